@@ -1,0 +1,104 @@
+//! The command line of `cargo xtask`.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line talks to the terminal"
+)]
+
+use std::process::ExitCode;
+
+use crate::error::Error;
+use crate::workspace::Workspace;
+use crate::{house, suite};
+
+const USAGE: &str = "\
+cargo xtask test               run every check and test
+cargo xtask test --only NAME   run the steps whose name contains NAME
+cargo xtask house              run the structure checks alone";
+
+/// What the arguments ask for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Nothing: say what there is.
+    Usage,
+    /// The test run.
+    Test {
+        /// Part of the names of the steps to run; all of them if `None`.
+        only: Option<String>,
+    },
+    /// The structure checks.
+    House,
+}
+
+impl Command {
+    /// Reads the arguments, program name excluded.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if they are not a command of ours.
+    pub fn parse(args: impl IntoIterator<Item = String>) -> Result<Self, Error> {
+        let args: Vec<String> = args.into_iter().collect();
+        let words: Vec<&str> = args.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            [] | ["help" | "--help" | "-h"] => Ok(Self::Usage),
+            ["test"] => Ok(Self::Test { only: None }),
+            ["test", "--only", name] => Ok(Self::Test {
+                only: Some((*name).to_owned()),
+            }),
+            ["test", "--only"] => Err(Error::Usage(format!("--only needs a NAME\n\n{USAGE}"))),
+            ["house"] => Ok(Self::House),
+            other => Err(Error::Usage(format!(
+                "unknown command `{}`\n\n{USAGE}",
+                other.join(" ")
+            ))),
+        }
+    }
+}
+
+/// Does what the arguments ask for, and says how it went.
+pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
+    let outcome = match Command::parse(args) {
+        Ok(Command::Usage) => {
+            println!("{USAGE}");
+            Ok(true)
+        }
+        Ok(Command::Test { only }) => test(only.as_deref()),
+        Ok(Command::House) => check_house(),
+        Err(error) => Err(error),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn test(only: Option<&str>) -> Result<bool, Error> {
+    let outcome = suite::run(only);
+    match &outcome {
+        Ok(_) | Err(Error::UnknownStep { .. }) => outcome,
+        Err(error) => {
+            eprintln!("error: {error}");
+            // The last line is of this form whatever happens.
+            println!("0 passed, 1 failed");
+            Ok(false)
+        }
+    }
+}
+
+fn check_house() -> Result<bool, Error> {
+    let workspace = Workspace::read()?;
+    let mut good = true;
+    for check in house::Check::ALL {
+        let verdict = check.run(&workspace)?;
+        println!("{}: {}", check.name(), verdict.word());
+        for line in verdict.lines() {
+            println!("    {line}");
+        }
+        good &= verdict.holds();
+    }
+    Ok(good)
+}

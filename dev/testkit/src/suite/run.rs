@@ -1,0 +1,138 @@
+//! Running a command and reading what it says.
+
+use std::io::{self, BufRead, BufReader, IsTerminal, PipeReader};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use crate::error::Error;
+
+/// How long after a command's end we still wait for output: a process it left
+/// behind may hold the pipe open for ever.
+const QUIET: Duration = Duration::from_millis(300);
+
+/// A command to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// What it gets on top of our environment.
+    pub env: Vec<(String, String)>,
+}
+
+/// A command that has run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// How it ended, if not well: `exit status: 101`.
+    pub failure: Option<String>,
+    /// Its output and its errors, in the order they came.
+    pub lines: Vec<String>,
+}
+
+impl Job {
+    /// A command with our own environment.
+    pub fn new<S: Into<String>>(program: &str, args: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            program: program.to_owned(),
+            args: args.into_iter().map(Into::into).collect(),
+            env: Vec::new(),
+        }
+    }
+
+    /// The command as one would type it.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let env = self.env.iter().map(|(name, to)| format!("{name}={to:?}"));
+        let program = Path::new(&self.program).file_stem().unwrap_or_default();
+        let args = self.args.iter().map(|arg| match arg.contains(' ') {
+            true => format!("'{arg}'"),
+            false => arg.clone(),
+        });
+        let words: Vec<String> = env
+            .chain([program.to_string_lossy().into_owned()])
+            .chain(args)
+            .collect();
+        words.join(" ")
+    }
+
+    /// Runs the command in a folder, without input, and hands each line it
+    /// prints to `on_line` at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Run`] if it cannot be started or waited for.
+    pub fn run(&self, dir: &Path, mut on_line: impl FnMut(&str)) -> Result<Ran, Error> {
+        let mut take = |line: String, lines: &mut Vec<String>| {
+            on_line(&line);
+            lines.push(line);
+        };
+        let mut lines = Vec::new();
+        let outcome = self.start(dir).and_then(|(mut child, output)| {
+            let status = follow(&mut child, &output, |line| take(line, &mut lines));
+            status.inspect_err(|_| drop(child.kill()))
+        });
+        let status = outcome.map_err(|source| Error::Run {
+            command: self.shown(),
+            source,
+        })?;
+        Ok(Ran {
+            failure: (!status.success()).then(|| status.to_string()),
+            lines,
+        })
+    }
+
+    fn start(&self, dir: &Path) -> io::Result<(Child, Receiver<String>)> {
+        let (reader, writer) = io::pipe()?;
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.args)
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(dir)
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer);
+        if io::stdout().is_terminal() {
+            command.env("CARGO_TERM_COLOR", "always");
+        }
+        let child = command.spawn()?;
+        Ok((child, lines_of(reader)))
+    }
+}
+
+/// Reads lines in a thread of their own, which ends with the output.
+fn lines_of(reader: PipeReader) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(reader).split(b'\n') {
+            let Ok(bytes) = line else { break };
+            let text = String::from_utf8_lossy(&bytes);
+            if sender.send(text.trim_end_matches('\r').to_owned()).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+/// Takes lines until the command has ended and has no more to say.
+fn follow(
+    child: &mut Child,
+    output: &Receiver<String>,
+    mut take: impl FnMut(String),
+) -> io::Result<ExitStatus> {
+    loop {
+        match output.recv_timeout(QUIET) {
+            Ok(line) => take(line),
+            Err(RecvTimeoutError::Disconnected) => return child.wait(),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(status) = child.try_wait()? {
+                    return Ok(status);
+                }
+            }
+        }
+    }
+}

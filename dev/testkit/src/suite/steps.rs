@@ -1,0 +1,137 @@
+//! What a test run consists of.
+
+use std::fs;
+
+use super::{Job, commands};
+use crate::error::Error;
+use crate::house::Check;
+use crate::workspace::{Member, Workspace, cargo};
+
+/// A step of a test run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What it is called.
+    pub name: String,
+    /// What it does.
+    pub work: Work,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// Runs a command, which must succeed.
+    Command(Job),
+    /// Runs tests, which must all pass, and of which there must be some.
+    Tests(Job),
+    /// Looks at the structure.
+    House(Check),
+    /// Fails, for a reason which was clear before the run.
+    Impossible(String),
+}
+
+/// Every step, in order: what is quick to fail comes first.
+#[must_use]
+pub fn all(workspace: &Workspace) -> Vec<Step> {
+    let mut steps = vec![step("format", command("fmt --all --check"))];
+    for check in Check::ALL {
+        steps.push(step(check.name(), Work::House(check)));
+    }
+    steps.push(step(
+        "clippy, all features",
+        clippy("--workspace --all-targets --all-features"),
+    ));
+    let published = workspace.members.iter().filter(|it| it.publishable);
+    for member in published.filter(|it| it.library.is_some()) {
+        steps.extend(each_feature(member));
+    }
+    steps.push(step("docs", docs()));
+    let sets = "--lib --bins --tests --examples";
+    steps.push(step("tests", tests(sets)));
+    steps.push(step("doc tests", tests("--doc")));
+    steps.extend(readme(workspace));
+    steps
+}
+
+/// The steps whose name contains `only`, all of them if it is `None`.
+///
+/// # Errors
+///
+/// [`Error::UnknownStep`] if there is none.
+pub fn select(steps: Vec<Step>, only: Option<&str>) -> Result<Vec<Step>, Error> {
+    let Some(wanted) = only else {
+        return Ok(steps);
+    };
+    let (chosen, others): (Vec<Step>, Vec<Step>) = steps
+        .into_iter()
+        .partition(|step| step.name.contains(wanted));
+    if chosen.is_empty() {
+        return Err(Error::UnknownStep {
+            wanted: wanted.to_owned(),
+            known: others.into_iter().map(|step| step.name).collect(),
+        });
+    }
+    Ok(chosen)
+}
+
+/// A package alone, first without features, then with each single one.
+fn each_feature(member: &Member) -> Vec<Step> {
+    let package = &member.name;
+    let bare = format!("--package {package} --no-default-features");
+    let mut steps = vec![step(&format!("features: {package}, none"), clippy(&bare))];
+    for feature in &member.features {
+        let name = format!("features: {package}, {feature}");
+        let with = format!("{bare} --features {feature}");
+        steps.push(step(&name, clippy(&with)));
+    }
+    steps
+}
+
+fn readme(workspace: &Workspace) -> Vec<Step> {
+    let lines = fs::read_to_string(workspace.root.join("README.md"))
+        .map_err(|error| format!("README.md cannot be read: {error}"))
+        .and_then(|text| commands(&text).map_err(|error| error.to_string()));
+    match lines {
+        Ok(lines) => lines
+            .into_iter()
+            .map(|line| {
+                let name = format!("readme: {line}");
+                step(
+                    &name,
+                    Work::Command(Job::new("sh", ["-c".to_owned(), line])),
+                )
+            })
+            .collect(),
+        Err(why) => vec![step("readme", Work::Impossible(why))],
+    }
+}
+
+fn step(name: &str, work: Work) -> Step {
+    Step {
+        name: name.to_owned(),
+        work,
+    }
+}
+
+fn cargo_job(words: &str) -> Job {
+    Job::new(&cargo(), words.split_whitespace())
+}
+
+fn command(words: &str) -> Work {
+    Work::Command(cargo_job(words))
+}
+
+fn clippy(what: &str) -> Work {
+    command(&format!("clippy --locked {what} -- -D warnings"))
+}
+
+fn tests(what: &str) -> Work {
+    let words = format!("test --locked --workspace --all-features --no-fail-fast {what}");
+    Work::Tests(cargo_job(&words))
+}
+
+fn docs() -> Work {
+    let mut job = cargo_job("doc --locked --workspace --no-deps --all-features");
+    job.env
+        .push(("RUSTDOCFLAGS".to_owned(), "-D warnings".to_owned()));
+    Work::Command(job)
+}

@@ -1,0 +1,62 @@
+//! A workspace in a temporary folder with one library, made of the files a
+//! test writes.
+
+use std::fs;
+use std::path::Path;
+
+use leasehold_testkit::house::{Check, Verdict};
+use leasehold_testkit::workspace::{Library, Member, Workspace};
+
+pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// Judges a library with these files, whose paths start at its `src`.
+pub(crate) fn judge(
+    check: Check,
+    files: &[(&str, &str)],
+) -> Result<Verdict, Box<dyn std::error::Error>> {
+    let dir = tempfile::tempdir()?;
+    for (path, text) in files {
+        let path = dir.path().join("house/src").join(path);
+        fs::create_dir_all(path.parent().unwrap_or(&path))?;
+        fs::write(path, text)?;
+    }
+    Ok(check.run(&workspace(dir.path()))?)
+}
+
+/// A workspace whose only member is the library `house`.
+pub(crate) fn workspace(root: &Path) -> Workspace {
+    let dir = root.join("house");
+    Workspace {
+        root: root.to_owned(),
+        members: vec![Member {
+            name: "house".to_owned(),
+            library: Some(Library {
+                name: "house".to_owned(),
+                root: dir.join("src/lib.rs"),
+            }),
+            dir,
+            publishable: true,
+            features: vec!["default".to_owned(), "redis".to_owned()],
+        }],
+    }
+}
+
+/// The faults of the circle check on a library with these files.
+pub(crate) fn circles(files: &[(&str, &str)]) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    Ok(judge(Check::Circles, files)?.faults)
+}
+
+/// A room which uses another, `engine`.
+pub(crate) const GUARD: (&str, &str) = (
+    "guard.rs",
+    "use crate::engine::Held;\npub struct Guard(Held);\n",
+);
+
+/// The circle of `guard`, which uses `engine`, with this engine.
+pub(crate) fn with_engine(engine: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    circles(&[
+        ("lib.rs", "mod engine; mod guard;"),
+        GUARD,
+        ("engine.rs", engine),
+    ])
+}
