@@ -1,0 +1,65 @@
+use std::time::Duration;
+
+use crate::{FencingToken, OwnerId};
+
+/// The answer to an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttemptAnswer {
+    /// The caller holds the lock.
+    Granted {
+        /// The fencing token of this acquisition; the same for a second copy of the request.
+        token: FencingToken,
+        /// How long the lease lasts, from the moment the backend granted it.
+        lease: Duration,
+    },
+    /// Somebody else holds the lock, or stands before the caller.
+    Busy {
+        /// After this time another attempt is due, whether or not a wake-up came.
+        retry_after: Duration,
+    },
+}
+
+/// The answer to the renewal of one claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RenewAnswer {
+    /// Still held.
+    Extended {
+        /// How long the lease lasts, from the moment the backend extended it.
+        lease: Duration,
+    },
+    /// The claim's owner does not hold the lock any more, and never will again.
+    Gone,
+}
+
+/// The answer to a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReleaseAnswer {
+    /// This command released it.
+    Released,
+    /// The claim's owner did not hold it when this command came.
+    AlreadyGone,
+}
+
+/// What a backend knows about a key at one moment.
+///
+/// By the time it is read it may be otherwise: for people and dashboards, not for decisions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inspection {
+    /// Who holds the lock.
+    pub owner: Option<OwnerId>,
+    /// The token of its holder; none while a hand-off is not yet confirmed.
+    pub token: Option<FencingToken>,
+    /// How long the lease lasts unless it is renewed.
+    pub expires_in: Option<Duration>,
+    /// How many wait.
+    pub waiting: usize,
+}
+
+impl Inspection {
+    /// Nobody holds the lock and nobody waits for it.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.owner.is_none() && self.waiting == 0
+    }
+}

@@ -1,0 +1,118 @@
+//! Locks inside one process: the embedded default, and the world in which users test their own code.
+
+mod entry;
+mod queue;
+mod token;
+mod world;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use self::world::World;
+use super::{
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
+    RenewAnswer,
+};
+use crate::Key;
+
+/// Locks that live and die with this process.
+///
+/// Waiters are served in the order in which they came. Leases end on tokio's clock, so that a test
+/// with paused time runs through hours in an instant. Each `new()` is a world of its own; clones
+/// share it, as several processes share a server.
+///
+/// # Examples
+///
+/// Two managers over one world stand for two processes:
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), leasehold::Error> {
+/// use leasehold::LockManager;
+/// use leasehold::backend::InProcess;
+///
+/// let world = InProcess::new();
+/// let (here, there) = (LockManager::new(world.clone()), LockManager::new(world));
+/// let guard = here.lock("order:42").acquire().await?;
+/// assert!(there.lock("order:42").try_acquire().await?.is_none());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Implementation details
+///
+/// The protocol is the one of a server, so that tests in process meet the same outcomes: a release
+/// makes the first live waiter the owner for a short *grant*, and its next attempt confirms it. The
+/// wake-up itself grants nothing. A waiter keeps its place by repeating its attempt; one whose task
+/// died without a cleanup (its runtime was shut down) is passed over when its lease has run out.
+#[derive(Clone, Default)]
+pub struct InProcess {
+    world: Arc<Mutex<World>>,
+}
+
+impl InProcess {
+    /// A new world without locks.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+#[async_trait]
+impl Backend for InProcess {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::new(Duration::from_millis(10)).with_fifo(true)
+    }
+
+    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
+        self.world.lock().attempt(attempt, Instant::now())
+    }
+
+    async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        let wake_up = self.world.lock().wake_up(attempt);
+        if let Some(wake_up) = wake_up {
+            wake_up.notified().await;
+        }
+        Ok(())
+    }
+
+    async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
+        let mut world = self.world.lock();
+        let now = Instant::now();
+        claims.iter().map(|c| Ok(world.renew(c, now))).collect()
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
+        Ok(self.world.lock().release(claim, Instant::now()))
+    }
+
+    async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        self.world.lock().cleanup(attempt, Instant::now());
+        Ok(())
+    }
+
+    async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
+        Ok(self.world.lock().inspect(key, Instant::now()))
+    }
+
+    async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
+        Ok(self.world.lock().force_release(key, Instant::now()))
+    }
+
+    /// Nothing to do: the world belongs to all its clones and ends with the last of them.
+    async fn close(&self) {}
+}
+
+impl fmt::Debug for InProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys = self.world.lock().len();
+        f.debug_struct("InProcess")
+            .field("keys", &keys)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,118 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::entry::Entry;
+use super::token::Tokens;
+use crate::Key;
+use crate::backend::{
+    Attempt, AttemptAnswer, BackendError, Claim, Inspection, ReleaseAnswer, RenewAnswer,
+};
+
+/// Below this many keys nobody looks for leases that ran out unattended.
+const SWEEP_FROM: usize = 1024;
+
+/// All keys of one world. Only keys in use are in memory.
+#[derive(Debug, Default)]
+pub(super) struct World {
+    entries: HashMap<Key, Entry>,
+    tokens: Tokens,
+    sweep_at: usize,
+}
+
+impl World {
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn attempt(
+        &mut self,
+        attempt: &Attempt,
+        now: Instant,
+    ) -> Result<AttemptAnswer, BackendError> {
+        self.sweep(now);
+        let entry = self.entries.entry(attempt.key.clone()).or_default();
+        let answer = entry.attempt(attempt, now, &mut self.tokens);
+        self.forget_if_idle(&attempt.key);
+        answer
+    }
+
+    pub(super) fn renew(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
+        self.visit(&claim.key, RenewAnswer::Gone, |e| e.renew(claim, now))
+    }
+
+    pub(super) fn release(&mut self, claim: &Claim, now: Instant) -> ReleaseAnswer {
+        self.visit(&claim.key, ReleaseAnswer::AlreadyGone, |e| {
+            e.release(claim, now)
+        })
+    }
+
+    pub(super) fn cleanup(&mut self, attempt: &Attempt, now: Instant) {
+        self.visit(&attempt.key, (), |e| e.cleanup(attempt.owner, now));
+    }
+
+    pub(super) fn inspect(&mut self, key: &Key, now: Instant) -> Inspection {
+        self.visit(key, Inspection::default(), |e| e.inspect(now))
+    }
+
+    pub(super) fn force_release(&mut self, key: &Key, now: Instant) -> bool {
+        self.visit(key, false, |e| e.force_release(now))
+    }
+
+    pub(super) fn wake_up(&self, attempt: &Attempt) -> Option<Arc<Notify>> {
+        self.entries.get(&attempt.key)?.wake_up(attempt.owner)
+    }
+
+    fn visit<T>(&mut self, key: &Key, absent: T, visit: impl FnOnce(&mut Entry) -> T) -> T {
+        let Some(entry) = self.entries.get_mut(key) else {
+            return absent;
+        };
+        let answer = visit(entry);
+        self.forget_if_idle(key);
+        answer
+    }
+
+    fn forget_if_idle(&mut self, key: &Key) {
+        if self.entries.get(key).is_some_and(Entry::is_idle) {
+            self.entries.remove(key);
+        }
+    }
+
+    /// A holder that died leaves its entry behind. Looking at all of them each time their number has
+    /// doubled keeps memory within twice what is in use, at a constant cost per attempt.
+    fn sweep(&mut self, now: Instant) {
+        if self.entries.len() < self.sweep_at.max(SWEEP_FROM) {
+            return;
+        }
+        self.entries.retain(|_, entry| {
+            entry.settle(now);
+            !entry.is_idle()
+        });
+        self.sweep_at = self.entries.len() * 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn keys_of_dead_holders_do_not_pile_up() {
+        let mut world = World::default();
+        let mut now = Instant::now();
+        for n in 0..20 * SWEEP_FROM {
+            let key = Key::new("", &format!("k{n}")).unwrap();
+            let attempt = Attempt::new(key, Duration::from_millis(10), false);
+            assert!(matches!(
+                world.attempt(&attempt, now),
+                Ok(AttemptAnswer::Granted { .. })
+            ));
+            now += Duration::from_millis(1);
+        }
+        assert!(world.len() <= SWEEP_FROM, "{} keys", world.len());
+    }
+}

@@ -1,0 +1,140 @@
+//! What keeps the locks: the trait for those who write a backend, and the backends themselves.
+//!
+//! Users of locks see only [`LockManager`](crate::LockManager); nothing here is needed to take one.
+
+mod answer;
+mod attempt;
+mod error;
+pub(crate) mod memory;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use async_trait::async_trait;
+
+pub use self::answer::{AttemptAnswer, Inspection, ReleaseAnswer, RenewAnswer};
+pub use self::attempt::{Attempt, Claim};
+pub use self::error::{Applied, BackendError};
+pub use self::memory::InProcess;
+use crate::Key;
+
+/// A place that keeps locks: one server, several, or this process.
+///
+/// **Unstable**: this trait may change in any minor release until a backend for `ZooKeeper` has shown that
+/// it fits one. Run the conformance suite (feature `conformance`) on every implementation.
+///
+/// # Contract
+///
+/// - Each operation is atomic, and idempotent by the attempt's owner id: the manager re-sends a
+///   command whose answer it has not seen, and a second copy changes nothing but the lease's end.
+/// - [`attempt`](Self::attempt) never waits for the lock; [`wait`](Self::wait) may end at any time,
+///   and a wake-up is a hint, never a grant.
+/// - A future that is dropped may or may not have done its work. What it started must not take effect
+///   after a later [`cleanup`](Self::cleanup) or [`release`](Self::release) of the same owner has
+///   answered.
+/// - Time is judged by the backend's clock, never by a caller's: each claim and each waiting entry
+///   ends by itself when its owner falls silent.
+/// - Tokens of one key only grow, whatever expires or is lost.
+/// - Answers may be late; the manager bounds every call and counts a lease from before the sending.
+/// - An error says whether the command may have been applied ([`Applied`]); "unknown" is always
+///   allowed, "no" must be certain.
+#[async_trait]
+pub trait Backend: Debug + Send + Sync + 'static {
+    /// What this backend can do; constant for its lifetime.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Takes the lock, confirms a hand-off, or says busy. If busy and the attempt may queue, the
+    /// caller's place is entered, or its waiting lease refreshed.
+    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError>;
+
+    /// Returns when another [`attempt`](Self::attempt) is worth it. The manager never waits longer
+    /// than the `retry_after` of the last answer.
+    async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError>;
+
+    /// Sets each claim's lease anew if its owner still holds it: one answer per claim, in order.
+    async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>>;
+
+    /// Gives the lock up if the claim's owner holds it, and hands it on.
+    async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError>;
+
+    /// Undoes an attempt whose outcome is unknown or unwanted: removes its place in the queue and, if
+    /// it had become owner, hands on.
+    async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError>;
+
+    /// Who holds a key, until when, and how many wait.
+    async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError>;
+
+    /// Takes the lock from whoever holds it and hands it on; false if nobody did. For operators.
+    async fn force_release(&self, key: &Key) -> Result<bool, BackendError>;
+
+    /// Ends connections and tasks; later calls may fail.
+    async fn close(&self);
+}
+
+/// What a backend can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// Waiters are served in the order in which they came.
+    pub fifo: bool,
+    /// The shortest TTL that this backend can keep.
+    pub least_ttl: Duration,
+}
+
+impl Capabilities {
+    /// No promised order, and TTLs from `least_ttl` on.
+    #[must_use]
+    pub const fn new(least_ttl: Duration) -> Self {
+        Self {
+            fifo: false,
+            least_ttl,
+        }
+    }
+
+    /// Says whether waiters are served in the order in which they came.
+    #[must_use]
+    pub const fn with_fifo(mut self, fifo: bool) -> Self {
+        self.fifo = fifo;
+        self
+    }
+}
+
+#[async_trait]
+impl<B: Backend + ?Sized> Backend for Arc<B> {
+    fn capabilities(&self) -> Capabilities {
+        (**self).capabilities()
+    }
+
+    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
+        (**self).attempt(attempt).await
+    }
+
+    async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        (**self).wait(attempt).await
+    }
+
+    async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
+        (**self).renew(claims).await
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
+        (**self).release(claim).await
+    }
+
+    async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        (**self).cleanup(attempt).await
+    }
+
+    async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
+        (**self).inspect(key).await
+    }
+
+    async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
+        (**self).force_release(key).await
+    }
+
+    async fn close(&self) {
+        (**self).close().await;
+    }
+}

@@ -1,0 +1,177 @@
+//! The clock by which leases are judged.
+//!
+//! # Implementation details
+//!
+//! `Instant` stands still while a machine sleeps; a lease on a server does not. So a [`Moment`] is
+//! tokio's instant plus the time that this machine has spent suspended. Adding the suspension, in
+//! place of reading another clock, keeps everything on tokio's time, which tests can pause.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// A suspension shorter than this is not told apart from the noise of reading two clocks.
+const NOISE: Duration = Duration::from_millis(1);
+
+/// How often a sleeper looks whether the machine was suspended meanwhile: timers stand still then.
+const RECHECK: Duration = Duration::from_secs(1);
+
+/// `Duration::MAX` and its like mean "for ever", which no clock can add.
+const FAR_AWAY: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
+
+/// A point on the lease clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(Instant);
+
+impl Moment {
+    pub(crate) fn now() -> Self {
+        Self(Instant::now() + suspended())
+    }
+
+    pub(crate) fn after(self, duration: Duration) -> Self {
+        Self(self.0 + duration.min(FAR_AWAY))
+    }
+
+    pub(crate) fn since(self, earlier: Self) -> Duration {
+        self.0.saturating_duration_since(earlier.0)
+    }
+
+    pub(crate) fn remaining(self) -> Duration {
+        self.since(Self::now())
+    }
+
+    pub(crate) fn has_passed(self) -> bool {
+        self.remaining().is_zero()
+    }
+}
+
+pub(crate) async fn sleep_until(moment: Moment) {
+    loop {
+        let left = moment.remaining();
+        if left.is_zero() {
+            return;
+        }
+        tokio::time::sleep(left.min(RECHECK)).await;
+    }
+}
+
+/// The time this machine has been suspended, as far as noticed; never shrinks.
+fn suspended() -> Duration {
+    static SEEN_NANOS: AtomicU64 = AtomicU64::new(0);
+    let seen = Duration::from_nanos(SEEN_NANOS.load(Ordering::Relaxed));
+    let measured = platform::suspended();
+    if measured <= seen + NOISE {
+        return seen + simulated();
+    }
+    let nanos = u64::try_from(measured.as_nanos()).unwrap_or(u64::MAX);
+    Duration::from_nanos(SEEN_NANOS.fetch_max(nanos, Ordering::Relaxed).max(nanos)) + simulated()
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod platform {
+    use std::time::Duration;
+
+    use rustix::time::{ClockId, Timespec, clock_gettime};
+
+    /// Between two readings of one clock that are closer than this, the other's is good.
+    const PROMPT: Duration = Duration::from_micros(100);
+    const TRIES: usize = 8;
+
+    /// `CLOCK_BOOTTIME` counts suspension and `CLOCK_MONOTONIC` does not.
+    pub(super) fn suspended() -> Duration {
+        let mut best = (Duration::MAX, Duration::ZERO);
+        for _ in 0..TRIES {
+            let before = read(ClockId::Monotonic);
+            let boot = read(ClockId::Boottime);
+            // A thread that loses its core between the readings would take the pause for suspension.
+            let width = read(ClockId::Monotonic).saturating_sub(before);
+            if width < best.0 {
+                best = (width, boot.saturating_sub(before));
+            }
+            if width < PROMPT {
+                break;
+            }
+        }
+        best.1
+    }
+
+    fn read(clock: ClockId) -> Duration {
+        let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
+        Duration::new(
+            u64::try_from(tv_sec).unwrap_or_default(),
+            u32::try_from(tv_nsec).unwrap_or_default(),
+        )
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod platform {
+    use std::sync::LazyLock;
+    use std::time::{Duration, Instant, SystemTime};
+
+    static START: LazyLock<(Instant, SystemTime)> =
+        LazyLock::new(|| (Instant::now(), SystemTime::now()));
+
+    /// The stricter of the two clocks: what the wall clock has gained on the monotonic one counts as
+    /// suspension, so a wall clock that is set forward ends leases early, never late.
+    pub(super) fn suspended() -> Duration {
+        let wall = START.1.elapsed().unwrap_or_default();
+        wall.saturating_sub(START.0.elapsed())
+    }
+}
+
+#[cfg(not(test))]
+fn simulated() -> Duration {
+    Duration::ZERO
+}
+
+#[cfg(test)]
+thread_local! {
+    static SIMULATED: std::cell::Cell<Duration> = const { std::cell::Cell::new(Duration::ZERO) };
+}
+
+#[cfg(test)]
+fn simulated() -> Duration {
+    SIMULATED.get()
+}
+
+/// Makes this thread's lease clock behave as if the machine had slept for `duration`.
+#[cfg(test)]
+pub(crate) fn simulate_suspension(duration: Duration) {
+    SIMULATED.set(SIMULATED.get() + duration);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_lease_clock_follows_paused_time_exactly() {
+        let start = Moment::now();
+        tokio::time::advance(Duration::from_secs(3600)).await;
+        assert_eq!(Moment::now().since(start), Duration::from_secs(3600));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn suspension_counts_although_timers_stood_still() {
+        let end = Moment::now().after(Duration::from_secs(10));
+        simulate_suspension(Duration::from_secs(9));
+        assert_eq!(end.remaining(), Duration::from_secs(1));
+        let started = Instant::now();
+        simulate_suspension(Duration::from_secs(60));
+        sleep_until(end).await;
+        assert_eq!(started.elapsed(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_wait_for_ever_does_not_overflow() {
+        assert!(!Moment::now().after(Duration::MAX).has_passed());
+    }
+
+    #[test]
+    fn reading_the_suspension_is_free_of_noise() {
+        let first = suspended();
+        assert!((0..10_000).all(|_| suspended() == first));
+    }
+}

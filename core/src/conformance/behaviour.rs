@@ -1,0 +1,255 @@
+//! What users of locks rely on, asked of managers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+use super::tools::{eventually, fresh_name, in_time, short_ttl};
+use crate::backend::Backend;
+use crate::{
+    AcquireError, Error, FencingToken, LockGuard, LockManager, LossReason, ReleaseOutcome,
+};
+
+async fn manager<B: Backend>(connect: &impl AsyncFn() -> B) -> LockManager {
+    LockManager::new(connect().await)
+}
+
+/// One try, repeated over passing faults.
+async fn try_acquire(locks: &LockManager, key: &str) -> Option<LockGuard> {
+    loop {
+        match locks.lock(key).try_acquire().await {
+            Ok(guard) => return guard,
+            Err(error) => assert!(error.is_temporary(), "{error}"),
+        }
+    }
+}
+
+async fn becomes_free(locks: &LockManager, key: &str) {
+    eventually(
+        "nobody holds the lock and nobody waits",
+        async || match locks.inspect(key).await {
+            Ok(seen) => seen.is_free(),
+            Err(Error::Backend(_)) => false,
+            Err(error) => panic!("{error}"),
+        },
+    )
+    .await;
+}
+
+/// Read-wait-write sections of many tasks over two connections never overlap, and tokens grow in the
+/// order of the sections.
+pub async fn exclusion_under_contention<B: Backend>(connect: impl AsyncFn() -> B) {
+    const TASKS: u64 = 8;
+    const ROUNDS: u64 = 20;
+    let managers = [manager(&connect).await, manager(&connect).await];
+    let key = fresh_name("contention");
+    let register: Arc<Mutex<(u64, Option<FencingToken>)>> = Arc::default();
+    let mut tasks = JoinSet::new();
+    for task in 0..TASKS {
+        let locks = managers[usize::from(task % 2 == 0)].clone();
+        let (key, register) = (key.clone(), Arc::clone(&register));
+        tasks.spawn(async move {
+            for _ in 0..ROUNDS {
+                let guard = locks.lock(&key).acquire().await.expect("acquire");
+                let (count, last) = *register.lock();
+                sleep(Duration::from_micros(500)).await;
+                assert!(
+                    Some(guard.token()) > last,
+                    "{} after {last:?}",
+                    guard.token()
+                );
+                *register.lock() = (count + 1, Some(guard.token()));
+                // Whether or not the confirmation is lost, the lock goes on to the next.
+                let _outcome = guard.release().await;
+            }
+        });
+    }
+    in_time("all tasks get their turns", tasks.join_all()).await;
+    assert_eq!(register.lock().0, TASKS * ROUNDS);
+    becomes_free(&managers[0], &key).await;
+}
+
+/// A lock is held for many times its TTL, and nobody else gets it meanwhile.
+pub async fn a_held_lock_is_renewed<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    let ttl = short_ttl(&backend) * 2;
+    let (here, there) = (LockManager::new(backend), manager(&connect).await);
+    let key = fresh_name("renewed");
+    let guard = here.lock(&key).ttl(ttl).acquire().await.expect("acquire");
+    let started = Instant::now();
+    while started.elapsed() < ttl * 5 {
+        assert!(guard.is_valid());
+        assert!(try_acquire(&there, &key).await.is_none());
+        sleep(ttl / 10).await;
+    }
+    let outcome = guard.release().await.expect("release");
+    assert_eq!(outcome, ReleaseOutcome::Released);
+}
+
+/// A guard whose lease has run out says so, by itself and at its release, and the next token is larger.
+pub async fn an_expired_guard_knows_it<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    let ttl = short_ttl(&backend);
+    let (here, there) = (LockManager::new(backend), manager(&connect).await);
+    let key = fresh_name("expired");
+    let lock = here.lock(&key).ttl(ttl).without_renewal();
+    let started = Instant::now();
+    let guard = lock.acquire().await.expect("acquire");
+    let lost = in_time("an expired guard says so", guard.lost()).await;
+    assert_eq!(lost.reason, LossReason::Expired);
+    assert!(
+        started.elapsed() <= ttl,
+        "lost after {:?}",
+        started.elapsed()
+    );
+    assert!(!guard.is_valid());
+    assert!(guard.run(async {}).await.is_err());
+    let next = in_time("the lock is free", there.lock(&key).acquire());
+    assert!(next.await.expect("acquire").token() > guard.token());
+    let outcome = guard.release().await.expect("release");
+    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::Expired));
+}
+
+/// A holder from whom the lock was taken is told by its next renewal, before its lease would end.
+pub async fn a_forced_release_is_noticed<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    let ttl = short_ttl(&backend) * 2;
+    let (here, there) = (LockManager::new(backend), manager(&connect).await);
+    let key = fresh_name("forced");
+    let guard = here.lock(&key).ttl(ttl).acquire().await.expect("acquire");
+    eventually("an operator's command goes through", async || {
+        there.force_release(&key).await.is_ok()
+    })
+    .await;
+    let lost = in_time("the holder is told", guard.lost()).await;
+    assert_eq!(lost.reason, LossReason::Gone);
+}
+
+/// Dropping a guard frees the lock without anybody waiting for its lease.
+pub async fn a_dropped_guard_frees_its_lock<B: Backend>(connect: impl AsyncFn() -> B) {
+    let locks = manager(&connect).await;
+    let key = fresh_name("dropped");
+    for _ in 0..5 {
+        drop(locks.lock(&key).acquire().await.expect("acquire"));
+        becomes_free(&locks, &key).await;
+    }
+}
+
+/// An acquire that is dropped while it waits leaves the queue, and one that is dropped at any other time
+/// leaves no lock behind.
+pub async fn a_cancelled_acquire_leaves_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (manager(&connect).await, manager(&connect).await);
+    let key = fresh_name("cancelled");
+    let guard = here.lock(&key).acquire().await.expect("acquire");
+    for waiters in 1..5 {
+        let waiting: Vec<_> = (0..waiters)
+            .map(|_| tokio::spawn(there.lock(&key).acquire()))
+            .collect();
+        eventually("all wait", async || {
+            here.inspect(&key)
+                .await
+                .is_ok_and(|seen| seen.waiting == waiters)
+        })
+        .await;
+        waiting.iter().for_each(tokio::task::JoinHandle::abort);
+        eventually("nobody waits", async || {
+            here.inspect(&key).await.is_ok_and(|seen| seen.waiting == 0)
+        })
+        .await;
+    }
+    let waiting = tokio::spawn(there.lock(&key).acquire());
+    eventually("one waits", async || {
+        here.inspect(&key).await.is_ok_and(|seen| seen.waiting == 1)
+    })
+    .await;
+    drop(guard);
+    waiting.abort();
+    // It was aborted, or it had the lock and dropped it.
+    drop(waiting.await);
+    becomes_free(&here, &key).await;
+}
+
+/// An acquire does not wait longer than it may, and leaves nothing behind.
+pub async fn a_wait_has_its_limit<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (manager(&connect).await, manager(&connect).await);
+    let key = fresh_name("limit");
+    let guard = here.lock(&key).acquire().await.expect("acquire");
+    let wait = Duration::from_millis(300);
+    let started = Instant::now();
+    let error = there.lock(&key).wait(wait).acquire().await.err();
+    assert!(
+        matches!(&error, Some(AcquireError::TimedOut { waited, .. }) if *waited >= wait),
+        "{error:?}"
+    );
+    assert!(started.elapsed() >= wait);
+    drop(guard);
+    becomes_free(&here, &key).await;
+}
+
+/// A shutdown ends guards and waiters, and leaves nothing on the backend.
+pub async fn a_shutdown_frees_everything<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (manager(&connect).await, manager(&connect).await);
+    let (held, busy) = (fresh_name("shutdown"), fresh_name("shutdown"));
+    let guard = here.lock(&held).acquire().await.expect("acquire");
+    let other = there.lock(&busy).acquire().await.expect("acquire");
+    let waiter = tokio::spawn(here.lock(&busy).acquire());
+    eventually("the waiter waits", async || {
+        there
+            .inspect(&busy)
+            .await
+            .is_ok_and(|seen| seen.waiting == 1)
+    })
+    .await;
+    in_time("a shutdown ends", here.shutdown())
+        .await
+        .expect("shutdown");
+    assert_eq!(guard.lost().await.reason, LossReason::Shutdown);
+    let refused = waiter.await.expect("no panic").err();
+    assert!(
+        matches!(refused, Some(AcquireError::Closed { .. })),
+        "{refused:?}"
+    );
+    let refused = here.lock(&held).try_acquire().await.err();
+    assert!(
+        matches!(refused, Some(AcquireError::Closed { .. })),
+        "{refused:?}"
+    );
+    becomes_free(&there, &held).await;
+    drop(other);
+    becomes_free(&there, &busy).await;
+}
+
+/// Acquires are served in the order in which they were made. Without the capability `fifo` this case
+/// asks nothing.
+pub async fn waiters_are_served_in_order<B: Backend>(connect: impl AsyncFn() -> B) {
+    const WAITERS: usize = 6;
+    let backend = connect().await;
+    if !backend.capabilities().fifo {
+        return;
+    }
+    let managers = [LockManager::new(backend), manager(&connect).await];
+    let key = fresh_name("order");
+    let guard = managers[0].lock(&key).acquire().await.expect("acquire");
+    let served: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let mut tasks = JoinSet::new();
+    for place in 0..WAITERS {
+        let locks = managers[place % 2].clone();
+        let (lock, served) = (locks.lock(&key), Arc::clone(&served));
+        tasks.spawn(async move {
+            let guard = lock.acquire().await.expect("acquire");
+            served.lock().push(place);
+            drop(guard);
+        });
+        eventually("the waiter has its place", async || {
+            let seen = managers[0].inspect(&key).await;
+            seen.is_ok_and(|seen| seen.waiting == place + 1)
+        })
+        .await;
+    }
+    drop(guard);
+    in_time("all are served", tasks.join_all()).await;
+    assert_eq!(*served.lock(), (0..WAITERS).collect::<Vec<_>>());
+}

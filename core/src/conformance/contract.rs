@@ -1,0 +1,299 @@
+//! What the manager relies on, asked of the trait directly.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::tools::{attempt, eventually, fresh_key, insist, queue_for, short_ttl, take};
+use crate::backend::{Attempt, Backend, Claim, Inspection, ReleaseAnswer, RenewAnswer};
+use crate::{FencingToken, Key};
+
+const TTL: Duration = Duration::from_secs(30);
+
+fn trying(key: &Key) -> Attempt {
+    Attempt::new(key.clone(), TTL, false)
+}
+
+fn queueing(key: &Key) -> Attempt {
+    Attempt::new(key.clone(), TTL, true)
+}
+
+async fn release(backend: &impl Backend, claim: &Claim) -> ReleaseAnswer {
+    insist(async || backend.release(claim).await).await
+}
+
+async fn cleanup(backend: &impl Backend, attempt: &Attempt) {
+    insist(async || backend.cleanup(attempt).await).await;
+}
+
+async fn inspect(backend: &impl Backend, key: &Key) -> Inspection {
+    insist(async || backend.inspect(key).await).await
+}
+
+async fn renew(backend: &impl Backend, claim: &Claim) -> RenewAnswer {
+    let claims = std::slice::from_ref(claim);
+    insist(async || {
+        backend
+            .renew(claims)
+            .await
+            .pop()
+            .expect("an answer per claim")
+    })
+    .await
+}
+
+/// A held lock is nobody else's until it is released.
+pub async fn one_holder_at_a_time<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    let key = fresh_key("one_holder");
+    let (first, second) = (trying(&key), trying(&key));
+    let held = take(&here, &first).await;
+    assert_eq!(attempt(&there, &second).await, None);
+    assert_eq!(attempt(&here, &second).await, None);
+    assert_eq!(release(&here, &held).await, ReleaseAnswer::Released);
+    let _held = take(&there, &second).await;
+    assert_eq!(attempt(&here, &first).await, None);
+}
+
+/// Locks on different keys do not know of each other.
+pub async fn keys_are_independent<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    let (one, other) = (trying(&fresh_key("one")), trying(&fresh_key("other")));
+    let held = take(&backend, &one).await;
+    let other = take(&backend, &other).await;
+    assert_eq!(release(&backend, &held).await, ReleaseAnswer::Released);
+    assert!(matches!(
+        renew(&backend, &other).await,
+        RenewAnswer::Extended { .. }
+    ));
+}
+
+/// A request that is sent again is the same acquisition: the same token, and one release ends it.
+pub async fn a_repeated_request_is_one_grant<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    let key = fresh_key("repeated");
+    let request = trying(&key);
+    let held = take(&backend, &request).await;
+    for _ in 0..3 {
+        assert_eq!(attempt(&backend, &request).await, Some(held.token));
+    }
+    assert_eq!(release(&backend, &held).await, ReleaseAnswer::Released);
+    assert_eq!(release(&backend, &held).await, ReleaseAnswer::AlreadyGone);
+    assert!(inspect(&backend, &key).await.is_free());
+}
+
+/// A repeated request makes its lease last anew.
+pub async fn a_repeated_request_sets_the_lease_anew<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    let ttl = short_ttl(&backend);
+    let key = fresh_key("anew");
+    let request = Attempt::new(key.clone(), ttl, false);
+    let first = take(&backend, &request).await;
+    for _ in 0..6 {
+        sleep(ttl / 2).await;
+        assert_eq!(attempt(&backend, &request).await, Some(first.token));
+        assert_eq!(attempt(&backend, &trying(&key)).await, None);
+    }
+}
+
+/// Each acquisition's token is larger than all before, however the one before it ended.
+pub async fn tokens_grow<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    let ttl = short_ttl(&here);
+    let key = fresh_key("tokens");
+    let mut last: Option<FencingToken> = None;
+    for round in 0..30 {
+        let backend = if round % 2 == 0 { &here } else { &there };
+        let request = Attempt::new(key.clone(), ttl, true);
+        let held = queue_for(backend, &request).await;
+        assert!(Some(held.token) > last, "{} after {last:?}", held.token);
+        last = Some(held.token);
+        match round % 5 {
+            0 => cleanup(backend, &request).await,
+            1 => {
+                insist(async || backend.force_release(&key).await).await;
+            }
+            // Left to run out.
+            2 => {}
+            _ => {
+                release(backend, &held).await;
+            }
+        }
+    }
+}
+
+/// Only who holds a lock can release it.
+pub async fn only_the_owner_releases<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    let key = fresh_key("releases");
+    let held = take(&here, &trying(&key)).await;
+    let foreign = trying(&key).claim(held.token);
+    assert_eq!(release(&there, &foreign).await, ReleaseAnswer::AlreadyGone);
+    assert_eq!(attempt(&there, &trying(&key)).await, None);
+    cleanup(&there, &trying(&key)).await;
+    assert_eq!(attempt(&there, &trying(&key)).await, None);
+}
+
+/// Only who holds a lock can renew it, and a batch is answered claim by claim, in order.
+pub async fn only_the_owner_renews<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    let (key, other) = (fresh_key("renews"), fresh_key("renews"));
+    let held = take(&backend, &trying(&key)).await;
+    let foreign = trying(&key).claim(held.token);
+    let free = trying(&other).claim(held.token);
+    let batch = [foreign, held.clone(), free];
+    let answers = insist(async || backend.renew(&batch).await.into_iter().collect()).await;
+    let answers: Vec<RenewAnswer> = answers;
+    assert!(
+        matches!(
+            answers[..],
+            [RenewAnswer::Gone, RenewAnswer::Extended { lease }, RenewAnswer::Gone] if lease <= TTL
+        ),
+        "{answers:?}"
+    );
+    release(&backend, &held).await;
+    assert_eq!(renew(&backend, &held).await, RenewAnswer::Gone);
+    assert!(inspect(&backend, &other).await.is_free());
+}
+
+/// A lease that is not renewed ends by itself, and not before its time.
+pub async fn a_lease_runs_out<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    let ttl = short_ttl(&here);
+    let key = fresh_key("runs_out");
+    let sent = Instant::now();
+    let held = take(&here, &Attempt::new(key.clone(), ttl, false)).await;
+    let next = trying(&key);
+    eventually("a lease runs out", async || {
+        attempt(&there, &next).await.is_some()
+    })
+    .await;
+    assert!(sent.elapsed() >= ttl, "free after {:?}", sent.elapsed());
+    assert_eq!(renew(&here, &held).await, RenewAnswer::Gone);
+    assert_eq!(release(&here, &held).await, ReleaseAnswer::AlreadyGone);
+    assert_eq!(attempt(&here, &trying(&key)).await, None);
+}
+
+/// A lease that is renewed goes on.
+pub async fn a_renewed_lease_goes_on<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    let ttl = short_ttl(&here);
+    let key = fresh_key("goes_on");
+    let held = take(&here, &Attempt::new(key.clone(), ttl, false)).await;
+    for _ in 0..9 {
+        sleep(ttl / 3).await;
+        assert!(matches!(
+            renew(&here, &held).await,
+            RenewAnswer::Extended { .. }
+        ));
+        assert_eq!(attempt(&there, &trying(&key)).await, None);
+    }
+}
+
+/// An attempt that may not queue leaves nothing behind when it is busy.
+pub async fn busy_without_queueing_leaves_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    let key = fresh_key("busy");
+    let held = take(&backend, &trying(&key)).await;
+    assert_eq!(attempt(&backend, &trying(&key)).await, None);
+    assert_eq!(inspect(&backend, &key).await.waiting, 0);
+    release(&backend, &held).await;
+    assert!(inspect(&backend, &key).await.is_free());
+}
+
+/// A cleanup undoes a grant and a place in the queue, as often as it is sent.
+pub async fn a_cleanup_undoes_an_attempt<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    let key = fresh_key("cleanup");
+    let (holder, waiter) = (queueing(&key), queueing(&key));
+    let held = take(&backend, &holder).await;
+    assert_eq!(attempt(&backend, &waiter).await, None);
+    for _ in 0..2 {
+        cleanup(&backend, &waiter).await;
+        let seen = inspect(&backend, &key).await;
+        assert_eq!((seen.waiting, seen.owner), (0, Some(held.owner)));
+    }
+    for _ in 0..2 {
+        cleanup(&backend, &holder).await;
+        assert!(inspect(&backend, &key).await.is_free());
+    }
+}
+
+/// A cleanup of the holder lets the next in.
+pub async fn a_cleanup_hands_on<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    let key = fresh_key("hands_on");
+    let (holder, waiter) = (queueing(&key), queueing(&key));
+    let held = take(&here, &holder).await;
+    assert_eq!(attempt(&there, &waiter).await, None);
+    cleanup(&here, &holder).await;
+    assert!(queue_for(&there, &waiter).await.token > held.token);
+}
+
+/// Waiters are served in the order in which they came, and nobody overtakes them. Without the
+/// capability `fifo` this case asks nothing.
+pub async fn first_come_first_served<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().fifo {
+        return;
+    }
+    let key = fresh_key("fifo");
+    let mut held = take(&here, &queueing(&key)).await;
+    let waiters: Vec<Attempt> = (0..5).map(|_| queueing(&key)).collect();
+    for waiter in &waiters {
+        assert_eq!(attempt(&there, waiter).await, None);
+    }
+    for (place, waiter) in waiters.iter().enumerate() {
+        assert_eq!(inspect(&here, &key).await.waiting, waiters.len() - place);
+        release(&here, &held).await;
+        assert_eq!(attempt(&here, &trying(&key)).await, None);
+        for later in &waiters[place + 1..] {
+            assert_eq!(attempt(&there, later).await, None);
+        }
+        held = queue_for(&there, waiter).await;
+    }
+    release(&here, &held).await;
+    assert!(inspect(&here, &key).await.is_free());
+}
+
+/// A waiter that fell silent delays the next; it does not block it.
+pub async fn a_silent_waiter_is_passed_over<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    let key = fresh_key("silent");
+    let held = take(&here, &queueing(&key)).await;
+    let (silent, live) = (queueing(&key), queueing(&key));
+    assert_eq!(attempt(&there, &silent).await, None);
+    assert_eq!(attempt(&there, &live).await, None);
+    release(&here, &held).await;
+    let held = queue_for(&there, &live).await;
+    release(&there, &held).await;
+    assert!(inspect(&here, &key).await.is_free());
+}
+
+/// An operator can take a lock from its holder, who then is told so.
+pub async fn a_lock_can_be_forced_open<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    let key = fresh_key("forced");
+    let held = take(&here, &trying(&key)).await;
+    insist(async || there.force_release(&key).await).await;
+    assert_eq!(renew(&here, &held).await, RenewAnswer::Gone);
+    assert_eq!(release(&here, &held).await, ReleaseAnswer::AlreadyGone);
+    assert!(!insist(async || there.force_release(&key).await).await);
+    let next = take(&there, &trying(&key)).await;
+    assert!(next.token > held.token);
+}
+
+/// Who looks at a key sees its holder, token, lease and waiters.
+pub async fn a_key_can_be_inspected<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    let key = fresh_key("inspected");
+    assert_eq!(inspect(&there, &key).await, Inspection::default());
+    let held = take(&here, &queueing(&key)).await;
+    assert_eq!(attempt(&here, &queueing(&key)).await, None);
+    let seen = inspect(&there, &key).await;
+    assert_eq!(seen.owner, Some(held.owner));
+    assert_eq!(seen.token, Some(held.token));
+    assert_eq!(seen.waiting, 1);
+    let lease = seen.expires_in.expect("a held lock has a lease");
+    assert!(lease <= TTL && lease > TTL / 2, "{lease:?}");
+}

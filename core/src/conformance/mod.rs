@@ -1,0 +1,40 @@
+//! The suite that every backend must pass, and a wrapper that makes a backend misbehave.
+//!
+//! **Unstable**, like the [`Backend`](crate::backend::Backend) trait: a minor release may add cases.
+//!
+//! [`contract`] holds cases about the trait itself, [`behaviour`] cases about locks as their users see
+//! them. Each is a plain function that panics when the backend breaks it; it is given a function that
+//! opens a further connection to one shared world, as a further process would. Keys are new for each
+//! case, so a world may be a server that others use too.
+//!
+//! # Examples
+//!
+//! [`conformance_tests!`](crate::conformance_tests) makes a test of each case:
+//!
+//! ```
+//! # #[cfg(test)]
+//! leasehold::conformance_tests! {
+//!     mod in_process {
+//!         #[tokio::test(start_paused = true)]
+//!         contract, behaviour => {
+//!             let world = leasehold::backend::InProcess::new();
+//!             async move || world.clone()
+//!         }
+//!     }
+//! }
+//! ```
+
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "cases report a broken backend by panicking, as tests do"
+)]
+
+pub mod behaviour;
+pub mod contract;
+mod faulty;
+mod macros;
+mod tools;
+
+pub use self::faulty::{Call, Command, Fault, Faulty};

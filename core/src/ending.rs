@@ -1,0 +1,75 @@
+use std::fmt;
+
+use crate::{FencingToken, Key};
+
+/// A lock is no longer held by its guard.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the lock on `{key}` (token {token}) was lost: {reason}")]
+#[non_exhaustive]
+pub struct Lost {
+    /// What was locked.
+    pub key: Key,
+    /// The token under which it was held.
+    pub token: FencingToken,
+    /// Why it is no longer held.
+    pub reason: LossReason,
+}
+
+impl Lost {
+    pub(crate) const fn new(key: Key, token: FencingToken, reason: LossReason) -> Self {
+        Self { key, token, reason }
+    }
+}
+
+/// Why a lock is no longer held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LossReason {
+    /// The lease ran out before a renewal was confirmed: the process was paused, the backend could
+    /// not be reached, or renewal was off.
+    Expired,
+    /// The backend says that somebody else holds the lock, or nobody: it was forced open, its entry
+    /// was deleted, or the backend lost its memory.
+    Gone,
+    /// It was held for as long as `max_hold` allows.
+    MaxHold,
+    /// The manager was shut down.
+    Shutdown,
+    /// Its guard released it, or was dropped. No accident: handles outlive guards.
+    Released,
+}
+
+impl LossReason {
+    /// The reason as traces and metrics name it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::Gone => "gone",
+            Self::MaxHold => "max_hold",
+            Self::Shutdown => "shutdown",
+            Self::Released => "released",
+        }
+    }
+}
+
+impl fmt::Display for LossReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Expired => "its lease ran out",
+            Self::Gone => "the backend says that it is not ours any more",
+            Self::MaxHold => "it was held for as long as `max_hold` allows",
+            Self::Shutdown => "the lock manager was shut down",
+            Self::Released => "it was released",
+        })
+    }
+}
+
+/// How a release ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReleaseOutcome {
+    /// The lock was held to the end, and is free for the next.
+    Released,
+    /// The lock was lost before: what was done under it may have been done beside another holder.
+    AlreadyLost(LossReason),
+}

@@ -1,0 +1,109 @@
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+
+use crate::backend::BackendError;
+use crate::clock::{self, Moment};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Carries out one command within `limit`.
+///
+/// Whatever a backend does (hang, panic), the caller gets an answer in time, and an outcome that was
+/// not seen is "unknown".
+pub(crate) async fn bounded<T>(
+    limit: Duration,
+    command: impl Future<Output = Result<T, BackendError>>,
+) -> Result<T, BackendError> {
+    match tokio::time::timeout(limit, caught(command)).await {
+        Ok(answer) => answer,
+        Err(_elapsed) => Err(BackendError::unknown(format!(
+            "the backend did not answer within {limit:?}"
+        ))),
+    }
+}
+
+/// A backend that panics must not take the watchdog, or a cleanup, with it.
+pub(super) async fn caught<T>(
+    command: impl Future<Output = Result<T, BackendError>>,
+) -> Result<T, BackendError> {
+    let answer = AssertUnwindSafe(command).catch_unwind().await;
+    answer.unwrap_or_else(|_panic| Err(BackendError::unknown("the backend panicked")))
+}
+
+/// Pauses between tries that grow, up to a cap, and are not the same for all.
+#[derive(Debug)]
+pub(super) struct Backoff {
+    next: Duration,
+}
+
+impl Backoff {
+    /// Pauses before another try; gives the error back if none is of use before `end`.
+    pub(super) async fn pause_after(
+        &mut self,
+        error: BackendError,
+        end: Moment,
+    ) -> Result<(), BackendError> {
+        if !error.is_temporary() || end.remaining() <= self.next {
+            return Err(error);
+        }
+        self.pause().await;
+        Ok(())
+    }
+
+    pub(super) async fn pause(&mut self) {
+        let pause = self.next();
+        clock::sleep_until(Moment::now().after(pause)).await;
+    }
+
+    fn next(&mut self) -> Duration {
+        let pause = self.next;
+        self.next = (pause * 2).min(LONGEST_PAUSE);
+        jittered(pause)
+    }
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self { next: FIRST_PAUSE }
+    }
+}
+
+/// Between nine tenths and the whole of `duration`: callers that fell into step get out of it.
+pub(super) fn jittered(duration: Duration) -> Duration {
+    duration.mul_f64(0.9 + fastrand::f64() / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_command_that_hangs_or_panics_is_an_unknown_outcome_in_time() {
+        let limit = Duration::from_secs(2);
+        let hangs = bounded::<()>(limit, std::future::pending()).await;
+        assert_eq!(
+            hangs.unwrap_err().to_string(),
+            "the backend did not answer within 2s"
+        );
+        let panics = bounded::<()>(limit, async { panic!("a bug in a backend") }).await;
+        assert_eq!(panics.unwrap_err().to_string(), "the backend panicked");
+    }
+
+    #[test]
+    fn pauses_grow_up_to_the_cap() {
+        let ms = Duration::from_millis;
+        let mut backoff = Backoff::default();
+        let whole = [10, 20, 40, 80, 160, 320, 640, 1000, 1000];
+        for whole in whole.map(ms) {
+            let pause = backoff.next();
+            assert!(
+                pause <= whole && pause >= whole.mul_f64(0.89),
+                "{pause:?} of {whole:?}"
+            );
+        }
+    }
+}

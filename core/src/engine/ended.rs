@@ -1,0 +1,61 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+use tokio::time::Sleep;
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use super::Lease;
+use crate::LossReason;
+
+pin_project! {
+    /// Ready when a lease has ended.
+    ///
+    /// It has a timer of its own: should the watchdog's task be gone, with its runtime perhaps, the
+    /// deadline is noticed all the same.
+    pub(crate) struct Ended {
+        lease: Arc<Lease>,
+        #[pin]
+        told: WaitForCancellationFutureOwned,
+        #[pin]
+        timer: Sleep,
+    }
+}
+
+impl Ended {
+    pub(crate) fn new(lease: Arc<Lease>) -> Self {
+        Self {
+            told: lease.ended.clone().cancelled_owned(),
+            timer: lease.runtime.sleep(lease.validity().unwrap_or_default()),
+            lease,
+        }
+    }
+
+    pub(crate) fn lease(&self) -> &Lease {
+        &self.lease
+    }
+}
+
+impl Future for Ended {
+    type Output = LossReason;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<LossReason> {
+        let mut this = self.project();
+        loop {
+            let left = match this.lease.validity() {
+                Ok(left) => left,
+                Err(reason) => return Poll::Ready(reason),
+            };
+            if this.told.as_mut().poll(cx).is_ready() {
+                // Told between the two looks.
+                continue;
+            }
+            if this.timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            this.timer.set(this.lease.runtime.sleep(left));
+        }
+    }
+}

@@ -1,0 +1,189 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::backend::Claim;
+use crate::clock::Moment;
+use crate::options::LockOptions;
+use crate::runtime::Runtime;
+use crate::{LossReason, Lost, observe};
+
+/// A lease as this process knows it: shared by guard, handles and watchdog.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    pub(crate) claim: Claim,
+    pub(crate) runtime: Runtime,
+    pub(super) renewal: bool,
+    /// Wakes those who wait for the end. It follows `state`, which alone decides.
+    pub(super) ended: CancellationToken,
+    /// Held while a command about this claim is under way: what renews is over before what releases
+    /// is sent.
+    pub(super) command: Arc<tokio::sync::Mutex<()>>,
+    since: Moment,
+    last_moment: Option<Moment>,
+    state: Mutex<State>,
+    release_owed: AtomicBool,
+}
+
+#[derive(Debug)]
+struct State {
+    deadline: Moment,
+    end: Option<LossReason>,
+}
+
+impl Lease {
+    /// `sent` is when the granted request was sent, so that no delay of the answer lengthens the lease.
+    pub(super) fn new(
+        claim: Claim,
+        granted: Duration,
+        sent: Moment,
+        options: &LockOptions,
+        runtime: Runtime,
+    ) -> Self {
+        observe::held();
+        Self {
+            claim,
+            runtime,
+            renewal: options.renewal,
+            ended: CancellationToken::new(),
+            command: Arc::default(),
+            since: sent,
+            last_moment: options.max_hold.map(|d| sent.after(d)),
+            state: Mutex::new(State {
+                deadline: Self::deadline(sent, granted),
+                end: None,
+            }),
+            release_owed: AtomicBool::new(true),
+        }
+    }
+
+    /// Up to when a lease that was granted for a request sent at `sent` may be relied on.
+    pub(super) fn deadline(sent: Moment, granted: Duration) -> Moment {
+        sent.after(without_drift(granted))
+    }
+
+    pub(super) fn deadline_has_passed(&self) -> bool {
+        self.state.lock().deadline.has_passed()
+    }
+
+    /// How long the lock is surely held, or why it is not. Notices the deadline by itself, whether or
+    /// not the watchdog has.
+    pub(crate) fn validity(&self) -> Result<Duration, LossReason> {
+        let mut state = self.state.lock();
+        if let Some(reason) = state.end {
+            return Err(reason);
+        }
+        let now = Moment::now();
+        let reason = match self.last_moment {
+            Some(last) if last <= now => LossReason::MaxHold,
+            _ if state.deadline <= now => LossReason::Expired,
+            Some(last) => return Ok(state.deadline.min(last).since(now)),
+            None => return Ok(state.deadline.since(now)),
+        };
+        state.end = Some(reason);
+        drop(state);
+        self.announce(reason);
+        Err(reason)
+    }
+
+    /// Ends the lease unless it has ended: its deadline comes before any later reason.
+    pub(crate) fn end(&self, reason: LossReason) -> Result<(), LossReason> {
+        self.validity()?;
+        let mut state = self.state.lock();
+        if let Some(earlier) = state.end {
+            return Err(earlier);
+        }
+        state.end = Some(reason);
+        drop(state);
+        self.announce(reason);
+        Ok(())
+    }
+
+    /// Takes a confirmed renewal into account; one that was confirmed after the end changes nothing.
+    pub(super) fn extend(&self, sent: Moment, granted: Duration) -> Result<(), LossReason> {
+        self.validity()?;
+        self.state.lock().deadline = Self::deadline(sent, granted);
+        Ok(())
+    }
+
+    pub(crate) fn lost(&self, reason: LossReason) -> Lost {
+        Lost::new(self.claim.key.clone(), self.claim.token, reason)
+    }
+
+    /// True once: who gets it sends the release.
+    pub(super) fn take_release(&self) -> bool {
+        self.release_owed.swap(false, Ordering::AcqRel)
+    }
+
+    fn announce(&self, reason: LossReason) {
+        observe::ended(&self.claim, reason, Moment::now().since(self.since));
+        self.ended.cancel();
+    }
+}
+
+/// The part of a lease that a holder may rely on: clocks that differ by a hundredth, and a server that
+/// rounds, must not make it believe in a lease that is over (the drift of antirez's Redlock).
+fn without_drift(lease: Duration) -> Duration {
+    lease.saturating_sub(lease / 100 + Duration::from_millis(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+    use crate::backend::Attempt;
+    use crate::clock::simulate_suspension;
+    use crate::{FencingToken, Key};
+
+    const TTL: Duration = Duration::from_secs(10);
+    const USABLE: Duration = Duration::from_millis(9_898);
+
+    fn lease(options: &LockOptions) -> Lease {
+        let attempt = Attempt::new(Key::new("", "k").unwrap(), TTL, false);
+        let claim = attempt.claim(FencingToken::try_from(7).unwrap());
+        let runtime = Runtime::current().unwrap();
+        Lease::new(claim, TTL, Moment::now(), options, runtime)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_ends_before_the_server_ends_it() {
+        let lease = lease(&LockOptions::default());
+        assert_eq!(lease.validity(), Ok(USABLE));
+        advance(USABLE).await;
+        assert_eq!(lease.validity(), Err(LossReason::Expired));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_suspended_machine_does_not_keep_its_lease() {
+        let lease = lease(&LockOptions::default());
+        simulate_suspension(TTL);
+        assert_eq!(lease.validity(), Err(LossReason::Expired));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_ended_stays_ended_and_keeps_its_first_reason() {
+        let lease = lease(&LockOptions::default());
+        advance(TTL).await;
+        assert_eq!(lease.end(LossReason::Gone), Err(LossReason::Expired));
+        assert_eq!(lease.extend(Moment::now(), TTL), Err(LossReason::Expired));
+        assert_eq!(lease.validity(), Err(LossReason::Expired));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn renewals_do_not_reach_beyond_max_hold() {
+        let options = LockOptions {
+            max_hold: Some(Duration::from_secs(12)),
+            ..LockOptions::default()
+        };
+        let lease = lease(&options);
+        advance(Duration::from_secs(9)).await;
+        lease.extend(Moment::now(), TTL).unwrap();
+        assert_eq!(lease.validity(), Ok(Duration::from_secs(3)));
+        advance(Duration::from_secs(3)).await;
+        assert_eq!(lease.validity(), Err(LossReason::MaxHold));
+    }
+}

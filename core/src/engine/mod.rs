@@ -1,0 +1,104 @@
+//! What stands between a caller and a backend: acquiring, the watchdog, and cleaning up behind those
+//! who left.
+
+mod acquire;
+mod armed;
+mod call;
+mod ended;
+mod lease;
+mod release;
+mod renew;
+mod rota;
+mod schedule;
+mod shutdown;
+mod watchdog;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::runtime::Id;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub(crate) use self::acquire::Patience;
+pub(crate) use self::call::bounded;
+pub(crate) use self::ended::Ended;
+pub(crate) use self::lease::Lease;
+pub(crate) use self::release::ReleaseDebt;
+pub(crate) use self::renew::renew_now;
+use self::watchdog::Watchdog;
+use crate::backend::Backend;
+use crate::clock::Moment;
+use crate::options::Limits;
+
+/// One manager's dealings with its backend, shared by the manager, its clones and its guards.
+pub(crate) struct Engine {
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) limits: Limits,
+    closing: CancellationToken,
+    /// One per runtime: a static manager outlives the runtimes of a test binary.
+    watchdogs: Mutex<HashMap<Id, Watchdog>>,
+    /// Acquires under way, and debts not yet paid.
+    unfinished: TaskTracker,
+}
+
+impl Engine {
+    pub(crate) fn new(backend: Arc<dyn Backend>, limits: Limits) -> Arc<Self> {
+        Arc::new(Self {
+            backend,
+            limits,
+            closing: CancellationToken::new(),
+            watchdogs: Mutex::default(),
+            unfinished: TaskTracker::new(),
+        })
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closing.is_cancelled()
+    }
+
+    /// Up to when a command that nobody waits for is repeated: then every lease that it is about, and
+    /// every command sent before it, is over.
+    fn background_end(&self, ttl: Duration) -> Moment {
+        Moment::now().after(ttl + self.limits.outage)
+    }
+
+    fn watch(&self, lease: &Arc<Lease>) {
+        let mut watchdogs = self.watchdogs.lock();
+        let id = lease.runtime.id();
+        if let Some(watchdog) = watchdogs.get(&id)
+            && watchdog.is_alive()
+        {
+            watchdog.watch(lease);
+            return;
+        }
+        watchdogs.retain(|_, watchdog| watchdog.is_alive());
+        let watchdog = Watchdog::start(&lease.runtime, Arc::clone(&self.backend), self.limits);
+        watchdog.watch(lease);
+        watchdogs.insert(id, watchdog);
+    }
+
+    fn unwatch(&self, lease: &Lease) {
+        if let Some(watchdog) = self.watchdogs.lock().get(&lease.runtime.id()) {
+            watchdog.unwatch(lease.claim.owner);
+        }
+    }
+
+    fn watched(&self) -> Vec<Arc<Lease>> {
+        let watchdogs = self.watchdogs.lock();
+        watchdogs.values().flat_map(Watchdog::leases).collect()
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("backend", &self.backend)
+            .field("limits", &self.limits)
+            .field("closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,101 @@
+use std::sync::Arc;
+
+use super::call::{Backoff, bounded};
+use super::{Engine, Lease};
+use crate::backend::{Applied, BackendError, ReleaseAnswer};
+use crate::clock::Moment;
+use crate::{LossReason, ReleaseOutcome, observe};
+
+/// A release that is owed to the backend.
+///
+/// Dropped unpaid, it is paid in the background: repeated until it is confirmed, or until the lease
+/// is certainly over and the backend has forgotten the owner by itself.
+#[derive(Debug)]
+pub(crate) struct ReleaseDebt(Option<Debt>);
+
+#[derive(Debug)]
+struct Debt {
+    engine: Arc<Engine>,
+    lease: Arc<Lease>,
+    /// Why the lease had ended before the release.
+    lost: Option<LossReason>,
+    /// A copy that was not answered may have been the one that released.
+    unanswered: bool,
+}
+
+impl ReleaseDebt {
+    /// Ends the lease and takes its release over; fails with the reason if somebody else has.
+    pub(crate) fn take(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Result<Self, LossReason> {
+        let lost = lease.end(LossReason::Released).err();
+        if !lease.take_release() {
+            return Err(lost.unwrap_or(LossReason::Released));
+        }
+        engine.unwatch(lease);
+        Ok(Self(Some(Debt {
+            engine: Arc::clone(engine),
+            lease: Arc::clone(lease),
+            lost,
+            unanswered: false,
+        })))
+    }
+
+    /// Tries for as long as one command may take, then leaves the rest to the background.
+    pub(crate) async fn pay(mut self) -> Result<ReleaseOutcome, BackendError> {
+        let Some(debt) = &mut self.0 else {
+            return Ok(ReleaseOutcome::Released);
+        };
+        let end = Moment::now().after(debt.engine.limits.command);
+        let outcome = debt.pay(end).await?;
+        self.0 = None;
+        Ok(outcome)
+    }
+}
+
+impl Drop for ReleaseDebt {
+    fn drop(&mut self) {
+        let Some(mut debt) = self.0.take() else {
+            return;
+        };
+        let (engine, runtime) = (Arc::clone(&debt.engine), debt.lease.runtime.clone());
+        runtime.spawn_tracked(&engine.unfinished, async move {
+            let end = debt.engine.background_end(debt.lease.claim.ttl);
+            // Each failure was reported as it came, and nobody is left to be told.
+            let _outcome = debt.pay(end).await;
+        });
+    }
+}
+
+impl Debt {
+    async fn pay(&mut self, end: Moment) -> Result<ReleaseOutcome, BackendError> {
+        // A renewal that is under way comes first: nothing may renew after the release was sent.
+        let _turn = self.lease.command.lock().await;
+        let (claim, limit) = (&self.lease.claim, self.engine.limits.command);
+        let mut backoff = Backoff::default();
+        loop {
+            match bounded(limit, self.engine.backend.release(claim)).await {
+                Ok(answer) => {
+                    let outcome = self.outcome(answer);
+                    observe::released(claim, outcome);
+                    return Ok(outcome);
+                }
+                Err(error) => {
+                    self.unanswered |= error.applied() == Applied::Unknown;
+                    observe::release_failed(claim, &error);
+                    backoff.pause_after(error, end).await?;
+                }
+            }
+        }
+    }
+
+    fn outcome(&self, answer: ReleaseAnswer) -> ReleaseOutcome {
+        match (self.lost, answer) {
+            (Some(reason), _) => ReleaseOutcome::AlreadyLost(reason),
+            (None, ReleaseAnswer::Released) => ReleaseOutcome::Released,
+            (None, ReleaseAnswer::AlreadyGone) if self.lease.deadline_has_passed() => {
+                ReleaseOutcome::AlreadyLost(LossReason::Expired)
+            }
+            (None, ReleaseAnswer::AlreadyGone) if self.unanswered => ReleaseOutcome::Released,
+            (None, ReleaseAnswer::AlreadyGone) => ReleaseOutcome::AlreadyLost(LossReason::Gone),
+        }
+    }
+}

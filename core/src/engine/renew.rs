@@ -1,0 +1,128 @@
+//! Renewing leases, and what follows from the answers.
+//!
+//! # Implementation details
+//!
+//! A failed renewal ends nothing: it is repeated until the deadline. Only the backend's word that a
+//! claim is gone ends it sooner. Leases of similar length share a batch, so that a slow answer about
+//! a long lease does not cost a short one its deadline.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Lease;
+use super::call::bounded;
+use super::schedule::{after_failure, after_success, answer_limit};
+use crate::backend::{Backend, BackendError, Claim, RenewAnswer};
+use crate::clock::Moment;
+use crate::options::Limits;
+use crate::{LossReason, RenewError, observe};
+
+/// How many leases go into one command.
+const BATCH: usize = 256;
+
+pub(super) type Batch = Vec<Arc<Lease>>;
+
+pub(super) fn batches(due: Vec<Arc<Lease>>) -> Vec<Batch> {
+    let mut by_length: BTreeMap<u32, Vec<Batch>> = BTreeMap::new();
+    for lease in due {
+        let length = lease.claim.ttl.as_millis().max(1).ilog2();
+        let batches = by_length.entry(length).or_default();
+        match batches.last_mut() {
+            Some(batch) if batch.len() < BATCH => batch.push(lease),
+            _ => batches.push(vec![lease]),
+        }
+    }
+    by_length.into_values().flatten().collect()
+}
+
+/// Renews a batch, and says of each lease when to look at it again.
+pub(super) async fn renew_batch(
+    batch: Batch,
+    backend: Arc<dyn Backend>,
+    limits: Limits,
+) -> Vec<(Arc<Lease>, Moment)> {
+    let mut looks = Vec::with_capacity(batch.len());
+    let mut turns = Vec::with_capacity(batch.len());
+    for lease in batch {
+        // A release, or a renewal by hand, is under way: nothing may be sent beside it.
+        match Arc::clone(&lease.command).try_lock_owned() {
+            Ok(turn) => turns.push((lease, turn)),
+            Err(_busy) => {
+                let look = after_failure(&lease);
+                looks.push((lease, look));
+            }
+        }
+    }
+    let leases = turns.iter().map(|(lease, _)| &**lease);
+    let limit = answer_limit(leases.clone(), limits);
+    let claims: Vec<Claim> = leases.map(|lease| lease.claim.clone()).collect();
+    let sent = Moment::now();
+    let mut answers = ask(&*backend, &claims, limit).await.into_iter();
+    for (lease, _turn) in turns {
+        let look = match accept(&lease, sent, answers.next().unwrap_or_else(unanswered)) {
+            Ok(_) => after_success(&lease),
+            Err(error) => {
+                observe::renewal_failed(&lease.claim, &error);
+                after_failure(&lease)
+            }
+        };
+        looks.push((lease, look));
+    }
+    looks
+}
+
+/// Renews one lease at its holder's wish.
+pub(crate) async fn renew_now(
+    lease: &Lease,
+    backend: &dyn Backend,
+    limits: Limits,
+) -> Result<(), RenewError> {
+    let _turn = lease.command.lock().await;
+    let left = lease.validity().map_err(|reason| lease.lost(reason))?;
+    let claims = [lease.claim.clone()];
+    let sent = Moment::now();
+    let mut answers = ask(backend, &claims, limits.command.min(left)).await;
+    match accept(lease, sent, answers.pop().unwrap_or_else(unanswered)) {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(reason)) => Err(lease.lost(reason).into()),
+        Err(source) => Err(RenewError::Backend {
+            key: lease.claim.key.clone(),
+            source,
+        }),
+    }
+}
+
+type Answer = Result<RenewAnswer, BackendError>;
+
+async fn ask(backend: &dyn Backend, claims: &[Claim], limit: std::time::Duration) -> Vec<Answer> {
+    let answers = bounded(limit, async { Ok(backend.renew(claims).await) }).await;
+    match answers {
+        Ok(answers) => answers,
+        // One error cannot be answered to all; the others go without an answer of their own.
+        Err(error) => vec![Err(error)],
+    }
+}
+
+/// The lease counts from `sent`: an answer's delay must not lengthen it.
+fn accept(
+    lease: &Lease,
+    sent: Moment,
+    answer: Answer,
+) -> Result<Result<(), LossReason>, BackendError> {
+    match answer? {
+        RenewAnswer::Extended { lease: granted } => {
+            observe::renewed(&lease.claim);
+            Ok(lease.extend(sent, granted))
+        }
+        RenewAnswer::Gone => {
+            let end = lease.end(LossReason::Gone);
+            Ok(Err(end.err().unwrap_or(LossReason::Gone)))
+        }
+    }
+}
+
+fn unanswered() -> Answer {
+    Err(BackendError::unknown(
+        "the backend did not answer for this lease",
+    ))
+}

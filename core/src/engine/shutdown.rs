@@ -1,0 +1,33 @@
+use std::sync::Arc;
+
+use tokio::time::timeout;
+
+use super::call::bounded;
+use super::{Engine, ReleaseDebt};
+use crate::{LossReason, ShutdownError, observe};
+
+impl Engine {
+    /// Ends everything in this order: new acquires and waiters, guards, leases on the backend.
+    pub(crate) async fn shut_down(self: &Arc<Self>) -> Result<(), ShutdownError> {
+        self.closing.cancel();
+        let leases = self.watched();
+        for lease in &leases {
+            // A lease that has ended already has told its reason.
+            let _ended = lease.end(LossReason::Shutdown);
+        }
+        for lease in &leases {
+            drop(ReleaseDebt::take(self, lease));
+        }
+        self.unfinished.close();
+        let in_time = timeout(self.limits.outage, self.unfinished.wait()).await;
+        let unconfirmed = self.unfinished.len();
+        let close = async {
+            self.backend.close().await;
+            Ok(())
+        };
+        if let Err(error) = bounded(self.limits.command, close).await {
+            observe::close_failed(&error);
+        }
+        in_time.map_err(|_elapsed| ShutdownError::new(unconfirmed))
+    }
+}

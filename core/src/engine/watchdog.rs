@@ -1,0 +1,108 @@
+use std::future::pending;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use super::Lease;
+use super::renew::{batches, renew_batch};
+use super::rota::Rota;
+use super::schedule::{self, Step};
+use crate::OwnerId;
+use crate::backend::Backend;
+use crate::clock::{self, Moment};
+use crate::options::Limits;
+use crate::runtime::Runtime;
+
+/// The one task that renews a manager's leases, and ends those that cannot be renewed.
+#[derive(Debug)]
+pub(super) struct Watchdog {
+    desk: Arc<Desk>,
+    task: JoinHandle<()>,
+}
+
+#[derive(Debug, Default)]
+struct Desk {
+    rota: Mutex<Rota>,
+    changed: Notify,
+}
+
+impl Watchdog {
+    pub(super) fn start(runtime: &Runtime, backend: Arc<dyn Backend>, limits: Limits) -> Self {
+        let desk = Arc::new(Desk::default());
+        let task = runtime.spawn(watch(Arc::clone(&desk), backend, limits));
+        Self { desk, task }
+    }
+
+    /// False once its runtime is gone.
+    pub(super) fn is_alive(&self) -> bool {
+        !self.task.is_finished()
+    }
+
+    pub(super) fn watch(&self, lease: &Arc<Lease>) {
+        let first_look = schedule::after_success(lease);
+        if self.desk.rota.lock().add(lease, first_look) {
+            self.desk.changed.notify_one();
+        }
+    }
+
+    pub(super) fn unwatch(&self, owner: OwnerId) {
+        self.desk.rota.lock().remove(owner);
+    }
+
+    pub(super) fn leases(&self) -> Vec<Arc<Lease>> {
+        self.desk.rota.lock().leases()
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn watch(desk: Arc<Desk>, backend: Arc<dyn Backend>, limits: Limits) {
+    let mut under_way = FuturesUnordered::new();
+    loop {
+        for batch in batches(desk.due_for_renewal()) {
+            under_way.push(renew_batch(batch, Arc::clone(&backend), limits));
+        }
+        let alarm = desk.rota.lock().set_alarm();
+        tokio::select! {
+            () = ring(alarm) => {}
+            () = desk.changed.notified() => {}
+            Some(looks) = under_way.next() => {
+                let mut rota = desk.rota.lock();
+                for (lease, look) in looks {
+                    rota.put_back(lease.claim.owner, look);
+                }
+            }
+        }
+    }
+}
+
+impl Desk {
+    fn due_for_renewal(&self) -> Vec<Arc<Lease>> {
+        let mut due = self.rota.lock().take_due(Moment::now());
+        due.retain(|lease| {
+            let owner = lease.claim.owner;
+            match schedule::step(lease) {
+                Step::Renew => return true,
+                Step::LookAgain(at) => self.rota.lock().put_back(owner, at),
+                Step::Forget => self.rota.lock().remove(owner),
+            }
+            false
+        });
+        due
+    }
+}
+
+async fn ring(alarm: Option<Moment>) {
+    match alarm {
+        Some(alarm) => clock::sleep_until(alarm).await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,178 @@
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::engine::{Engine, Lease, ReleaseDebt, renew_now};
+use crate::{FencingToken, LockHandle, Lost, ReleaseError, ReleaseOutcome, RenewError, Run};
+
+/// A held lock.
+///
+/// The lock is held until the guard is released or dropped, or until it is lost: when its lease could
+/// not be renewed in time, when the backend says that it is gone, at `max_hold`, or at shutdown. A
+/// guard never pretends: from its deadline on [`is_valid`](Self::is_valid) is false and
+/// [`lost`](Self::lost) resolves, whether or not the backend can be reached.
+///
+/// # What a guard cannot do
+///
+/// It cannot stop code that is past its deadline and does not look: a process may be paused between
+/// a check and the write that follows. Let the resource refuse stale writes with the
+/// [`token`](Self::token).
+///
+/// # Release on drop is not immediate
+///
+/// Dropping cannot await. It hands the release to a background task on the current tokio runtime (or
+/// the one that acquired the lock), which repeats it until it is confirmed. If that runtime is gone,
+/// the lease runs out. Where the next step depends on the lock being free, [`release`](Self::release)
+/// it.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), leasehold::Error> {
+/// use leasehold::{LockManager, ReleaseOutcome};
+///
+/// let locks = LockManager::in_process();
+/// let guard = locks.lock("order:42").acquire().await?;
+/// let shipped = guard.run(async { "shipped" }).await?;
+/// assert_eq!(shipped, "shipped");
+/// assert_eq!(guard.release().await?, ReleaseOutcome::Released);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "the lock is released as soon as the guard is dropped; bind it to a name"]
+#[clippy::has_significant_drop]
+pub struct LockGuard {
+    engine: Arc<Engine>,
+    lease: Arc<Lease>,
+}
+
+impl LockGuard {
+    pub(crate) fn new(engine: Arc<Engine>, lease: Arc<Lease>) -> Self {
+        Self { engine, lease }
+    }
+
+    /// What is locked, as the caller named it.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        self.lease.claim.key.name()
+    }
+
+    /// The fencing token of this acquisition: larger than that of every earlier holder of the key.
+    #[must_use]
+    pub fn token(&self) -> FencingToken {
+        self.lease.claim.token
+    }
+
+    /// A view of this lock that can be cloned and cannot release.
+    #[must_use]
+    pub fn handle(&self) -> LockHandle {
+        LockHandle::new(&self.lease)
+    }
+
+    /// Whether the lock is still held; see [`LockHandle::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.lease.validity().is_ok()
+    }
+
+    /// How long the lock is surely held if no further renewal succeeds; zero once it is lost.
+    #[must_use]
+    pub fn valid_for(&self) -> Duration {
+        self.lease.validity().unwrap_or_default()
+    }
+
+    /// Resolves when the lock is no longer held, with the reason; see [`LockHandle::lost`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future changes nothing.
+    pub fn lost(&self) -> impl Future<Output = Lost> + Send + use<> {
+        self.handle().lost()
+    }
+
+    /// Runs `body` while the lock is held.
+    ///
+    /// When the lock is lost, `body` is dropped where it stands and the answer is [`Lost`]. Before
+    /// each step of `body` the deadline is looked at, so that after a pause of the process not one
+    /// more step is taken. A body that completed is answered as such, with its own error untouched,
+    /// even if the lock was lost in its last step; [`release`](Self::release) then tells.
+    ///
+    /// # Errors
+    ///
+    /// [`Lost`] if the lock was lost before `body` completed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body`; the lock stays held.
+    ///
+    /// # Panics
+    ///
+    /// Only if `body` does; the guard then releases as it is dropped.
+    pub fn run<F: Future>(&self, body: F) -> Run<F> {
+        Run::new(&self.lease, body)
+    }
+
+    /// Sets the lease anew to the lock's TTL, now. For locks without renewal, and for those who want to
+    /// be sure before a long step.
+    ///
+    /// # Errors
+    ///
+    /// [`RenewError::Lost`] if the lock is no longer ours: acquire it anew. [`RenewError::Backend`] if
+    /// the backend failed: the guard stays valid until its deadline.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the backend may have extended the lease; the guard does not count on
+    /// it.
+    pub async fn renew(&self) -> Result<(), RenewError> {
+        renew_now(&self.lease, &*self.engine.backend, self.engine.limits).await
+    }
+
+    /// Releases the lock and waits until the backend has confirmed it.
+    ///
+    /// # Errors
+    ///
+    /// [`ReleaseError`] if there was no confirmation within the manager's command timeout. The guard
+    /// is gone all the same, and the release goes on in the background.
+    ///
+    /// # Cancel safety
+    ///
+    /// From the first poll on, the release takes place even if the future is dropped.
+    pub async fn release(self) -> Result<ReleaseOutcome, ReleaseError> {
+        match ReleaseDebt::take(&self.engine, &self.lease) {
+            Ok(debt) => debt
+                .pay()
+                .await
+                .map_err(|source| ReleaseError::new(self.lease.claim.key.clone(), source)),
+            Err(reason) => Ok(ReleaseOutcome::AlreadyLost(reason)),
+        }
+    }
+
+    /// Makes this guard lost, as if its lease had run out, to test how your code takes it.
+    ///
+    /// The backend is told nothing until the guard is released or dropped.
+    #[cfg(feature = "test-util")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
+    pub fn simulate_loss(&self) {
+        // Lost already is lost.
+        let _ended = self.lease.end(crate::LossReason::Expired);
+    }
+}
+
+impl Drop for LockGuard {
+    fn drop(&mut self) {
+        drop(ReleaseDebt::take(&self.engine, &self.lease));
+    }
+}
+
+impl fmt::Debug for LockGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockGuard")
+            .field("key", &self.key())
+            .field("token", &self.token())
+            .field("valid_for", &self.valid_for())
+            .finish()
+    }
+}

@@ -1,0 +1,94 @@
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::engine::{Ended, Lease};
+use crate::{FencingToken, Lost};
+
+/// A view of a held lock, to give to those who work under it.
+///
+/// It can be cloned and sent anywhere, and it cannot release: only the [`LockGuard`](crate::LockGuard)
+/// does that. It outlives the guard, and then says so.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), leasehold::Error> {
+/// use leasehold::{LockManager, LossReason};
+///
+/// let guard = LockManager::in_process().lock("order:42").acquire().await?;
+/// let handle = guard.handle();
+/// let watcher = tokio::spawn(async move { handle.lost().await });
+/// guard.release().await?;
+/// assert_eq!(watcher.await.unwrap().reason, LossReason::Released);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct LockHandle {
+    lease: Arc<Lease>,
+}
+
+impl LockHandle {
+    pub(crate) fn new(lease: &Arc<Lease>) -> Self {
+        Self {
+            lease: Arc::clone(lease),
+        }
+    }
+
+    /// What is locked, as the caller named it.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        self.lease.claim.key.name()
+    }
+
+    /// The fencing token of this acquisition. It stays the same, and stays readable after a loss.
+    #[must_use]
+    pub fn token(&self) -> FencingToken {
+        self.lease.claim.token
+    }
+
+    /// Whether the lock is still held, by this process's own clock, at this moment.
+    ///
+    /// It asks nobody and is right at once after a pause of the process. By the time the answer is
+    /// used it may have changed: writes are protected by their token, not by this.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.lease.validity().is_ok()
+    }
+
+    /// How long the lock is surely held if no further renewal succeeds; zero once it is lost.
+    #[must_use]
+    pub fn valid_for(&self) -> Duration {
+        self.lease.validity().unwrap_or_default()
+    }
+
+    /// Resolves when the lock is no longer held, with the reason.
+    ///
+    /// At the latest at the deadline: when the last confirmed renewal was *sent*, plus the TTL, less
+    /// a margin for drifting clocks. Resolves at once if the lock is lost already. The future does
+    /// not borrow the handle.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future changes nothing.
+    pub fn lost(&self) -> impl Future<Output = Lost> + Send + use<> {
+        let lease = Arc::clone(&self.lease);
+        async move {
+            let reason = Ended::new(Arc::clone(&lease)).await;
+            lease.lost(reason)
+        }
+    }
+}
+
+impl fmt::Debug for LockHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockHandle")
+            .field("key", &self.key())
+            .field("token", &self.token())
+            .field("valid_for", &self.valid_for())
+            .finish()
+    }
+}

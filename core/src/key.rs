@@ -1,0 +1,233 @@
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// The longest name of a lock, prefix included, in bytes.
+pub const MAX_KEY_BYTES: usize = 1024;
+
+/// Marks the companions of a lock on a server, so no user's key may contain it.
+const RESERVED: &str = ":lh1:";
+
+/// The validated name of a lock: the manager's prefix followed by the caller's key.
+///
+/// Every backend accepts the same names, so that code which was tested in process does not meet its
+/// first refusal in production. A name is refused if it is empty, longer than [`MAX_KEY_BYTES`], has
+/// a control character, contains `:lh1:`, or has a `}` that does not close the one non-empty
+/// `{hash tag}` a name may have (a Redis Cluster would place such a lock and its companions on
+/// different nodes).
+///
+/// # Examples
+///
+/// ```
+/// use leasehold::Key;
+///
+/// let key = Key::new("lock:", "order:{42}")?;
+/// assert_eq!(key.name(), "order:{42}");
+/// assert_eq!(key.full(), "lock:order:{42}");
+/// assert!(Key::new("lock:", "a}b").is_err());
+/// # Ok::<(), leasehold::InvalidKey>(())
+/// ```
+/// Two keys are equal if their full names are.
+#[derive(Clone)]
+pub struct Key {
+    full: Arc<str>,
+    prefix_bytes: usize,
+}
+
+impl Key {
+    /// Validates `prefix` followed by `name`.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidKey`] says which rule was broken, and where.
+    pub fn new(prefix: &str, name: &str) -> Result<Self, InvalidKey> {
+        let full = [prefix, name].concat();
+        let refuse = |problem| {
+            Err(InvalidKey {
+                name: abbreviated(&full),
+                problem,
+            })
+        };
+        if name.is_empty() {
+            return refuse(KeyProblem::Empty);
+        }
+        if full.len() > MAX_KEY_BYTES {
+            return refuse(KeyProblem::TooLong { bytes: full.len() });
+        }
+        if let Some(at) = full.find(char::is_control) {
+            return refuse(KeyProblem::ControlCharacter { at });
+        }
+        if let Some(at) = full.find(RESERVED) {
+            return refuse(KeyProblem::Reserved { at });
+        }
+        if let Some(at) = misplaced_brace(&full) {
+            return refuse(KeyProblem::Brace { at });
+        }
+        Ok(Self {
+            full: full.into(),
+            prefix_bytes: prefix.len(),
+        })
+    }
+
+    /// The key as the caller wrote it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.full[self.prefix_bytes..]
+    }
+
+    /// The name under which the backend keeps the lock: prefix and key.
+    #[must_use]
+    pub fn full(&self) -> &str {
+        &self.full
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.full == other.full
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.full.hash(state);
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Key").field(&&*self.full).finish()
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that cannot be a lock's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` cannot name a lock: {problem}")]
+pub struct InvalidKey {
+    name: String,
+    problem: KeyProblem,
+}
+
+impl InvalidKey {
+    /// The refused name, prefix included, shortened if it is long.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The rule that the name breaks.
+    #[must_use]
+    pub fn problem(&self) -> &KeyProblem {
+        &self.problem
+    }
+}
+
+/// Why a name was refused. Positions are byte offsets in the prefixed name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyProblem {
+    /// Nothing follows the prefix.
+    #[error("the key is empty; name the thing that is locked, as in `order:42`")]
+    Empty,
+    /// Longer than [`MAX_KEY_BYTES`].
+    #[error("it has {bytes} bytes, {MAX_KEY_BYTES} are allowed; hash the long part")]
+    TooLong {
+        /// The length of the refused name.
+        bytes: usize,
+    },
+    /// A control character, such as a line feed.
+    #[error("byte {at} starts a control character; remove or escape it")]
+    ControlCharacter {
+        /// Where it stands.
+        at: usize,
+    },
+    /// The text that marks a lock's companions on a server.
+    #[error("`:lh1:` at byte {at} is reserved for Leasehold's own entries; use another separator")]
+    Reserved {
+        /// Where it stands.
+        at: usize,
+    },
+    /// A `}` that does not close the only, non-empty `{hash tag}`.
+    #[error(
+        "the `}}` at byte {at} does not close the one non-empty `{{tag}}` a name may have; remove it"
+    )]
+    Brace {
+        /// Where it stands.
+        at: usize,
+    },
+}
+
+fn misplaced_brace(full: &str) -> Option<usize> {
+    let close = full.find('}')?;
+    match full[..close].find('{') {
+        Some(open) if open + 1 < close => full[close + 1..].find('}').map(|next| close + 1 + next),
+        _ => Some(close),
+    }
+}
+
+fn abbreviated(name: &str) -> String {
+    const SHOWN: usize = 64;
+    match name.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(name: &str) -> Option<KeyProblem> {
+        Key::new("lock:", name).err().map(|e| e.problem)
+    }
+
+    #[test]
+    fn ordinary_names_and_hash_tags_are_accepted() {
+        for name in [
+            "order:42",
+            "{42}:order",
+            "a{b}c",
+            "a{b",
+            "größe",
+            "a b",
+            "{{x}",
+        ] {
+            assert_eq!(problem(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn each_rule_names_the_place_it_is_broken_at() {
+        assert_eq!(problem(""), Some(KeyProblem::Empty));
+        assert_eq!(
+            problem("a\nb"),
+            Some(KeyProblem::ControlCharacter { at: 6 })
+        );
+        assert_eq!(problem("a:lh1:q"), Some(KeyProblem::Reserved { at: 6 }));
+        assert_eq!(problem("a}b"), Some(KeyProblem::Brace { at: 6 }));
+        assert_eq!(problem("{}x"), Some(KeyProblem::Brace { at: 6 }));
+        assert_eq!(problem("{a}{b}"), Some(KeyProblem::Brace { at: 10 }));
+        let long = "x".repeat(MAX_KEY_BYTES);
+        assert_eq!(
+            problem(&long),
+            Some(KeyProblem::TooLong {
+                bytes: MAX_KEY_BYTES + 5
+            })
+        );
+    }
+
+    #[test]
+    fn the_error_shortens_a_long_name() {
+        let error = Key::new("", &"ü".repeat(2000)).unwrap_err();
+        assert!(error.name().chars().count() < 70);
+        assert!(error.to_string().contains("hash the long part"));
+    }
+}

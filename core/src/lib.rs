@@ -1,0 +1,158 @@
+//! A lock that many machines share, and a guard that tells the truth about it.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), leasehold::Error> {
+//! use std::time::Duration;
+//! use leasehold::LockManager;
+//!
+//! let locks = LockManager::in_process();
+//! let guard = locks
+//!     .lock("order:42")
+//!     .ttl(Duration::from_secs(30))
+//!     .wait(Duration::from_secs(5))
+//!     .acquire()
+//!     .await?;
+//!
+//! // Dropped where it stands if the lock is lost: `Err(Lost)`.
+//! let shipped = guard.run(async { /* read, think, write */ 1 }).await?;
+//! # assert_eq!(shipped, 1);
+//!
+//! // Grows with each acquisition: the resource refuses a write with an older one.
+//! let token = guard.token();
+//! # assert!(token.get() > 0);
+//!
+//! guard.release().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The problem, and what is done about it
+//!
+//! Any process can be paused, any packet late, any clock can jump. So a lock that is shared between
+//! machines is a *lease*: it has a TTL, and a holder that falls silent loses it. What follows from that
+//! is this crate's work:
+//!
+//! - The **watchdog** renews each lease at a third of its TTL for as long as its guard lives, and never a
+//!   lease that is somebody else's by now. The TTL thus says how long after a *crash* the lock stays taken.
+//! - **Loss is loud.** From its deadline on a guard is invalid, by this process's own clock, whether or not
+//!   the backend can be reached: [`is_valid`](LockGuard::is_valid) is false, [`lost`](LockGuard::lost)
+//!   resolves with a reason, and [`run`](LockGuard::run) drops the work that it protects.
+//! - **No guard, no body.** When the backend is down, an acquire is an error. An outage is never reported as
+//!   a busy lock, and nothing runs unlocked.
+//! - **Cancelling is safe.** Every future can be dropped at any point. What it may have left on the backend is
+//!   cleaned up in the background.
+//! - **Waiters are served in the order in which they came**, and woken when it is their turn.
+//!
+//! # What is guaranteed, and what is not
+//!
+//! With the in-process backend, the one that this version has:
+//!
+//! | | holds | as long as |
+//! |---|---|---|
+//! | exclusion | two guards of one key are never both valid | no operator forces a lock open, and the code under the lock stops when its guard is lost: [`run`](LockGuard::run) sees to it between two steps of a future, not inside one |
+//! | order of tokens | each acquisition's token is larger than all before it | in one world: always; over a restart of the process: the system's clock was not set back |
+//! | progress | a lock is free at the latest one TTL after its holder fell silent | always |
+//! | order of waiters | first come, first served | a waiter's task is polled within 2 s of its turn; a slower one goes to the end |
+//!
+//! **A lock alone does not protect data.** Code that checked its guard can be paused before the write that
+//! follows, for longer than the lease. Let the resource compare [`FencingToken`]s, and a write that comes too
+//! late is refused. A lock is no substitute for idempotency either: work that was cut short may have been done
+//! in part.
+//!
+//! # Outcomes
+//!
+//! | call | answers |
+//! |---|---|
+//! | [`Lock::acquire`] | a [`LockGuard`], or [`AcquireError`]: timed out, closed, backend failed (surely not applied, or unknown) |
+//! | [`Lock::try_acquire`] | `None` if it is busy, which is not an error |
+//! | [`LockGuard::run`] | the body's output, or [`Lost`] |
+//! | [`LockGuard::release`] | [`Released`](ReleaseOutcome::Released) or [`AlreadyLost`](ReleaseOutcome::AlreadyLost) |
+//!
+//! All errors convert into [`Error`].
+//!
+//! # Defaults
+//!
+//! | | value |
+//! |---|---|
+//! | TTL | 30 s |
+//! | renewal | on, at a third of the TTL; off with [`Lock::without_renewal`] |
+//! | longest hold | none; [`Lock::max_hold`] |
+//! | wait | for ever; [`Lock::wait`] |
+//! | key prefix | `lock:` |
+//! | command timeout, outage limit | 2 s, 10 s |
+//!
+//! # Testing your own code
+//!
+//! [`LockManager::in_process`] is a world of its own, on tokio's clock: with `#[tokio::test(start_paused = true)]`
+//! leases run out in no time. With the feature `test-util`, `guard.simulate_loss()` shows how your code takes a
+//! loss.
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `conformance` | the suite that every backend must pass, and a wrapper that makes a backend misbehave |
+//! | `metrics` | counters, gauges and histograms through the `metrics` crate |
+//! | `test-util` | `LockGuard::simulate_loss` |
+//!
+//! None is on by default.
+//!
+//! # Traces and metrics
+//!
+//! The span `leasehold.acquire` (`DEBUG`) has the fields `lock.key`, `lock.ttl`, `lock.owner`, `lock.token` and
+//! `lock.outcome`. Events: `leasehold.lost`, `.attempt_failed`, `.wait_failed`, `.renewal_failed`,
+//! `.release_failed`, `.cleanup_failed`, `.close_failed` (`WARN`), `.given_up`, `.released` (`DEBUG`),
+//! `.renewed`, `.cleaned_up` (`TRACE`).
+//!
+//! Metrics: `leasehold_acquires_total{outcome}`, `leasehold_acquire_seconds{outcome}`, `leasehold_acquiring`,
+//! `leasehold_held`, `leasehold_hold_seconds`, `leasehold_endings_total{reason}`,
+//! `leasehold_renewals_total{outcome}`, `leasehold_releases_total{outcome}`,
+//! `leasehold_failures_total{command}`. None carries a key.
+//!
+//! # Words
+//!
+//! An *attempt* is one acquisition with an id of its own. A [guard](LockGuard) holds a lock, a
+//! [handle](LockHandle) looks at it. A *lease* is the time for which the backend grants it, a
+//! [token](FencingToken) its number.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+pub mod backend;
+mod clock;
+#[cfg(feature = "conformance")]
+#[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
+pub mod conformance;
+mod ending;
+mod engine;
+mod error;
+mod guard;
+mod handle;
+mod key;
+mod lock;
+mod manager;
+mod observe;
+mod options;
+mod owner;
+mod run;
+mod runtime;
+mod token;
+
+pub use self::ending::{LossReason, Lost, ReleaseOutcome};
+pub use self::error::{AcquireError, Error, NoManager, ReleaseError, RenewError, ShutdownError};
+pub use self::guard::LockGuard;
+pub use self::handle::LockHandle;
+pub use self::key::{InvalidKey, Key, KeyProblem, MAX_KEY_BYTES};
+pub use self::lock::Lock;
+pub use self::manager::{GlobalDefaultSet, LockManager, LockManagerBuilder};
+pub use self::options::{
+    DEFAULT_COMMAND_TIMEOUT, DEFAULT_OUTAGE_LIMIT, DEFAULT_PREFIX, DEFAULT_TTL, InvalidOption,
+    MAX_TTL,
+};
+pub use self::owner::OwnerId;
+pub use self::run::Run;
+pub use self::token::{FencingToken, InvalidToken};
+
+/// The README's examples compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

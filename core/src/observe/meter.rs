@@ -1,0 +1,60 @@
+//! Counts and durations, without keys: a million locks must not make a million series.
+
+#[cfg(not(feature = "metrics"))]
+pub(super) use self::off::*;
+#[cfg(feature = "metrics")]
+pub(super) use self::on::*;
+
+#[cfg(feature = "metrics")]
+mod on {
+    use std::time::Duration;
+
+    use metrics::{counter, gauge, histogram};
+
+    use crate::LossReason;
+
+    pub(crate) fn acquiring(change: f64) {
+        gauge!("leasehold_acquiring").increment(change);
+    }
+
+    pub(crate) fn acquire(outcome: &'static str, took: Duration) {
+        counter!("leasehold_acquires_total", "outcome" => outcome).increment(1);
+        histogram!("leasehold_acquire_seconds", "outcome" => outcome).record(took);
+    }
+
+    pub(crate) fn held(change: f64) {
+        gauge!("leasehold_held").increment(change);
+    }
+
+    pub(crate) fn ended(reason: LossReason, held_for: Duration) {
+        counter!("leasehold_endings_total", "reason" => reason.as_str()).increment(1);
+        histogram!("leasehold_hold_seconds").record(held_for);
+    }
+
+    pub(crate) fn renewal(outcome: &'static str) {
+        counter!("leasehold_renewals_total", "outcome" => outcome).increment(1);
+    }
+
+    pub(crate) fn release(outcome: &'static str) {
+        counter!("leasehold_releases_total", "outcome" => outcome).increment(1);
+    }
+
+    pub(crate) fn failure(command: &'static str) {
+        counter!("leasehold_failures_total", "command" => command).increment(1);
+    }
+}
+
+#[cfg(not(feature = "metrics"))]
+mod off {
+    use std::time::Duration;
+
+    use crate::LossReason;
+
+    pub(crate) fn acquiring(_change: f64) {}
+    pub(crate) fn acquire(_outcome: &'static str, _took: Duration) {}
+    pub(crate) fn held(_change: f64) {}
+    pub(crate) fn ended(_reason: LossReason, _held_for: Duration) {}
+    pub(crate) fn renewal(_outcome: &'static str) {}
+    pub(crate) fn release(_outcome: &'static str) {}
+    pub(crate) fn failure(_command: &'static str) {}
+}

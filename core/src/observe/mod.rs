@@ -1,0 +1,228 @@
+//! What is told to `tracing`, and with the feature `metrics` to the `metrics` crate. The names are
+//! part of the public API: they are listed in the crate's documentation and tested.
+
+use std::time::Duration;
+
+use tracing::{Span, debug, field, trace, warn};
+
+use crate::backend::{Applied, Attempt, BackendError, Claim};
+use crate::clock::Moment;
+use crate::options::LockOptions;
+use crate::{AcquireError, Key, LossReason, ReleaseOutcome};
+
+mod meter;
+
+/// One acquire from a caller's view. Dropped before it is finished, it was cancelled.
+#[derive(Debug)]
+pub(crate) struct Acquisition {
+    span: Span,
+    started: Moment,
+    finished: bool,
+}
+
+impl Acquisition {
+    pub(crate) fn start(key: &Key, options: &LockOptions) -> Self {
+        meter::acquiring(1.0);
+        Self {
+            span: tracing::debug_span!(
+                "leasehold.acquire",
+                lock.key = key.name(),
+                lock.ttl = ?options.ttl,
+                lock.owner = field::Empty,
+                lock.token = field::Empty,
+                lock.outcome = field::Empty,
+            ),
+            started: Moment::now(),
+            finished: false,
+        }
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    pub(crate) fn finish(mut self, result: Result<&Claim, &AcquireError>) {
+        if let Ok(claim) = result {
+            self.span.record("lock.owner", field::display(claim.owner));
+            self.span.record("lock.token", claim.token.get());
+        }
+        self.close(match result {
+            Ok(_) => "acquired",
+            Err(AcquireError::TimedOut { .. }) => "busy",
+            Err(AcquireError::Closed { .. }) => "closed",
+            Err(AcquireError::Backend { .. }) => "failed",
+            Err(_) => "refused",
+        });
+    }
+
+    fn close(&mut self, outcome: &'static str) {
+        self.finished = true;
+        self.span.record("lock.outcome", outcome);
+        meter::acquiring(-1.0);
+        meter::acquire(outcome, Moment::now().since(self.started));
+    }
+}
+
+impl Drop for Acquisition {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.close("cancelled");
+        }
+    }
+}
+
+pub(crate) fn held() {
+    meter::held(1.0);
+}
+
+pub(crate) fn attempt_failed(attempt: &Attempt, error: &BackendError) {
+    meter::failure("attempt");
+    warn!(
+        name: "leasehold.attempt_failed",
+        {
+            lock.key = attempt.key.name(),
+            lock.owner = %attempt.owner,
+            applied = applied(error),
+            error = error as &dyn std::error::Error,
+        },
+        "an attempt to lock failed"
+    );
+}
+
+pub(crate) fn wait_failed(attempt: &Attempt, error: &BackendError) {
+    meter::failure("wait");
+    warn!(
+        name: "leasehold.wait_failed",
+        {
+            lock.key = attempt.key.name(),
+            lock.owner = %attempt.owner,
+            error = error as &dyn std::error::Error,
+        },
+        "no wake-up will come; polling in its place"
+    );
+}
+
+pub(crate) fn cleaned_up(attempt: &Attempt) {
+    trace!(
+        name: "leasehold.cleaned_up",
+        {
+            lock.key = attempt.key.name(),
+            lock.owner = %attempt.owner,
+        },
+        "an abandoned attempt is undone"
+    );
+}
+
+pub(crate) fn cleanup_failed(attempt: &Attempt, error: &BackendError) {
+    meter::failure("cleanup");
+    warn!(
+        name: "leasehold.cleanup_failed",
+        {
+            lock.key = attempt.key.name(),
+            lock.owner = %attempt.owner,
+            error = error as &dyn std::error::Error,
+        },
+        "an abandoned attempt is not undone yet"
+    );
+}
+
+pub(crate) fn renewed(claim: &Claim) {
+    meter::renewal("extended");
+    trace!(
+        name: "leasehold.renewed",
+        {
+            lock.key = claim.key.name(),
+            lock.token = claim.token.get(),
+        },
+        "a lease was renewed"
+    );
+}
+
+pub(crate) fn renewal_failed(claim: &Claim, error: &BackendError) {
+    meter::renewal("failed");
+    warn!(
+        name: "leasehold.renewal_failed",
+        {
+            lock.key = claim.key.name(),
+            lock.token = claim.token.get(),
+            error = error as &dyn std::error::Error,
+        },
+        "a renewal failed; it is repeated until the lease ends"
+    );
+}
+
+pub(crate) fn ended(claim: &Claim, reason: LossReason, held_for: Duration) {
+    meter::held(-1.0);
+    meter::ended(reason, held_for);
+    if reason == LossReason::Released {
+        debug!(
+            name: "leasehold.given_up",
+            {
+                lock.key = claim.key.name(),
+                lock.token = claim.token.get(),
+                held_for = ?held_for,
+            },
+            "a holder gives its lock up"
+        );
+    } else {
+        warn!(
+            name: "leasehold.lost",
+            {
+                lock.key = claim.key.name(),
+                lock.owner = %claim.owner,
+                lock.token = claim.token.get(),
+                reason = reason.as_str(),
+                held_for = ?held_for,
+            },
+            "a lock was lost"
+        );
+    }
+}
+
+pub(crate) fn released(claim: &Claim, outcome: ReleaseOutcome) {
+    let outcome = match outcome {
+        ReleaseOutcome::Released => "released",
+        ReleaseOutcome::AlreadyLost(_) => "already_lost",
+    };
+    meter::release(outcome);
+    debug!(
+        name: "leasehold.released",
+        {
+            lock.key = claim.key.name(),
+            lock.token = claim.token.get(),
+            lock.outcome = outcome,
+        },
+        "a release is confirmed"
+    );
+}
+
+pub(crate) fn release_failed(claim: &Claim, error: &BackendError) {
+    meter::failure("release");
+    warn!(
+        name: "leasehold.release_failed",
+        {
+            lock.key = claim.key.name(),
+            lock.token = claim.token.get(),
+            error = error as &dyn std::error::Error,
+        },
+        "a release is not confirmed yet"
+    );
+}
+
+pub(crate) fn close_failed(error: &BackendError) {
+    meter::failure("close");
+    warn!(
+        name: "leasehold.close_failed",
+        {
+            error = error as &dyn std::error::Error,
+        },
+        "the backend did not close in good order"
+    );
+}
+
+fn applied(error: &BackendError) -> &'static str {
+    match error.applied() {
+        Applied::No => "no",
+        Applied::Unknown => "unknown",
+    }
+}

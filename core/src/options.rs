@@ -1,0 +1,150 @@
+use std::time::Duration;
+
+/// The TTL of a lock that names none: with renewal on, how long after its holder's crash a lock stays taken.
+pub const DEFAULT_TTL: Duration = Duration::from_secs(30);
+
+/// The longest TTL: a longer hold is what renewal is for.
+pub const MAX_TTL: Duration = Duration::from_secs(60 * 60 * 24);
+
+/// The prefix of every key of a manager that names none.
+pub const DEFAULT_PREFIX: &str = "lock:";
+
+/// How long one command to the backend may take, unless the manager says otherwise.
+pub const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long an acquire goes on while the backend answers with errors, unless the manager says otherwise.
+pub const DEFAULT_OUTAGE_LIMIT: Duration = Duration::from_secs(10);
+
+/// What one acquisition was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LockOptions {
+    pub(crate) ttl: Duration,
+    /// `None` waits for ever.
+    pub(crate) wait: Option<Duration>,
+    pub(crate) max_hold: Option<Duration>,
+    pub(crate) renewal: bool,
+}
+
+impl Default for LockOptions {
+    fn default() -> Self {
+        Self {
+            ttl: DEFAULT_TTL,
+            wait: None,
+            max_hold: None,
+            renewal: true,
+        }
+    }
+}
+
+impl LockOptions {
+    /// `least_ttl` is what the backend can keep.
+    pub(crate) fn validate(&self, least_ttl: Duration) -> Result<(), InvalidOption> {
+        if self.ttl < least_ttl {
+            return Err(InvalidOption::TooShort {
+                option: "ttl",
+                value: self.ttl,
+                least: least_ttl,
+            });
+        }
+        if self.ttl > MAX_TTL {
+            return Err(InvalidOption::TooLong {
+                option: "ttl",
+                value: self.ttl,
+                most: MAX_TTL,
+            });
+        }
+        match self.max_hold {
+            Some(max_hold) => at_least_a_millisecond("max_hold", max_hold),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The bounds that a manager puts on its backend.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) command: Duration,
+    pub(crate) outage: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            command: DEFAULT_COMMAND_TIMEOUT,
+            outage: DEFAULT_OUTAGE_LIMIT,
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) fn validate(&self) -> Result<(), InvalidOption> {
+        at_least_a_millisecond("command_timeout", self.command)
+    }
+}
+
+fn at_least_a_millisecond(option: &'static str, value: Duration) -> Result<(), InvalidOption> {
+    let least = Duration::from_millis(1);
+    if value < least {
+        return Err(InvalidOption::TooShort {
+            option,
+            value,
+            least,
+        });
+    }
+    Ok(())
+}
+
+/// An option of a lock or a manager that cannot work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidOption {
+    /// Shorter than can be kept.
+    #[error("{option} is {value:?}, which is too short; give at least {least:?}")]
+    TooShort {
+        /// The option's name.
+        option: &'static str,
+        /// What was given.
+        value: Duration,
+        /// The least that works.
+        least: Duration,
+    },
+    /// Longer than is allowed.
+    #[error("{option} is {value:?}, which is too long; give at most {most:?} and leave renewal on")]
+    TooLong {
+        /// The option's name.
+        option: &'static str,
+        /// What was given.
+        value: Duration,
+        /// The most that works.
+        most: Duration,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_bound_is_refused_by_name_and_with_the_remedy() {
+        let least = Duration::from_millis(10);
+        let with = |change: fn(&mut LockOptions)| {
+            let mut options = LockOptions::default();
+            change(&mut options);
+            options.validate(least).map_err(|e| e.to_string())
+        };
+        assert_eq!(with(|_| ()), Ok(()));
+        assert_eq!(with(|o| o.ttl = Duration::from_millis(10)), Ok(()));
+        assert_eq!(
+            with(|o| o.ttl = Duration::from_millis(9)),
+            Err("ttl is 9ms, which is too short; give at least 10ms".to_owned())
+        );
+        assert_eq!(
+            with(|o| o.ttl = Duration::MAX).map_err(|e| e.contains("give at most 86400s")),
+            Err(true)
+        );
+        assert_eq!(
+            with(|o| o.max_hold = Some(Duration::ZERO)),
+            Err("max_hold is 0ns, which is too short; give at least 1ms".to_owned())
+        );
+    }
+}

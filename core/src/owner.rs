@@ -1,0 +1,30 @@
+use std::fmt;
+
+use uuid::Uuid;
+
+/// The identity of one attempt to acquire a lock.
+///
+/// Made new for every attempt: never per thread, object or process, so that no two holders can be
+/// mistaken for each other and a request that is sent twice is recognised as one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OwnerId(Uuid);
+
+impl OwnerId {
+    /// A fresh random identity (UUID v4).
+    #[must_use]
+    pub fn random() -> Self {
+        Self(Uuid::new_v4())
+    }
+}
+
+impl fmt::Debug for OwnerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OwnerId({})", self.0)
+    }
+}
+
+impl fmt::Display for OwnerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,53 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+
+use crate::Lost;
+use crate::engine::{Ended, Lease};
+
+pin_project! {
+    /// The future of [`LockGuard::run`](crate::LockGuard::run).
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct Run<F> {
+        #[pin]
+        body: Option<F>,
+        #[pin]
+        ended: Ended,
+    }
+}
+
+impl<F> Run<F> {
+    pub(crate) fn new(lease: &Arc<Lease>, body: F) -> Self {
+        Self {
+            body: Some(body),
+            ended: Ended::new(Arc::clone(lease)),
+        }
+    }
+}
+
+impl<F: Future> Future for Run<F> {
+    type Output = Result<F::Output, Lost>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        // Looked at before each step of the body: after a pause of the process not one more is taken.
+        if let Poll::Ready(reason) = this.ended.as_mut().poll(cx) {
+            this.body.set(None);
+            return Poll::Ready(Err(this.ended.lease().lost(reason)));
+        }
+        match this.body.as_pin_mut() {
+            Some(body) => body.poll(cx).map(Ok),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<F> fmt::Debug for Run<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").finish_non_exhaustive()
+    }
+}

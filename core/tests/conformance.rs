@@ -1,0 +1,45 @@
+//! The conformance suite on the in-process backend, in virtual and in real time, and behind wrappers
+//! that delay, refuse and lose.
+
+use leasehold::backend::InProcess;
+use leasehold::conformance::Faulty;
+
+leasehold::conformance_tests! {
+    mod in_process {
+        #[tokio::test(start_paused = true)]
+        contract, behaviour => {
+            let world = InProcess::new();
+            async move || world.clone()
+        }
+    }
+}
+
+leasehold::conformance_tests! {
+    mod in_process_in_real_time_on_threads {
+        #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+        contract, behaviour => {
+            let world = InProcess::new();
+            async move || world.clone()
+        }
+    }
+}
+
+leasehold::conformance_tests! {
+    mod sluggish {
+        #[tokio::test(start_paused = true)]
+        contract, behaviour => {
+            let world = Faulty::sluggish(InProcess::new(), 1);
+            async move || world.clone()
+        }
+    }
+}
+
+leasehold::conformance_tests! {
+    mod lossy {
+        #[tokio::test(start_paused = true)]
+        behaviour => {
+            let world = Faulty::lossy(InProcess::new(), 2);
+            async move || world.clone()
+        }
+    }
+}

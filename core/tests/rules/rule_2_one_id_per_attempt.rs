@@ -1,0 +1,58 @@
+use std::collections::HashSet;
+
+use leasehold::conformance::{Command, Fault};
+use leasehold::{LossReason, ReleaseOutcome};
+
+use crate::tools::{KEY, Scene};
+
+#[tokio::test(start_paused = true)]
+async fn every_acquire_has_an_id_of_its_own() {
+    let scene = Scene::calm();
+    let lock = scene.locks.lock(KEY);
+    for _ in 0..10 {
+        lock.clone()
+            .acquire()
+            .await
+            .unwrap()
+            .release()
+            .await
+            .unwrap();
+    }
+    let owners: HashSet<_> = scene.log.owners(Command::Attempt).into_iter().collect();
+    assert_eq!(owners.len(), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_sent_again_is_the_same_acquisition() {
+    let scene = Scene::new(|command, nth| match (command, nth) {
+        (Command::Attempt, 1..=3) => Fault::LoseAnswer,
+        _ => Fault::None,
+    });
+    let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    let owners: HashSet<_> = scene.log.owners(Command::Attempt).into_iter().collect();
+    assert_eq!((scene.log.count(Command::Attempt), owners.len()), (4, 1));
+    guard.release().await.unwrap();
+    assert!(scene.is_free().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_whose_answer_was_lost_is_a_release() {
+    let scene = Scene::new(|command, nth| match (command, nth) {
+        (Command::Release, 1) => Fault::LoseAnswer,
+        _ => Fault::None,
+    });
+    let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    assert_eq!(scene.log.count(Command::Release), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_that_finds_another_holder_is_not_a_release() {
+    let scene = Scene::calm();
+    let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    assert!(scene.other().force_release(KEY).await.unwrap());
+    let successor = scene.other().lock(KEY).acquire().await.unwrap();
+    let outcome = guard.release().await.unwrap();
+    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::Gone));
+    successor.renew().await.unwrap();
+}

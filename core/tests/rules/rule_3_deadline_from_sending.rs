@@ -1,0 +1,108 @@
+use std::time::Duration;
+
+use leasehold::LossReason;
+use leasehold::conformance::{Command, Fault};
+use tokio::time::{Instant, sleep};
+
+use crate::tools::{KEY, Scene, settle};
+
+/// What may be relied on of a lease of `TTL`.
+const USABLE: Duration = Duration::from_millis(29_698);
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_grant_does_not_lengthen_the_lease() {
+    let delay = Duration::from_millis(1500);
+    let scene = Scene::new(move |command, _| match command {
+        Command::Attempt => Fault::SlowAnswer(delay),
+        _ => Fault::None,
+    });
+    let guard = scene
+        .locks
+        .lock(KEY)
+        .without_renewal()
+        .acquire()
+        .await
+        .unwrap();
+    assert_eq!(guard.valid_for(), USABLE - delay);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_renewal_does_not_lengthen_the_lease() {
+    let delay = Duration::from_millis(1500);
+    let scene = Scene::new(move |command, _| match command {
+        Command::Renew => Fault::SlowAnswer(delay),
+        _ => Fault::None,
+    });
+    let guard = scene
+        .locks
+        .lock(KEY)
+        .without_renewal()
+        .acquire()
+        .await
+        .unwrap();
+    sleep(Duration::from_secs(20)).await;
+    guard.renew().await.unwrap();
+    assert_eq!(guard.valid_for(), USABLE - delay);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lease_counts_from_the_request_whose_answer_came() {
+    let scene = Scene::new(|command, nth| match (command, nth) {
+        (Command::Attempt, 1) => Fault::HangAfter,
+        _ => Fault::None,
+    });
+    let started = Instant::now();
+    let guard = scene
+        .locks
+        .lock(KEY)
+        .without_renewal()
+        .acquire()
+        .await
+        .unwrap();
+    assert!(
+        started.elapsed() > Duration::from_secs(2),
+        "the first copy timed out"
+    );
+    assert_eq!(guard.valid_for(), USABLE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_grant_that_comes_when_its_lease_is_over_is_no_guard() {
+    let ttl = Duration::from_millis(100);
+    // Slower than what may be relied on of the lease, and sooner than the lease ends.
+    let delay = Duration::from_millis(98);
+    let scene = Scene::new(move |command, nth| match (command, nth) {
+        (Command::Attempt, 1) => Fault::SlowAnswer(delay),
+        _ => Fault::None,
+    });
+    let guard = scene.locks.lock(KEY).ttl(ttl).acquire().await.unwrap();
+    settle().await;
+    let attempts = scene.log.owners(Command::Attempt);
+    assert_ne!(
+        attempts.first(),
+        attempts.last(),
+        "a spent id is not used again"
+    );
+    assert!(guard.is_valid());
+    assert_eq!(scene.log.owners(Command::Cleanup), attempts[..1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn past_its_deadline_a_guard_is_lost_whoever_says_what() {
+    let scene = Scene::calm();
+    let guard = scene
+        .locks
+        .lock(KEY)
+        .without_renewal()
+        .acquire()
+        .await
+        .unwrap();
+    sleep(USABLE).await;
+    assert!(!guard.is_valid());
+    // The backend still has it, and would extend it.
+    assert!(!scene.is_free().await);
+    assert!(guard.renew().await.is_err());
+    assert!(!guard.is_valid());
+    assert_eq!(guard.lost().await.reason, LossReason::Expired);
+    assert_eq!(scene.log.count(Command::Renew), 0);
+}

@@ -1,0 +1,58 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use leasehold::conformance::Fault;
+use leasehold::{AcquireError, Error};
+use tokio::time::Instant;
+
+use crate::tools::{KEY, Scene};
+
+/// How a caller writes it: the body is behind the guard.
+async fn locked(scene: &Scene, body_ran: &AtomicBool) -> Result<(), Error> {
+    let guard = scene.locks.lock(KEY).acquire().await?;
+    guard
+        .run(async { body_ran.store(true, Ordering::Relaxed) })
+        .await?;
+    guard.release().await?;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_body_runs_while_the_backend_is_down() {
+    for fault in [
+        Fault::Fail,
+        Fault::LoseAnswer,
+        Fault::HangBefore,
+        Fault::Panic,
+    ] {
+        let scene = Scene::new(move |_, _| fault);
+        let body_ran = AtomicBool::new(false);
+        let started = Instant::now();
+        let error = locked(&scene, &body_ran).await.unwrap_err();
+        assert!(
+            matches!(error, Error::Acquire(AcquireError::Backend { .. })),
+            "{error:?}"
+        );
+        assert!(!body_ran.into_inner());
+        let took = started.elapsed();
+        assert!(took <= Duration::from_secs(12), "{fault:?} took {took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_is_never_reported_as_busy() {
+    for fault in [Fault::Fail, Fault::LoseAnswer, Fault::HangBefore] {
+        let scene = Scene::new(move |_, _| fault);
+        let tried = scene.locks.lock(KEY).try_acquire().await;
+        assert!(
+            matches!(tried, Err(AcquireError::Backend { .. })),
+            "{tried:?}"
+        );
+        let wait = Duration::from_secs(3);
+        let waited = scene.locks.lock(KEY).wait(wait).acquire().await;
+        assert!(
+            matches!(waited, Err(AcquireError::Backend { .. })),
+            "{waited:?}"
+        );
+    }
+}

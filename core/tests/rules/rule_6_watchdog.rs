@@ -1,0 +1,188 @@
+use std::time::Duration;
+
+use leasehold::conformance::{Command, Fault};
+use leasehold::{LossReason, ReleaseOutcome};
+use tokio::time::{Instant, sleep};
+
+use crate::tools::{KEY, Scene, TTL, settle};
+
+#[tokio::test(start_paused = true)]
+async fn leases_are_renewed_at_a_third_in_bounded_batches_with_jitter() {
+    const LOCKS: usize = 1000;
+    let scene = Scene::calm();
+    let mut guards = Vec::new();
+    for n in 0..LOCKS {
+        let lock = scene.locks.lock(format!("item:{n}"));
+        guards.push(lock.acquire().await.unwrap());
+    }
+    let started = Instant::now();
+    sleep(TTL.mul_f64(0.34)).await;
+    let renewals = scene.log.calls(Command::Renew);
+    let renewed: usize = renewals.iter().map(|(_, call)| call.owners.len()).sum();
+    assert_eq!(renewed, LOCKS);
+    assert!(renewals.iter().all(|(_, call)| call.owners.len() <= 256));
+    let soonest = renewals.first().map(|(at, _)| *at - started).unwrap();
+    assert!(soonest >= TTL.mul_f64(0.29), "{soonest:?}");
+    // Taken in one instant, they are not renewed in one.
+    assert!(renewals.len() > 100, "{} batches", renewals.len());
+    assert!(guards.iter().all(leasehold::LockGuard::is_valid));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_is_bounded() {
+    let scene = Scene::new(|command, nth| match (command, nth) {
+        // While this one is on its way all others come due.
+        (Command::Renew, 1..) => Fault::SlowAnswer(Duration::from_millis(1900)),
+        _ => Fault::None,
+    });
+    let mut guards = Vec::new();
+    for n in 0..2000 {
+        let lock = scene.locks.lock(format!("item:{n}"));
+        guards.push(lock.acquire().await.unwrap());
+    }
+    tokio::time::advance(TTL / 3).await;
+    settle().await;
+    let sizes: Vec<_> = scene
+        .log
+        .calls(Command::Renew)
+        .iter()
+        .map(|(_, c)| c.owners.len())
+        .collect();
+    assert_eq!(sizes.iter().sum::<usize>(), 2000);
+    assert!(sizes.iter().all(|size| *size <= 256), "{sizes:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_renewed_after_the_release() {
+    let scene = Scene::calm();
+    let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    sleep(TTL).await;
+    guard.release().await.unwrap();
+    let before = scene.log.count(Command::Renew);
+    assert!(before >= 3);
+    sleep(TTL * 10).await;
+    assert_eq!(scene.log.count(Command::Renew), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_is_sent_after_the_renewal_that_is_under_way() {
+    let slow = Duration::from_millis(800);
+    let scene = Scene::new(move |command, _| match command {
+        Command::Renew => Fault::SlowRequest(slow),
+        _ => Fault::None,
+    });
+    let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    while scene.log.count(Command::Renew) == 0 {
+        settle().await;
+    }
+    let outcome = guard.release().await.unwrap();
+    let (renewal, _) = scene.log.calls(Command::Renew)[0];
+    let (release, _) = scene.log.calls(Command::Release)[0];
+    assert!(
+        release - renewal >= slow,
+        "sent {:?} after",
+        release - renewal
+    );
+    assert_eq!(outcome, ReleaseOutcome::Released);
+    sleep(TTL).await;
+    assert_eq!(scene.log.count(Command::Renew), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_renewal_is_repeated_and_releases_nothing() {
+    for fault in [
+        Fault::Fail,
+        Fault::LoseAnswer,
+        Fault::HangBefore,
+        Fault::Panic,
+    ] {
+        // From a third of the lease on nothing succeeds, until shortly before its end.
+        let back_again = Instant::now() + TTL.mul_f64(0.9);
+        let scene = Scene::new(move |command, _| match command {
+            Command::Renew if Instant::now() < back_again => fault,
+            _ => Fault::None,
+        });
+        let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+        sleep(TTL * 5).await;
+        assert!(guard.is_valid(), "{fault:?}");
+        assert!(scene.log.count(Command::Renew) > 5, "{fault:?}");
+        assert_eq!(scene.log.count(Command::Release), 0);
+        assert_eq!(scene.log.count(Command::Cleanup), 0);
+        assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hanging_renewal_delays_no_other_lease() {
+    let short = Duration::from_millis(300);
+    let mut long_lived = None;
+    let scene = Scene::new(move |_, _| Fault::None);
+    let slow = leasehold::conformance::Faulty::new(scene.world.clone(), move |call| {
+        let first = *long_lived.get_or_insert(call.owners.clone().first().copied());
+        match call.command {
+            Command::Renew if call.owners.first().copied() == first => Fault::HangBefore,
+            _ => Fault::None,
+        }
+    });
+    let locks = leasehold::LockManager::new(slow);
+    let hanging = locks.lock("hanging").acquire().await.unwrap();
+    let guard = locks.lock(KEY).ttl(short).acquire().await.unwrap();
+    assert_eq!(hanging.lost().await.reason, LossReason::Expired);
+    assert!(guard.is_valid());
+}
+
+#[tokio::test(start_paused = true)]
+async fn renewal_ends_at_max_hold() {
+    let scene = Scene::calm();
+    let max_hold = Duration::from_secs(100);
+    let started = Instant::now();
+    let guard = scene
+        .locks
+        .lock(KEY)
+        .max_hold(max_hold)
+        .acquire()
+        .await
+        .unwrap();
+    let lost = guard.lost().await;
+    assert_eq!(
+        (lost.reason, started.elapsed()),
+        (LossReason::MaxHold, max_hold)
+    );
+    assert!(!guard.is_valid());
+    // Who still works under it has until the end of the last lease to notice.
+    assert!(!scene.is_free().await);
+    let renewals = scene.log.count(Command::Renew);
+    sleep(TTL * 2).await;
+    assert!(scene.is_free().await);
+    assert_eq!(scene.log.count(Command::Renew), renewals);
+    let outcome = guard.release().await.unwrap();
+    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::MaxHold));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_manager_without_guards_leaves_no_task_behind() {
+    let scene = Scene::calm();
+    scene
+        .locks
+        .lock(KEY)
+        .acquire()
+        .await
+        .unwrap()
+        .release()
+        .await
+        .unwrap();
+    assert!(
+        tokio::runtime::Handle::current()
+            .metrics()
+            .num_alive_tasks()
+            > 0
+    );
+    drop(scene);
+    settle().await;
+    assert_eq!(
+        tokio::runtime::Handle::current()
+            .metrics()
+            .num_alive_tasks(),
+        0
+    );
+}

@@ -1,0 +1,96 @@
+use std::time::Duration;
+
+use leasehold::backend::{Backend, InProcess};
+use leasehold::conformance::{Command, Fault};
+use leasehold::{Key, LockManager, LossReason};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::tools::{KEY, Scene, settle};
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_guard_is_released_in_the_background() {
+    let scene = Scene::calm();
+    drop(scene.locks.lock(KEY).acquire().await.unwrap());
+    settle().await;
+    assert!(scene.is_free().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_in_the_background_is_repeated_until_it_is_confirmed() {
+    let scene = Scene::new(|command, nth| match (command, nth) {
+        (Command::Release, 1) => Fault::Fail,
+        (Command::Release, 2) => Fault::HangBefore,
+        (Command::Release, 3) => Fault::Panic,
+        _ => Fault::None,
+    });
+    drop(scene.locks.lock(KEY).acquire().await.unwrap());
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(scene.log.count(Command::Release), 4);
+    assert!(scene.is_free().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_dropped_by_a_panic_is_released() {
+    let scene = Scene::calm();
+    let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    let task = tokio::spawn(async move { guard.run(async { panic!("a bug in the body") }).await });
+    assert!(task.await.unwrap_err().is_panic());
+    settle().await;
+    assert!(scene.is_free().await);
+}
+
+#[test]
+fn a_guard_dropped_on_a_plain_thread_is_released_by_its_runtime() {
+    let runtime = runtime();
+    let scene = Scene::calm();
+    let guard = runtime.block_on(scene.locks.lock(KEY).acquire()).unwrap();
+    std::thread::spawn(move || drop(guard)).join().unwrap();
+    runtime.block_on(settle());
+    assert!(runtime.block_on(scene.is_free()));
+}
+
+#[test]
+fn a_guard_that_outlives_its_runtime_lets_the_lease_run_out() {
+    let world = InProcess::new();
+    let locks = LockManager::new(world.clone());
+    let ttl = Duration::from_millis(100);
+    let guard = {
+        let runtime = runtime();
+        let lock = locks.lock(KEY).ttl(ttl);
+        runtime.block_on(lock.acquire()).unwrap()
+    };
+    // No watchdog lives any more. The guard must not panic, and must not claim what it cannot know.
+    std::thread::sleep(ttl);
+    assert!(!guard.is_valid());
+    drop(guard);
+    let key = Key::new("lock:", KEY).unwrap();
+    assert!(runtime().block_on(world.inspect(&key)).unwrap().is_free());
+    // The manager goes on in another runtime.
+    let runtime = runtime();
+    let next = runtime.block_on(locks.lock(KEY).acquire()).unwrap();
+    runtime.block_on(async {
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        assert!(next.is_valid());
+    });
+}
+
+#[test]
+fn a_loss_is_noticed_without_a_watchdog() {
+    let locks = LockManager::in_process();
+    let guard = {
+        let runtime = runtime();
+        runtime
+            .block_on(locks.lock(KEY).ttl(Duration::from_millis(100)).acquire())
+            .unwrap()
+    };
+    let lost = runtime().block_on(async { guard.lost().await });
+    assert_eq!(lost.reason, LossReason::Expired);
+}

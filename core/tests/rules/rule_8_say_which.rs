@@ -1,0 +1,157 @@
+use std::error::Error as _;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use leasehold::backend::Applied;
+use leasehold::conformance::Fault;
+use leasehold::{AcquireError, Error, LockManager, RenewError};
+
+use crate::tools::{KEY, Scene};
+
+#[tokio::test(start_paused = true)]
+async fn busy_and_timed_out() {
+    let scene = Scene::calm();
+    let _guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    assert!(scene.locks.lock(KEY).try_acquire().await.unwrap().is_none());
+    let wait = Duration::from_secs(5);
+    let error = scene
+        .locks
+        .lock(KEY)
+        .wait(wait)
+        .acquire()
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&error, AcquireError::TimedOut { waited, .. } if *waited == wait),
+        "{error:?}"
+    );
+    assert!(error.is_temporary());
+    let once = scene.locks.lock(KEY).wait(Duration::ZERO).acquire().await;
+    assert!(
+        matches!(once, Err(AcquireError::TimedOut { .. })),
+        "{once:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn surely_not_applied_and_unknown() {
+    for (fault, expected) in [
+        (Fault::Fail, Applied::No),
+        (Fault::LoseAnswer, Applied::Unknown),
+        (Fault::HangBefore, Applied::Unknown),
+    ] {
+        let scene = Scene::new(move |_, _| fault);
+        let error = scene.locks.lock(KEY).try_acquire().await.unwrap_err();
+        let AcquireError::Backend {
+            applied, source, ..
+        } = &error
+        else {
+            panic!("{error:?}");
+        };
+        assert_eq!(
+            (*applied, source.applied()),
+            (expected, expected),
+            "{fault:?}"
+        );
+        assert!(error.source().is_some());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_earlier_copy_that_was_not_answered_stays_unknown() {
+    // The first answer is lost, and all later requests are refused.
+    let scene = Scene::new(|_, nth| {
+        if nth == 1 {
+            Fault::LoseAnswer
+        } else {
+            Fault::Fail
+        }
+    });
+    let error = scene.locks.lock(KEY).acquire().await.unwrap_err();
+    let AcquireError::Backend {
+        applied, source, ..
+    } = error
+    else {
+        panic!("{error:?}");
+    };
+    assert_eq!((applied, source.applied()), (Applied::Unknown, Applied::No));
+}
+
+#[tokio::test(start_paused = true)]
+async fn closed() {
+    let scene = Scene::calm();
+    let _held = scene.other().lock(KEY).acquire().await.unwrap();
+    let waiting = tokio::spawn(scene.locks.lock(KEY).acquire());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    scene.locks.shutdown().await.unwrap();
+    for refused in [
+        waiting.await.unwrap().err(),
+        scene.locks.lock("other").acquire().await.err(),
+    ] {
+        assert!(
+            matches!(refused, Some(AcquireError::Closed { .. })),
+            "{refused:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_and_not_renewed() {
+    let scene = Scene::new(|command, _| match command {
+        leasehold::conformance::Command::Renew => Fault::Fail,
+        _ => Fault::None,
+    });
+    let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    let error = guard.renew().await.unwrap_err();
+    assert!(matches!(error, RenewError::Backend { .. }), "{error:?}");
+    assert!(guard.is_valid());
+    guard.lost().await;
+    let error = guard.renew().await.unwrap_err();
+    assert!(matches!(error, RenewError::Lost(_)), "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_work_is_refused_before_anything_is_sent() {
+    let scene = Scene::calm();
+    let lock = |key: &str| scene.locks.lock(key);
+    let refused = [
+        lock("").acquire().await.unwrap_err(),
+        lock("a}b").acquire().await.unwrap_err(),
+        lock(KEY).ttl(Duration::ZERO).acquire().await.unwrap_err(),
+        lock(KEY).ttl(Duration::MAX).acquire().await.unwrap_err(),
+        lock(KEY)
+            .max_hold(Duration::ZERO)
+            .acquire()
+            .await
+            .unwrap_err(),
+    ];
+    for error in refused {
+        assert!(
+            matches!(error, AcquireError::Key(_) | AcquireError::Option(_)),
+            "{error:?}"
+        );
+        assert!(!error.is_temporary());
+    }
+    assert_eq!(scene.log.count(leasehold::conformance::Command::Attempt), 0);
+}
+
+#[test]
+fn an_acquire_outside_a_runtime_is_an_error_and_no_panic() {
+    let acquire = LockManager::in_process().lock(KEY).acquire();
+    let mut acquire = std::pin::pin!(acquire);
+    let poll = acquire
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()));
+    assert!(matches!(poll, Poll::Ready(Err(AcquireError::NoRuntime))));
+}
+
+#[test]
+fn every_error_is_one_leasehold_error_and_keeps_its_cause() {
+    let lost = leasehold::Key::new("", "").unwrap_err();
+    let all = Error::from(AcquireError::from(lost.clone()));
+    assert_eq!(all.to_string(), lost.to_string());
+    assert!(
+        all.source().is_none(),
+        "a message that is told once is not told again as its own cause"
+    );
+}

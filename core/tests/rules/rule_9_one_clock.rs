@@ -1,0 +1,71 @@
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::tools::{KEY, Scene};
+
+#[tokio::test(start_paused = true)]
+async fn a_day_of_waiting_and_holding_takes_an_instant() {
+    const DAY: Duration = Duration::from_secs(60 * 60 * 24);
+    let real = std::time::Instant::now();
+    let (scene, virtually) = (Scene::calm(), Instant::now());
+    let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    let waiting = tokio::spawn(scene.other().lock(KEY).acquire());
+    sleep(DAY).await;
+    assert!(guard.is_valid() && !waiting.is_finished());
+    guard.release().await.unwrap();
+    drop(waiting.await.unwrap().unwrap());
+    assert!(virtually.elapsed() < DAY + Duration::from_millis(10));
+    assert!(real.elapsed() < DAY / 1000);
+}
+
+/// Where the clock may be read, timers made and tasks spawned.
+const DOORS: [&str; 2] = ["clock.rs", "runtime.rs"];
+
+/// The in-process backend is the server here, and a server has a clock of its own.
+const SERVERS: &str = "backend/memory";
+
+#[test]
+fn nothing_else_reads_a_clock_or_spawns() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    rust_files(&src, &mut files);
+    assert!(files.len() > 30, "{} files", files.len());
+    for file in files {
+        let name = file.strip_prefix(&src).unwrap();
+        if DOORS.iter().any(|door| name == Path::new(door))
+            || name.starts_with(SERVERS)
+            || name.starts_with("conformance")
+        {
+            continue;
+        }
+        let code = std::fs::read_to_string(&file).unwrap();
+        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+        for (number, line) in code.lines().enumerate() {
+            let comment = line.trim_start().starts_with("//");
+            for door in [
+                "Instant::now",
+                "SystemTime",
+                "tokio::spawn",
+                "time::sleep",
+                "Handle::current",
+                "Handle::try_current",
+            ] {
+                let place = format!("{}:{}", name.display(), number + 1);
+                assert!(comment || !line.contains(door), "{place} uses {door}");
+            }
+        }
+    }
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use leasehold::backend::{Backend, InProcess};
+use leasehold::conformance::{Call, Command, Fault, Faulty};
+use leasehold::{Key, LockManager, OwnerId};
+use tokio::time::Instant;
+
+pub(crate) const TTL: Duration = Duration::from_secs(30);
+pub(crate) const KEY: &str = "order:42";
+
+/// What reached the backend, and when.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<(Instant, Call)>>>);
+
+impl Log {
+    pub(crate) fn calls(&self, command: Command) -> Vec<(Instant, Call)> {
+        let calls = self.0.lock().unwrap();
+        let matching = calls.iter().filter(|(_, call)| call.command == command);
+        matching.cloned().collect()
+    }
+
+    pub(crate) fn count(&self, command: Command) -> usize {
+        self.calls(command).len()
+    }
+
+    pub(crate) fn owners(&self, command: Command) -> Vec<OwnerId> {
+        let calls = self.calls(command).into_iter();
+        calls.flat_map(|(_, call)| call.owners).collect()
+    }
+}
+
+/// A world in which the nth call (from 1) of each command meets `plan`'s fault.
+pub(crate) struct Scene {
+    pub(crate) world: InProcess,
+    pub(crate) locks: LockManager,
+    pub(crate) log: Log,
+}
+
+impl Scene {
+    pub(crate) fn new(mut plan: impl FnMut(Command, usize) -> Fault + Send + 'static) -> Self {
+        let (world, log) = (InProcess::new(), Log::default());
+        let calls = log.clone();
+        let faulty = Faulty::new(world.clone(), move |call| {
+            calls.0.lock().unwrap().push((Instant::now(), call.clone()));
+            plan(call.command, calls.count(call.command))
+        });
+        Self {
+            locks: LockManager::new(faulty),
+            world,
+            log,
+        }
+    }
+
+    pub(crate) fn calm() -> Self {
+        Self::new(|_, _| Fault::None)
+    }
+
+    /// Another process, which has no faults.
+    pub(crate) fn other(&self) -> LockManager {
+        LockManager::new(self.world.clone())
+    }
+
+    pub(crate) async fn is_free(&self) -> bool {
+        let key = Key::new("lock:", KEY).unwrap();
+        self.world.inspect(&key).await.unwrap().is_free()
+    }
+}
+
+/// Lets background tasks do what they can without time passing to speak of.
+pub(crate) async fn settle() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}

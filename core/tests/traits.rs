@@ -1,0 +1,85 @@
+//! Which public types can be sent, shared and moved, and how large the hot ones are.
+
+use std::mem::{size_of, size_of_val};
+
+use leasehold::backend::{
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, InProcess, Inspection,
+    ReleaseAnswer, RenewAnswer,
+};
+use leasehold::conformance::{Call, Command, Fault, Faulty};
+use leasehold::{
+    AcquireError, Error, FencingToken, GlobalDefaultSet, InvalidKey, InvalidOption, InvalidToken,
+    Key, KeyProblem, Lock, LockGuard, LockHandle, LockManager, LockManagerBuilder, LossReason,
+    Lost, NoManager, OwnerId, ReleaseError, ReleaseOutcome, RenewError, Run, ShutdownError,
+};
+use static_assertions::{assert_impl_all, assert_not_impl_any, assert_obj_safe};
+
+macro_rules! send_sync_unpin {
+    ($($type:ty),+ $(,)?) => {
+        $(assert_impl_all!($type: Send, Sync, Unpin, std::fmt::Debug);)+
+    };
+}
+
+send_sync_unpin! {
+    LockManager, LockManagerBuilder, Lock, LockGuard, LockHandle,
+    Key, FencingToken, OwnerId, Lost, LossReason, ReleaseOutcome,
+    AcquireError, Error, GlobalDefaultSet, InvalidKey, InvalidOption, InvalidToken, KeyProblem,
+    NoManager, ReleaseError, RenewError, ShutdownError,
+    Attempt, AttemptAnswer, BackendError, Capabilities, Claim, InProcess, Inspection, ReleaseAnswer,
+    RenewAnswer, Call, Command, Fault, Faulty<InProcess>,
+}
+
+assert_impl_all!(LockManager: Clone);
+assert_impl_all!(Lock: Clone);
+assert_impl_all!(LockHandle: Clone);
+assert_not_impl_any!(LockGuard: Clone, Copy);
+assert_impl_all!(Run<std::future::Ready<()>>: Send, Sync);
+assert_not_impl_any!(Run<std::future::Ready<()>>: Unpin);
+assert_obj_safe!(Backend);
+
+fn assert_send<F: Future + Send>(_future: F) {}
+
+#[test]
+fn futures_can_be_spawned_and_do_not_borrow() {
+    fn assert_spawnable<F: Future + Send + 'static>(_future: F) {}
+    let locks = LockManager::in_process();
+    assert_spawnable(locks.lock("k").acquire());
+    assert_spawnable(locks.lock("k").try_acquire());
+    assert_send(locks.inspect("k"));
+    assert_send(locks.force_release("k"));
+    assert_send(locks.shutdown());
+    assert_send(locks.scope(async {}));
+}
+
+#[tokio::test]
+async fn sizes_are_reasonable() {
+    let locks = LockManager::in_process();
+    let lock = locks.lock("k");
+    let guard = lock.clone().acquire().await.unwrap();
+    let body = async {
+        let large = [1_u8; 1024];
+        tokio::task::yield_now().await;
+        large.len()
+    };
+    let body_size = size_of_val(&body);
+    let run = guard.run(body);
+    let sizes = [
+        ("LockManager", size_of::<LockManager>(), 8),
+        ("LockHandle", size_of::<LockHandle>(), 8),
+        ("LockGuard", size_of::<LockGuard>(), 16),
+        ("Lock", size_of::<Lock>(), 112),
+        ("acquire()", size_of_val(&lock.clone().acquire()), 1536),
+        ("try_acquire()", size_of_val(&lock.try_acquire()), 1536),
+        ("lost()", size_of_val(&guard.lost()), 256),
+        ("run(), beside its body", size_of_val(&run) - body_size, 256),
+        ("AcquireError", size_of::<AcquireError>(), 128),
+        ("Error", size_of::<Error>(), 128),
+    ];
+    for (what, bytes, bound) in sizes {
+        println!("{what:24} {bytes:5} bytes (at most {bound})");
+    }
+    for (what, bytes, bound) in sizes {
+        assert!(bytes <= bound, "{what}: {bytes} bytes");
+    }
+    assert_eq!(run.await.unwrap(), 1024);
+}
