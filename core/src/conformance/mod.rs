@@ -12,7 +12,6 @@
 //! [`conformance_tests!`](crate::conformance_tests) makes a test of each case:
 //!
 //! ```
-//! # #[cfg(test)]
 //! leasehold::conformance_tests! {
 //!     mod in_process {
 //!         #[tokio::test(start_paused = true)]

@@ -3,8 +3,8 @@
 //! # Implementation details
 //!
 //! A lease is renewed when a third of it is over, a little sooner by chance, so that leases that were
-//! taken together drift apart. After a failure the next try follows within a twentieth of it. One try
-//! may take a sixth, so that a hanging one leaves time for others.
+//! taken together drift apart. After a failure the next try follows within a twentieth of it, and sooner
+//! as the deadline comes closer. One try may take a sixth, so that a hanging one leaves time for others.
 
 use std::time::Duration;
 
@@ -43,8 +43,9 @@ pub(super) fn after_success(lease: &Lease) -> Moment {
 
 /// When to look at a lease that could not be renewed.
 pub(super) fn after_failure(lease: &Lease) -> Moment {
-    let pause = (lease.claim.ttl / 20).clamp(SOONEST_RETRY, LATEST_RETRY);
-    within(lease, jittered(pause))
+    let left = lease.validity().unwrap_or_default();
+    let pause = (lease.claim.ttl / 20).min(LATEST_RETRY).min(left / 4);
+    within(lease, jittered(pause.max(SOONEST_RETRY)))
 }
 
 /// How long an answer about these leases is worth waiting for.

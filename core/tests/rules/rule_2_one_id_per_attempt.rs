@@ -1,4 +1,5 @@
 use std::collections::HashSet;
+use std::time::Duration;
 
 use leasehold::conformance::{Command, Fault};
 use leasehold::{LossReason, ReleaseOutcome};
@@ -44,6 +45,19 @@ async fn a_release_whose_answer_was_lost_is_a_release() {
     let guard = scene.locks.lock(KEY).acquire().await.unwrap();
     assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
     assert_eq!(scene.log.count(Command::Release), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_that_is_answered_past_the_deadline_is_not_sure() {
+    let ttl = Duration::from_millis(500);
+    let scene = Scene::new(move |command, nth| match (command, nth) {
+        (Command::Release, 1) => Fault::LoseAnswer,
+        (Command::Release, 2) => Fault::SlowAnswer(ttl),
+        _ => Fault::None,
+    });
+    let guard = scene.locks.lock(KEY).ttl(ttl).acquire().await.unwrap();
+    let outcome = guard.release().await.unwrap();
+    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::Expired));
 }
 
 #[tokio::test(start_paused = true)]

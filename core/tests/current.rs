@@ -1,0 +1,34 @@
+//! Where code that names no manager finds one. One test: the process-wide default is set once.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use leasehold::LockManager;
+
+#[tokio::test]
+async fn scope_comes_before_the_process_wide_default_and_neither_is_an_error() {
+    assert!(LockManager::current().is_err());
+
+    let (tenant, global) = (LockManager::in_process(), LockManager::in_process());
+    let held = tenant.lock("k").acquire().await.unwrap();
+    assert!(tenant.scope(current_is_busy()).await);
+
+    global.set_global_default().unwrap();
+    assert!(tenant.set_global_default().is_err());
+    assert!(!current_is_busy().await);
+    assert!(tenant.scope(current_is_busy()).await);
+    assert!(!tenant.scope(global.scope(current_is_busy())).await);
+
+    let in_a_task = tenant.scope(async { tokio::spawn(current_is_busy()).await.unwrap() });
+    assert!(
+        !in_a_task.await,
+        "a spawned task is not in its parent's scope"
+    );
+    drop(held);
+}
+
+async fn current_is_busy() -> bool {
+    let locks = LockManager::current().unwrap();
+    match locks.lock("k").try_acquire().await.unwrap() {
+        Some(guard) => guard.release().await.is_err(),
+        None => true,
+    }
+}

@@ -1,0 +1,231 @@
+//! What managers, locks and guards promise beside the rules of the core.
+
+use std::future::pending;
+use std::time::Duration;
+
+use leasehold::backend::InProcess;
+use leasehold::conformance::{Command, Fault, Faulty};
+use leasehold::{AcquireError, Error, InvalidOption, LockManager, LossReason, ReleaseOutcome};
+use tokio::time::{Instant, sleep, timeout};
+
+#[tokio::test]
+async fn clones_share_a_world_and_new_managers_do_not() {
+    let locks = LockManager::in_process();
+    let _guard = locks.lock("k").acquire().await.unwrap();
+    assert!(
+        locks
+            .clone()
+            .lock("k")
+            .try_acquire()
+            .await
+            .unwrap()
+            .is_none()
+    );
+    let other = LockManager::in_process();
+    assert!(other.lock("k").try_acquire().await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn prefixes_keep_managers_apart_and_an_empty_one_shares_bare_names() {
+    let world = InProcess::new();
+    let with = |prefix: &str| {
+        LockManager::builder(world.clone())
+            .prefix(prefix)
+            .build()
+            .unwrap()
+    };
+    let guard = with("shop:").lock("k").acquire().await.unwrap();
+    assert_eq!(guard.key(), "k");
+    assert!(
+        with("other:")
+            .lock("k")
+            .try_acquire()
+            .await
+            .unwrap()
+            .is_some()
+    );
+    assert!(
+        with("")
+            .lock("shop:k")
+            .try_acquire()
+            .await
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_managers_defaults_are_its_locks() {
+    let builder = LockManager::builder(InProcess::new());
+    let (ttl, max_hold) = (Duration::from_secs(3), Duration::from_secs(60));
+    let locks = builder.ttl(ttl).max_hold(max_hold).build().unwrap();
+    let started = Instant::now();
+    let guard = locks.lock("k").acquire().await.unwrap();
+    assert!(guard.valid_for() <= ttl && guard.valid_for() > ttl / 2);
+    assert_eq!(guard.lost().await.reason, LossReason::MaxHold);
+    assert_eq!(started.elapsed(), max_hold);
+}
+
+#[test]
+fn a_manager_that_cannot_work_is_not_built() {
+    let builder = || LockManager::builder(InProcess::new());
+    let bad_prefix = builder().prefix("a}").build();
+    assert!(matches!(bad_prefix, Err(Error::Key(_))), "{bad_prefix:?}");
+    let bad_options = [
+        builder().ttl(Duration::from_millis(9)).build(),
+        builder().ttl(Duration::from_secs(60 * 60 * 24 + 1)).build(),
+        builder().max_hold(Duration::ZERO).build(),
+        builder().command_timeout(Duration::ZERO).build(),
+    ];
+    for refused in bad_options {
+        assert!(matches!(refused, Err(Error::Option(_))), "{refused:?}");
+    }
+    let error = builder()
+        .command_timeout(Duration::ZERO)
+        .build()
+        .unwrap_err();
+    let Error::Option(InvalidOption::TooShort { option, .. }) = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(option, "command_timeout");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_without_renewal_is_kept_by_renewing_it_by_hand() {
+    let locks = LockManager::in_process();
+    let ttl = Duration::from_secs(10);
+    let guard = locks
+        .lock("k")
+        .ttl(ttl)
+        .without_renewal()
+        .acquire()
+        .await
+        .unwrap();
+    for _ in 0..5 {
+        sleep(ttl / 2).await;
+        guard.renew().await.unwrap();
+        assert!(guard.valid_for() > ttl / 2);
+    }
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_dropped_leaves_the_lock_held() {
+    let locks = LockManager::in_process();
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let second = Duration::from_secs(1);
+    assert!(timeout(second, guard.run(pending::<()>())).await.is_err());
+    assert!(guard.is_valid());
+    assert!(locks.lock("k").try_acquire().await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_simulated_loss_is_a_loss_and_frees_nothing_until_the_guard_goes() {
+    let locks = LockManager::in_process();
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let watcher = tokio::spawn(guard.lost());
+    guard.simulate_loss();
+    assert!(!guard.is_valid());
+    assert_eq!(watcher.await.unwrap().reason, LossReason::Expired);
+    assert!(guard.run(async {}).await.is_err());
+    assert!(locks.lock("k").try_acquire().await.unwrap().is_none());
+    let outcome = guard.release().await.unwrap();
+    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::Expired));
+    assert!(locks.lock("k").try_acquire().await.unwrap().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_lost_at_max_hold_frees_its_lock_when_it_goes() {
+    let locks = LockManager::in_process();
+    let max_hold = Duration::from_secs(1);
+    let guard = locks.lock("k").max_hold(max_hold).acquire().await.unwrap();
+    guard.lost().await;
+    drop(guard);
+    sleep(Duration::from_millis(1)).await;
+    assert!(locks.lock("k").try_acquire().await.unwrap().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_ever_has_no_end() {
+    let locks = LockManager::in_process();
+    let _guard = locks.lock("k").acquire().await.unwrap();
+    for lock in [locks.lock("k"), locks.lock("k").wait(Duration::MAX)] {
+        let hours = Duration::from_secs(60 * 60 * 6);
+        assert!(timeout(hours, lock.acquire()).await.is_err());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_that_is_dropped_goes_on_and_a_second_one_waits_for_it() {
+    let slow = Duration::from_millis(900);
+    let world = InProcess::new();
+    let backend = Faulty::new(world.clone(), move |call| match call.command {
+        Command::Release => Fault::SlowRequest(slow),
+        _ => Fault::None,
+    });
+    let (locks, other) = (LockManager::new(backend), LockManager::new(world));
+    let guard = locks.lock("k").acquire().await.unwrap();
+    assert!(
+        timeout(Duration::from_millis(1), locks.shutdown())
+            .await
+            .is_err()
+    );
+    assert_eq!(guard.lost().await.reason, LossReason::Shutdown);
+    locks.shutdown().await.unwrap();
+    assert!(other.lock("k").try_acquire().await.unwrap().is_some());
+    let outcome = guard.release().await.unwrap();
+    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::Shutdown));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_counts_what_it_could_not_confirm_and_does_not_hang() {
+    let backend = Faulty::new(InProcess::new(), |call| match call.command {
+        Command::Release => Fault::HangBefore,
+        _ => Fault::None,
+    });
+    let locks = LockManager::builder(backend)
+        .outage_limit(Duration::from_secs(5))
+        .build()
+        .unwrap();
+    let _one = locks.lock("one").acquire().await.unwrap();
+    let _two = locks.lock("two").acquire().await.unwrap();
+    let started = Instant::now();
+    let error = locks.shutdown().await.unwrap_err();
+    assert_eq!(error.unconfirmed, 2);
+    assert!(
+        started.elapsed() <= Duration::from_secs(8),
+        "{:?}",
+        started.elapsed()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_acquire_that_meets_a_shutdown_does_not_keep_its_lock() {
+    // The grant is on its way when the manager is shut down.
+    let world = InProcess::new();
+    let backend = Faulty::new(world.clone(), |call| match call.command {
+        Command::Attempt => Fault::SlowAnswer(Duration::from_millis(500)),
+        _ => Fault::None,
+    });
+    let (locks, other) = (LockManager::new(backend), LockManager::new(world));
+    let acquire = tokio::spawn(locks.lock("k").acquire());
+    sleep(Duration::from_millis(100)).await;
+    locks.shutdown().await.unwrap();
+    let refused = acquire.await.unwrap();
+    assert!(
+        matches!(refused, Err(AcquireError::Closed { .. })),
+        "{refused:?}"
+    );
+    assert!(other.lock("k").try_acquire().await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn operators_are_told_what_cannot_be() {
+    let locks = LockManager::in_process();
+    assert!(matches!(locks.inspect("").await, Err(Error::Key(_))));
+    assert!(matches!(
+        locks.force_release("a}").await,
+        Err(Error::Key(_))
+    ));
+    assert!(!locks.force_release("free").await.unwrap());
+}

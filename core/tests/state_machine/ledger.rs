@@ -1,0 +1,152 @@
+//! What the callers of one key were told, and what they therefore must not be told next.
+
+use leasehold::FencingToken;
+
+use crate::model::{HAND_OFF, PLACE};
+use crate::step::{Id, Ms};
+
+#[derive(Debug, Clone, Copy)]
+struct Lease {
+    who: Id,
+    token: FencingToken,
+    until: Ms,
+}
+
+#[derive(Debug)]
+struct Place {
+    who: Id,
+    until: Ms,
+}
+
+/// What `inspect` has shown.
+#[derive(Debug)]
+pub(crate) struct Sight {
+    pub(crate) owner: Option<Id>,
+    pub(crate) token: Option<FencingToken>,
+    pub(crate) expires_in: Option<Ms>,
+    pub(crate) waiting: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    leases: Vec<Lease>,
+    newest: Option<FencingToken>,
+    /// In the order in which they came.
+    line: Vec<Place>,
+    /// Who was seen to own the lock without a token.
+    handed: Option<Id>,
+}
+
+impl Ledger {
+    pub(crate) fn granted(&mut self, who: Id, token: FencingToken, lease: Ms, now: Ms) {
+        self.forget(now);
+        let (mine, others): (Vec<Lease>, Vec<Lease>) =
+            self.leases.iter().copied().partition(|l| l.who == who);
+        assert!(others.is_empty(), "P1: granted to {who} beside {others:?}");
+        match mine.first() {
+            Some(mine) => assert_eq!(token, mine.token, "P2: {who} asked again while it held"),
+            None => {
+                assert!(
+                    Some(token) > self.newest,
+                    "P2: {token} after {:?}",
+                    self.newest
+                );
+                let first = self.line.first().map_or(who, |place| place.who);
+                assert_eq!(who, first, "P3: overtook those in {:?}", self.line);
+            }
+        }
+        self.newest = Some(token);
+        self.line.retain(|place| place.who != who);
+        self.leases = vec![Lease {
+            who,
+            token,
+            until: now + lease,
+        }];
+    }
+
+    pub(crate) fn busy(&mut self, who: Id, queue: bool, now: Ms) {
+        self.forget(now);
+        assert!(
+            self.leases.iter().all(|l| l.who != who),
+            "P2: {who} asked again while it held, and was refused"
+        );
+        if !queue {
+            return;
+        }
+        let until = now + PLACE;
+        match self.line.iter_mut().find(|place| place.who == who) {
+            Some(place) => place.until = until,
+            None => self.line.push(Place { who, until }),
+        }
+    }
+
+    pub(crate) fn extended(&mut self, who: Id, token: FencingToken, lease: Ms, now: Ms) {
+        self.forget(now);
+        let mine = self.leases.iter_mut().find(|l| l.who == who);
+        let Some(mine) = mine.filter(|l| l.token == token) else {
+            panic!("P1: {who} has no lease under {token} that could be extended");
+        };
+        mine.until = now + lease;
+    }
+
+    pub(crate) fn released(&mut self, who: Id) {
+        self.leases.retain(|l| l.who != who);
+        self.handed.take_if(|handed| *handed == who);
+    }
+
+    pub(crate) fn forced(&mut self) {
+        self.leases.clear();
+        self.handed = None;
+    }
+
+    pub(crate) fn cleaned_up(&mut self, who: Id) {
+        self.released(who);
+        self.line.retain(|place| place.who != who);
+    }
+
+    /// Answers who has been handed the lock since the last look.
+    pub(crate) fn seen(&mut self, sight: &Sight, now: Ms) -> Option<Id> {
+        self.forget(now);
+        let handed = match (self.leases.first(), sight.owner) {
+            (Some(lease), owner) => {
+                assert_eq!(owner, Some(lease.who), "P4: the owner");
+                assert_eq!(sight.token, Some(lease.token), "P4: the token");
+                assert_eq!(sight.expires_in, Some(lease.until - now), "P4: the lease");
+                None
+            }
+            (None, Some(owner)) => {
+                assert_eq!(sight.token, None, "P4: a token that nobody was given");
+                let first = self.line.first().map(|place| place.who);
+                assert_eq!(Some(owner), first, "P3: handed over the heads of others");
+                Some(owner)
+            }
+            (None, None) => {
+                assert!(self.line.is_empty(), "P4: free, and there wait {self:?}");
+                None
+            }
+        };
+        let waiting = self.line.len() - usize::from(handed.is_some());
+        assert_eq!(sight.waiting, waiting, "P4: how many wait: {self:?}");
+        let before = std::mem::replace(&mut self.handed, handed);
+        let newly = handed.filter(|_| handed != before);
+        if newly.is_some() {
+            self.line[0].until = now + HAND_OFF;
+        }
+        newly
+    }
+
+    /// Those in line, the one that was handed the lock among them.
+    pub(crate) fn line(&self) -> Vec<Id> {
+        self.line.iter().map(|place| place.who).collect()
+    }
+
+    pub(crate) fn is_handed_to(&self, who: Id) -> bool {
+        self.handed == Some(who)
+    }
+
+    /// Leases and places end by themselves.
+    fn forget(&mut self, now: Ms) {
+        self.leases.retain(|l| l.until > now);
+        self.line.retain(|place| place.until > now);
+    }
+}

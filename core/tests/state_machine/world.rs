@@ -1,0 +1,266 @@
+//! The backend under test, and those who call it.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use leasehold::backend::{
+    Attempt, AttemptAnswer, Backend, Claim, InProcess, ReleaseAnswer, RenewAnswer,
+};
+use leasehold::{FencingToken, Key};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, advance};
+
+use crate::ledger::{Ledger, Sight};
+use crate::model::Model;
+use crate::step::{Answer, Ask, Claimed, Draw, Id, KEYS, Ms, Seen, Step};
+
+const DAY: Ms = 24 * 60 * 60 * 1000;
+
+type Wait = Pin<Box<dyn Future<Output = ()>>>;
+
+pub(crate) struct World {
+    runtime: Runtime,
+    started: Instant,
+    backend: InProcess,
+    attempts: Vec<Attempt>,
+    tokens: Vec<FencingToken>,
+    ledgers: [Ledger; KEYS],
+    /// Those that are under way.
+    waits: [HashMap<Id, Wait>; KEYS],
+}
+
+impl World {
+    pub(crate) fn new(asks: &[Ask]) -> Self {
+        let mut builder = Builder::new_current_thread();
+        let runtime = builder.enable_time().start_paused(true).build().unwrap();
+        let started = in_runtime(&runtime, Instant::now);
+        let mut world = Self {
+            runtime,
+            started,
+            backend: InProcess::new(),
+            attempts: Vec::new(),
+            tokens: Vec::new(),
+            ledgers: Default::default(),
+            waits: Default::default(),
+        };
+        for ask in asks {
+            world.make(*ask);
+        }
+        world
+    }
+
+    /// Carries `step` out, enters into the ledgers what was answered, and puts it in the model's terms.
+    pub(crate) fn carry_out(&mut self, step: Step, model: &Model) -> Vec<Answer> {
+        match step {
+            Step::Fresh { actor, ask } => {
+                self.make(ask);
+                self.attempt(&[model.actors[actor]])
+            }
+            Step::Attempt(who) => self.attempt(&[who]),
+            Step::Renew(claims) => self.renew(&claims),
+            Step::Release(claimed) => vec![self.release(&claimed)],
+            Step::Cleanup(who) => vec![self.cleanup(who)],
+            Step::ForceRelease(key) => vec![self.force_release(key)],
+            Step::Inspect(_) => vec![],
+            Step::Advance(ms) => {
+                self.runtime.block_on(advance(Duration::from_millis(ms)));
+                vec![]
+            }
+            Step::Burst(_) => {
+                let first = self.attempts.len();
+                for ask in &model.attempts[first..] {
+                    self.make(*ask);
+                }
+                let all: Vec<Id> = (first..self.attempts.len()).collect();
+                self.attempt(&all)
+            }
+        }
+    }
+
+    /// Inspects a key, and asks of all who wait for it whether they were woken.
+    pub(crate) fn look(&mut self, key: usize) -> Seen {
+        let seen = self.at_once(self.backend.inspect(&name(key))).unwrap();
+        let id_of = |owner| self.attempts.iter().rposition(|a| a.owner == owner);
+        let sight = Sight {
+            owner: seen.owner.map(|owner| id_of(owner).unwrap()),
+            token: seen.token,
+            expires_in: seen.expires_in.map(ms),
+            waiting: seen.waiting,
+        };
+        let now = self.now();
+        let woken = self.ledgers[key].seen(&sight, now);
+        self.check_wake_ups(key, woken);
+        Seen {
+            owner: sight.owner,
+            token: sight.token.map(|token| self.draw(token)),
+            expires_in: sight.expires_in,
+            waiting: sight.waiting,
+        }
+    }
+
+    pub(crate) fn check_that_silence_frees_all(&mut self) {
+        self.runtime.block_on(advance(Duration::from_millis(DAY)));
+        for key in 0..KEYS {
+            let free = self.at_once(self.backend.inspect(&name(key))).unwrap();
+            assert!(free.is_free(), "a day later: {free:?}");
+            let ttl = 10;
+            let queue = false;
+            let who = self.make(Ask { key, ttl, queue });
+            let answer = self.attempt(&[who]);
+            assert!(matches!(answer[..], [Answer::Granted { .. }]), "{answer:?}");
+        }
+    }
+
+    fn make(&mut self, ask: Ask) -> Id {
+        let ttl = Duration::from_millis(ask.ttl);
+        self.attempts
+            .push(Attempt::new(name(ask.key), ttl, ask.queue));
+        self.attempts.len() - 1
+    }
+
+    /// Sends one after the other without a pause.
+    fn attempt(&mut self, all: &[Id]) -> Vec<Answer> {
+        let answers: Vec<_> = {
+            let _entered = self.runtime.enter();
+            let requests = all
+                .iter()
+                .map(|who| self.backend.attempt(&self.attempts[*who]));
+            let requests: Vec<_> = requests.collect();
+            requests.into_iter().map(FutureExt::now_or_never).collect()
+        };
+        let now = self.now();
+        let mut seen = Vec::new();
+        for (who, answer) in all.iter().zip(answers) {
+            let key = index(&self.attempts[*who].key);
+            // A waiter does one thing after the other.
+            self.waits[key].remove(who);
+            seen.push(match answer.expect("an answer at once").unwrap() {
+                AttemptAnswer::Granted { token, lease } => {
+                    let lease = ms(lease);
+                    self.ledgers[key].granted(*who, token, lease, now);
+                    let token = self.draw(token);
+                    Answer::Granted { token, lease }
+                }
+                AttemptAnswer::Busy { retry_after } => {
+                    self.ledgers[key].busy(*who, self.attempts[*who].queue, now);
+                    let retry_after = ms(retry_after);
+                    Answer::Busy { retry_after }
+                }
+            });
+        }
+        seen
+    }
+
+    fn renew(&mut self, claims: &[Claimed]) -> Vec<Answer> {
+        let batch: Vec<Claim> = claims.iter().map(|c| self.claim(c)).collect();
+        let answers = self.at_once(self.backend.renew(&batch));
+        assert_eq!(answers.len(), batch.len(), "an answer per claim");
+        let now = self.now();
+        let mut seen = Vec::new();
+        for ((claimed, claim), answer) in claims.iter().zip(&batch).zip(answers) {
+            seen.push(match answer.unwrap() {
+                RenewAnswer::Extended { lease } => {
+                    let (ledger, lease) = (&mut self.ledgers[index(&claim.key)], ms(lease));
+                    ledger.extended(claimed.owner, claim.token, lease, now);
+                    Answer::Extended { lease }
+                }
+                RenewAnswer::Gone => Answer::Gone,
+            });
+        }
+        seen
+    }
+
+    fn release(&mut self, claimed: &Claimed) -> Answer {
+        let claim = self.claim(claimed);
+        match self.at_once(self.backend.release(&claim)).unwrap() {
+            ReleaseAnswer::Released => {
+                self.ledgers[index(&claim.key)].released(claimed.owner);
+                Answer::Released
+            }
+            ReleaseAnswer::AlreadyGone => Answer::AlreadyGone,
+        }
+    }
+
+    fn cleanup(&mut self, who: Id) -> Answer {
+        let attempt = &self.attempts[who];
+        self.at_once(self.backend.cleanup(attempt)).unwrap();
+        self.ledgers[index(&attempt.key)].cleaned_up(who);
+        Answer::CleanedUp
+    }
+
+    fn force_release(&mut self, key: usize) -> Answer {
+        let held = self
+            .at_once(self.backend.force_release(&name(key)))
+            .unwrap();
+        self.ledgers[key].forced();
+        Answer::Forced(held)
+    }
+
+    /// Half of the waiters keep one wait under way until they ask again; the others begin one each
+    /// time, and so depend on a wake-up being kept for them.
+    fn check_wake_ups(&mut self, key: usize, woken: Option<Id>) {
+        let mut under_way = std::mem::take(&mut self.waits[key]);
+        for who in self.ledgers[key].line() {
+            let mut wait = under_way.remove(&who).unwrap_or_else(|| {
+                let (backend, attempt) = (self.backend.clone(), self.attempts[who].clone());
+                Box::pin(async move { backend.wait(&attempt).await.unwrap() })
+            });
+            let is_ready = wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            let is_ready = is_ready.is_ready();
+            if woken == Some(who) {
+                assert!(is_ready, "P5: {who} was handed the lock, and sleeps");
+            } else if !self.ledgers[key].is_handed_to(who) {
+                assert!(!is_ready, "P5: {who} was woken for nothing");
+            }
+            if !is_ready && who % 2 == 0 {
+                self.waits[key].insert(who, wait);
+            }
+        }
+    }
+
+    fn claim(&self, claimed: &Claimed) -> Claim {
+        let never_drawn = FencingToken::try_from(1).unwrap();
+        let token = claimed.token.map_or(never_drawn, |draw| self.tokens[draw]);
+        let mut claim = self.attempts[claimed.owner].claim(token);
+        claim.ttl = Duration::from_millis(claimed.ttl);
+        claim
+    }
+
+    fn draw(&mut self, token: FencingToken) -> Draw {
+        let known = self.tokens.iter().rposition(|t| *t == token);
+        known.unwrap_or_else(|| {
+            self.tokens.push(token);
+            self.tokens.len() - 1
+        })
+    }
+
+    fn now(&self) -> Ms {
+        in_runtime(&self.runtime, || ms(self.started.elapsed()))
+    }
+
+    /// Only [`Backend::wait`] waits.
+    fn at_once<T>(&self, request: impl Future<Output = T>) -> T {
+        in_runtime(&self.runtime, || request.now_or_never()).expect("an answer at once")
+    }
+}
+
+fn in_runtime<T>(runtime: &Runtime, work: impl FnOnce() -> T) -> T {
+    let _entered = runtime.enter();
+    work()
+}
+
+fn name(key: usize) -> Key {
+    Key::new("", &key.to_string()).unwrap()
+}
+
+fn index(key: &Key) -> usize {
+    key.name().parse().unwrap()
+}
+
+fn ms(duration: Duration) -> Ms {
+    assert_eq!(duration.subsec_nanos() % 1_000_000, 0, "{duration:?}");
+    u64::try_from(duration.as_millis()).unwrap()
+}
