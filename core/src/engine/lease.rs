@@ -72,41 +72,41 @@ impl Lease {
     /// How long the lock is surely held, or why it is not. Notices the deadline by itself, whether or
     /// not the watchdog has.
     pub(crate) fn validity(&self) -> Result<Duration, LossReason> {
-        let mut state = self.state.lock();
-        if let Some(reason) = state.end {
-            return Err(reason);
-        }
-        let now = Moment::now();
-        let reason = match self.last_moment {
-            Some(last) if last <= now => LossReason::MaxHold,
-            _ if state.deadline <= now => LossReason::Expired,
-            Some(last) => return Ok(state.deadline.min(last).since(now)),
-            None => return Ok(state.deadline.since(now)),
-        };
-        state.end = Some(reason);
-        drop(state);
-        self.announce(reason);
-        Err(reason)
+        self.judge(|_state| ())
     }
 
     /// Ends the lease unless it has ended: its deadline comes before any later reason.
     pub(crate) fn end(&self, reason: LossReason) -> Result<(), LossReason> {
-        self.validity()?;
-        let mut state = self.state.lock();
-        if let Some(earlier) = state.end {
-            return Err(earlier);
-        }
-        state.end = Some(reason);
-        drop(state);
+        self.judge(|state| state.end = Some(reason))?;
         self.announce(reason);
         Ok(())
     }
 
     /// Takes a confirmed renewal into account; one that was confirmed after the end changes nothing.
     pub(super) fn extend(&self, sent: Moment, granted: Duration) -> Result<(), LossReason> {
-        self.validity()?;
-        self.state.lock().deadline = Self::deadline(sent, granted);
+        self.judge(|state| state.deadline = Self::deadline(sent, granted))?;
         Ok(())
+    }
+
+    /// Looks at the clock, and changes the state if the lease has not ended, in one step.
+    fn judge(&self, change: impl FnOnce(&mut State)) -> Result<Duration, LossReason> {
+        let mut state = self.state.lock();
+        if let Some(reason) = state.end {
+            return Err(reason);
+        }
+        let now = Moment::now();
+        let (reason, end) = match self.last_moment {
+            Some(last) if last <= state.deadline => (LossReason::MaxHold, last),
+            _ => (LossReason::Expired, state.deadline),
+        };
+        if now < end {
+            change(&mut state);
+            return Ok(end.since(now));
+        }
+        state.end = Some(reason);
+        drop(state);
+        self.announce(reason);
+        Err(reason)
     }
 
     pub(crate) fn lost(&self, reason: LossReason) -> Lost {

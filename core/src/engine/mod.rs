@@ -102,3 +102,25 @@ impl fmt::Debug for Engine {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Key;
+    use crate::backend::InProcess;
+    use crate::options::LockOptions;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_released_is_not_kept_until_its_renewal_would_be_due() {
+        let engine = Engine::new(Arc::new(InProcess::new()), Limits::default());
+        let (key, options) = (Key::new("", "k").unwrap(), LockOptions::default());
+        for _ in 0..3 {
+            let acquire = engine.acquire(&key, &options, Patience::Wait);
+            let lease = acquire.await.unwrap();
+            assert_eq!(engine.watched().len(), 1);
+            let debt = ReleaseDebt::take(&engine, &lease).unwrap();
+            debt.pay().await.unwrap();
+            assert_eq!(engine.watched().len(), 0);
+        }
+    }
+}

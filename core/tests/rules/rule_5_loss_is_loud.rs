@@ -35,6 +35,20 @@ async fn everybody_who_watches_is_told_the_reason() {
     assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::Expired));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_loss_before_the_deadline_is_told_at_once() {
+    let scene = Scene::calm();
+    let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    let started = Instant::now();
+    let (lost, body) = tokio::join!(guard.lost(), async {
+        yield_now().await;
+        guard.simulate_loss();
+        guard.run(pending::<()>()).await
+    });
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    assert_eq!(body, Err(lost));
+}
+
 struct CountsItsDrop(Arc<AtomicU32>);
 
 impl Drop for CountsItsDrop {
