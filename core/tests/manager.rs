@@ -146,6 +146,27 @@ async fn a_guard_lost_at_max_hold_frees_its_lock_when_it_goes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn without_wake_ups_a_waiter_polls() {
+    let world = InProcess::new();
+    let backend = Faulty::new(world.clone(), |call| match call.command {
+        Command::Wait => Fault::Fail,
+        _ => Fault::None,
+    });
+    let (locks, other) = (LockManager::new(backend), LockManager::new(world));
+    let guard = other.lock("k").acquire().await.unwrap();
+    let waiting = tokio::spawn(locks.lock("k").acquire());
+    sleep(Duration::from_millis(100)).await;
+    guard.release().await.unwrap();
+    let released = Instant::now();
+    let _guard = waiting.await.unwrap().unwrap();
+    assert!(
+        released.elapsed() < Duration::from_millis(200),
+        "{:?}",
+        released.elapsed()
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_wait_for_ever_has_no_end() {
     let locks = LockManager::in_process();
     let _guard = locks.lock("k").acquire().await.unwrap();

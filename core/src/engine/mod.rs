@@ -69,16 +69,11 @@ impl Engine {
     fn watch(&self, lease: &Arc<Lease>) {
         let mut watchdogs = self.watchdogs.lock();
         let id = lease.runtime.id();
-        if let Some(watchdog) = watchdogs.get(&id)
-            && watchdog.is_alive()
-        {
-            watchdog.watch(lease);
-            return;
+        if !watchdogs.contains_key(&id) {
+            watchdogs.retain(|_, watchdog| watchdog.is_alive());
         }
-        watchdogs.retain(|_, watchdog| watchdog.is_alive());
-        let watchdog = Watchdog::start(&lease.runtime, Arc::clone(&self.backend), self.limits);
-        watchdog.watch(lease);
-        watchdogs.insert(id, watchdog);
+        let start = || Watchdog::start(&lease.runtime, Arc::clone(&self.backend), self.limits);
+        watchdogs.entry(id).or_insert_with(start).watch(lease);
     }
 
     fn unwatch(&self, lease: &Lease) {
@@ -109,6 +104,22 @@ mod tests {
     use crate::Key;
     use crate::backend::InProcess;
     use crate::options::LockOptions;
+
+    #[test]
+    fn watchdogs_of_runtimes_that_are_gone_do_not_pile_up() {
+        let engine = Engine::new(Arc::new(InProcess::new()), Limits::default());
+        for n in 0..10 {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build();
+            runtime.unwrap().block_on(async {
+                let (key, options) = (Key::new("", &n.to_string()), LockOptions::default());
+                let acquire = engine.acquire(key.as_ref().unwrap(), &options, Patience::Wait);
+                acquire.await.unwrap();
+            });
+            assert_eq!(engine.watchdogs.lock().len(), 1);
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn what_was_released_is_not_kept_until_its_renewal_would_be_due() {

@@ -126,3 +126,37 @@ fn unanswered() -> Answer {
         "the backend did not answer for this lease",
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::backend::Attempt;
+    use crate::options::LockOptions;
+    use crate::runtime::Runtime;
+    use crate::{FencingToken, Key};
+
+    #[tokio::test]
+    async fn leases_of_different_lengths_do_not_share_a_batch() {
+        let options = LockOptions::default();
+        let lease = |ttl| {
+            let attempt = Attempt::new(Key::new("", "k").unwrap(), ttl, false);
+            let claim = attempt.claim(FencingToken::try_from(1).unwrap());
+            let runtime = Runtime::current().unwrap();
+            Arc::new(Lease::new(claim, ttl, Moment::now(), &options, runtime))
+        };
+        let (short, long) = (Duration::from_millis(300), Duration::from_secs(30));
+        let due = (0..600).map(|n| lease(if n % 2 == 0 { short } else { long }));
+        let batches = batches(due.collect());
+        let sizes: Vec<_> = batches.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [256, 44, 256, 44]);
+        for batch in batches {
+            assert!(
+                batch
+                    .iter()
+                    .all(|lease| lease.claim.ttl == batch[0].claim.ttl)
+            );
+        }
+    }
+}

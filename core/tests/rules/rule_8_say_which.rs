@@ -6,6 +6,8 @@ use leasehold::backend::Applied;
 use leasehold::conformance::Fault;
 use leasehold::{AcquireError, Error, LockManager, RenewError};
 
+use tokio::time::Instant;
+
 use crate::tools::{KEY, Scene};
 
 #[tokio::test(start_paused = true)]
@@ -83,7 +85,13 @@ async fn closed() {
     let _held = scene.other().lock(KEY).acquire().await.unwrap();
     let waiting = tokio::spawn(scene.locks.lock(KEY).acquire());
     tokio::time::sleep(Duration::from_secs(1)).await;
+    let started = Instant::now();
     scene.locks.shutdown().await.unwrap();
+    assert!(
+        started.elapsed() <= Duration::from_millis(1),
+        "{:?}",
+        started.elapsed()
+    );
     for refused in [
         waiting.await.unwrap().err(),
         scene.locks.lock("other").acquire().await.err(),
