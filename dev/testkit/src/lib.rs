@@ -13,12 +13,37 @@
 //! |---|---|
 //! | [`cli`] | the command line |
 //! | [`suite`] | the steps of a test run: what they are, running them, the report |
+//! | [`install`] | the servers the tests need: finding or installing them |
 //! | [`house`] | structure checks: file sizes, module circles, leftovers |
 //! | [`workspace`] | what cargo knows about the workspace |
 //! | [`error`] | why a run could not start or go on |
+//!
+//! With the feature `servers`, which `cargo xtask` does without, there is also
+//! what integration tests stand on:
+//!
+//! | room | holds |
+//! |---|---|
+//! | `servers` | real servers, on free ports and gone with the test |
+//! | `proxy` | a network between clients and server that fails on command |
+//! | `processes` | processes that can be stopped, resumed and killed |
+//! | `history` | what holders did, and whether it was allowed |
+//! | `resp` | the protocol of Redis by hand, and a raw client |
 
 pub mod cli;
 pub mod error;
+#[cfg(feature = "servers")]
+pub mod history;
 pub mod house;
+pub mod install;
+#[cfg(feature = "servers")]
+mod port;
+#[cfg(feature = "servers")]
+pub mod processes;
+#[cfg(feature = "servers")]
+pub mod proxy;
+#[cfg(feature = "servers")]
+pub mod resp;
+#[cfg(feature = "servers")]
+pub mod servers;
 pub mod suite;
 pub mod workspace;

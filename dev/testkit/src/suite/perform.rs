@@ -6,6 +6,7 @@ use super::steps::{Step, Work};
 use super::{Counts, Job, Ran};
 use crate::error::Error;
 use crate::house::Check;
+use crate::install;
 use crate::workspace::Workspace;
 
 /// How a step went.
@@ -51,6 +52,7 @@ impl Outcome {
 pub fn perform(step: &Step, workspace: &Workspace, echo: impl FnMut(&str)) -> Outcome {
     let begin = Instant::now();
     let outcome = match &step.work {
+        Work::Servers => Ok(servers()),
         Work::Command(job) => command(job, workspace),
         Work::Tests(job) => tests(job, workspace, echo),
         Work::House(check) => house(*check, workspace),
@@ -62,6 +64,13 @@ pub fn perform(step: &Step, workspace: &Workspace, echo: impl FnMut(&str)) -> Ou
     outcome.name.clone_from(&step.name);
     outcome.took = begin.elapsed();
     outcome
+}
+
+fn servers() -> Outcome {
+    match install::ensure() {
+        Ok(found) => Outcome::of_single(found, Vec::new(), Vec::new()),
+        Err(error) => Outcome::of_single(Vec::new(), vec![error.to_string()], Vec::new()),
+    }
 }
 
 fn command(job: &Job, workspace: &Workspace) -> Result<Outcome, Error> {

@@ -19,6 +19,8 @@ pub struct Step {
 /// What a step does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
+    /// Finds or installs the servers the tests need.
+    Servers,
     /// Runs a command, which must succeed.
     Command(Job),
     /// Runs tests, which must all pass, and of which there must be some.
@@ -29,10 +31,14 @@ pub enum Work {
     Impossible(String),
 }
 
-/// Every step, in order: what is quick to fail comes first.
+/// Every step, in order: what the others need comes first, then what is quick
+/// to fail.
 #[must_use]
 pub fn all(workspace: &Workspace) -> Vec<Step> {
-    let mut steps = vec![step("format", command("fmt --all --check"))];
+    let mut steps = vec![
+        step("servers", Work::Servers),
+        step("format", command("fmt --all --check")),
+    ];
     for check in Check::ALL {
         steps.push(step(check.name(), Work::House(check)));
     }

@@ -1,13 +1,25 @@
-//! The test run and the structure checks, tested themselves.
+//! The test run, the structure checks, and what integration tests stand on,
+//! tested themselves.
 
+mod chaos;
 mod circles;
 mod cli;
 mod counts;
 mod fake;
 mod floors;
+mod frames;
+mod history;
+mod holding;
+mod install;
+mod losing;
 mod paths;
 mod perform;
+mod processes;
+mod proxy;
+mod pushes;
 mod readme;
+mod servers;
 mod single;
 mod steps;
+mod tls;
 mod workspace;

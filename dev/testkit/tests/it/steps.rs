@@ -10,6 +10,7 @@ use crate::fake::{self, Outcome};
 /// Names and command lines of the steps of a workspace.
 fn shown(steps: &[Step]) -> Vec<(&str, String)> {
     let line = |step: &Step| match &step.work {
+        Work::Servers => "Servers".to_owned(),
         Work::Command(job) | Work::Tests(job) => job.shown(),
         Work::House(check) => format!("{check:?}"),
         Work::Impossible(why) => why.clone(),
@@ -32,6 +33,7 @@ fn lists_every_step() -> Outcome {
     let tests = "cargo test --locked --workspace --all-features --no-fail-fast";
     let one = "cargo clippy --locked --package house --no-default-features";
     let expected = [
+        ("servers", "Servers".to_owned()),
         ("format", "cargo fmt --all --check".to_owned()),
         ("house: file sizes", "Sizes".to_owned()),
         ("house: module circles", "Circles".to_owned()),

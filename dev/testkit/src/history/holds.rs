@@ -1,0 +1,140 @@
+//! Events put together.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use super::error::HistoryError;
+use super::event::Event;
+use super::moment::Moment;
+
+/// The time for which a holder believed that it had a lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// Its number.
+    pub number: u64,
+    /// The lock's key.
+    pub key: String,
+    /// Its fencing token, if the lock has such.
+    pub token: Option<i64>,
+    /// Before the lock was asked for.
+    pub requested_at: Moment,
+    /// After it was granted.
+    pub granted_at: Moment,
+    /// When its holder last believed it valid, as far as it has said; not after
+    /// `granted_at` if it never did.
+    pub until: Moment,
+    /// Whether its holder has noted an end, and was not killed for example.
+    pub ended: bool,
+}
+
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = if self.ended { "" } else { " at least" };
+        let token = match self.token {
+            Some(token) => format!("token {token}"),
+            None => "no token".to_owned(),
+        };
+        write!(
+            f,
+            "hold {:x} (process {}) with {token}: asked for at {}, granted at {}, valid until {}{end}",
+            self.number,
+            self.number >> 32,
+            self.requested_at,
+            self.granted_at,
+            self.until,
+        )
+    }
+}
+
+/// All holds, in the order of their grants.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct History {
+    holds: Vec<Hold>,
+}
+
+impl History {
+    /// Puts events together, in whatever order they come.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError::NeverGranted`] if the beginning of a hold is missing.
+    pub fn of_events(events: impl IntoIterator<Item = Event>) -> Result<Self, HistoryError> {
+        let mut holds: HashMap<u64, Hold> = HashMap::new();
+        let mut later = Vec::new();
+        for event in events {
+            match event {
+                Event::Granted {
+                    hold: number,
+                    key,
+                    token,
+                    requested_at,
+                    at,
+                } => {
+                    let hold = Hold {
+                        number,
+                        key,
+                        token,
+                        requested_at,
+                        granted_at: at,
+                        until: at,
+                        ended: false,
+                    };
+                    holds.insert(number, hold);
+                }
+                Event::Valid { hold, at } => later.push((hold, at, false)),
+                Event::Ended { hold, at } => later.push((hold, at, true)),
+            }
+        }
+        for (number, at, ended) in later {
+            let Entry::Occupied(mut entry) = holds.entry(number) else {
+                return Err(HistoryError::NeverGranted(number));
+            };
+            let hold = entry.get_mut();
+            hold.until = hold.until.max(at);
+            hold.ended |= ended;
+        }
+        let mut holds: Vec<Hold> = holds.into_values().collect();
+        holds.sort_by_key(|hold| (hold.granted_at, hold.number));
+        Ok(Self { holds })
+    }
+
+    /// Reads the files of several processes. A line without an end, as a killed
+    /// process may leave, is not counted.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError`] if one cannot be read or is no history.
+    pub fn read<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result<Self, HistoryError> {
+        let mut events = Vec::new();
+        for path in files {
+            let path = path.as_ref();
+            let text = fs::read_to_string(path).map_err(|source| HistoryError::File {
+                path: path.to_owned(),
+                source,
+            })?;
+            let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+            for line in whole.lines() {
+                events.push(Event::of_line(line)?);
+            }
+        }
+        Self::of_events(events)
+    }
+
+    /// All holds, in the order of their grants.
+    #[must_use]
+    pub fn holds(&self) -> &[Hold] {
+        &self.holds
+    }
+
+    /// The holds of each key, in the order of their grants.
+    pub(super) fn by_key(&self) -> HashMap<&str, Vec<&Hold>> {
+        let mut keys: HashMap<&str, Vec<&Hold>> = HashMap::new();
+        for hold in &self.holds {
+            keys.entry(&hold.key).or_default().push(hold);
+        }
+        keys
+    }
+}

@@ -1,0 +1,97 @@
+//! Looking for a server program.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::error::InstallError;
+use super::program::Program;
+use super::server::Server;
+
+/// Where a program is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// What its environment variable says.
+    pub named: Option<PathBuf>,
+    /// The value of `PATH`.
+    pub path: Option<OsString>,
+    /// The folder into which its package is unpacked.
+    pub unpacked: PathBuf,
+}
+
+impl Places {
+    /// The places of this process for a server.
+    #[must_use]
+    pub fn of(server: &Server) -> Self {
+        // Of the workspace and not of the build, so that every test binary
+        // looks where `cargo xtask` has put it.
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let workspace = here.ancestors().nth(2).unwrap_or(here);
+        Self {
+            named: env::var_os(server.variable)
+                .filter(|it| !it.is_empty())
+                .map(PathBuf::from),
+            path: env::var_os("PATH"),
+            unpacked: workspace.join("target/servers").join(server.package),
+        }
+    }
+}
+
+/// Finds a server's program.
+///
+/// # Errors
+///
+/// [`InstallError::NamedInVain`] if its variable names what is not there,
+/// [`InstallError::NotFound`] if it is in no place.
+pub fn find(server: &Server, places: &Places) -> Result<Program, InstallError> {
+    if let Some(path) = &places.named {
+        return match path.is_file() {
+            true => Ok(plain(path.clone())),
+            false => Err(InstallError::NamedInVain {
+                variable: server.variable,
+                path: path.clone(),
+            }),
+        };
+    }
+    let folders = places.path.iter().flat_map(env::split_paths);
+    let mut candidates = folders.map(|folder| folder.join(server.program));
+    if let Some(path) = candidates.find(|it| it.is_file()) {
+        return Ok(plain(path));
+    }
+    unpacked(server, &places.unpacked).ok_or(InstallError::NotFound {
+        program: server.program,
+        variable: server.variable,
+    })
+}
+
+fn plain(path: PathBuf) -> Program {
+    Program {
+        path,
+        libraries: Vec::new(),
+    }
+}
+
+fn unpacked(server: &Server, folder: &Path) -> Option<Program> {
+    let folders = ["usr/bin", "usr/sbin", "bin", "sbin"];
+    let mut candidates = folders
+        .iter()
+        .map(|it| folder.join(it).join(server.program));
+    let path = candidates.find(|it| it.is_file())?;
+    let roots = ["usr/lib", "lib"].map(|it| folder.join(it));
+    Some(Program {
+        path,
+        libraries: roots.iter().flat_map(|root| folders_of(root)).collect(),
+    })
+}
+
+/// The folders in a folder, as `usr/lib/x86_64-linux-gnu`.
+fn folders_of(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|it| it.path())
+        .filter(|it| it.is_dir())
+        .collect();
+    found.sort();
+    found
+}

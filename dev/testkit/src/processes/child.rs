@@ -1,0 +1,203 @@
+//! A program of ours that talks to us by lines.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use tokio::time::{sleep, timeout};
+
+use super::error::ProcessError;
+use super::lines::Lines;
+use super::process::Process;
+
+/// How often we look whether a process has ended.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// What to start, and how.
+#[derive(Debug)]
+#[must_use = "a builder does nothing itself: call `start`"]
+pub struct ChildBuilder {
+    command: Command,
+}
+
+impl ChildBuilder {
+    /// Adds an argument.
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// Sets a variable of its environment, which else is ours.
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Starts it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProcessError::Start`] if it cannot be started.
+    pub fn start(mut self) -> Result<ChildProcess, ProcessError> {
+        self.command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut process = Process::start(self.command)?;
+        let (input, output, errors) = process.pipes();
+        Ok(ChildProcess {
+            input,
+            lines: Lines::of(output, errors),
+            process,
+        })
+    }
+}
+
+/// A process that we talk with by lines, killed when this is dropped.
+#[derive(Debug)]
+#[must_use = "the process is killed when this is dropped"]
+pub struct ChildProcess {
+    process: Process,
+    input: Option<ChildStdin>,
+    lines: Lines,
+}
+
+impl ChildProcess {
+    /// Prepares to start a program: `env!("CARGO_BIN_EXE_buyer")`.
+    pub fn of(program: impl AsRef<OsStr>) -> ChildBuilder {
+        ChildBuilder {
+            command: Command::new(program),
+        }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Stops it where it stands: see [`Process::pause`].
+    ///
+    /// # Errors
+    ///
+    /// [`ProcessError::Act`] if it has ended.
+    pub fn pause(&mut self) -> Result<(), ProcessError> {
+        self.process.pause()
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Errors
+    ///
+    /// [`ProcessError::Act`] if it has ended.
+    pub fn resume(&mut self) -> Result<(), ProcessError> {
+        self.process.resume()
+    }
+
+    /// Kills it, and waits until it is gone. Again is no error.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// Writes a line to its input.
+    ///
+    /// # Errors
+    ///
+    /// [`ProcessError::Act`] if it does not read any more.
+    pub fn tell(&mut self, line: &str) -> Result<(), ProcessError> {
+        let Some(input) = &mut self.input else {
+            return Ok(());
+        };
+        let told = writeln!(input, "{line}").and_then(|()| input.flush());
+        told.map_err(|source| ProcessError::Act {
+            what: "write to",
+            program: self.process.program().to_owned(),
+            source,
+        })
+    }
+
+    /// Ends its input.
+    pub fn tell_no_more(&mut self) {
+        self.input = None;
+    }
+
+    /// The next line it prints, or `None` if it has closed its output.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped call loses no line.
+    pub async fn next_line(&mut self) -> Option<String> {
+        self.lines.next().await
+    }
+
+    /// Takes lines until one is as wanted, and answers it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProcessError::Late`] if it takes longer than `patience`,
+    /// [`ProcessError::Ended`] if there will be no such line.
+    pub async fn line_where(
+        &mut self,
+        patience: Duration,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<String, ProcessError> {
+        let what = "print the line wanted";
+        let found = timeout(patience, async {
+            while let Some(line) = self.lines.next().await {
+                if wanted(&line) {
+                    return Some(line);
+                }
+            }
+            None
+        });
+        match found.await {
+            Ok(Some(line)) => Ok(line),
+            Ok(None) => Err(ProcessError::Ended {
+                program: self.process.program().to_owned(),
+                what: what.to_owned(),
+                last_words: self.lines.last_words(),
+            }),
+            Err(_) => Err(self.late(what, patience)),
+        }
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    ///
+    /// [`ProcessError::Late`] if it takes longer than `patience`.
+    pub async fn end(&mut self, patience: Duration) -> Result<ExitStatus, ProcessError> {
+        let begin = Instant::now();
+        loop {
+            if let Some(status) = self.process.ended()? {
+                return Ok(status);
+            }
+            if begin.elapsed() >= patience {
+                return Err(self.late("end", patience));
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// The end of what it has printed, errors included.
+    #[must_use]
+    pub fn last_words(&self) -> String {
+        self.lines.last_words()
+    }
+
+    fn late(&self, what: &str, waited: Duration) -> ProcessError {
+        ProcessError::Late {
+            program: self.process.program().to_owned(),
+            what: what.to_owned(),
+            waited,
+            last_words: self.lines.last_words(),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Which reply belongs to which request.
+
+use std::collections::VecDeque;
+
+use super::gate::Ticket;
+use crate::resp::Command;
+
+/// What becomes of a request's reply.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Then {
+    #[default]
+    Forward,
+    Lose,
+    Cut,
+}
+
+/// A reply that is still to come.
+#[derive(Debug, Default)]
+pub(super) struct Exchange {
+    pub(super) then: Then,
+    /// Kept until it has come.
+    pub(super) _ticket: Option<Ticket>,
+}
+
+/// The replies still to come on a connection, in the order of their requests.
+#[derive(Debug, Default)]
+pub(super) struct Expected {
+    replies: VecDeque<Exchange>,
+    subscribed: bool,
+}
+
+/// What a message of the server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It answers a request.
+    Reply,
+    /// It was not asked for.
+    Push,
+    /// It answers a subscription, of which one request may cause many.
+    Acknowledgement,
+}
+
+const SUBSCRIPTIONS: [&str; 6] = [
+    "subscribe",
+    "unsubscribe",
+    "psubscribe",
+    "punsubscribe",
+    "ssubscribe",
+    "sunsubscribe",
+];
+const PUSHES: [&[u8]; 3] = [b"message", b"pmessage", b"smessage"];
+
+impl Expected {
+    /// A request is on its way. Gives its exchange back if no reply of its own
+    /// is to come.
+    pub(super) fn add(&mut self, command: &Command, exchange: Exchange) -> Option<Exchange> {
+        let subscribes = SUBSCRIPTIONS.iter().any(|name| command.is(name));
+        self.subscribed |= subscribes;
+        if subscribes || command.words().is_empty() {
+            return Some(exchange);
+        }
+        self.replies.push_back(exchange);
+        None
+    }
+
+    /// A reply has come.
+    pub(super) fn take(&mut self) -> Exchange {
+        self.replies.pop_front().unwrap_or_default()
+    }
+
+    /// No more replies will come.
+    pub(super) fn clear(&mut self) {
+        self.replies.clear();
+    }
+
+    /// In RESP2, an array may be a push.
+    pub(super) fn kind(&self, frame: &[u8]) -> Kind {
+        let is_push = frame.first() == Some(&b'>');
+        let is_array = frame.first() == Some(&b'*');
+        let may_be = is_push || (is_array && self.subscribed);
+        if !may_be {
+            return Kind::Reply;
+        }
+        let word = first_word(frame).unwrap_or_default();
+        if SUBSCRIPTIONS.iter().any(|it| it.as_bytes() == word) {
+            Kind::Acknowledgement
+        } else if is_push || PUSHES.contains(&word) {
+            Kind::Push
+        } else {
+            Kind::Reply
+        }
+    }
+}
+
+/// The first text in an array or a push.
+fn first_word(frame: &[u8]) -> Option<&[u8]> {
+    let mut lines = frame.split(|&it| it == b'\n').skip(2);
+    lines.next()?.strip_suffix(b"\r")
+}

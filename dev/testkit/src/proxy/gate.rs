@@ -1,0 +1,89 @@
+//! Where messages wait.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::stats::Stats;
+
+/// When a message goes on.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Due {
+    At(Instant),
+    /// At the end of this hold. They are numbered.
+    AfterHold(usize),
+}
+
+/// How each past hold has ended: true if what it held was let go, false if it
+/// was thrown away.
+#[derive(Debug, Default)]
+pub(super) struct Gate(watch::Sender<Vec<bool>>);
+
+impl Gate {
+    /// The number of the present hold, or of the next one.
+    pub(super) fn hold(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    pub(super) fn end_hold(&self, let_go: bool) {
+        self.0.send_modify(|past| past.push(let_go));
+    }
+
+    /// Waits until a message is due. False if it is thrown away.
+    pub(super) async fn pass(&self, due: Due) -> bool {
+        match due {
+            Due::At(moment) => {
+                // Even a sleep that is over would yield.
+                if moment > Instant::now() {
+                    sleep_until(moment).await;
+                }
+                true
+            }
+            Due::AfterHold(hold) => {
+                let mut past = self.0.subscribe();
+                let ended = past.wait_for(|past| past.len() > hold).await;
+                ended.is_ok_and(|past| past[hold])
+            }
+        }
+    }
+}
+
+/// Counts a message that was held back until it has been answered, or until
+/// there is no hope for that.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    stats: Arc<watch::Sender<Stats>>,
+    let_go: bool,
+}
+
+impl Ticket {
+    pub(super) fn new(stats: &Arc<watch::Sender<Stats>>) -> Self {
+        stats.send_modify(|stats| stats.held += 1);
+        Self {
+            stats: Arc::clone(stats),
+            let_go: false,
+        }
+    }
+
+    pub(super) fn let_go(&mut self) {
+        self.let_go = true;
+        self.stats.send_modify(|stats| {
+            stats.held -= 1;
+            stats.delivering += 1;
+        });
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let let_go = self.let_go;
+        self.stats.send_modify(|stats| {
+            let counter = match let_go {
+                true => &mut stats.delivering,
+                false => &mut stats.held,
+            };
+            *counter = counter.saturating_sub(1);
+        });
+    }
+}

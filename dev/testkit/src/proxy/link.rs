@@ -1,0 +1,65 @@
+//! A connection of a client, and ours to the server for it.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::expected::{Exchange, Expected, Kind};
+use super::shared::{Framing, Shared};
+use crate::resp::Command;
+
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) shared: Arc<Shared>,
+    /// The how-many-th connection it is.
+    pub(super) number: u64,
+    /// Cuts it off the client.
+    pub(super) knife: CancellationToken,
+    /// The client has left, or has been cut off.
+    pub(super) client_gone: CancellationToken,
+    pub(super) expected: Mutex<Expected>,
+}
+
+impl Link {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        let mut number = 0;
+        shared.count(|stats| {
+            number = stats.connections;
+            stats.connections += 1;
+            stats.open += 1;
+        });
+        Self {
+            knife: shared.new_knife(),
+            shared,
+            number,
+            client_gone: CancellationToken::new(),
+            expected: Mutex::default(),
+        }
+    }
+
+    /// What a client has said.
+    pub(super) fn command(&self, bytes: &[u8]) -> Command {
+        match self.shared.framing {
+            Framing::Resp => Command::read(bytes),
+            Framing::Bytes => Command::new::<&str>([]),
+        }
+    }
+
+    /// What the server has said, and what was planned for that.
+    pub(super) fn expect(&self, bytes: &[u8]) -> (Kind, Exchange) {
+        let mut expected = self.expected.lock();
+        let kind = expected.kind(bytes);
+        let exchange = match kind {
+            Kind::Reply => expected.take(),
+            Kind::Push | Kind::Acknowledgement => Exchange::default(),
+        };
+        (kind, exchange)
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.shared.count(|stats| stats.open -= 1);
+    }
+}

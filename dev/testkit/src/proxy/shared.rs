@@ -1,0 +1,75 @@
+//! What a proxy and all its connections share.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::gate::{Gate, Ticket};
+use super::rules::Rules;
+use super::stats::Stats;
+
+/// How a stream is cut into messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// As Redis does.
+    Resp,
+    /// As it comes.
+    Bytes,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) framing: Framing,
+    /// Locked while the gate is changed, too.
+    pub(super) rules: Mutex<Rules>,
+    pub(super) gate: Gate,
+    stats: Arc<watch::Sender<Stats>>,
+    /// Cuts what is connected now.
+    knife: Mutex<CancellationToken>,
+}
+
+impl Shared {
+    pub(super) fn new(framing: Framing) -> Self {
+        Self {
+            framing,
+            rules: Mutex::default(),
+            gate: Gate::default(),
+            stats: Arc::default(),
+            knife: Mutex::default(),
+        }
+    }
+
+    pub(super) fn count(&self, change: impl FnOnce(&mut Stats)) {
+        self.stats.send_modify(change);
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        *self.stats.borrow()
+    }
+
+    pub(super) fn watch_stats(&self) -> watch::Receiver<Stats> {
+        self.stats.subscribe()
+    }
+
+    pub(super) fn ticket(&self) -> Ticket {
+        Ticket::new(&self.stats)
+    }
+
+    /// What tells a new connection that it is cut, and cuts it alone.
+    pub(super) fn new_knife(&self) -> CancellationToken {
+        self.knife.lock().child_token()
+    }
+
+    pub(super) fn cut(&self) {
+        let all = std::mem::take(&mut *self.knife.lock());
+        all.cancel();
+    }
+
+    pub(super) fn end_hold(&self, let_go: bool) {
+        let mut rules = self.rules.lock();
+        rules.let_go();
+        self.gate.end_hold(let_go);
+    }
+}

@@ -1,0 +1,28 @@
+//! Real servers: on free ports, in folders of their own, gone with the test.
+//!
+//! ```no_run
+//! # use leasehold_testkit::servers::{RedisServer, ServerError};
+//! # async fn example() -> Result<(), ServerError> {
+//! let server = RedisServer::start().await?;
+//! let url = server.url(); // redis://127.0.0.1:37123
+//! server.pause()?; // it hangs
+//! server.resume()?;
+//! server.restart().await?; // it has forgotten everything
+//! # Ok(())
+//! # }
+//! ```
+
+mod args;
+mod builder;
+mod certificates;
+mod error;
+mod folder;
+mod login;
+mod ready;
+mod redis;
+mod settings;
+
+pub use builder::RedisBuilder;
+pub use certificates::Certificates;
+pub use error::ServerError;
+pub use redis::RedisServer;

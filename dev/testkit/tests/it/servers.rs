@@ -1,0 +1,166 @@
+//! Servers: their kinds, and their lives.
+
+use std::time::Duration;
+
+use leasehold_testkit::resp::{RawClient, RespError};
+use leasehold_testkit::servers::{RedisServer, ServerError};
+
+use crate::fake::Outcome;
+
+pub(crate) fn at(port: u16) -> String {
+    format!("127.0.0.1:{port}")
+}
+
+/// Why an answer is a refusal; empty if it is none.
+fn refusal<T>(answer: Result<T, RespError>) -> String {
+    match answer {
+        Err(RespError::Refused(why)) => why,
+        Ok(_) | Err(_) => String::new(),
+    }
+}
+
+#[tokio::test]
+async fn serves_on_its_port_and_its_socket() -> Outcome {
+    let server = RedisServer::start().await?;
+    assert_eq!(server.url(), format!("redis://127.0.0.1:{}", server.port()));
+    let mut tcp = RawClient::connect(&at(server.port())).await?;
+    assert!(tcp.command(["SET", "key", "value"]).await?.is_ok());
+    let mut unix = RawClient::connect_unix(&server.socket()).await?;
+    assert_eq!(unix.command(["GET", "key"]).await?.text(), Some("value"));
+    let saves = unix.command(["CONFIG", "GET", "save"]).await?;
+    assert_eq!(saves.items()[1].text(), Some(""));
+    Ok(())
+}
+
+#[tokio::test]
+async fn is_gone_when_dropped() -> Outcome {
+    let server = RedisServer::start().await?;
+    let (port, socket) = (server.port(), server.socket());
+    drop(server);
+    assert!(RawClient::connect(&at(port)).await.is_err());
+    assert!(!socket.exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn hangs_while_paused() -> Outcome {
+    let server = RedisServer::start().await?;
+    let patience = Duration::from_millis(50);
+    server.pause()?;
+    let mut client = RawClient::connect(&at(server.port())).await?;
+    client.set_patience(patience);
+    let late = client.command(["PING"]).await;
+    assert!(matches!(late, Err(RespError::Late(it)) if it == patience));
+    server.resume()?;
+    client.set_patience(Duration::from_secs(10));
+    assert_eq!(client.answer().await?.text(), Some("PONG"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn returns_on_the_same_port_without_its_data() -> Outcome {
+    let server = RedisServer::start().await?;
+    let (port, pid) = (server.port(), server.pid());
+    let mut client = server.client().await?;
+    client.command(["SET", "key", "value"]).await?;
+    server.kill();
+    assert_eq!(server.pid(), None);
+    assert!(client.command(["PING"]).await.is_err());
+    assert!(RawClient::connect(&at(port)).await.is_err());
+    assert!(matches!(server.pause(), Err(ServerError::Dead)));
+
+    server.restart().await?;
+    assert_ne!(server.pid(), pid);
+    let mut client = RawClient::connect(&at(port)).await?;
+    assert_eq!(client.command(["DBSIZE"]).await?.int(), Some(0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn keeps_data_if_told_to() -> Outcome {
+    let server = RedisServer::builder().keeps_data().start().await?;
+    let mut client = server.client().await?;
+    client.command(["SET", "key", "value"]).await?;
+    server.restart().await?;
+    let mut client = server.client().await?;
+    assert_eq!(client.command(["GET", "key"]).await?.text(), Some("value"));
+    server.restart_empty().await?;
+    let mut client = server.client().await?;
+    assert_eq!(client.command(["DBSIZE"]).await?.int(), Some(0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn asks_for_a_password() -> Outcome {
+    let server = RedisServer::builder().password("p@ss word").start().await?;
+    let port = server.port();
+    assert_eq!(
+        server.url(),
+        format!("redis://:p%40ss%20word@127.0.0.1:{port}")
+    );
+    let mut stranger = RawClient::connect(&at(port)).await?;
+    assert!(refusal(stranger.command(["PING"]).await).starts_with("NOAUTH"));
+    stranger.command(["AUTH", "p@ss word"]).await?;
+    stranger.command(["PING"]).await?;
+    server.client().await?.command(["PING"]).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn knows_users_and_their_rights() -> Outcome {
+    let server = RedisServer::builder()
+        .user("locker", "secret", "~lock:* +@all -publish resetchannels")
+        .start()
+        .await?;
+    let port = server.port();
+    assert_eq!(server.url_at(1), "redis://locker:secret@127.0.0.1:1");
+    let mut client = RawClient::connect(&at(port)).await?;
+    client.command(["AUTH", "locker", "secret"]).await?;
+    client.command(["SET", "lock:a", "1"]).await?;
+    for words in [&["SET", "a", "1"][..], &["PUBLISH", "c", "m"]] {
+        assert!(refusal(client.command(words).await).starts_with("NOPERM"));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn has_limits() -> Outcome {
+    let server = RedisServer::builder()
+        .max_memory("2mb", "noeviction")
+        .databases(2)
+        .arg("--timeout")
+        .arg("77")
+        .start()
+        .await?;
+    let mut client = server.client().await?;
+    let policy = client
+        .command(["CONFIG", "GET", "maxmemory-policy"])
+        .await?;
+    assert_eq!(policy.items()[1].text(), Some("noeviction"));
+    let timeout = client.command(["CONFIG", "GET", "timeout"]).await?;
+    assert_eq!(timeout.items()[1].int(), Some(77));
+    client.command(["SELECT", "1"]).await?;
+    assert!(refusal(client.command(["SELECT", "2"]).await).contains("out of range"));
+    let part = "x".repeat(10_000);
+    for number in 0..1000 {
+        let answer = client.command(["SET", &number.to_string(), &part]).await;
+        if answer.is_err() {
+            assert!(refusal(answer).starts_with("OOM"));
+            return Ok(());
+        }
+    }
+    Err("its memory is never full".into())
+}
+
+#[tokio::test]
+async fn says_why_it_does_not_start() -> Outcome {
+    let failed = RedisServer::builder()
+        .arg("--no-such-setting")
+        .arg("1")
+        .start();
+    let Err(error @ ServerError::Ended { .. }) = failed.await else {
+        return Err("it cannot start".into());
+    };
+    assert!(error.to_string().contains("no-such-setting"), "{error}");
+    Ok(())
+}
