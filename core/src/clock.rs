@@ -110,14 +110,57 @@ mod platform {
     use std::sync::LazyLock;
     use std::time::{Duration, Instant, SystemTime};
 
-    static START: LazyLock<(Instant, SystemTime)> =
-        LazyLock::new(|| (Instant::now(), SystemTime::now()));
+    use parking_lot::Mutex;
 
-    /// The stricter of the two clocks: what the wall clock has gained on the monotonic one counts as
-    /// suspension, so a wall clock that is set forward ends leases early, never late.
+    use super::gained::Gained;
+
+    static GAINED: LazyLock<Mutex<Gained>> =
+        LazyLock::new(|| Mutex::new(Gained::since(Instant::now(), SystemTime::now())));
+
+    /// The stricter of the two clocks: what the wall clock gains on the monotonic one counts as suspension,
+    /// so a wall clock that is set forward ends leases early. One that is set back hides a suspension
+    /// that falls between two looks at it, and no other.
     pub(super) fn suspended() -> Duration {
-        let wall = START.1.elapsed().unwrap_or_default();
-        wall.saturating_sub(START.0.elapsed())
+        GAINED.lock().look(Instant::now(), SystemTime::now())
+    }
+}
+
+/// What a wall clock has gained on a monotonic one, losses not counted.
+#[cfg(any(test, not(any(target_os = "linux", target_os = "android"))))]
+mod gained {
+    use std::time::{Duration, Instant, SystemTime};
+
+    use super::NOISE;
+
+    #[derive(Debug)]
+    pub(super) struct Gained {
+        monotonic: Instant,
+        wall: SystemTime,
+        total: Duration,
+    }
+
+    impl Gained {
+        pub(super) fn since(monotonic: Instant, wall: SystemTime) -> Self {
+            Self {
+                monotonic,
+                wall,
+                total: Duration::ZERO,
+            }
+        }
+
+        pub(super) fn look(&mut self, monotonic: Instant, wall: SystemTime) -> Duration {
+            let expected = self.wall + monotonic.saturating_duration_since(self.monotonic);
+            match wall.duration_since(expected) {
+                // Too little to tell from noise: it counts when it has added up.
+                Ok(gained) if gained <= NOISE => {}
+                Ok(gained) => {
+                    self.total += gained;
+                    (self.monotonic, self.wall) = (monotonic, wall);
+                }
+                Err(_set_back) => (self.monotonic, self.wall) = (monotonic, wall),
+            }
+            self.total
+        }
     }
 }
 
@@ -162,6 +205,21 @@ mod tests {
         simulate_suspension(Duration::from_secs(60));
         sleep_until(end).await;
         assert_eq!(started.elapsed(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_wall_clock_that_was_set_hides_no_later_suspension() {
+        let (start, wall) = (std::time::Instant::now(), std::time::SystemTime::UNIX_EPOCH);
+        let minute = Duration::from_secs(60);
+        let mut gained = gained::Gained::since(start, wall + minute * 600);
+        let mut look = |monotonic: u32, wall_minutes: u32| {
+            gained.look(start + minute * monotonic, wall + minute * wall_minutes)
+        };
+        assert_eq!(look(1, 601), Duration::ZERO);
+        // Set forward by an hour, then back by two, then asleep for half an hour.
+        assert_eq!(look(2, 662), minute * 60);
+        assert_eq!(look(3, 543), minute * 60);
+        assert_eq!(look(4, 574), minute * 90);
     }
 
     #[test]

@@ -1,9 +1,8 @@
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{Engine, Lease, ReleaseDebt, renew_now};
+use crate::engine::{Hold, ReleaseDebt, renew_now};
 use crate::{FencingToken, LockHandle, Lost, ReleaseError, ReleaseOutcome, RenewError, Run};
 
 /// A held lock.
@@ -44,43 +43,42 @@ use crate::{FencingToken, LockHandle, Lost, ReleaseError, ReleaseOutcome, RenewE
 #[must_use = "the lock is released as soon as the guard is dropped; bind it to a name"]
 #[clippy::has_significant_drop]
 pub struct LockGuard {
-    engine: Arc<Engine>,
-    lease: Arc<Lease>,
+    hold: Hold,
 }
 
 impl LockGuard {
-    pub(crate) fn new(engine: Arc<Engine>, lease: Arc<Lease>) -> Self {
-        Self { engine, lease }
+    pub(crate) fn new(hold: Hold) -> Self {
+        Self { hold }
     }
 
     /// What is locked, as the caller named it.
     #[must_use]
     pub fn key(&self) -> &str {
-        self.lease.claim.key.name()
+        self.hold.lease.claim.key.name()
     }
 
     /// The fencing token of this acquisition: larger than that of every earlier holder of the key.
     #[must_use]
     pub fn token(&self) -> FencingToken {
-        self.lease.claim.token
+        self.hold.lease.claim.token
     }
 
     /// A view of this lock that can be cloned and cannot release.
     #[must_use]
     pub fn handle(&self) -> LockHandle {
-        LockHandle::new(&self.lease)
+        LockHandle::new(&self.hold.lease)
     }
 
     /// Whether the lock is still held; see [`LockHandle::is_valid`].
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        self.lease.validity().is_ok()
+        self.hold.lease.validity().is_ok()
     }
 
     /// How long the lock is surely held if no further renewal succeeds; zero once it is lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
-        self.lease.validity().unwrap_or_default()
+        self.hold.lease.validity().unwrap_or_default()
     }
 
     /// Resolves when the lock is no longer held, with the reason; see [`LockHandle::lost`].
@@ -109,9 +107,10 @@ impl LockGuard {
     ///
     /// # Panics
     ///
-    /// Only if `body` does; the guard then releases as it is dropped.
+    /// If `body` does: the guard then releases as it is dropped. And inside a tokio runtime that was built
+    /// without `enable_time`.
     pub fn run<F: Future>(&self, body: F) -> Run<F> {
-        Run::new(&self.lease, body)
+        Run::new(&self.hold.lease, body)
     }
 
     /// Sets the lease anew to the lock's TTL, now. For locks without renewal, and for those who want to
@@ -124,28 +123,27 @@ impl LockGuard {
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the backend may have extended the lease; the guard does not count on
-    /// it.
+    /// Once polled, the renewal takes place even if the future is dropped.
     pub async fn renew(&self) -> Result<(), RenewError> {
-        renew_now(&self.lease, &*self.engine.backend, self.engine.limits).await
+        renew_now(&self.hold.engine, &self.hold.lease).await
     }
 
     /// Releases the lock and waits until the backend has confirmed it.
     ///
     /// # Errors
     ///
-    /// [`ReleaseError`] if there was no confirmation within the manager's command timeout. The guard
-    /// is gone all the same, and the release goes on in the background.
+    /// [`ReleaseError`] if there was no confirmation within the manager's command timeout, a renewal that
+    /// was under way included. The guard is gone all the same, and the release goes on in the background.
     ///
     /// # Cancel safety
     ///
     /// From the first poll on, the release takes place even if the future is dropped.
     pub async fn release(self) -> Result<ReleaseOutcome, ReleaseError> {
-        match ReleaseDebt::take(&self.engine, &self.lease) {
+        match ReleaseDebt::take(&self.hold.engine, &self.hold.lease) {
             Ok(debt) => debt
                 .pay()
                 .await
-                .map_err(|source| ReleaseError::new(self.lease.claim.key.clone(), source)),
+                .map_err(|source| ReleaseError::new(self.hold.lease.claim.key.clone(), source)),
             Err(reason) => Ok(ReleaseOutcome::AlreadyLost(reason)),
         }
     }
@@ -157,13 +155,7 @@ impl LockGuard {
     #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
     pub fn simulate_loss(&self) {
         // Lost already is lost.
-        let _ended = self.lease.end(crate::LossReason::Expired);
-    }
-}
-
-impl Drop for LockGuard {
-    fn drop(&mut self) {
-        drop(ReleaseDebt::take(&self.engine, &self.lease));
+        let _ended = self.hold.lease.end(crate::LossReason::Expired);
     }
 }
 

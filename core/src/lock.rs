@@ -59,7 +59,8 @@ impl Lock {
     }
 
     /// How long the lock stays taken if its holder falls silent. With renewal on this is the time after
-    /// a crash; with renewal off the hold's own length.
+    /// a crash; with renewal off the hold's own length. From what the backend can keep (10 ms in process)
+    /// to [`MAX_TTL`](crate::MAX_TTL).
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.options.ttl = ttl;
         self
@@ -138,8 +139,8 @@ impl Lock {
         let acquisition = Acquisition::start(&key, &self.options);
         let acquire = self.engine.acquire(&key, &self.options, patience);
         let result = acquire.instrument(acquisition.span()).await;
-        acquisition.finish(result.as_ref().map(|lease| &lease.claim));
-        Ok(LockGuard::new(self.engine, result?))
+        acquisition.finish(result.as_ref().map(|hold| &hold.lease.claim));
+        Ok(LockGuard::new(result?))
     }
 }
 

@@ -6,6 +6,9 @@ pub const DEFAULT_TTL: Duration = Duration::from_secs(30);
 /// The longest TTL: a longer hold is what renewal is for.
 pub const MAX_TTL: Duration = Duration::from_secs(60 * 60 * 24);
 
+/// Below this nothing is left of a lease but the margin for drifting clocks.
+const LEAST_TTL: Duration = Duration::from_millis(5);
+
 /// The prefix of every key of a manager that names none.
 pub const DEFAULT_PREFIX: &str = "lock:";
 
@@ -39,6 +42,7 @@ impl Default for LockOptions {
 impl LockOptions {
     /// `least_ttl` is what the backend can keep.
     pub(crate) fn validate(&self, least_ttl: Duration) -> Result<(), InvalidOption> {
+        let least_ttl = least_ttl.max(LEAST_TTL);
         if self.ttl < least_ttl {
             return Err(InvalidOption::TooShort {
                 option: "ttl",

@@ -1,13 +1,12 @@
-//! The one door to tokio's scheduler and timers, so that nothing here panics outside a runtime and
-//! everything runs on paused time in tests.
+//! The door to tokio's scheduler and timers, so that nothing panics outside a runtime and everything runs
+//! on paused time in tests. A runtime without a timer is the one thing that tokio does not let us see.
 
 use std::future::Future;
 use std::time::Duration;
 
 use tokio::runtime::{Handle, Id};
 use tokio::task::JoinHandle;
-use tokio::time::Sleep;
-use tokio_util::task::TaskTracker;
+use tokio::time::{Sleep, Timeout};
 
 /// The runtime in which a lock was acquired.
 #[derive(Debug, Clone)]
@@ -31,17 +30,23 @@ impl Runtime {
 
     /// Spawns on the caller's runtime, or on this one where the caller has none: a guard may be
     /// dropped on a plain thread.
-    pub(crate) fn spawn_tracked<F>(&self, tracker: &TaskTracker, task: F)
+    pub(crate) fn spawn_here<F>(&self, task: F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let here = Handle::try_current();
-        tracker.spawn_on(task, here.as_ref().unwrap_or(&self.0));
+        here.as_ref().unwrap_or(&self.0).spawn(task);
     }
+}
 
-    /// A timer on the caller's runtime, or on this one where the caller has none.
-    pub(crate) fn sleep(&self, duration: Duration) -> Sleep {
-        let _context = Handle::try_current().is_err().then(|| self.0.enter());
-        tokio::time::sleep(duration)
-    }
+/// A timer, where there is a runtime to drive it.
+pub(crate) fn sleep(duration: Duration) -> Option<Sleep> {
+    Handle::try_current().ok()?;
+    Some(tokio::time::sleep(duration))
+}
+
+/// A bound on `task`, where there is a runtime to keep it.
+pub(crate) fn timeout<F: Future>(limit: Duration, task: F) -> Option<Timeout<F>> {
+    Handle::try_current().ok()?;
+    Some(tokio::time::timeout(limit, task))
 }

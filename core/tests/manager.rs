@@ -250,3 +250,58 @@ async fn operators_are_told_what_cannot_be() {
     ));
     assert!(!locks.force_release("free").await.unwrap());
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_limit_without_end_does_not_keep_releases_from_being_sent() {
+    let backend = LockManager::builder(InProcess::new());
+    let locks = backend.outage_limit(Duration::MAX).build().unwrap();
+    drop(locks.lock("k").acquire().await.unwrap());
+    sleep(Duration::from_millis(1)).await;
+    assert!(locks.inspect("k").await.unwrap().is_free());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_a_release_that_is_under_way() {
+    let slow = Duration::from_millis(900);
+    let world = InProcess::new();
+    let backend = Faulty::new(world.clone(), move |call| match call.command {
+        Command::Release => Fault::SlowRequest(slow),
+        _ => Fault::None,
+    });
+    let (locks, other) = (LockManager::new(backend), LockManager::new(world));
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let release = tokio::spawn(guard.release());
+    sleep(slow / 2).await;
+    locks.shutdown().await.unwrap();
+    assert!(other.inspect("k").await.unwrap().is_free());
+    assert_eq!(release.await.unwrap().unwrap(), ReleaseOutcome::Released);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_is_answered_within_the_command_timeout() {
+    let backend = Faulty::new(InProcess::new(), |call| match call.command {
+        Command::Renew | Command::Release => Fault::HangBefore,
+        _ => Fault::None,
+    });
+    let locks = LockManager::new(backend);
+    let guard = locks.lock("k").acquire().await.unwrap();
+    // A renewal is under way, and will not be answered.
+    sleep(Duration::from_millis(10_500)).await;
+    let started = Instant::now();
+    assert!(guard.release().await.is_err());
+    assert!(
+        started.elapsed() <= Duration::from_millis(2001),
+        "{:?}",
+        started.elapsed()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_expired_long_before_max_hold_is_not_lost_to_max_hold() {
+    let locks = LockManager::in_process();
+    let ttl = Duration::from_secs(10);
+    let lock = locks.lock("k").ttl(ttl).max_hold(ttl * 6).without_renewal();
+    let guard = lock.acquire().await.unwrap();
+    tokio::time::advance(ttl * 10).await;
+    assert_eq!(guard.lost().await.reason, LossReason::Expired);
+}

@@ -1,14 +1,21 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::armed::Armed;
 use super::call::{Backoff, caught};
-use super::release::ReleaseDebt;
-use super::{Engine, Lease};
+use super::{Engine, Hold, Lease};
 use crate::backend::{Attempt, AttemptAnswer, BackendError};
 use crate::clock::{self, Moment};
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
 use crate::{AcquireError, Key, observe};
+
+/// A wait that ends sooner has hardly been one.
+const PROMPT: Duration = Duration::from_millis(1);
+
+/// How many wake-ups in a row may come at once before they are taken for noise. Locks that are handed on
+/// quickly do wake like this.
+const HASTY_AT_MOST: u32 = 16;
 
 /// What an acquire does when the lock is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,18 +32,24 @@ impl Engine {
         key: &Key,
         options: &LockOptions,
         patience: Patience,
-    ) -> Result<Arc<Lease>, AcquireError> {
+    ) -> Result<Hold, AcquireError> {
         let runtime = Runtime::current().ok_or(AcquireError::NoRuntime)?;
         let mut search = Search::new(self, options, patience);
         loop {
             let attempt = Attempt::new(key.clone(), options.ttl, patience == Patience::Wait);
             let mut armed = Armed::new(self, attempt, runtime.clone());
-            // Without a lease, the grant's answer came when it was over: its id is spent.
-            if let Some(lease) = search.pursue(&mut armed).await? {
-                return Ok(lease);
+            if let Pursuit::Granted(hold) = search.pursue(&mut armed).await? {
+                return Ok(hold);
             }
         }
     }
+}
+
+/// How the pursuit of one attempt ended, if not in an error.
+enum Pursuit {
+    Granted(Hold),
+    /// The grant's answer came when its lease was over, and its id is spent.
+    Outlived,
 }
 
 /// One caller's acquire, over all its attempts.
@@ -49,6 +62,8 @@ struct Search<'a> {
     failing_since: Option<Moment>,
     backoff: Backoff,
     poll: Backoff,
+    /// Wake-ups in a row that came at once and meant nothing.
+    hasty: u32,
 }
 
 impl<'a> Search<'a> {
@@ -63,11 +78,12 @@ impl<'a> Search<'a> {
             failing_since: None,
             backoff: Backoff::default(),
             poll: Backoff::default(),
+            hasty: 0,
         }
     }
 
     /// Repeats one request under one id until it is granted or there is no point.
-    async fn pursue(&mut self, armed: &mut Armed) -> Result<Option<Arc<Lease>>, AcquireError> {
+    async fn pursue(&mut self, armed: &mut Armed) -> Result<Pursuit, AcquireError> {
         loop {
             if self.engine.is_closed() {
                 return Err(closed(armed));
@@ -82,11 +98,11 @@ impl<'a> Search<'a> {
                         let claim = armed.attempt.claim(token);
                         let runtime = armed.runtime.clone();
                         let lease = Lease::new(claim, lease, sent, self.options, runtime);
-                        return self.enter(armed, Arc::new(lease)).map(Some);
+                        return self.enter(armed, lease).map(Pursuit::Granted);
                     }
                     let late = BackendError::unknown("its grant came when the lease was over");
                     self.failed(armed, sent, late).await?;
-                    return Ok(None);
+                    return Ok(Pursuit::Outlived);
                 }
                 Ok(AttemptAnswer::Busy { .. }) if self.patience == Patience::None => {
                     return Err(self.timed_out(armed));
@@ -94,35 +110,45 @@ impl<'a> Search<'a> {
                 Ok(AttemptAnswer::Busy { retry_after }) => {
                     self.failing_since = None;
                     self.backoff = Backoff::default();
-                    self.wait(armed, sent.after(retry_after)).await?;
+                    self.wait(armed, sent.after(retry_after.max(PROMPT)))
+                        .await?;
                 }
                 Err(error) => self.failed(armed, sent, error).await?,
             }
         }
     }
 
-    fn enter(&self, armed: &mut Armed, lease: Arc<Lease>) -> Result<Arc<Lease>, AcquireError> {
-        self.engine.watch(&lease);
+    fn enter(&self, armed: &mut Armed, lease: Lease) -> Result<Hold, AcquireError> {
+        let hold = Hold {
+            engine: Arc::clone(self.engine),
+            lease: Arc::new(lease),
+        };
         armed.hand_over();
+        self.engine.watch(&hold.lease);
         // Looked at after `watch`: either this sees the shutdown, or the shutdown sees the lease.
         if self.engine.is_closed() {
-            drop(ReleaseDebt::take(self.engine, &lease));
             return Err(closed(armed));
         }
-        Ok(lease)
+        Ok(hold)
     }
 
     /// Waits for a hint that the lock may be ours, and no longer than until `recheck`.
     async fn wait(&mut self, armed: &Armed, recheck: Moment) -> Result<(), AcquireError> {
         let until = self.give_up.map_or(recheck, |give_up| give_up.min(recheck));
         let engine = self.engine;
+        let waiting_since = Moment::now();
         let hint = async {
-            match caught(engine.backend.wait(&armed.attempt)).await {
-                Ok(()) => self.poll = Backoff::default(),
-                Err(error) => {
-                    observe::wait_failed(&armed.attempt, &error);
-                    self.poll.pause().await;
-                }
+            let hint = caught(async { engine.backend.wait(&armed.attempt).await }).await;
+            if let Err(error) = &hint {
+                observe::wait_failed(&armed.attempt, error);
+            }
+            let prompt = Moment::now().since(waiting_since) < PROMPT;
+            self.hasty = if prompt { self.hasty + 1 } else { 0 };
+            if hint.is_err() || self.hasty > HASTY_AT_MOST {
+                // No wake-ups, or nothing but wake-ups: both are polling.
+                self.poll.pause().await;
+            } else {
+                self.poll = Backoff::default();
             }
         };
         tokio::select! {

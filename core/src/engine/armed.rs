@@ -41,7 +41,10 @@ impl Armed {
     /// Sends the request, or a further copy of it.
     pub(super) async fn ask(&mut self, limit: Duration) -> Result<AttemptAnswer, BackendError> {
         self.armed = true;
-        let answer = bounded(limit, self.engine.backend.attempt(&self.attempt)).await;
+        let answer = bounded(limit, async {
+            self.engine.backend.attempt(&self.attempt).await
+        })
+        .await;
         self.left_traces |= match &answer {
             Ok(AttemptAnswer::Granted { .. }) => true,
             Ok(AttemptAnswer::Busy { .. }) => self.attempt.queue,
@@ -72,15 +75,17 @@ impl Drop for Armed {
             return;
         }
         let (engine, attempt) = (Arc::clone(&self.engine), self.attempt.clone());
+        let cleanup = clean_up(engine, attempt);
         self.runtime
-            .spawn_tracked(&self.engine.unfinished, clean_up(engine, attempt));
+            .spawn_here(self.engine.unfinished.track_future(cleanup));
     }
 }
 
 async fn clean_up(engine: Arc<Engine>, attempt: Attempt) {
     let end = engine.background_end(attempt.ttl);
     let mut backoff = Backoff::default();
-    while let Err(error) = bounded(engine.limits.command, engine.backend.cleanup(&attempt)).await {
+    let command = || async { engine.backend.cleanup(&attempt).await };
+    while let Err(error) = bounded(engine.limits.command, command()).await {
         observe::cleanup_failed(&attempt, &error);
         if backoff.pause_after(error, end).await.is_err() {
             return;

@@ -6,19 +6,24 @@ use futures_util::FutureExt;
 
 use crate::backend::BackendError;
 use crate::clock::{self, Moment};
+use crate::runtime;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Carries out one command within `limit`.
 ///
-/// Whatever a backend does (hang, panic), the caller gets an answer in time, and an outcome that was
+/// Whatever a backend does (hang, panic), and wherever this is called, the caller gets an answer in time, and an outcome that was
 /// not seen is "unknown".
 pub(crate) async fn bounded<T>(
     limit: Duration,
     command: impl Future<Output = Result<T, BackendError>>,
 ) -> Result<T, BackendError> {
-    match tokio::time::timeout(limit, caught(command)).await {
+    let Some(bounded) = runtime::timeout(limit, caught(command)) else {
+        let refusal = "a backend can only be used inside a tokio runtime; enter one first";
+        return Err(BackendError::not_applied(refusal).permanent());
+    };
+    match bounded.await {
         Ok(answer) => answer,
         Err(_elapsed) => Err(BackendError::unknown(format!(
             "the backend did not answer within {limit:?}"

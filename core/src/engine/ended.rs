@@ -8,19 +8,19 @@ use tokio::time::Sleep;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::Lease;
-use crate::LossReason;
+use crate::{LossReason, runtime};
 
 pin_project! {
     /// Ready when a lease has ended.
     ///
-    /// It has a timer of its own: should the watchdog's task be gone, with its runtime perhaps, the
-    /// deadline is noticed all the same.
+    /// Inside a runtime it has a timer of its own: should the watchdog's task be gone, with its runtime
+    /// perhaps, the deadline is noticed all the same.
     pub(crate) struct Ended {
         lease: Arc<Lease>,
         #[pin]
         told: WaitForCancellationFutureOwned,
         #[pin]
-        timer: Sleep,
+        timer: Option<Sleep>,
     }
 }
 
@@ -28,7 +28,7 @@ impl Ended {
     pub(crate) fn new(lease: Arc<Lease>) -> Self {
         Self {
             told: lease.ended.clone().cancelled_owned(),
-            timer: lease.runtime.sleep(lease.validity().unwrap_or_default()),
+            timer: runtime::sleep(lease.validity().unwrap_or_default()),
             lease,
         }
     }
@@ -52,10 +52,13 @@ impl Future for Ended {
                 // Told between the two looks.
                 continue;
             }
-            if this.timer.as_mut().poll(cx).is_pending() {
+            let Some(timer) = this.timer.as_mut().as_pin_mut() else {
+                return Poll::Pending;
+            };
+            if timer.poll(cx).is_pending() {
                 return Poll::Pending;
             }
-            this.timer.set(this.lease.runtime.sleep(left));
+            this.timer.set(runtime::sleep(left));
         }
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Lease {
 
 #[derive(Debug)]
 struct State {
+    /// What the backend granted last, which may be less than was asked for.
+    granted: Duration,
     deadline: Moment,
     end: Option<LossReason>,
 }
@@ -53,6 +55,7 @@ impl Lease {
             since: sent,
             last_moment: options.max_hold.map(|d| sent.after(d)),
             state: Mutex::new(State {
+                granted,
                 deadline: Self::deadline(sent, granted),
                 end: None,
             }),
@@ -84,8 +87,16 @@ impl Lease {
 
     /// Takes a confirmed renewal into account; one that was confirmed after the end changes nothing.
     pub(super) fn extend(&self, sent: Moment, granted: Duration) -> Result<(), LossReason> {
-        self.judge(|state| state.deadline = Self::deadline(sent, granted))?;
+        self.judge(|state| {
+            state.granted = granted;
+            state.deadline = Self::deadline(sent, granted);
+        })?;
         Ok(())
+    }
+
+    /// The length of the lease as it was granted last.
+    pub(super) fn length(&self) -> Duration {
+        self.state.lock().granted
     }
 
     /// Looks at the clock, and changes the state if the lease has not ended, in one step.

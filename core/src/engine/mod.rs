@@ -3,8 +3,10 @@
 
 mod acquire;
 mod armed;
+mod by_hand;
 mod call;
 mod ended;
+mod hold;
 mod lease;
 mod release;
 mod renew;
@@ -24,11 +26,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use self::acquire::Patience;
+pub(crate) use self::by_hand::renew_now;
 pub(crate) use self::call::bounded;
 pub(crate) use self::ended::Ended;
+pub(crate) use self::hold::Hold;
 pub(crate) use self::lease::Lease;
 pub(crate) use self::release::ReleaseDebt;
-pub(crate) use self::renew::renew_now;
 use self::watchdog::Watchdog;
 use crate::backend::Backend;
 use crate::clock::Moment;
@@ -63,14 +66,15 @@ impl Engine {
     /// Up to when a command that nobody waits for is repeated: then every lease that it is about, and
     /// every command sent before it, is over.
     fn background_end(&self, ttl: Duration) -> Moment {
-        Moment::now().after(ttl + self.limits.outage)
+        Moment::now().after(ttl.saturating_add(self.limits.outage))
     }
 
     fn watch(&self, lease: &Arc<Lease>) {
         let mut watchdogs = self.watchdogs.lock();
         let id = lease.runtime.id();
         if !watchdogs.contains_key(&id) {
-            watchdogs.retain(|_, watchdog| watchdog.is_alive());
+            // The guards of a runtime that is gone can still be told of a shutdown.
+            watchdogs.retain(|_, watchdog| watchdog.is_alive() || !watchdog.leases().is_empty());
         }
         let start = || Watchdog::start(&lease.runtime, Arc::clone(&self.backend), self.limits);
         watchdogs.entry(id).or_insert_with(start).watch(lease);
@@ -80,6 +84,10 @@ impl Engine {
         if let Some(watchdog) = self.watchdogs.lock().get(&lease.runtime.id()) {
             watchdog.unwatch(lease.claim.owner);
         }
+    }
+
+    fn stop_watching(&self) {
+        self.watchdogs.lock().clear();
     }
 
     fn watched(&self) -> Vec<Arc<Lease>> {
@@ -115,7 +123,7 @@ mod tests {
             runtime.unwrap().block_on(async {
                 let (key, options) = (Key::new("", &n.to_string()), LockOptions::default());
                 let acquire = engine.acquire(key.as_ref().unwrap(), &options, Patience::Wait);
-                acquire.await.unwrap();
+                drop(acquire.await.unwrap());
             });
             assert_eq!(engine.watchdogs.lock().len(), 1);
         }
@@ -127,9 +135,9 @@ mod tests {
         let (key, options) = (Key::new("", "k").unwrap(), LockOptions::default());
         for _ in 0..3 {
             let acquire = engine.acquire(&key, &options, Patience::Wait);
-            let lease = acquire.await.unwrap();
+            let hold = acquire.await.unwrap();
             assert_eq!(engine.watched().len(), 1);
-            let debt = ReleaseDebt::take(&engine, &lease).unwrap();
+            let debt = ReleaseDebt::take(&engine, &hold.lease).unwrap();
             debt.pay().await.unwrap();
             assert_eq!(engine.watched().len(), 0);
         }

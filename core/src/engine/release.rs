@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
 use super::call::{Backoff, bounded};
 use super::{Engine, Lease};
 use crate::backend::{Applied, BackendError, ReleaseAnswer};
@@ -21,6 +23,8 @@ struct Debt {
     lost: Option<LossReason>,
     /// A copy that was not answered may have been the one that released.
     unanswered: bool,
+    /// A shutdown waits for what is owed.
+    _owed: TaskTrackerToken,
 }
 
 impl ReleaseDebt {
@@ -36,6 +40,7 @@ impl ReleaseDebt {
             lease: Arc::clone(lease),
             lost,
             unanswered: false,
+            _owed: engine.unfinished.token(),
         })))
     }
 
@@ -44,8 +49,8 @@ impl ReleaseDebt {
         let Some(debt) = &mut self.0 else {
             return Ok(ReleaseOutcome::Released);
         };
-        let end = Moment::now().after(debt.engine.limits.command);
-        let outcome = debt.pay(end).await?;
+        let limit = debt.engine.limits.command;
+        let outcome = bounded(limit, debt.pay(Moment::now().after(limit))).await?;
         self.0 = None;
         Ok(outcome)
     }
@@ -56,8 +61,8 @@ impl Drop for ReleaseDebt {
         let Some(mut debt) = self.0.take() else {
             return;
         };
-        let (engine, runtime) = (Arc::clone(&debt.engine), debt.lease.runtime.clone());
-        runtime.spawn_tracked(&engine.unfinished, async move {
+        let runtime = debt.lease.runtime.clone();
+        runtime.spawn_here(async move {
             let end = debt.engine.background_end(debt.lease.claim.ttl);
             // Each failure was reported as it came, and nobody is left to be told.
             let _outcome = debt.pay(end).await;
@@ -67,12 +72,14 @@ impl Drop for ReleaseDebt {
 
 impl Debt {
     async fn pay(&mut self, end: Moment) -> Result<ReleaseOutcome, BackendError> {
-        // A renewal that is under way comes first: nothing may renew after the release was sent.
-        let _turn = self.lease.command.lock().await;
         let (claim, limit) = (&self.lease.claim, self.engine.limits.command);
+        // A renewal that is under way comes first: nothing may renew after the release was sent. It is
+        // bounded itself, unless nobody drives its runtime any more.
+        let turn = bounded(limit, async { Ok(self.lease.command.lock().await) });
+        let _turn = turn.await;
         let mut backoff = Backoff::default();
         loop {
-            match bounded(limit, self.engine.backend.release(claim)).await {
+            match bounded(limit, async { self.engine.backend.release(claim).await }).await {
                 Ok(answer) => {
                     let outcome = self.outcome(answer);
                     observe::released(claim, outcome);

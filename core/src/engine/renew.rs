@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Lease;
 use super::call::bounded;
@@ -15,7 +16,7 @@ use super::schedule::{after_failure, after_success, answer_limit};
 use crate::backend::{Backend, BackendError, Claim, RenewAnswer};
 use crate::clock::Moment;
 use crate::options::Limits;
-use crate::{LossReason, RenewError, observe};
+use crate::{LossReason, observe};
 
 /// How many leases go into one command.
 const BATCH: usize = 256;
@@ -25,7 +26,7 @@ pub(super) type Batch = Vec<Arc<Lease>>;
 pub(super) fn batches(due: Vec<Arc<Lease>>) -> Vec<Batch> {
     let mut by_length: BTreeMap<u32, Vec<Batch>> = BTreeMap::new();
     for lease in due {
-        let length = lease.claim.ttl.as_millis().max(1).ilog2();
+        let length = lease.length().as_millis().max(1).ilog2();
         let batches = by_length.entry(length).or_default();
         match batches.last_mut() {
             Some(batch) if batch.len() < BATCH => batch.push(lease),
@@ -46,12 +47,17 @@ pub(super) async fn renew_batch(
     for lease in batch {
         // A release, or a renewal by hand, is under way: nothing may be sent beside it.
         match Arc::clone(&lease.command).try_lock_owned() {
-            Ok(turn) => turns.push((lease, turn)),
+            // A lease that was released since it came due is not renewed any more.
+            Ok(turn) if lease.validity().is_ok() => turns.push((lease, turn)),
+            Ok(_ended) => looks.push((lease, Moment::now())),
             Err(_busy) => {
                 let look = after_failure(&lease);
                 looks.push((lease, look));
             }
         }
+    }
+    if turns.is_empty() {
+        return looks;
     }
     let leases = turns.iter().map(|(lease, _)| &**lease);
     let limit = answer_limit(leases.clone(), limits);
@@ -71,30 +77,9 @@ pub(super) async fn renew_batch(
     looks
 }
 
-/// Renews one lease at its holder's wish.
-pub(crate) async fn renew_now(
-    lease: &Lease,
-    backend: &dyn Backend,
-    limits: Limits,
-) -> Result<(), RenewError> {
-    let _turn = lease.command.lock().await;
-    let left = lease.validity().map_err(|reason| lease.lost(reason))?;
-    let claims = [lease.claim.clone()];
-    let sent = Moment::now();
-    let mut answers = ask(backend, &claims, limits.command.min(left)).await;
-    match accept(lease, sent, answers.pop().unwrap_or_else(unanswered)) {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(reason)) => Err(lease.lost(reason).into()),
-        Err(source) => Err(RenewError::Backend {
-            key: lease.claim.key.clone(),
-            source,
-        }),
-    }
-}
+pub(super) type Answer = Result<RenewAnswer, BackendError>;
 
-type Answer = Result<RenewAnswer, BackendError>;
-
-async fn ask(backend: &dyn Backend, claims: &[Claim], limit: std::time::Duration) -> Vec<Answer> {
+pub(super) async fn ask(backend: &dyn Backend, claims: &[Claim], limit: Duration) -> Vec<Answer> {
     let answers = bounded(limit, async { Ok(backend.renew(claims).await) }).await;
     match answers {
         Ok(answers) => answers,
@@ -104,7 +89,7 @@ async fn ask(backend: &dyn Backend, claims: &[Claim], limit: std::time::Duration
 }
 
 /// The lease counts from `sent`: an answer's delay must not lengthen it.
-fn accept(
+pub(super) fn accept(
     lease: &Lease,
     sent: Moment,
     answer: Answer,
@@ -121,7 +106,7 @@ fn accept(
     }
 }
 
-fn unanswered() -> Answer {
+pub(super) fn unanswered() -> Answer {
     Err(BackendError::unknown(
         "the backend did not answer for this lease",
     ))
@@ -129,8 +114,6 @@ fn unanswered() -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::backend::Attempt;
     use crate::options::LockOptions;

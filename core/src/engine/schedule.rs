@@ -35,7 +35,7 @@ pub(super) fn step(lease: &Lease) -> Step {
 /// When to look at a lease that was granted or renewed just now.
 pub(super) fn after_success(lease: &Lease) -> Moment {
     if lease.renewal {
-        within(lease, jittered(lease.claim.ttl / 3))
+        within(lease, jittered(lease.length() / 3))
     } else {
         within(lease, Duration::MAX)
     }
@@ -44,18 +44,18 @@ pub(super) fn after_success(lease: &Lease) -> Moment {
 /// When to look at a lease that could not be renewed.
 pub(super) fn after_failure(lease: &Lease) -> Moment {
     let left = lease.validity().unwrap_or_default();
-    let pause = (lease.claim.ttl / 20).min(LATEST_RETRY).min(left / 4);
+    let pause = (lease.length() / 20).min(LATEST_RETRY).min(left / 4);
     within(lease, jittered(pause.max(SOONEST_RETRY)))
 }
 
-/// How long an answer about these leases is worth waiting for.
+/// How long an answer about these leases is waited for.
 pub(super) fn answer_limit<'a>(
     leases: impl IntoIterator<Item = &'a Lease>,
     limits: Limits,
 ) -> Duration {
     leases
         .into_iter()
-        .map(|lease| (lease.claim.ttl / 6).min(lease.validity().unwrap_or_default()))
+        .map(|lease| lease.length() / 6)
         .fold(limits.command, Duration::min)
 }
 

@@ -1,9 +1,8 @@
 use std::sync::Arc;
 
-use tokio::time::timeout;
-
 use super::call::bounded;
 use super::{Engine, ReleaseDebt};
+use crate::runtime::timeout;
 use crate::{LossReason, ShutdownError, observe};
 
 impl Engine {
@@ -18,8 +17,12 @@ impl Engine {
         for lease in &leases {
             drop(ReleaseDebt::take(self, lease));
         }
+        self.stop_watching();
         self.unfinished.close();
-        let in_time = timeout(self.limits.outage, self.unfinished.wait()).await;
+        let in_time = match timeout(self.limits.outage, self.unfinished.wait()) {
+            Some(waiting) => waiting.await.is_ok(),
+            None => self.unfinished.is_empty(),
+        };
         let unconfirmed = self.unfinished.len();
         let close = async {
             self.backend.close().await;
@@ -28,6 +31,10 @@ impl Engine {
         if let Err(error) = bounded(self.limits.command, close).await {
             observe::close_failed(&error);
         }
-        in_time.map_err(|_elapsed| ShutdownError::new(unconfirmed))
+        if in_time {
+            Ok(())
+        } else {
+            Err(ShutdownError::new(unconfirmed))
+        }
     }
 }

@@ -1,7 +1,12 @@
+use std::task::{Context, Waker};
 use std::time::Duration;
 
+use leasehold::backend::{
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, InProcess, Inspection,
+    ReleaseAnswer, RenewAnswer, async_trait,
+};
 use leasehold::conformance::{Command, Fault};
-use leasehold::{LossReason, ReleaseOutcome};
+use leasehold::{Key, LossReason, ReleaseOutcome};
 use tokio::time::{Instant, sleep};
 
 use crate::tools::{KEY, Scene, TTL, settle};
@@ -185,4 +190,110 @@ async fn a_manager_without_guards_leaves_no_task_behind() {
             .num_alive_tasks(),
         0
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_short_lease_is_renewed_although_the_watchdog_sleeps_for_a_long_one() {
+    let scene = Scene::calm();
+    let long = Duration::from_secs(3600);
+    let _long = scene.locks.lock("long").ttl(long).acquire().await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let short = Duration::from_millis(300);
+    let guard = scene.locks.lock(KEY).ttl(short).acquire().await.unwrap();
+    sleep(Duration::from_secs(5)).await;
+    assert!(guard.is_valid());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_watchdogs_deadlines_count_from_the_sending_too() {
+    let delay = Duration::from_millis(1500);
+    let scene = Scene::new(move |command, _| match command {
+        Command::Renew => Fault::SlowAnswer(delay),
+        _ => Fault::None,
+    });
+    let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    let mut last = guard.valid_for();
+    loop {
+        sleep(Duration::from_millis(10)).await;
+        let now = guard.valid_for();
+        if now > last {
+            assert!(now <= Duration::from_millis(29_698 + 10) - delay, "{now:?}");
+            return;
+        }
+        last = now;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_by_hand_that_is_set_aside_does_not_stop_the_watchdog() {
+    let scene = Scene::new(|command, _| match command {
+        Command::Renew => Fault::SlowAnswer(Duration::from_millis(100)),
+        _ => Fault::None,
+    });
+    let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    let mut renew = std::pin::pin!(guard.renew());
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(renew.as_mut().poll(&mut context).is_pending());
+    sleep(TTL * 3).await;
+    assert!(guard.is_valid());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_granted_shorter_than_asked_is_renewed_in_time() {
+    let scene = Scene::calm();
+    let locks = leasehold::LockManager::new(Clamps(scene.world.clone()));
+    let guard = locks.lock(KEY).ttl(TTL).acquire().await.unwrap();
+    sleep(TTL).await;
+    assert!(guard.is_valid());
+}
+
+/// A backend that grants five seconds at most, as a server may.
+#[derive(Debug)]
+struct Clamps(InProcess);
+
+const CLAMP: Duration = Duration::from_secs(5);
+
+#[async_trait]
+impl Backend for Clamps {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
+        let mut attempt = attempt.clone();
+        attempt.ttl = attempt.ttl.min(CLAMP);
+        self.0.attempt(&attempt).await
+    }
+
+    async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        self.0.wait(attempt).await
+    }
+
+    async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
+        let mut claims = claims.to_vec();
+        for claim in &mut claims {
+            claim.ttl = claim.ttl.min(CLAMP);
+        }
+        self.0.renew(&claims).await
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
+        self.0.release(claim).await
+    }
+
+    async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        self.0.cleanup(attempt).await
+    }
+
+    async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
+        self.0.inspect(key).await
+    }
+
+    async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
+        self.0.force_release(key).await
+    }
+
+    async fn close(&self) {
+        self.0.close().await;
+    }
 }

@@ -1,3 +1,4 @@
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use leasehold::backend::{Backend, InProcess};
@@ -93,4 +94,43 @@ fn a_loss_is_noticed_without_a_watchdog() {
     };
     let lost = runtime().block_on(async { guard.lost().await });
     assert_eq!(lost.reason, LossReason::Expired);
+}
+
+/// Polls once, on no runtime.
+fn polled<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = std::pin::pin!(future);
+    match future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}
+
+#[test]
+fn nothing_panics_outside_a_runtime() {
+    let runtime = runtime();
+    let scene = Scene::calm();
+    let guard = runtime.block_on(scene.locks.lock(KEY).acquire()).unwrap();
+    assert!(polled(guard.lost()).is_none());
+    assert!(polled(guard.run(std::future::pending::<()>())).is_none());
+    assert!(polled(guard.renew()).is_none());
+    assert!(polled(scene.locks.inspect(KEY)).unwrap().is_err());
+    assert!(polled(scene.locks.force_release(KEY)).unwrap().is_err());
+    // It goes on in the background of the runtime that acquired.
+    assert!(polled(guard.release()).unwrap().is_err());
+    runtime.block_on(settle());
+    assert!(runtime.block_on(scene.is_free()));
+    assert!(polled(scene.locks.shutdown()).unwrap().is_ok());
+}
+
+#[test]
+fn nothing_panics_when_the_runtime_is_gone() {
+    let scene = Scene::calm();
+    let guard = runtime().block_on(scene.locks.lock(KEY).acquire()).unwrap();
+    assert!(polled(guard.lost()).is_none());
+    assert!(polled(guard.run(std::future::pending::<()>())).is_none());
+    assert!(polled(guard.renew()).unwrap().is_err());
+    assert!(polled(guard.release()).unwrap().is_err());
 }

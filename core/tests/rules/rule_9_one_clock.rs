@@ -48,7 +48,8 @@ fn nothing_else_reads_a_clock_or_spawns() {
                 "Instant::now",
                 "SystemTime",
                 "tokio::spawn",
-                "time::sleep",
+                "tokio::time::sleep",
+                "tokio::time::timeout",
                 "Handle::current",
                 "Handle::try_current",
             ] {
