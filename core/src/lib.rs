@@ -52,8 +52,8 @@
 //! |---|---|---|
 //! | exclusion | two guards of one key are never both valid | no operator forces a lock open, and the code under the lock stops when its guard is lost: [`run`](LockGuard::run) sees to it between two steps of a future, not inside one |
 //! | order of tokens | each acquisition's token is larger than all before it | in one world: always; over a restart of the process: the system's clock was not set back |
-//! | progress | a lock is free at the latest one TTL after its holder fell silent | always |
-//! | order of waiters | first come, first served | a waiter's task is polled within 2 s of its turn; a slower one goes to the end |
+//! | progress | a lock is free, or handed to the first waiter, at the latest one TTL after its holder fell silent | always; a waiter that died in the queue adds 2 s, a whole queue of them 6 s at most |
+//! | order of waiters | first come, first served | a waiter's task is polled at least every 6 s while it waits, and within 2 s of its turn; a slower one goes to the end |
 //!
 //! **A lock alone does not protect data.** Code that checked its guard can be paused before the write that
 //! follows, for longer than the lease. Let the resource compare [`FencingToken`]s, and a write that comes too
@@ -69,7 +69,7 @@
 //! | [`LockGuard::run`] | the body's output, or [`Lost`] |
 //! | [`LockGuard::release`] | [`Released`](ReleaseOutcome::Released) or [`AlreadyLost`](ReleaseOutcome::AlreadyLost) |
 //!
-//! All errors convert into [`Error`].
+//! All errors of locks convert into [`Error`].
 //!
 //! # Defaults
 //!
@@ -137,6 +137,7 @@ mod run;
 mod runtime;
 mod token;
 
+pub use self::backend::ConnectError;
 pub use self::ending::{LossReason, Lost, ReleaseOutcome};
 pub use self::error::{AcquireError, Error, NoManager, ReleaseError, RenewError, ShutdownError};
 pub use self::guard::LockGuard;

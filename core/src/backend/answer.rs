@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{FencingToken, OwnerId};
+use crate::FencingToken;
 
 /// The answer to an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +46,9 @@ pub enum ReleaseAnswer {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// Who holds the lock.
-    pub owner: Option<OwnerId>,
+    /// Who holds the lock, as the backend names it: an attempt's id, or whatever a foreign program
+    /// wrote there.
+    pub owner: Option<String>,
     /// The token of its holder; none while a hand-off is not yet confirmed.
     pub token: Option<FencingToken>,
     /// How long the lease lasts unless it is renewed.

@@ -4,8 +4,12 @@
 
 mod answer;
 mod attempt;
+mod connect;
 mod error;
 pub(crate) mod memory;
+#[cfg(feature = "redis")]
+#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
+pub mod redis;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -15,6 +19,7 @@ pub use async_trait::async_trait;
 
 pub use self::answer::{AttemptAnswer, Inspection, ReleaseAnswer, RenewAnswer};
 pub use self::attempt::{Attempt, Claim};
+pub use self::connect::ConnectError;
 pub use self::error::{Applied, BackendError};
 pub use self::memory::InProcess;
 use crate::Key;

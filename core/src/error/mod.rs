@@ -5,12 +5,12 @@ mod ending;
 
 pub use self::acquire::AcquireError;
 pub use self::ending::{ReleaseError, RenewError, ShutdownError};
-use crate::backend::BackendError;
+use crate::backend::{BackendError, ConnectError};
 use crate::{InvalidKey, InvalidOption, InvalidToken, Lost};
 
 /// Anything that this crate can answer in place of what was asked.
 ///
-/// Every other error converts into it, so that a function can use `?` throughout.
+/// What connecting, acquiring, holding and releasing can answer converts into it, so that a function can use `?` throughout.
 ///
 /// # Examples
 ///
@@ -35,6 +35,9 @@ pub enum Error {
     /// The lock was not acquired.
     #[error(transparent)]
     Acquire(#[from] AcquireError),
+    /// There is no connection to the backend.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
     /// The lock was lost.
     #[error(transparent)]
     Lost(#[from] Lost),

@@ -13,6 +13,8 @@ use crate::{Error, Key};
 /// | option | value |
 /// |---|---|
 /// | [`ttl`](Self::ttl) | 30 s |
+/// | [`wait`](Self::wait) | for ever |
+/// | renewal | on; off with [`without_renewal`](Self::without_renewal) |
 /// | [`max_hold`](Self::max_hold) | none |
 /// | [`prefix`](Self::prefix) | `lock:` |
 /// | [`command_timeout`](Self::command_timeout) | 2 s |
@@ -61,6 +63,18 @@ impl LockManagerBuilder {
         self
     }
 
+    /// How long acquires wait that say nothing of it.
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.defaults.wait = Some(wait);
+        self
+    }
+
+    /// Leaves the leases of this manager's locks to their TTL.
+    pub fn without_renewal(mut self) -> Self {
+        self.defaults.renewal = false;
+        self
+    }
+
     /// The longest hold of locks that name none.
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.defaults.max_hold = Some(max_hold);
@@ -82,7 +96,8 @@ impl LockManagerBuilder {
     }
 
     /// How long an acquire goes on while the backend fails, and a shutdown while releases are not
-    /// confirmed. Longer rides out longer failovers; shorter tells callers sooner.
+    /// confirmed. Longer rides out longer failovers; shorter tells callers sooner. At zero the first
+    /// failure is the answer; `Duration::MAX` never gives up.
     pub fn outage_limit(mut self, limit: Duration) -> Self {
         self.limits.outage = limit;
         self

@@ -109,8 +109,8 @@ impl LockManager {
 
     /// Takes the lock from whoever holds it, and hands it on; false if nobody did.
     ///
-    /// For operators. The holder is told by its next renewal, so for up to a third of the TTL two may
-    /// believe that they hold the lock: only fencing tokens keep the first from writing.
+    /// For operators. The holder is told by its next renewal, or by its deadline if it has none: until then
+    /// two may believe that they hold the lock, and only fencing tokens keep the first from writing.
     ///
     /// # Errors
     ///

@@ -1,4 +1,7 @@
 mod builder;
+#[cfg(feature = "redis")]
+#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
+mod connect;
 mod current;
 mod locks;
 

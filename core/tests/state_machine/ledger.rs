@@ -3,7 +3,7 @@
 use leasehold::FencingToken;
 
 use crate::model::{HAND_OFF, PLACE};
-use crate::step::{Id, Ms};
+use crate::step::{Id, Ms, Seen};
 
 #[derive(Debug, Clone, Copy)]
 struct Lease {
@@ -16,15 +16,6 @@ struct Lease {
 struct Place {
     who: Id,
     until: Ms,
-}
-
-/// What `inspect` has shown.
-#[derive(Debug)]
-pub(crate) struct Sight {
-    pub(crate) owner: Option<Id>,
-    pub(crate) token: Option<FencingToken>,
-    pub(crate) expires_in: Option<Ms>,
-    pub(crate) waiting: usize,
 }
 
 #[derive(Debug, Default)]
@@ -46,11 +37,8 @@ impl Ledger {
         match mine.first() {
             Some(mine) => assert_eq!(token, mine.token, "P2: {who} asked again while it held"),
             None => {
-                assert!(
-                    Some(token) > self.newest,
-                    "P2: {token} after {:?}",
-                    self.newest
-                );
+                let newest = self.newest;
+                assert!(Some(token) > newest, "P2: {token} after {newest:?}");
                 let first = self.line.first().map_or(who, |place| place.who);
                 assert_eq!(who, first, "P3: overtook those in {:?}", self.line);
             }
@@ -64,12 +52,13 @@ impl Ledger {
         }];
     }
 
-    pub(crate) fn busy(&mut self, who: Id, queue: bool, now: Ms) {
-        self.forget(now);
-        assert!(
-            self.leases.iter().all(|l| l.who != who),
-            "P2: {who} asked again while it held, and was refused"
+    pub(crate) fn busy(&mut self, who: Id, queue: bool, retry_after: Ms, now: Ms) {
+        assert_ne!(
+            self.owner(now),
+            Some(who),
+            "P3: refused, and it is its turn"
         );
+        assert!(retry_after < PLACE, "P3: its place would be gone by then");
         if !queue {
             return;
         }
@@ -89,33 +78,47 @@ impl Ledger {
         mine.until = now + lease;
     }
 
-    pub(crate) fn released(&mut self, who: Id) {
-        self.leases.retain(|l| l.who != who);
-        self.handed.take_if(|handed| *handed == who);
+    pub(crate) fn gone(&mut self, who: Id, token: FencingToken, now: Ms) {
+        self.forget(now);
+        let lasts = |l: &Lease| l.who == who && l.token == token;
+        assert!(!self.leases.iter().any(lasts), "P4: the lease is not gone");
     }
 
-    pub(crate) fn forced(&mut self) {
+    pub(crate) fn already_gone(&mut self, who: Id, now: Ms) {
+        assert_ne!(self.owner(now), Some(who), "P4: the lock is not gone");
+    }
+
+    pub(crate) fn released(&mut self, who: Id, now: Ms) {
+        assert_eq!(self.owner(now), Some(who), "P1: released by another");
+        self.leases.clear();
+        self.handed = None;
+    }
+
+    pub(crate) fn forced(&mut self, was_held: bool, now: Ms) {
+        let is_held = self.owner(now).is_some();
+        assert_eq!(was_held, is_held, "P4: whether it was held: {self:?}");
         self.leases.clear();
         self.handed = None;
     }
 
     pub(crate) fn cleaned_up(&mut self, who: Id) {
-        self.released(who);
+        self.leases.retain(|l| l.who != who);
         self.line.retain(|place| place.who != who);
+        self.handed.take_if(|handed| *handed == who);
     }
 
     /// Answers who has been handed the lock since the last look.
-    pub(crate) fn seen(&mut self, sight: &Sight, now: Ms) -> Option<Id> {
+    pub(crate) fn seen(&mut self, seen: Seen<FencingToken>, now: Ms) -> Option<Id> {
         self.forget(now);
-        let handed = match (self.leases.first(), sight.owner) {
+        let handed = match (self.leases.first(), seen.owner) {
             (Some(lease), owner) => {
                 assert_eq!(owner, Some(lease.who), "P4: the owner");
-                assert_eq!(sight.token, Some(lease.token), "P4: the token");
-                assert_eq!(sight.expires_in, Some(lease.until - now), "P4: the lease");
+                assert_eq!(seen.token, Some(lease.token), "P4: the token");
+                assert_eq!(seen.expires_in, Some(lease.until - now), "P4: the lease");
                 None
             }
             (None, Some(owner)) => {
-                assert_eq!(sight.token, None, "P4: a token that nobody was given");
+                assert_eq!(seen.token, None, "P4: a token that nobody was given");
                 let first = self.line.first().map(|place| place.who);
                 assert_eq!(Some(owner), first, "P3: handed over the heads of others");
                 Some(owner)
@@ -126,7 +129,7 @@ impl Ledger {
             }
         };
         let waiting = self.line.len() - usize::from(handed.is_some());
-        assert_eq!(sight.waiting, waiting, "P4: how many wait: {self:?}");
+        assert_eq!(seen.waiting, waiting, "P4: how many wait: {self:?}");
         let before = std::mem::replace(&mut self.handed, handed);
         let newly = handed.filter(|_| handed != before);
         if newly.is_some() {
@@ -136,12 +139,20 @@ impl Ledger {
     }
 
     /// Those in line, the one that was handed the lock among them.
-    pub(crate) fn line(&self) -> Vec<Id> {
+    pub(crate) fn line(&mut self, now: Ms) -> Vec<Id> {
+        self.forget(now);
         self.line.iter().map(|place| place.who).collect()
     }
 
     pub(crate) fn is_handed_to(&self, who: Id) -> bool {
         self.handed == Some(who)
+    }
+
+    /// Who holds the lock, or else is the one whom it must have been handed.
+    fn owner(&mut self, now: Ms) -> Option<Id> {
+        self.forget(now);
+        let holder = self.leases.first().map(|l| l.who);
+        holder.or(self.line.first().map(|place| place.who))
     }
 
     /// Leases and places end by themselves.

@@ -16,7 +16,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "helpers of tests"
+    reason = "tests"
 )]
 
 mod ledger;

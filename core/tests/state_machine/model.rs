@@ -104,7 +104,7 @@ impl Model {
         }
     }
 
-    pub(crate) fn seen(&self, key: usize) -> Seen {
+    pub(crate) fn seen(&self, key: usize) -> Seen<Draw> {
         let Line { holder, waiters } = &self.lines[key];
         Seen {
             owner: holder.map(|h| h.who),

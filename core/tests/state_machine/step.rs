@@ -75,10 +75,10 @@ pub(crate) enum Answer {
 }
 
 /// What `inspect` shows.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seen<Token> {
     pub(crate) owner: Option<Id>,
-    pub(crate) token: Option<Draw>,
+    pub(crate) token: Option<Token>,
     pub(crate) expires_in: Option<Ms>,
     pub(crate) waiting: usize,
 }

@@ -13,7 +13,7 @@ use leasehold::{FencingToken, Key};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, advance};
 
-use crate::ledger::{Ledger, Sight};
+use crate::ledger::Ledger;
 use crate::model::Model;
 use crate::step::{Answer, Ask, Claimed, Draw, Id, KEYS, Ms, Seen, Step};
 
@@ -64,7 +64,10 @@ impl World {
             Step::Release(claimed) => vec![self.release(&claimed)],
             Step::Cleanup(who) => vec![self.cleanup(who)],
             Step::ForceRelease(key) => vec![self.force_release(key)],
-            Step::Inspect(_) => vec![],
+            Step::Inspect(key) => {
+                self.at_once(self.backend.inspect(&name(key))).unwrap();
+                vec![]
+            }
             Step::Advance(ms) => {
                 self.runtime.block_on(advance(Duration::from_millis(ms)));
                 vec![]
@@ -80,24 +83,36 @@ impl World {
         }
     }
 
-    /// Inspects a key, and asks of all who wait for it whether they were woken.
-    pub(crate) fn look(&mut self, key: usize) -> Seen {
-        let seen = self.at_once(self.backend.inspect(&name(key))).unwrap();
-        let id_of = |owner| self.attempts.iter().rposition(|a| a.owner == owner);
-        let sight = Sight {
-            owner: seen.owner.map(|owner| id_of(owner).unwrap()),
-            token: seen.token,
-            expires_in: seen.expires_in.map(ms),
-            waiting: seen.waiting,
-        };
+    /// Asks of all who wait for a key whether they were woken, and inspects it: in this order, since
+    /// an inspection hands on whatever the step before it left lying.
+    pub(crate) fn look(&mut self, key: usize) -> Seen<Draw> {
         let now = self.now();
-        let woken = self.ledgers[key].seen(&sight, now);
-        self.check_wake_ups(key, woken);
+        let waits = self.poll_waits(key, now);
+        let shown = self.at_once(self.backend.inspect(&name(key))).unwrap();
+        let id_of = |owner: String| {
+            let is_owner = |a: &Attempt| a.owner.to_string() == owner;
+            self.attempts.iter().rposition(is_owner).unwrap()
+        };
+        let seen = Seen {
+            owner: shown.owner.map(id_of),
+            token: shown.token,
+            expires_in: shown.expires_in.map(ms),
+            waiting: shown.waiting,
+        };
+        let ledger = &mut self.ledgers[key];
+        let handed = ledger.seen(seen, now);
+        for (who, is_woken) in waits {
+            if handed == Some(who) {
+                assert!(is_woken, "P5: {who} was handed the lock, and sleeps");
+            } else if !ledger.is_handed_to(who) {
+                assert!(!is_woken, "P5: {who} was woken for nothing");
+            }
+        }
         Seen {
-            owner: sight.owner,
-            token: sight.token.map(|token| self.draw(token)),
-            expires_in: sight.expires_in,
-            waiting: sight.waiting,
+            owner: seen.owner,
+            token: seen.token.map(|token| self.draw(token)),
+            expires_in: seen.expires_in,
+            waiting: seen.waiting,
         }
     }
 
@@ -106,8 +121,7 @@ impl World {
         for key in 0..KEYS {
             let free = self.at_once(self.backend.inspect(&name(key))).unwrap();
             assert!(free.is_free(), "a day later: {free:?}");
-            let ttl = 10;
-            let queue = false;
+            let (ttl, queue) = (10, false);
             let who = self.make(Ask { key, ttl, queue });
             let answer = self.attempt(&[who]);
             assert!(matches!(answer[..], [Answer::Granted { .. }]), "{answer:?}");
@@ -145,8 +159,8 @@ impl World {
                     Answer::Granted { token, lease }
                 }
                 AttemptAnswer::Busy { retry_after } => {
-                    self.ledgers[key].busy(*who, self.attempts[*who].queue, now);
-                    let retry_after = ms(retry_after);
+                    let (queue, retry_after) = (self.attempts[*who].queue, ms(retry_after));
+                    self.ledgers[key].busy(*who, queue, retry_after, now);
                     Answer::Busy { retry_after }
                 }
             });
@@ -161,13 +175,17 @@ impl World {
         let now = self.now();
         let mut seen = Vec::new();
         for ((claimed, claim), answer) in claims.iter().zip(&batch).zip(answers) {
+            let ledger = &mut self.ledgers[index(&claim.key)];
             seen.push(match answer.unwrap() {
                 RenewAnswer::Extended { lease } => {
-                    let (ledger, lease) = (&mut self.ledgers[index(&claim.key)], ms(lease));
+                    let lease = ms(lease);
                     ledger.extended(claimed.owner, claim.token, lease, now);
                     Answer::Extended { lease }
                 }
-                RenewAnswer::Gone => Answer::Gone,
+                RenewAnswer::Gone => {
+                    ledger.gone(claimed.owner, claim.token, now);
+                    Answer::Gone
+                }
             });
         }
         seen
@@ -175,12 +193,17 @@ impl World {
 
     fn release(&mut self, claimed: &Claimed) -> Answer {
         let claim = self.claim(claimed);
-        match self.at_once(self.backend.release(&claim)).unwrap() {
+        let answer = self.at_once(self.backend.release(&claim)).unwrap();
+        let (now, ledger) = (self.now(), &mut self.ledgers[index(&claim.key)]);
+        match answer {
             ReleaseAnswer::Released => {
-                self.ledgers[index(&claim.key)].released(claimed.owner);
+                ledger.released(claimed.owner, now);
                 Answer::Released
             }
-            ReleaseAnswer::AlreadyGone => Answer::AlreadyGone,
+            ReleaseAnswer::AlreadyGone => {
+                ledger.already_gone(claimed.owner, now);
+                Answer::AlreadyGone
+            }
         }
     }
 
@@ -195,30 +218,28 @@ impl World {
         let held = self
             .at_once(self.backend.force_release(&name(key)))
             .unwrap();
-        self.ledgers[key].forced();
+        let now = self.now();
+        self.ledgers[key].forced(held, now);
         Answer::Forced(held)
     }
 
     /// Half of the waiters keep one wait under way until they ask again; the others begin one each
     /// time, and so depend on a wake-up being kept for them.
-    fn check_wake_ups(&mut self, key: usize, woken: Option<Id>) {
+    fn poll_waits(&mut self, key: usize, now: Ms) -> Vec<(Id, bool)> {
         let mut under_way = std::mem::take(&mut self.waits[key]);
-        for who in self.ledgers[key].line() {
+        let mut woken = Vec::new();
+        for who in self.ledgers[key].line(now) {
             let mut wait = under_way.remove(&who).unwrap_or_else(|| {
                 let (backend, attempt) = (self.backend.clone(), self.attempts[who].clone());
                 Box::pin(async move { backend.wait(&attempt).await.unwrap() })
             });
-            let is_ready = wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-            let is_ready = is_ready.is_ready();
-            if woken == Some(who) {
-                assert!(is_ready, "P5: {who} was handed the lock, and sleeps");
-            } else if !self.ledgers[key].is_handed_to(who) {
-                assert!(!is_ready, "P5: {who} was woken for nothing");
-            }
-            if !is_ready && who % 2 == 0 {
+            let polled = wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            woken.push((who, polled.is_ready()));
+            if polled.is_pending() && who % 2 == 0 {
                 self.waits[key].insert(who, wait);
             }
         }
+        woken
     }
 
     fn claim(&self, claimed: &Claimed) -> Claim {

@@ -108,7 +108,7 @@ impl Entry {
         self.settle(now);
         let handed_on = self.holder.as_ref().is_some_and(|h| h.token.is_none());
         Inspection {
-            owner: self.holder.as_ref().map(|h| h.owner),
+            owner: self.holder.as_ref().map(|h| h.owner.to_string()),
             token: self.holder.as_ref().and_then(|h| h.token),
             expires_in: self.holder.as_ref().map(|h| h.expires - now),
             waiting: self.queue.len() - usize::from(handed_on),

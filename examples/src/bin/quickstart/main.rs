@@ -3,30 +3,51 @@
 //! First without a lock, then with Leasehold's. Nothing to install: the locks live in this process and
 //! the shop in `SQLite`.
 //!
-//! Run it with `cargo run --bin quickstart`, then change what you like: take `acquire` out, make `TTL`
-//! shorter than a purchase and add `.without_renewal()`, or let a buyer panic.
+//! Run it with `cargo run --bin quickstart`, or with `cargo run --bin quickstart -- --url
+//! redis://127.0.0.1`: then the buyers run in two processes that share the lock. Try what it says at its
+//! end.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example talks to its reader"
+)]
 
+mod args;
+mod branch;
+mod buyers;
 mod report;
 mod sale;
 mod shop;
 
 use std::process::ExitCode;
 
-use leasehold::LockManager;
+use crate::args::{Role, USAGE};
+use crate::sale::{Place, Sale};
+use crate::shop::STOCK;
 
-use crate::sale::Sale;
-use crate::shop::{STOCK, Shop};
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 #[tokio::main]
-async fn main() -> Result<ExitCode, sale::BoxError> {
-    report::opening();
-    let unlocked = Sale::hold("without a lock", Shop::open().await?, None).await?;
-    let locks = LockManager::in_process();
-    let locked = Sale::hold("with Leasehold", Shop::open().await?, Some(locks.clone())).await?;
-    locks.shutdown().await?;
+async fn main() -> Result<ExitCode, BoxError> {
+    match args::role(std::env::args().skip(1)) {
+        Role::Sale { url: None, .. } => two_sales(Place::Here).await,
+        Role::Sale {
+            url: Some(url),
+            kill,
+        } => two_sales(Place::TwoProcesses { url: &url, kill }).await,
+        Role::Branch(branch) => branch.run().await.map(|()| ExitCode::SUCCESS),
+        Role::Unknown => {
+            eprintln!("{USAGE}");
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
 
+async fn two_sales(place: Place<'_>) -> Result<ExitCode, BoxError> {
+    report::opening(place);
+    let unlocked = Sale::hold("without a lock", false, place).await?;
+    let locked = Sale::hold("with Leasehold", true, place).await?;
     report::table(&[&unlocked, &locked]);
     report::next_steps();
     let right = locked.sold == STOCK && locked.stock == 0;

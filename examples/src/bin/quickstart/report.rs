@@ -5,19 +5,29 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::sale::{BUYERS, DURATION, Sale};
+use crate::buyers::{BUYERS, DURATION};
+use crate::sale::{Place, Sale};
 use crate::shop::{STOCK, Shop};
 
-pub(crate) fn opening() {
-    println!("Flash sale: {STOCK} items, {BUYERS} buyers, {DURATION:?} each time.\n");
+pub(crate) fn opening(place: Place<'_>) {
+    let place = match place {
+        Place::Here => "in one process",
+        Place::TwoProcesses { .. } => "in two processes",
+    };
+    println!("Flash sale: {STOCK} items, {BUYERS} buyers {place}, {DURATION:?} each time.\n");
 }
 
 pub(crate) fn sale_opens(name: &str) {
     println!("{name} …");
 }
 
+pub(crate) fn killed() {
+    println!("  one of the two processes was killed");
+}
+
 /// A line that is written over on a terminal, and a line now and then elsewhere.
-pub(crate) async fn progress(shop: Shop, end: Instant) -> sqlx::Result<()> {
+pub(crate) async fn progress(shop: Shop) -> sqlx::Result<()> {
+    let end = Instant::now() + DURATION;
     let terminal = stdout().is_terminal();
     let pause = Duration::from_millis(if terminal { 100 } else { 1000 });
     loop {
@@ -67,9 +77,11 @@ fn verdict(sold: i64) -> String {
 pub(crate) fn next_steps() {
     println!(
         "
-What to try next, in examples/src/bin/quickstart:
-  sale.rs   take `acquire` out, and count again
-  sale.rs   give `.ttl` 20 ms and add `.without_renewal()`: a buyer is told that the lock was lost
-  shop.rs   think longer: the watchdog renews the lease for as long as it takes"
+What to try next:
+  --url redis://127.0.0.1   two processes that share the lock; with --kill, one of them dies
+  and in examples/src/bin/quickstart:
+  buyers.rs   take `acquire` out, and count again
+  buyers.rs   make TTL 20 ms and add `.without_renewal()`: a buyer is told that the lock was lost
+  shop.rs     think longer: the watchdog renews the lease for as long as it takes"
     );
 }

@@ -1,20 +1,16 @@
-use std::error::Error;
 use std::time::Duration;
 
 use leasehold::LockManager;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
+use crate::BoxError;
+use crate::branch::Branch;
+use crate::buyers::{self, BUYERS};
 use crate::report;
 use crate::shop::Shop;
 
-pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
-
-pub(crate) const BUYERS: u32 = 20;
-pub(crate) const DURATION: Duration = Duration::from_secs(3);
-
-/// How long the lock stays taken if its buyer's process dies. Renewed for as long as the purchase takes.
-const TTL: Duration = Duration::from_secs(10);
+/// When a branch is killed: while there is still something to sell.
+const KILLED_AFTER: Duration = Duration::from_millis(150);
 
 /// How a sale went.
 #[derive(Debug)]
@@ -25,24 +21,41 @@ pub(crate) struct Sale {
     pub(crate) stock: i64,
 }
 
+/// Where the buyers are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place<'a> {
+    Here,
+    /// In two processes, whose lock is at `url`.
+    TwoProcesses {
+        url: &'a str,
+        kill: bool,
+    },
+}
+
 impl Sale {
-    /// Lets all buyers in until the time is over.
+    /// Opens a new shop, and lets all buyers in until the time is over.
     pub(crate) async fn hold(
         name: &'static str,
-        shop: Shop,
-        locks: Option<LockManager>,
+        locked: bool,
+        place: Place<'_>,
     ) -> Result<Self, BoxError> {
         report::sale_opens(name);
-        let end = Instant::now() + DURATION;
-        let mut buyers = JoinSet::new();
-        for buyer in 0..BUYERS {
-            buyers.spawn(shopping(buyer, shop.clone(), locks.clone(), end));
-        }
-        let progress = tokio::spawn(report::progress(shop.clone(), end));
-        let mut asked = 0;
-        while let Some(buyer) = buyers.join_next().await {
-            asked += buyer??;
-        }
+        let folder = tempfile::tempdir()?;
+        let database = folder.path().join("shop.sqlite");
+        let database = database.to_string_lossy();
+        let shop = Shop::open(&database).await?;
+        shop.stock_up().await?;
+        let progress = tokio::spawn(report::progress(shop.clone()));
+        let asked = match place {
+            Place::Here => {
+                let locks = locked.then(LockManager::in_process);
+                buyers::shop(BUYERS, &shop, locks.as_ref()).await?
+            }
+            Place::TwoProcesses { url, kill } => {
+                let branch = Branch::new(&database, locked.then_some(url));
+                two_processes(&branch, kill && locked).await?
+            }
+        };
         progress.await??;
         Ok(Self {
             name,
@@ -53,31 +66,13 @@ impl Sale {
     }
 }
 
-/// One buyer asks again and again. Answers how often.
-async fn shopping(
-    buyer: u32,
-    shop: Shop,
-    locks: Option<LockManager>,
-    end: Instant,
-) -> Result<u64, BoxError> {
-    let mut asked = 0;
-    while Instant::now() < end {
-        asked += 1;
-        let bought = match &locks {
-            Some(locks) => locked_purchase(buyer, &shop, locks).await?,
-            None => shop.buy(buyer).await?,
-        };
-        if !bought {
-            sleep(Duration::from_millis(20)).await;
-        }
+async fn two_processes(branch: &Branch, kill: bool) -> Result<u64, BoxError> {
+    let (mut one, other) = (branch.start()?, branch.start()?);
+    if kill {
+        sleep(KILLED_AFTER).await;
+        one.start_kill()?;
+        report::killed();
     }
-    Ok(asked)
-}
-
-/// The same purchase, one buyer at a time. This is all that Leasehold asks for.
-async fn locked_purchase(buyer: u32, shop: &Shop, locks: &LockManager) -> Result<bool, BoxError> {
-    let guard = locks.lock("item:1").ttl(TTL).acquire().await?;
-    let bought = guard.run(shop.buy(buyer)).await??;
-    guard.release().await?;
-    Ok(bought)
+    let (one, other) = tokio::join!(Branch::asked(one), Branch::asked(other));
+    Ok(one? + other?)
 }

@@ -1,0 +1,86 @@
+//! What the scripts answer, in our words.
+
+use std::time::Duration;
+
+use redis::{FromRedisValue, Value, from_redis_value};
+
+use crate::FencingToken;
+use crate::backend::{BackendError, Inspection};
+
+/// The answer to an acquire, with the server's time in microseconds.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Acquired {
+    pub(super) server_micros: u64,
+    pub(super) verdict: Verdict,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Granted(FencingToken),
+    Busy {
+        /// None if the key has no TTL.
+        holder_left: Option<Duration>,
+        first: bool,
+    },
+    Late,
+    Exhausted,
+}
+
+pub(super) fn acquired(value: Value) -> Result<Acquired, BackendError> {
+    let fields: Vec<String> = read(value)?;
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    let (verdict, server_micros) = match fields[..] {
+        ["granted", now, token] => (Verdict::Granted(number_token(token)?), now),
+        ["busy", now, left, first] => {
+            let verdict = Verdict::Busy {
+                holder_left: millis(left),
+                first: first == "1",
+            };
+            (verdict, now)
+        }
+        ["late", now] => (Verdict::Late, now),
+        ["exhausted", now, _drawn] => (Verdict::Exhausted, now),
+        _ => return Err(strange(&fields)),
+    };
+    Ok(Acquired {
+        server_micros: server_micros.parse().map_err(|_| strange(&fields))?,
+        verdict,
+    })
+}
+
+pub(super) fn inspected(value: Value) -> Result<Inspection, BackendError> {
+    let fields: Vec<String> = read(value)?;
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    let [holder, token, left, waiting] = fields[..] else {
+        return Err(strange(&fields));
+    };
+    Ok(Inspection {
+        owner: (!holder.is_empty()).then(|| holder.to_owned()),
+        token: token.parse().ok(),
+        expires_in: millis(left),
+        waiting: waiting.parse().map_err(|_| strange(&fields))?,
+    })
+}
+
+pub(super) fn read<T: FromRedisValue>(value: Value) -> Result<T, BackendError> {
+    from_redis_value(value).map_err(|error| {
+        BackendError::unknown("the server answered something that no script of ours says")
+            .with_source(error)
+    })
+}
+
+fn number_token(text: &str) -> Result<FencingToken, BackendError> {
+    text.parse()
+        .map_err(|error| BackendError::unknown("the server drew no valid token").with_source(error))
+}
+
+/// PTTL answers −1 for a key without TTL and −2 for no key.
+fn millis(text: &str) -> Option<Duration> {
+    text.parse().ok().map(Duration::from_millis)
+}
+
+fn strange(fields: &[&str]) -> BackendError {
+    BackendError::unknown(format!(
+        "the server answered {fields:?}, which no script of ours says"
+    ))
+}

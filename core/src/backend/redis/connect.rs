@@ -1,0 +1,143 @@
+use redis::{Client, IntoConnectionInfo, ProtocolVersion};
+
+use super::{Redis, answer, warning};
+use crate::backend::{BackendError, ConnectError};
+
+/// The oldest server whose scripts behave as ours expect.
+const LEAST_VERSION: (u32, u32) = (6, 2);
+
+/// How to connect to a server. Made by [`Redis::builder`].
+#[derive(Debug, Clone, Default)]
+#[must_use = "a builder does nothing until it connects"]
+pub struct RedisBuilder {
+    heal: bool,
+}
+
+impl RedisBuilder {
+    /// Gives a lock key that is found without TTL the TTL that its finder asks for. Such a key was left by a
+    /// program that died between two commands, and stays locked for ever. Off by default: another
+    /// program may mean it.
+    pub fn heal_keys_without_ttl(mut self, heal: bool) -> Self {
+        self.heal = heal;
+        self
+    }
+
+    /// Connects to the server at `url`; see [`Redis::connect`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Redis::connect`].
+    pub async fn connect(self, url: &str) -> Result<Redis, ConnectError> {
+        let info = url.into_connection_info().map_err(ConnectError::url)?;
+        let client = Client::open(info).map_err(ConnectError::url)?;
+        self.connect_client(client).await
+    }
+
+    /// Connects as `client` would: with a TLS configuration or credentials of your own.
+    ///
+    /// Tied to version 1 of the `redis` crate.
+    ///
+    /// # Errors
+    ///
+    /// As [`Redis::connect`].
+    pub async fn connect_client(self, client: Client) -> Result<Redis, ConnectError> {
+        let info = client.get_connection_info().clone();
+        // Wake-ups come as pushes, on the connection that carries the commands.
+        let settings = info
+            .redis_settings()
+            .clone()
+            .set_protocol(ProtocolVersion::RESP3);
+        let tcp = info.tcp_settings().clone().set_nodelay(true);
+        let info = info.set_redis_settings(settings).set_tcp_settings(tcp);
+        let client = Client::open(info).map_err(ConnectError::url)?;
+        let redis = Redis::new(client, self.heal);
+        redis.check().await?;
+        Ok(redis)
+    }
+}
+
+impl Redis {
+    /// Connects to the server at `url`: `redis://user:password@host:port/database`, `rediss://…` for TLS
+    /// (feature `tls-rustls` or `tls-native`), or `unix:///path?db=0`. `valkey` works in place of `redis`.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`] says whether the URL, the way to the server, the credentials or the server's
+    /// version is wrong, and what to do. A server that evicts keys, or a user who may not use channels, is
+    /// a warning in the trace.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), leasehold::Error> {
+    /// use leasehold::LockManager;
+    /// use leasehold::backend::redis::Redis;
+    ///
+    /// let locks = LockManager::new(Redis::connect("redis://127.0.0.1").await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
+        Self::builder().connect(url).await
+    }
+
+    /// Connects with other options.
+    pub fn builder() -> RedisBuilder {
+        RedisBuilder::default()
+    }
+
+    async fn check(&self) -> Result<(), ConnectError> {
+        let info = self.info().await.map_err(ConnectError::server)?;
+        let field = |name: &str| {
+            let mut lines = info.lines();
+            lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        };
+        let version = field("redis_version").unwrap_or_default();
+        if !is_recent(version) {
+            return Err(ConnectError::TooOld {
+                version: version.to_owned(),
+            });
+        }
+        if let Some(policy) = field("maxmemory_policy")
+            && policy != "noeviction"
+        {
+            warning::evicting_server(policy);
+        }
+        let mut wake_up = redis::cmd("PUBLISH");
+        wake_up.arg(self.inbox.channel()).arg("");
+        if let Err(error) = self.node.call(&wake_up).await {
+            warning::no_wake_ups(&error);
+        }
+        Ok(())
+    }
+
+    async fn info(&self) -> Result<String, BackendError> {
+        let answer = self.node.call(&redis::cmd("INFO")).await?;
+        answer::read(answer)
+    }
+}
+
+/// Valkey says which Redis it is compatible with in the same field.
+fn is_recent(version: &str) -> bool {
+    let mut numbers = version.split('.').map_while(|part| part.parse().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= LEAST_VERSION
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_as_numbers() {
+        for (version, recent) in [
+            ("7.0.15", true),
+            ("6.2.0", true),
+            ("10.0", true),
+            ("6.0.16", false),
+            ("5.0.14", false),
+            ("", false),
+        ] {
+            assert_eq!(is_recent(version), recent, "{version}");
+        }
+    }
+}

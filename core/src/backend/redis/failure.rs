@@ -1,0 +1,54 @@
+use redis::{ErrorKind, RedisError, ServerErrorKind};
+
+use crate::backend::BackendError;
+
+/// What an error of the server or of the connection means for the command that met it.
+pub(super) fn failure(error: RedisError) -> BackendError {
+    let advice = advice(&error);
+    let failed = match error.kind() {
+        // The server has looked at the command and refused it. Scripts write nothing before they are
+        // past what can be refused.
+        ErrorKind::Server(_) | ErrorKind::Extension => BackendError::not_applied(advice),
+        _ if error.is_connection_refusal() => BackendError::not_applied(advice),
+        _ => BackendError::unknown(advice),
+    };
+    let failed = if is_permanent(&error) {
+        failed.permanent()
+    } else {
+        failed
+    };
+    failed.with_source(error)
+}
+
+fn is_permanent(error: &RedisError) -> bool {
+    matches!(
+        error.code(),
+        Some("WRONGTYPE" | "NOPERM" | "NOAUTH" | "WRONGPASS" | "ERR")
+    ) || error.kind() == ErrorKind::AuthenticationFailed
+}
+
+fn advice(error: &RedisError) -> String {
+    let advice = match (error.kind(), error.code()) {
+        (_, Some("WRONGTYPE")) => {
+            "the lock's key holds data of another type; give locks a prefix of their own"
+        }
+        (_, Some("OOM")) => "the server is out of memory; raise maxmemory, or free some",
+        (_, Some("NOPERM")) | (ErrorKind::Server(ServerErrorKind::NoPerm), _) => {
+            "the user may not do this; the documentation of `Redis` has the least ACL line"
+        }
+        (_, Some("NOAUTH" | "WRONGPASS")) | (ErrorKind::AuthenticationFailed, _) => {
+            "the server refused the user or the password; check the URL"
+        }
+        (ErrorKind::Server(ServerErrorKind::ReadOnly), _) => {
+            "the server is a replica and takes no writes; connect to the primary"
+        }
+        (ErrorKind::Server(ServerErrorKind::BusyLoading), _) => {
+            "the server is still loading its data"
+        }
+        _ if error.is_connection_refusal() => "nobody listens at the server's address",
+        _ if error.is_timeout() => "the server did not answer in time",
+        _ if error.is_io_error() => "the connection to the server broke",
+        _ => "the server answered with an error",
+    };
+    advice.to_owned()
+}

@@ -1,0 +1,116 @@
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use redis::aio::{AsyncPushSender, SendError};
+use redis::{PushInfo, PushKind, from_redis_value};
+use tokio::sync::Notify;
+
+use crate::{Key, OwnerId};
+
+/// The channel on which this client is told that it is a waiter's turn: one for all its locks.
+#[derive(Debug, Clone)]
+pub(super) struct Inbox {
+    channel: Arc<str>,
+    seats: Arc<Mutex<Seats>>,
+}
+
+#[derive(Debug, Default)]
+struct Seats {
+    waiters: HashMap<String, Arc<Notify>>,
+    lines: HashMap<Key, VecDeque<OwnerId>>,
+}
+
+impl Inbox {
+    pub(super) fn new() -> Self {
+        Self {
+            channel: format!("leasehold:inbox:{}", OwnerId::random()).into(),
+            seats: Arc::default(),
+        }
+    }
+
+    pub(super) fn channel(&self) -> &str {
+        &self.channel
+    }
+
+    /// Gives `owner` a seat from before its request is sent: a wake-up may come before the answer.
+    pub(super) fn enter<'a>(&'a self, key: &'a Key, owner: OwnerId) -> Seat<'a> {
+        let mut seats = self.seats.lock();
+        if let Entry::Vacant(seat) = seats.waiters.entry(owner.to_string()) {
+            seat.insert(Arc::default());
+            seats.lines.entry(key.clone()).or_default().push_back(owner);
+        }
+        Seat {
+            inbox: self,
+            key,
+            owner,
+            kept: false,
+        }
+    }
+
+    pub(super) fn leave(&self, key: &Key, owner: OwnerId) {
+        let mut seats = self.seats.lock();
+        if seats.waiters.remove(&owner.to_string()).is_some()
+            && let Some(line) = seats.lines.get_mut(key)
+        {
+            line.retain(|waiter| *waiter != owner);
+            if line.is_empty() {
+                seats.lines.remove(key);
+            }
+        }
+    }
+
+    pub(super) fn wake_up(&self, owner: OwnerId) -> Option<Arc<Notify>> {
+        self.seats.lock().waiters.get(&owner.to_string()).cloned()
+    }
+
+    /// Whether nobody of this process has waited longer for `key`.
+    pub(super) fn is_first(&self, key: &Key, owner: OwnerId) -> bool {
+        let seats = self.seats.lock();
+        seats.lines.get(key).and_then(VecDeque::front) == Some(&owner)
+    }
+
+    /// What was sent while there was no connection is lost, so all look again.
+    pub(super) fn wake_all(&self) {
+        let seats = self.seats.lock();
+        seats.waiters.values().for_each(|w| w.notify_one());
+    }
+}
+
+impl AsyncPushSender for Inbox {
+    fn send(&self, push: PushInfo) -> Result<(), SendError> {
+        // A message has a channel and a payload; here the payload is the waiter's id.
+        if push.kind == PushKind::Message
+            && let Some(payload) = push.data.into_iter().nth(1)
+            && let Ok(owner) = from_redis_value::<String>(payload)
+            && let Some(waiter) = self.seats.lock().waiters.get(&owner)
+        {
+            waiter.notify_one();
+        }
+        Ok(())
+    }
+}
+
+/// A waiter's place at the inbox, given up unless it is kept.
+#[derive(Debug)]
+pub(super) struct Seat<'a> {
+    inbox: &'a Inbox,
+    key: &'a Key,
+    owner: OwnerId,
+    kept: bool,
+}
+
+impl Seat<'_> {
+    pub(super) fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            self.inbox.leave(self.key, self.owner);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Locks on one Redis or Valkey server.
+
+mod answer;
+mod connect;
+mod copies;
+mod failure;
+mod inbox;
+mod names;
+mod node;
+mod script;
+mod warning;
+
+use std::fmt;
+use std::time::Duration;
+
+use redis::{Client, Cmd, Pipeline};
+
+use self::answer::{Acquired, Verdict};
+pub use self::connect::RedisBuilder;
+use self::copies::Copies;
+use self::inbox::Inbox;
+use self::names::Names;
+use self::node::Node;
+use super::{
+    Applied, Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection,
+    ReleaseAnswer, RenewAnswer, async_trait,
+};
+use crate::clock::Moment;
+use crate::{Key, OwnerId};
+
+/// How long a waiter that falls silent keeps its place, on the server's clock.
+const WAITER_LEASE: Duration = Duration::from_secs(30);
+
+/// How often a waiter repeats its attempt to keep its place.
+const REFRESH: Duration = Duration::from_secs(10);
+
+/// How often the first waiter looks: a foreign holder releases with a bare `DEL` and wakes nobody.
+const FIRST_LOOKS: Duration = Duration::from_secs(1);
+
+/// How long a waiter that was handed the lock has to confirm it.
+const GRANT_TTL: Duration = Duration::from_secs(2);
+
+/// How long a key's counter outlives its last acquisition. Longer than any two clocks differ, so that the
+/// time floor alone keeps tokens growing when it is gone, and short enough that a million one-off keys do
+/// not stay.
+const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
+
+/// Locks on one Redis (6.2 or later) or Valkey server.
+///
+/// Waiters are served in the order in which they came, over all processes. A lock is a plain string key
+/// that holds its owner's id, with a TTL: programs in other languages that lock with `SET key id NX PX` and
+/// release by comparing and deleting exclude us and are excluded by us. They are not queued, though: a
+/// poller rarely finds the key free while our waiters wait.
+///
+/// The connection is made anew when it is lost. A guard is kept if its lease survived, and lost no later
+/// than its deadline if not.
+pub struct Redis {
+    node: Node,
+    inbox: Inbox,
+    copies: Copies,
+    heal: bool,
+}
+
+impl Redis {
+    fn new(client: Client, heal: bool) -> Self {
+        let inbox = Inbox::new();
+        Self {
+            node: Node::new(client, inbox.clone()),
+            inbox,
+            copies: Copies::new(),
+            heal,
+        }
+    }
+
+    async fn acquire(&self, attempt: &Attempt) -> Result<Acquired, BackendError> {
+        let expiry = match self.copies.expiry() {
+            Some(expiry) => expiry,
+            None => self.ask_time().await?,
+        };
+        let names = Names::of(&attempt.key);
+        let seal = names.seal(attempt.owner);
+        let [lock, fence, queue, leases] = names.shared();
+        let command = script::ACQUIRE.call(
+            &[lock, fence, queue, leases, &seal],
+            &[
+                &attempt.owner.to_string(),
+                &millis(attempt.ttl),
+                flag(attempt.queue),
+                self.inbox.channel(),
+                &expiry.to_string(),
+                &millis(WAITER_LEASE),
+                &millis(GRANT_TTL),
+                &millis(FENCE_TTL),
+                flag(self.heal),
+            ],
+        );
+        let sent = Moment::now();
+        let copy = self.copies.sending(attempt.owner);
+        let answer = self.node.call(&command).await;
+        if answer
+            .as_ref()
+            .map_or_else(|e| e.applied() == Applied::No, |_| true)
+        {
+            copy.answered();
+        }
+        let acquired = answer::acquired(answer?)?;
+        self.copies.learn(sent, acquired.server_micros);
+        Ok(acquired)
+    }
+
+    async fn ask_time(&self) -> Result<u64, BackendError> {
+        let sent = Moment::now();
+        let time = self.node.call(&redis::cmd("TIME")).await?;
+        let (seconds, micros): (u64, u64) = answer::read(time)?;
+        self.copies.learn(sent, seconds * 1_000_000 + micros);
+        self.copies
+            .expiry()
+            .ok_or_else(|| BackendError::not_applied("the server's clock is unknown"))
+    }
+
+    /// Ends whatever the owner has: true if it held the lock.
+    async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
+        self.inbox.leave(key, owner);
+        let names = Names::of(key);
+        let seal = names.seal(owner);
+        let [lock, fence, queue, leases] = names.shared();
+        let outstanding = self.copies.outstanding(owner);
+        let command = script::LEAVE.call(
+            &[lock, fence, queue, leases, &seal],
+            &[&owner.to_string(), &millis(GRANT_TTL), &millis(outstanding)],
+        );
+        let answer: String = answer::read(self.node.call(&command).await?)?;
+        if answer == "unsealed" {
+            return Err(BackendError::unknown(
+                "the server has no memory left to note that an attempt is over; asking again",
+            ));
+        }
+        self.copies.forget(owner);
+        Ok(answer == "left")
+    }
+}
+
+#[async_trait]
+impl Backend for Redis {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::new(Duration::from_millis(50)).with_fifo(true)
+    }
+
+    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
+        let seat = attempt
+            .queue
+            .then(|| self.inbox.enter(&attempt.key, attempt.owner));
+        match self.acquire(attempt).await?.verdict {
+            Verdict::Granted(token) => Ok(AttemptAnswer::Granted {
+                token,
+                lease: attempt.ttl,
+            }),
+            Verdict::Busy { holder_left, first } => {
+                if let Some(seat) = seat {
+                    seat.keep();
+                }
+                let expires = holder_left.unwrap_or(FIRST_LOOKS).min(REFRESH);
+                // The first of all looks for foreign releases, and the first of each process is there
+                // when the lease runs out: all before it may have died with the holder.
+                let retry_after = if first {
+                    expires.min(FIRST_LOOKS)
+                } else if self.inbox.is_first(&attempt.key, attempt.owner) {
+                    expires
+                } else {
+                    REFRESH
+                };
+                Ok(AttemptAnswer::Busy { retry_after })
+            }
+            Verdict::Late => Err(BackendError::not_applied(
+                "the request came to the server after its time; the server's clock may have jumped",
+            )),
+            Verdict::Exhausted => Err(BackendError::not_applied(
+                "the next fencing token would not stay below 2^53; set the server's clock right",
+            )
+            .permanent()),
+        }
+    }
+
+    async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        if let Some(wake_up) = self.inbox.wake_up(attempt.owner) {
+            wake_up.notified().await;
+        }
+        Ok(())
+    }
+
+    async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
+        let mut commands = Pipeline::with_capacity(claims.len());
+        for claim in claims {
+            commands.add_command(renewal(claim));
+        }
+        match self.node.call_all(&commands, claims.len()).await {
+            Ok(answers) => {
+                let answers = claims.iter().zip(answers);
+                answers
+                    .map(|(claim, answer)| extended(claim, answer))
+                    .collect()
+            }
+            Err(error) => vec![Err(error)],
+        }
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
+        if self.leave(&claim.key, claim.owner).await? {
+            Ok(ReleaseAnswer::Released)
+        } else {
+            Ok(ReleaseAnswer::AlreadyGone)
+        }
+    }
+
+    async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        self.leave(&attempt.key, attempt.owner).await.map(drop)
+    }
+
+    async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
+        let names = Names::of(key);
+        let command = script::INSPECT.call(&names.shared(), &[]);
+        answer::inspected(self.node.call(&command).await?)
+    }
+
+    async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
+        let names = Names::of(key);
+        let command = script::FORCE.call(&names.shared(), &[&millis(GRANT_TTL)]);
+        let held: u8 = answer::read(self.node.call(&command).await?)?;
+        Ok(held == 1)
+    }
+
+    async fn close(&self) {
+        self.node.close();
+    }
+}
+
+fn renewal(claim: &Claim) -> Cmd {
+    let names = Names::of(&claim.key);
+    script::RENEW.call(
+        &names.shared(),
+        &[
+            &claim.owner.to_string(),
+            &millis(claim.ttl),
+            &claim.token.to_string(),
+            &millis(FENCE_TTL),
+        ],
+    )
+}
+
+fn extended(
+    claim: &Claim,
+    answer: Result<redis::Value, BackendError>,
+) -> Result<RenewAnswer, BackendError> {
+    let held: u8 = answer::read(answer?)?;
+    if held == 1 {
+        Ok(RenewAnswer::Extended { lease: claim.ttl })
+    } else {
+        Ok(RenewAnswer::Gone)
+    }
+}
+
+fn millis(duration: Duration) -> String {
+    duration.as_millis().to_string()
+}
+
+fn flag(set: bool) -> &'static str {
+    if set { "1" } else { "0" }
+}
+
+impl fmt::Debug for Redis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redis")
+            .field("node", &self.node)
+            .field("heal", &self.heal)
+            .finish_non_exhaustive()
+    }
+}

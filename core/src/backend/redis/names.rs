@@ -1,0 +1,62 @@
+use crate::{Key, OwnerId};
+
+/// The version of the layout of a lock's companions and of the scripts that read them: two versions may
+/// meet on one server during a roll-out, and must not read each other's entries.
+const LAYOUT: &str = "lh1";
+
+/// The keys of one lock on the server, all in one slot of a Cluster.
+#[derive(Debug)]
+pub(super) struct Names {
+    lock: String,
+    fence: String,
+    queue: String,
+    leases: String,
+    stem: String,
+}
+
+impl Names {
+    pub(super) fn of(key: &Key) -> Self {
+        let lock = key.full().to_owned();
+        // A key with a `{hash tag}` of its own is placed by it, and so are its companions. A `Key` has
+        // at most one `}`, and it closes a tag.
+        let stem = if lock.contains('}') {
+            format!("{lock}:{LAYOUT}:")
+        } else {
+            format!("{{{lock}}}:{LAYOUT}:")
+        };
+        Self {
+            fence: format!("{stem}fence"),
+            queue: format!("{stem}queue"),
+            leases: format!("{stem}leases"),
+            lock,
+            stem,
+        }
+    }
+
+    /// In the order in which scripts name them.
+    pub(super) fn shared(&self) -> [&str; 4] {
+        [&self.lock, &self.fence, &self.queue, &self.leases]
+    }
+
+    /// Where it is noted that an attempt is over, as long as copies of its request may come.
+    pub(super) fn seal(&self, owner: OwnerId) -> String {
+        format!("{}sealed:{owner}", self.stem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fence(full: &str) -> String {
+        Names::of(&Key::new("", full).unwrap()).fence
+    }
+
+    #[test]
+    fn companions_are_placed_with_their_lock() {
+        assert_eq!(fence("lock:order:42"), "{lock:order:42}:lh1:fence");
+        assert_eq!(fence("lock:{42}:order"), "lock:{42}:order:lh1:fence");
+        // Without a `}` the whole name places the lock, and `{a{b}` has the tag `a{b`.
+        assert_eq!(fence("a{b"), "{a{b}:lh1:fence");
+    }
+}

@@ -1,0 +1,52 @@
+use std::sync::LazyLock;
+
+use redis::{Cmd, Pipeline};
+
+/// A script that runs in one atomic step on the server.
+pub(super) struct Script {
+    text: &'static str,
+    hash: String,
+}
+
+macro_rules! script {
+    ($name:ident, $file:literal) => {
+        pub(super) static $name: LazyLock<Script> = LazyLock::new(|| {
+            Script::new(concat!(
+                include_str!("scripts/queue.lua"),
+                include_str!($file)
+            ))
+        });
+    };
+}
+
+script!(ACQUIRE, "scripts/acquire.lua");
+script!(LEAVE, "scripts/leave.lua");
+script!(RENEW, "scripts/renew.lua");
+script!(FORCE, "scripts/force.lua");
+script!(INSPECT, "scripts/inspect.lua");
+
+impl Script {
+    fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            hash: redis::Script::new(text).get_hash().to_owned(),
+        }
+    }
+
+    /// Calls the script by its hash, so that its text is not sent each time.
+    pub(super) fn call(&self, keys: &[&str], arguments: &[&str]) -> Cmd {
+        let mut command = redis::cmd("EVALSHA");
+        command.arg(&self.hash).arg(keys.len()).arg(keys);
+        command.arg(arguments);
+        command
+    }
+}
+
+/// Makes the scripts known to a server that never knew them, or has forgotten them.
+pub(super) fn load_all() -> Pipeline {
+    let mut pipeline = redis::pipe();
+    for script in [&ACQUIRE, &LEAVE, &RENEW, &FORCE, &INSPECT] {
+        pipeline.cmd("SCRIPT").arg("LOAD").arg(script.text).ignore();
+    }
+    pipeline
+}

@@ -1,0 +1,37 @@
+use super::locks::LockManager;
+use crate::ConnectError;
+use crate::backend::redis::Redis;
+
+impl LockManager {
+    /// Locks on the backend at `url`, with the default options.
+    ///
+    /// | URL | backend |
+    /// |---|---|
+    /// | `redis://user:password@host:port/database` | one Redis or Valkey server |
+    /// | `rediss://…` | the same over TLS; needs the feature `tls-rustls` or `tls-native` |
+    /// | `unix:///path?db=0` | the same over a unix socket |
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`] says what is wrong, and what to do.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), leasehold::Error> {
+    /// let locks = leasehold::LockManager::connect("redis://127.0.0.1").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
+        let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
+        match scheme {
+            "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix" => {
+                Ok(Self::new(Redis::connect(url).await?))
+            }
+            _ => Err(ConnectError::UnknownScheme {
+                scheme: scheme.chars().take(32).collect(),
+            }),
+        }
+    }
+}

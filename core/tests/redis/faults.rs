@@ -1,0 +1,172 @@
+//! Lost answers, late requests and cut connections between us and the server.
+
+use std::time::Duration;
+
+use leasehold::backend::redis::Redis;
+use leasehold::{LockManager, LossReason};
+use leasehold_testkit::proxy::{ChaosPlan, Direction, Proxy, Traffic, Which};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::server::Server;
+
+struct Scene {
+    server: Server,
+    proxy: Proxy,
+    /// Through the proxy.
+    locks: LockManager,
+    /// Beside it.
+    other: LockManager,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let server = Server::start().await;
+        let proxy = Proxy::start(server.inner().port()).await.unwrap();
+        let url = format!("redis://127.0.0.1:{}", proxy.port());
+        Self {
+            locks: LockManager::new(Redis::connect(&url).await.unwrap()),
+            other: server.locks().await,
+            server,
+            proxy,
+        }
+    }
+
+    async fn becomes_free(&self, key: &str, limit: Duration) {
+        let started = Instant::now();
+        while !self.other.inspect(key).await.unwrap().is_free() {
+            let seen = self.other.inspect(key).await.unwrap();
+            assert!(started.elapsed() < limit, "{key}: {seen:?}");
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_is_delivered_after_the_cleanup_takes_nothing() {
+    let scene = Scene::new().await;
+    scene
+        .proxy
+        .hold_requests(Which::mentioning("lock:k").times(1));
+    let acquire = tokio::spawn(scene.locks.lock("k").acquire());
+    scene
+        .proxy
+        .until("the request is held", |s| s.held == 1)
+        .await
+        .unwrap();
+    acquire.abort();
+    drop(acquire.await);
+    // The cleanup comes by a new connection.
+    scene.proxy.cut();
+    let mut raw = scene.server.raw().await;
+    let started = Instant::now();
+    loop {
+        let sealed: Vec<String> = redis::cmd("KEYS")
+            .arg("*sealed*")
+            .query_async(&mut raw)
+            .await
+            .unwrap();
+        if !sealed.is_empty() {
+            break;
+        }
+        assert!(
+            started.elapsed() < Duration::from_secs(10),
+            "no cleanup came"
+        );
+        sleep(Duration::from_millis(10)).await;
+    }
+    scene.proxy.deliver_held().await.unwrap();
+    assert!(scene.other.inspect("k").await.unwrap().is_free());
+    drop(scene.other.lock("k").try_acquire().await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn a_grant_whose_answer_is_lost_is_found_again() {
+    let scene = Scene::new().await;
+    scene
+        .proxy
+        .lose_replies(Which::mentioning("lock:k").times(1));
+    let started = Instant::now();
+    let guard = scene.locks.lock("k").acquire().await.unwrap();
+    assert!(
+        started.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        started.elapsed()
+    );
+    let seen = scene.other.inspect("k").await.unwrap();
+    assert_eq!(seen.token, Some(guard.token()));
+    guard.release().await.unwrap();
+    assert!(scene.other.inspect("k").await.unwrap().is_free());
+}
+
+#[tokio::test]
+async fn a_holder_that_is_cut_off_is_lost_by_its_deadline_and_its_successor_has_a_larger_token() {
+    let scene = Scene::new().await;
+    let ttl = Duration::from_secs(2);
+    let guard = scene.locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    scene.proxy.set(Direction::ToServer, Traffic::Drop);
+    scene.proxy.set(Direction::ToClient, Traffic::Drop);
+    let cut_off = Instant::now();
+    let lost = guard.lost().await;
+    assert_eq!(lost.reason, LossReason::Expired);
+    assert!(cut_off.elapsed() <= ttl + Duration::from_millis(100));
+    let next = scene.other.lock("k").acquire().await.unwrap();
+    assert!(next.token() > guard.token());
+    scene.proxy.pass();
+    scene.proxy.cut();
+}
+
+#[tokio::test]
+async fn a_connection_that_swallows_everything_is_replaced() {
+    let scene = Scene::new().await;
+    let ttl = Duration::from_secs(6);
+    let guard = scene.locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    // This connection stays silent for ever; a new one would answer.
+    scene.proxy.lose_replies(Which::every().times(1));
+    sleep(ttl * 2).await;
+    assert!(guard.is_valid());
+    guard.release().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn acquires_that_are_dropped_at_any_point_under_any_fault_leave_nothing() {
+    const DROPS: u64 = 500;
+    const SEED: u64 = 20_261_121;
+    let scene = Scene::new().await;
+    let plan = ChaosPlan {
+        delay: 0.3,
+        longest_delay: Duration::from_millis(10),
+        lose_reply: 0.02,
+        cut_before: 0.02,
+        cut_after: 0.02,
+        ..ChaosPlan::default()
+    };
+    scene.proxy.chaos(SEED, plan);
+    let mut random = fastrand::Rng::with_seed(SEED);
+    let (mut dropped, mut granted) = (0, 0);
+    for round in 0..DROPS {
+        let key = format!("k{}", round % 50);
+        let at = Duration::from_micros(random.u64(..20_000));
+        match timeout(at, scene.locks.lock(key).acquire()).await {
+            Ok(Ok(guard)) => {
+                granted += 1;
+                drop(guard);
+            }
+            Ok(Err(_failed)) => {}
+            Err(_elapsed) => dropped += 1,
+        }
+    }
+    println!("{DROPS} acquires: {dropped} dropped under way, {granted} granted");
+    assert!(
+        dropped > DROPS / 4 && granted > DROPS / 20,
+        "{dropped} dropped, {granted} granted"
+    );
+    scene.proxy.pass();
+    scene.proxy.cut();
+    for n in 0..50 {
+        let key = format!("k{n}");
+        // Sooner than any lease of 30 s would run out.
+        scene.becomes_free(&key, Duration::from_secs(20)).await;
+        drop(scene.other.lock(&key).try_acquire().await.unwrap().unwrap());
+    }
+    scene.locks.shutdown().await.unwrap();
+}

@@ -1,0 +1,94 @@
+//! Programs in other languages lock with `SET key id NX PX` and release by comparing and deleting.
+
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use tokio::time::{Instant, sleep};
+
+use crate::server::Server;
+
+async fn foreign_lock(raw: &mut MultiplexedConnection, key: &str, id: &str) -> bool {
+    let mut set = redis::cmd("SET");
+    set.arg(key).arg(id).arg("NX").arg("PX").arg(30_000);
+    let set: Option<String> = set.query_async(raw).await.unwrap();
+    set.is_some()
+}
+
+async fn foreign_unlock(raw: &mut MultiplexedConnection, key: &str, id: &str) -> bool {
+    let script = redis::Script::new(
+        "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0",
+    );
+    let deleted: u8 = script.key(key).arg(id).invoke_async(raw).await.unwrap();
+    deleted == 1
+}
+
+#[tokio::test]
+async fn we_exclude_them() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let guard = locks.lock("k").acquire().await.unwrap();
+    assert!(!foreign_lock(&mut raw, "lock:k", "foreign").await);
+    assert!(!foreign_unlock(&mut raw, "lock:k", "foreign").await);
+    assert!(guard.renew().await.is_ok());
+    guard.release().await.unwrap();
+    assert!(foreign_lock(&mut raw, "lock:k", "foreign").await);
+}
+
+#[tokio::test]
+async fn they_exclude_us_and_we_wait_for_them() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    assert!(foreign_lock(&mut raw, "lock:k", "foreign").await);
+    assert!(locks.lock("k").try_acquire().await.unwrap().is_none());
+    let seen = locks.inspect("k").await.unwrap();
+    assert_eq!((seen.owner.as_deref(), seen.token), (Some("foreign"), None));
+
+    let waiting = tokio::spawn(locks.lock("k").acquire());
+    while locks.inspect("k").await.unwrap().waiting == 0 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    assert!(!waiting.is_finished());
+    let released = Instant::now();
+    assert!(foreign_unlock(&mut raw, "lock:k", "foreign").await);
+    // They wake nobody: the first waiter looks once a second.
+    let guard = waiting.await.unwrap().unwrap();
+    assert!(
+        released.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        released.elapsed()
+    );
+    assert!(!foreign_lock(&mut raw, "lock:k", "foreign").await);
+    drop(guard);
+}
+
+#[tokio::test]
+async fn they_get_no_turn_between_a_release_and_our_waiter() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let waiting = tokio::spawn(locks.lock("k").acquire());
+    while locks.inspect("k").await.unwrap().waiting == 0 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    guard.release().await.unwrap();
+    assert!(!foreign_lock(&mut raw, "lock:k", "foreign").await);
+    drop(waiting.await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn rslock_and_we_exclude_each_other() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let theirs = rslock::LockManager::new(vec![server.url()]);
+    let ttl = Duration::from_secs(30);
+
+    let guard = locks.lock("k").acquire().await.unwrap();
+    assert!(theirs.lock("lock:k", ttl).await.is_err());
+    guard.release().await.unwrap();
+
+    let held = theirs.lock("lock:k", ttl).await.unwrap();
+    assert!(locks.lock("k").try_acquire().await.unwrap().is_none());
+    let waiting = tokio::spawn(locks.lock("k").acquire());
+    theirs.unlock(&held).await;
+    drop(waiting.await.unwrap().unwrap());
+}

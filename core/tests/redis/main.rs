@@ -1,0 +1,16 @@
+//! Locks on a real Redis server.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests"
+)]
+
+mod companions;
+mod faults;
+mod foreign;
+mod outage;
+mod server;
+mod suite;
+mod trouble;

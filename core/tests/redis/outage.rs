@@ -1,0 +1,119 @@
+//! A server that dies, forgets, and returns.
+
+use std::time::Duration;
+
+use leasehold::{AcquireError, LossReason, ReleaseOutcome};
+use leasehold_testkit::servers::RedisBuilder;
+use tokio::time::{Instant, sleep};
+
+use crate::server::Server;
+
+#[tokio::test]
+async fn a_guard_outlives_an_outage_that_its_lease_outlives() {
+    let server = Server::with(RedisBuilder::keeps_data).await;
+    let locks = server.locks().await;
+    let ttl = Duration::from_secs(3);
+    let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    sleep(ttl / 2).await;
+    server.kill();
+    sleep(ttl / 5).await;
+    server.start_again().await;
+    sleep(ttl * 2).await;
+    assert!(guard.is_valid());
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+}
+
+#[tokio::test]
+async fn a_guard_is_lost_by_its_deadline_when_the_server_stays_away() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let ttl = Duration::from_secs(2);
+    let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    let (started, valid_for) = (Instant::now(), guard.valid_for());
+    server.kill();
+    let lost = guard.lost().await;
+    assert_eq!(lost.reason, LossReason::Expired);
+    // Another third, if a renewal was confirmed before the server died.
+    assert!(started.elapsed() <= valid_for + ttl / 3 + Duration::from_millis(200));
+}
+
+#[tokio::test]
+async fn a_server_that_forgot_ends_the_guard_and_tokens_go_on_growing() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let ttl = Duration::from_secs(3);
+    let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    server.kill();
+    server.start_again().await;
+    let lost = guard.lost().await;
+    assert_eq!(lost.reason, LossReason::Gone);
+    let next = locks.lock("k").acquire().await.unwrap();
+    assert!(
+        next.token() > lost.token,
+        "{} after {}",
+        next.token(),
+        lost.token
+    );
+}
+
+#[tokio::test]
+async fn an_outage_is_an_error_within_its_limit_and_nothing_is_left_after_it() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    server.kill();
+    let started = Instant::now();
+    let tried = locks.lock("k").try_acquire().await;
+    assert!(
+        matches!(tried, Err(AcquireError::Backend { .. })),
+        "{tried:?}"
+    );
+    let wait = Duration::from_secs(1);
+    let waited = locks.lock("k").wait(wait).acquire().await;
+    assert!(
+        matches!(waited, Err(AcquireError::Backend { .. })),
+        "{waited:?}"
+    );
+    assert!(
+        started.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        started.elapsed()
+    );
+    server.start_again().await;
+    let guard = locks.lock("k").acquire().await.unwrap();
+    guard.release().await.unwrap();
+    assert!(locks.inspect("k").await.unwrap().is_free());
+}
+
+#[tokio::test]
+async fn waiters_outlive_a_restart_of_the_server() {
+    let server = Server::start().await;
+    let (locks, other) = (server.locks().await, server.locks().await);
+    let guard = other.lock("k").acquire().await.unwrap();
+    let waiting = tokio::spawn(locks.lock("k").acquire());
+    while other.inspect("k").await.unwrap().waiting == 0 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    server.kill();
+    sleep(Duration::from_millis(500)).await;
+    server.start_again().await;
+    drop(guard);
+    let started = Instant::now();
+    drop(waiting.await.unwrap().unwrap());
+    assert!(
+        started.elapsed() < Duration::from_secs(12),
+        "{:?}",
+        started.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_forgot_the_scripts_is_told_them_again() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let flush = || redis::cmd("SCRIPT").arg("FLUSH").to_owned();
+    flush().exec_async(&mut raw).await.unwrap();
+    guard.renew().await.unwrap();
+    flush().exec_async(&mut raw).await.unwrap();
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+}

@@ -1,0 +1,43 @@
+use leasehold::LockManager;
+use leasehold::backend::redis::Redis;
+use leasehold_testkit::servers::{RedisBuilder, RedisServer};
+use redis::aio::MultiplexedConnection;
+
+/// A Redis server of this test's own, and the ways to it that these tests take.
+pub(crate) struct Server(RedisServer);
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        Self::with(|builder| builder).await
+    }
+
+    pub(crate) async fn with(settings: impl FnOnce(RedisBuilder) -> RedisBuilder) -> Self {
+        Self(settings(RedisServer::builder()).start().await.unwrap())
+    }
+
+    pub(crate) fn kill(&self) {
+        self.0.kill();
+    }
+
+    pub(crate) async fn start_again(&self) {
+        self.0.restart().await.unwrap();
+    }
+
+    pub(crate) fn inner(&self) -> &RedisServer {
+        &self.0
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.0.url()
+    }
+
+    pub(crate) async fn locks(&self) -> LockManager {
+        LockManager::new(Redis::connect(&self.url()).await.unwrap())
+    }
+
+    /// A connection that knows nothing of Leasehold.
+    pub(crate) async fn raw(&self) -> MultiplexedConnection {
+        let client = redis::Client::open(self.url()).unwrap();
+        client.get_multiplexed_async_connection().await.unwrap()
+    }
+}

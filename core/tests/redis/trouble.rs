@@ -1,0 +1,211 @@
+//! What can be wrong with a server, and what is said then.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use leasehold::backend::redis::Redis;
+use leasehold::{AcquireError, ConnectError, LockManager, ReleaseOutcome};
+use tokio::time::{Instant, sleep};
+
+use crate::server::Server;
+
+/// The message with all its causes.
+fn whole(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[tokio::test]
+async fn a_url_that_cannot_be_used_is_refused_with_the_remedy() {
+    let unknown = LockManager::connect("memcached://host").await.unwrap_err();
+    assert!(
+        matches!(unknown, ConnectError::UnknownScheme { .. }),
+        "{unknown}"
+    );
+    assert!(unknown.to_string().contains("redis://"));
+    let bad = LockManager::connect("redis://host:port").await.unwrap_err();
+    assert!(matches!(bad, ConnectError::Url { .. }), "{bad}");
+}
+
+#[tokio::test]
+async fn an_unreachable_server_is_an_error_at_once() {
+    let started = Instant::now();
+    let error = LockManager::connect("redis://127.0.0.1:1")
+        .await
+        .unwrap_err();
+    assert!(
+        whole(&error).contains("nobody listens"),
+        "{}",
+        whole(&error)
+    );
+    assert!(started.elapsed() < Duration::from_secs(2));
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_named_and_not_shown() {
+    let server = Server::with(|server| server.password("right")).await;
+    let url = format!("redis://:wrong-secret@127.0.0.1:{}", server.inner().port());
+    let error = LockManager::connect(&url).await.unwrap_err();
+    assert!(whole(&error).contains("password"), "{}", whole(&error));
+    assert!(!format!("{error:?} {}", whole(&error)).contains("wrong-secret"));
+    let locks = LockManager::connect(&server.url()).await.unwrap();
+    drop(locks.lock("k").acquire().await.unwrap());
+    assert!(!format!("{locks:?}").contains("right"));
+}
+
+#[tokio::test]
+async fn data_at_a_locks_key_is_an_error_that_says_so() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let mut push = redis::cmd("RPUSH");
+    push.arg("lock:k")
+        .arg("data")
+        .exec_async(&mut raw)
+        .await
+        .unwrap();
+    let started = Instant::now();
+    let error = locks.lock("k").acquire().await.unwrap_err();
+    assert!(
+        matches!(error, AcquireError::Backend { .. }) && !error.is_temporary(),
+        "{error:?}"
+    );
+    assert!(
+        whole(error.source().unwrap()).contains("prefix"),
+        "{}",
+        whole(&error)
+    );
+    assert!(started.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn a_full_server_still_releases_and_hands_on() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let waiting = tokio::spawn(locks.lock("k").acquire());
+    while locks.inspect("k").await.unwrap().waiting == 0 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    let held = locks.lock("other").acquire().await.unwrap();
+    let mut full = redis::cmd("CONFIG");
+    full.arg("SET")
+        .arg("maxmemory")
+        .arg("1")
+        .exec_async(&mut raw)
+        .await
+        .unwrap();
+
+    let error = locks.lock("new").try_acquire().await.unwrap_err();
+    assert!(whole(&error).contains("out of memory"), "{}", whole(&error));
+    held.renew().await.unwrap();
+    assert_eq!(held.release().await.unwrap(), ReleaseOutcome::Released);
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    // The hand-off was made; to confirm it is a write of its own, which succeeds when there is room.
+    let mut roomy = redis::cmd("CONFIG");
+    roomy
+        .arg("SET")
+        .arg("maxmemory")
+        .arg("0")
+        .exec_async(&mut raw)
+        .await
+        .unwrap();
+    drop(waiting.await.unwrap().unwrap());
+}
+
+/// A user who may do everything but use channels.
+async fn without_channels(server: &Server) -> LockManager {
+    let mut user = redis::cmd("ACL");
+    user.arg("SETUSER")
+        .arg("quiet")
+        .arg("on")
+        .arg(">pass")
+        .arg("~*")
+        .arg("+@all")
+        .arg("resetchannels");
+    user.exec_async(&mut server.raw().await).await.unwrap();
+    let url = format!("redis://quiet:pass@127.0.0.1:{}", server.inner().port());
+    LockManager::new(Redis::connect(&url).await.unwrap())
+}
+
+#[tokio::test]
+async fn a_user_without_channels_releases_and_its_waiters_poll() {
+    let server = Server::start().await;
+    let locks = without_channels(&server).await;
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let waiting = tokio::spawn(locks.lock("k").acquire());
+    while locks.inspect("k").await.unwrap().waiting == 0 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    let released = Instant::now();
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    drop(waiting.await.unwrap().unwrap());
+    assert!(
+        released.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        released.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn a_key_without_a_ttl_is_healed_only_if_asked_for() {
+    let server = Server::start().await;
+    let mut raw = server.raw().await;
+    let mut orphan = redis::cmd("SET");
+    orphan
+        .arg("lock:k")
+        .arg("died between two commands")
+        .exec_async(&mut raw)
+        .await
+        .unwrap();
+
+    let locks = server.locks().await;
+    let ttl = Duration::from_millis(500);
+    let wait = Duration::from_secs(2);
+    let busy = locks.lock("k").ttl(ttl).wait(wait).acquire().await;
+    assert!(
+        matches!(busy, Err(AcquireError::TimedOut { .. })),
+        "{busy:?}"
+    );
+
+    let healing = Redis::builder().heal_keys_without_ttl(true);
+    let healing = LockManager::new(healing.connect(&server.url()).await.unwrap());
+    let guard = healing
+        .lock("k")
+        .ttl(ttl)
+        .wait(wait * 2)
+        .acquire()
+        .await
+        .unwrap();
+    drop(guard);
+}
+
+#[tokio::test]
+async fn a_replica_is_named_as_such() {
+    let primary = Server::start().await;
+    let port = primary.inner().port().to_string();
+    let replica = Server::with(|server| server.arg("--replicaof").arg("127.0.0.1").arg(port)).await;
+    let locks = replica.locks().await;
+    let error = locks.lock("k").try_acquire().await.unwrap_err();
+    assert!(whole(&error).contains("replica"), "{}", whole(&error));
+}
+
+#[tokio::test]
+async fn a_unix_socket_and_a_database_number_will_do() {
+    let server = Server::start().await;
+    let socket = server.inner().socket();
+    let socket = socket.to_str().unwrap();
+    let one = LockManager::connect(&format!("unix://{socket}?db=1"))
+        .await
+        .unwrap();
+    let two = LockManager::connect(&format!("unix://{socket}?db=2"))
+        .await
+        .unwrap();
+    let _guard = one.lock("k").acquire().await.unwrap();
+    assert!(one.lock("k").try_acquire().await.unwrap().is_none());
+    assert!(two.lock("k").try_acquire().await.unwrap().is_some());
+}
