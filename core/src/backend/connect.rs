@@ -7,9 +7,7 @@ use super::BackendError;
 #[non_exhaustive]
 pub enum ConnectError {
     /// No backend goes by that scheme.
-    #[error(
-        "`{scheme}://` is no backend of this build; use redis://, rediss:// (with a TLS feature) or unix://"
-    )]
+    #[error("`{scheme}://` is no backend of this build; use redis:// or unix://")]
     UnknownScheme {
         /// What stood before `://`.
         scheme: String,

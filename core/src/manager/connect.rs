@@ -8,8 +8,9 @@ impl LockManager {
     /// | URL | backend |
     /// |---|---|
     /// | `redis://user:password@host:port/database` | one Redis or Valkey server |
-    /// | `rediss://…` | the same over TLS; needs the feature `tls-rustls` or `tls-native` |
     /// | `unix:///path?db=0` | the same over a unix socket |
+    ///
+    /// For other options, TLS among them, see [`Redis::builder`].
     ///
     /// # Errors
     ///

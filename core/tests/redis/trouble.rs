@@ -209,3 +209,27 @@ async fn a_unix_socket_and_a_database_number_will_do() {
     assert!(one.lock("k").try_acquire().await.unwrap().is_none());
     assert!(two.lock("k").try_acquire().await.unwrap().is_some());
 }
+
+#[tokio::test]
+async fn the_least_rights_of_the_documentation_are_enough() {
+    let documentation = include_str!("../../src/backend/redis/mod.rs");
+    let rights = documentation.split("/// ```text").nth(1).unwrap();
+    let rights = rights.split("/// ```").next().unwrap().replace("///", "");
+    let server = Server::with(|server| server.user("least", "pass", &rights)).await;
+    let url = format!("redis://least:pass@127.0.0.1:{}", server.inner().port());
+    let locks = LockManager::new(Redis::connect(&url).await.unwrap());
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let waiting = tokio::spawn(locks.lock("k").acquire());
+    while locks.inspect("k").await.unwrap().waiting == 0 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    guard.renew().await.unwrap();
+    let released = Instant::now();
+    guard.release().await.unwrap();
+    drop(waiting.await.unwrap().unwrap());
+    assert!(
+        released.elapsed() < Duration::from_millis(900),
+        "nobody was woken"
+    );
+    locks.force_release("k").await.unwrap();
+}

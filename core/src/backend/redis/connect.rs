@@ -33,7 +33,8 @@ impl RedisBuilder {
         self.connect_client(client).await
     }
 
-    /// Connects as `client` would: with a TLS configuration or credentials of your own.
+    /// Connects as `client` would: with a TLS configuration or credentials of your own. Its protocol is set to
+    /// RESP3, and `TCP_NODELAY` is turned on.
     ///
     /// Tied to version 1 of the `redis` crate.
     ///
@@ -57,8 +58,9 @@ impl RedisBuilder {
 }
 
 impl Redis {
-    /// Connects to the server at `url`: `redis://user:password@host:port/database`, `rediss://…` for TLS
-    /// (feature `tls-rustls` or `tls-native`), or `unix:///path?db=0`. `valkey` works in place of `redis`.
+    /// Connects to the server at `url`: `redis://user:password@host:port/database`, or
+    /// `unix:///path?db=0`. `valkey` works in place of `redis`. For TLS bring a client of your own:
+    /// [`RedisBuilder::connect_client`].
     ///
     /// # Errors
     ///

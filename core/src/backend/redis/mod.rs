@@ -54,6 +54,25 @@ const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
 ///
 /// The connection is made anew when it is lost. A guard is kept if its lease survived, and lost no later
 /// than its deadline if not.
+///
+/// # Keys
+///
+/// `K` is the prefix and the key: the owner's id, with a TTL. Beside it, in the same slot of a Cluster:
+/// `{K}:lh1:fence`, the last token and who drew it, for two days after the last acquisition;
+/// `{K}:lh1:queue` and `{K}:lh1:leases` while somebody waits; `{K}:lh1:sealed:…` for seconds after an
+/// attempt that was given up unanswered. Every key has a TTL.
+///
+/// # Rights
+///
+/// The least that a user needs, with the default prefix:
+///
+/// ```text
+/// ~lock:* ~{lock:*}:lh1:* &leasehold:inbox:* +@connection +info +time +evalsha +script|load +get +set
+/// +del +exists +pexpire +pttl +zadd +zrange +zrevrange +zrem +zscore +hget +hset +hdel +hgetall
+/// +publish +subscribe
+/// ```
+///
+/// Without the channels nobody is woken, and waiters poll.
 pub struct Redis {
     node: Node,
     inbox: Inbox,
