@@ -151,7 +151,7 @@ pub use self::lock::Lock;
 pub use self::manager::{GlobalDefaultSet, LockManager, LockManagerBuilder};
 pub use self::options::{
     DEFAULT_COMMAND_TIMEOUT, DEFAULT_OUTAGE_LIMIT, DEFAULT_PREFIX, DEFAULT_TTL, InvalidOption,
-    MAX_TTL,
+    MAX_COMMAND_TIMEOUT, MAX_TTL,
 };
 pub use self::owner::OwnerId;
 pub use self::run::Run;

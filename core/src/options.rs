@@ -15,6 +15,9 @@ pub const DEFAULT_PREFIX: &str = "lock:";
 /// How long one command to the backend may take, unless the manager says otherwise.
 pub const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The longest command timeout: a backend may refuse requests that are much older.
+pub const MAX_COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// How long an acquire goes on while the backend answers with errors, unless the manager says otherwise.
 pub const DEFAULT_OUTAGE_LIMIT: Duration = Duration::from_secs(10);
 
@@ -82,6 +85,13 @@ impl Default for Limits {
 
 impl Limits {
     pub(crate) fn validate(&self) -> Result<(), InvalidOption> {
+        if self.command > MAX_COMMAND_TIMEOUT {
+            return Err(InvalidOption::TooLong {
+                option: "command_timeout",
+                value: self.command,
+                most: MAX_COMMAND_TIMEOUT,
+            });
+        }
         at_least_a_millisecond("command_timeout", self.command)
     }
 }
@@ -113,7 +123,7 @@ pub enum InvalidOption {
         least: Duration,
     },
     /// Longer than is allowed.
-    #[error("{option} is {value:?}, which is too long; give at most {most:?} and leave renewal on")]
+    #[error("{option} is {value:?}, which is too long; give at most {most:?}")]
     TooLong {
         /// The option's name.
         option: &'static str,

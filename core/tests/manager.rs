@@ -76,6 +76,7 @@ fn a_manager_that_cannot_work_is_not_built() {
         builder().ttl(Duration::from_secs(60 * 60 * 24 + 1)).build(),
         builder().max_hold(Duration::ZERO).build(),
         builder().command_timeout(Duration::ZERO).build(),
+        builder().command_timeout(Duration::MAX).build(),
     ];
     for refused in bad_options {
         assert!(matches!(refused, Err(Error::Option(_))), "{refused:?}");

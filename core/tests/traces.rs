@@ -1,12 +1,17 @@
 //! The names that traces carry are part of the public API.
 //!
 //! One test, in a binary of its own: `tracing` remembers per process who is interested in what.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod life;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use leasehold::LockManager;
+use leasehold::backend::InProcess;
+use leasehold::conformance::{Fault, Faulty};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
@@ -62,6 +67,14 @@ impl Traces {
         }
     }
 
+    fn assert_have(&self, expected: &[(&str, &str, &str)]) {
+        for (name, field, value) in expected {
+            let fields = self.fields(name);
+            let found = fields.get(*field).map(String::as_str);
+            assert_eq!(found, Some(*value), "{name}: {fields:?}");
+        }
+    }
+
     /// All fields ever seen under `name`; the last value of each.
     fn fields(&self, name: &str) -> BTreeMap<String, String> {
         let seen = self.0.lock().map(|seen| seen.clone()).unwrap_or_default();
@@ -87,7 +100,7 @@ async fn spans_and_events_have_stable_names_and_fields() {
     ] {
         assert!(acquire.contains_key(field), "{field} in {acquire:?}");
     }
-    for (event, field, value) in [
+    traces.assert_have(&[
         ("leasehold.renewed", "lock.key", "order:42"),
         (
             "leasehold.release_failed",
@@ -98,12 +111,38 @@ async fn spans_and_events_have_stable_names_and_fields() {
         ("leasehold.given_up", "lock.key", "order:42"),
         ("leasehold.cleaned_up", "lock.key", "order:42"),
         ("leasehold.lost", "reason", "gone"),
-    ] {
-        let fields = traces.fields(event);
-        assert_eq!(
-            fields.get(field).map(String::as_str),
-            Some(value),
-            "{event}: {fields:?}"
-        );
-    }
+    ]);
+    a_hard_life().await;
+    traces.assert_have(&[
+        ("leasehold.attempt_failed", "applied", "no"),
+        ("leasehold.wait_failed", "error", "a planned refusal"),
+        ("leasehold.renewal_failed", "lock.key", "order:44"),
+        ("leasehold.cleanup_failed", "error", "a planned refusal"),
+    ]);
+}
+
+/// A life in which each command fails once.
+async fn a_hard_life() {
+    let mut failed = Vec::new();
+    let world = InProcess::new();
+    let backend = Faulty::new(world.clone(), move |call| {
+        if failed.contains(&call.command) {
+            Fault::None
+        } else {
+            failed.push(call.command);
+            Fault::Fail
+        }
+    });
+    let (locks, other) = (LockManager::new(backend), LockManager::new(world));
+    let guard = locks.lock("order:44").acquire().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let _held = other.lock("order:45").acquire().await.unwrap();
+    let waiting = locks.lock("order:45").acquire();
+    assert!(
+        tokio::time::timeout(Duration::from_secs(1), waiting)
+            .await
+            .is_err()
+    );
+    drop(guard);
+    tokio::time::sleep(Duration::from_secs(1)).await;
 }

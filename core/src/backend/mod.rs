@@ -41,6 +41,7 @@ use crate::Key;
 /// - Time is judged by the backend's clock, never by a caller's: each claim and each waiting entry
 ///   ends by itself when its owner falls silent.
 /// - Tokens of one key only grow, whatever expires or is lost.
+/// - Calls come from several runtimes at once, any of which may vanish in the middle of one.
 /// - Answers may be late; the manager bounds every call and counts a lease from before the sending.
 /// - An error says whether the command may have been applied ([`Applied`]); "unknown" is always
 ///   allowed, "no" must be certain.
@@ -54,10 +55,12 @@ pub trait Backend: Debug + Send + Sync + 'static {
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError>;
 
     /// Returns when another [`attempt`](Self::attempt) is worth it. The manager never waits longer
-    /// than the `retry_after` of the last answer.
+    /// than the `retry_after` of the last answer. It drops this future and calls anew all the time, so a
+    /// wake-up that comes between two calls must be kept for the next.
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError>;
 
-    /// Sets each claim's lease anew if its owner still holds it: one answer per claim, in order.
+    /// Sets each claim's lease anew if its owner still holds it: one answer per claim, in order. A list that
+    /// ends early leaves the rest without an answer; they are tried again, as after an error.
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>>;
 
     /// Gives the lock up if the claim's owner holds it, and hands it on.
@@ -73,7 +76,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Takes the lock from whoever holds it and hands it on; false if nobody did. For operators.
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError>;
 
-    /// Ends connections and tasks; later calls may fail.
+    /// Ends connections and tasks; later calls may fail. May be called more than once, and is not called
+    /// if the manager is dropped without a shutdown.
     async fn close(&self);
 }
 

@@ -89,7 +89,7 @@ impl LockManagerBuilder {
     }
 
     /// How long one command to the backend may take. What is not answered by then counts as failed,
-    /// with an unknown outcome.
+    /// with an unknown outcome. At most [`MAX_COMMAND_TIMEOUT`](crate::MAX_COMMAND_TIMEOUT).
     pub fn command_timeout(mut self, timeout: Duration) -> Self {
         self.limits.command = timeout;
         self

@@ -8,7 +8,7 @@ use leasehold::{LossReason, ReleaseOutcome};
 use tokio::task::yield_now;
 use tokio::time::{Instant, advance, sleep};
 
-use crate::tools::{KEY, Scene, TTL};
+use crate::tools::{KEY, Scene, TTL, settle};
 
 fn without_renewals() -> Scene {
     Scene::new(|command, _| match command {
@@ -39,14 +39,13 @@ async fn everybody_who_watches_is_told_the_reason() {
 async fn a_loss_before_the_deadline_is_told_at_once() {
     let scene = Scene::calm();
     let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    let watcher = tokio::spawn(guard.lost());
+    settle().await;
     let started = Instant::now();
-    let (lost, body) = tokio::join!(guard.lost(), async {
-        yield_now().await;
-        guard.simulate_loss();
-        guard.run(pending::<()>()).await
-    });
+    guard.simulate_loss();
+    let lost = watcher.await.unwrap();
+    assert_eq!(lost.reason, LossReason::Expired);
     assert_eq!(started.elapsed(), Duration::ZERO);
-    assert_eq!(body, Err(lost));
 }
 
 struct CountsItsDrop(Arc<AtomicU32>);

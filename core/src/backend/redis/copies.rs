@@ -3,12 +3,12 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::OwnerId;
 use crate::clock::Moment;
+use crate::{MAX_COMMAND_TIMEOUT, OwnerId};
 
-/// How long after its sending a request may still be carried out. Longer than any command timeout in
-/// use, so that no rightful request is refused.
-const ALLOWED: Duration = Duration::from_secs(10);
+/// How long after its sending a request may still be carried out: longer than any manager waits for an
+/// answer, so that no rightful request is refused.
+const ALLOWED: Duration = Duration::from_secs(MAX_COMMAND_TIMEOUT.as_secs() * 2);
 
 /// Added to the life of a seal, which the server counts on its own clock.
 const MARGIN: Duration = Duration::from_secs(1);
