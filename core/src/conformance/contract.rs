@@ -5,7 +5,9 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::tools::{attempt, eventually, fresh_key, insist, queue_for, short_ttl, take};
-use crate::backend::{Attempt, Backend, Claim, Inspection, ReleaseAnswer, RenewAnswer};
+use crate::backend::{
+    Attempt, AttemptAnswer, Backend, Claim, Inspection, ReleaseAnswer, RenewAnswer,
+};
 use crate::{FencingToken, Key};
 
 const TTL: Duration = Duration::from_secs(30);
@@ -151,9 +153,45 @@ pub async fn only_the_owner_renews<B: Backend>(connect: impl AsyncFn() -> B) {
         ),
         "{answers:?}"
     );
+    let mut stale = held.clone();
+    stale.token = FencingToken::try_from(held.token.get() + 1).expect("a larger token is one");
+    assert_eq!(renew(&backend, &stale).await, RenewAnswer::Gone);
     release(&backend, &held).await;
     assert_eq!(renew(&backend, &held).await, RenewAnswer::Gone);
     assert!(inspect(&backend, &other).await.is_free());
+}
+
+/// Whose turn it is is woken well before the next attempt is due, even if the turn comes between the busy
+/// answer and the wait.
+pub async fn a_wake_up_comes_and_is_kept<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    for turn_comes_first in [true, false] {
+        let key = fresh_key("wake_up");
+        let held = take(&here, &queueing(&key)).await;
+        let waiter = queueing(&key);
+        let busy = insist(async || there.attempt(&waiter).await).await;
+        let AttemptAnswer::Busy { retry_after } = busy else {
+            panic!("{busy:?}");
+        };
+        if turn_comes_first {
+            release(&here, &held).await;
+        }
+        let started = Instant::now();
+        // An injected fault ends the wait too, and a manager polls then.
+        let hint = tokio::time::timeout(retry_after, there.wait(&waiter));
+        let (_hint, ()) = tokio::join!(hint, async {
+            if !turn_comes_first {
+                sleep(Duration::from_millis(50)).await;
+                release(&here, &held).await;
+            }
+        });
+        let waited = started.elapsed();
+        assert!(
+            waited < retry_after / 2,
+            "woken after {waited:?} of {retry_after:?}"
+        );
+        queue_for(&there, &waiter).await;
+    }
 }
 
 /// A lease that is not renewed ends by itself, and not before its time.

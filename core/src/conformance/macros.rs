@@ -37,6 +37,7 @@ macro_rules! __conformance_parts {
                 busy_without_queueing_leaves_nothing
                 a_cleanup_undoes_an_attempt
                 a_cleanup_hands_on
+                a_wake_up_comes_and_is_kept
                 first_come_first_served
                 a_silent_waiter_is_passed_over
                 a_lock_can_be_forced_open
