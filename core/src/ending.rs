@@ -66,6 +66,24 @@ impl fmt::Display for LossReason {
 }
 
 /// How a release ended.
+///
+/// # Examples
+///
+/// Who must know that nobody else was at it, down to the last step, looks at it:
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), leasehold::Error> {
+/// use leasehold::{LockManager, ReleaseOutcome};
+///
+/// let guard = LockManager::in_process().lock("order:42").acquire().await?;
+/// match guard.release().await? {
+///     ReleaseOutcome::Released => {}
+///     ReleaseOutcome::AlreadyLost(reason) => eprintln!("check order 42: {reason}"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReleaseOutcome {
     /// The lock was held to the end, and is free for the next.

@@ -16,6 +16,10 @@ impl LockManager {
     ///
     /// [`ConnectError`] says what is wrong, and what to do.
     ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes what was opened.
+    ///
     /// # Examples
     ///
     /// ```no_run

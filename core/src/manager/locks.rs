@@ -86,7 +86,12 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`Error::Key`] for a key that cannot be one, [`Error::Backend`] if the backend does not answer.
+    /// [`Error::Key`] for a key that cannot be one, [`Error::Backend`] if the backend does not answer. After
+    /// a shutdown a backend may refuse.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future changes nothing.
     ///
     /// # Examples
     ///
@@ -114,7 +119,12 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`Error::Key`] for a key that cannot be one, [`Error::Backend`] if the backend does not answer.
+    /// [`Error::Key`] for a key that cannot be one, [`Error::Backend`] if the backend does not answer. After
+    /// a shutdown a backend may refuse.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the lock may or may not have been forced open.
     pub async fn force_release(&self, key: impl AsRef<str>) -> Result<bool, Error> {
         let key = self.key(key.as_ref())?;
         let engine = &self.inner.engine;

@@ -68,6 +68,10 @@ impl Redis {
     /// version is wrong, and what to do. A server that evicts keys, or a user who may not use channels, is
     /// a warning in the trace.
     ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes what was opened.
+    ///
     /// # Examples
     ///
     /// ```no_run
