@@ -127,6 +127,31 @@ async fn a_connection_that_swallows_everything_is_replaced() {
     guard.release().await.unwrap();
 }
 
+#[tokio::test]
+async fn a_silent_connection_is_replaced_however_short_the_patience_of_its_callers() {
+    let scene = Scene::new().await;
+    scene.proxy.lose_replies(Which::every().times(1));
+    let ttl = Duration::from_millis(300);
+    let started = Instant::now();
+    while scene.locks.lock("k").ttl(ttl).try_acquire().await.is_err() {
+        assert!(started.elapsed() < Duration::from_secs(5), "still silent");
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_acquire_does_not_cost_an_idle_connection() {
+    let scene = Scene::new().await;
+    // Longer than the silence after which a connection is given up.
+    sleep(Duration::from_millis(1200)).await;
+    let delay = Duration::from_millis(50);
+    scene.proxy.set(Direction::ToServer, Traffic::Delay(delay));
+    let cancelled = timeout(delay / 10, scene.locks.lock("k").acquire()).await;
+    assert!(cancelled.is_err());
+    scene.becomes_free("k", Duration::from_secs(5)).await;
+    drop(scene.locks.lock("k").acquire().await.unwrap());
+    assert_eq!(scene.proxy.stats().connections, 1);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acquires_that_are_dropped_at_any_point_under_any_fault_leave_nothing() {
     const DROPS: u64 = 500;

@@ -67,7 +67,7 @@ const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
 /// The least that a user needs, with the default prefix:
 ///
 /// ```text
-/// ~lock:* ~{lock:*}:lh1:* &leasehold:inbox:* +@connection +info +time +evalsha +script|load +get +set
+/// ~lock:* ~{lock:*}:lh1:* &leasehold:inbox:* +@connection +ping +info +time +evalsha +script|load +get +set
 /// +del +exists +pexpire +pttl +zadd +zrange +zrevrange +zrem +zscore +hget +hset +hdel +hgetall
 /// +publish +subscribe
 /// ```

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -12,12 +13,12 @@ use super::failure::failure;
 use super::inbox::Inbox;
 use super::{script, warning};
 use crate::backend::BackendError;
-use crate::clock::Moment;
+use crate::runtime::{Runtime, timeout};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A connection that has answered nothing for so long, and was asked, is taken for dead: where packets
-/// vanish nothing else tells.
+/// A connection that leaves a PING unanswered for so long is taken for dead: where packets vanish nothing
+/// else tells.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// How many commands may queue before their senders wait.
@@ -27,14 +28,18 @@ const QUEUE: usize = 1024;
 pub(super) struct Node {
     client: Client,
     inbox: Inbox,
-    live: Mutex<Option<Arc<Live>>>,
+    slot: Slot,
     /// One caller connects, the others wait for it.
     connecting: tokio::sync::Mutex<()>,
 }
 
+/// Where the connection is that callers use.
+#[derive(Clone, Default)]
+struct Slot(Arc<Mutex<Option<Arc<Live>>>>);
+
 struct Live {
     connection: MultiplexedConnection,
-    last_heard: Mutex<Moment>,
+    suspected: AtomicBool,
 }
 
 impl Node {
@@ -42,7 +47,7 @@ impl Node {
         Self {
             client,
             inbox,
-            live: Mutex::default(),
+            slot: Slot::default(),
             connecting: tokio::sync::Mutex::default(),
         }
     }
@@ -74,11 +79,11 @@ impl Node {
     }
 
     pub(super) fn close(&self) {
-        *self.live.lock() = None;
+        *self.slot.0.lock() = None;
     }
 
     async fn send(&self, live: &Arc<Live>, command: &Cmd) -> Result<Value, RedisError> {
-        let listening = Listening::to(self, live);
+        let listening = Listening::to(&self.slot, live);
         let mut connection = live.connection.clone();
         let answer = connection.send_packed_command(command).await;
         listening.heard(answer.as_ref().err());
@@ -91,7 +96,7 @@ impl Node {
         commands: &Pipeline,
         count: usize,
     ) -> Result<Vec<Result<Value, RedisError>>, BackendError> {
-        let listening = Listening::to(self, live);
+        let listening = Listening::to(&self.slot, live);
         let mut connection = live.connection.clone();
         let answers = connection.send_packed_commands(commands, 0, count).await;
         listening.heard(answers.as_ref().err());
@@ -114,14 +119,14 @@ impl Node {
             return Ok(live);
         }
         let live = Arc::new(self.connect().await?);
-        *self.live.lock() = Some(Arc::clone(&live));
+        *self.slot.0.lock() = Some(Arc::clone(&live));
         // What was sent to the inbox meanwhile is lost.
         self.inbox.wake_all();
         Ok(live)
     }
 
     fn current(&self) -> Option<Arc<Live>> {
-        self.live.lock().clone()
+        self.slot.0.lock().clone()
     }
 
     async fn connect(&self) -> Result<Live, BackendError> {
@@ -154,30 +159,55 @@ impl Node {
         }
         Ok(Live {
             connection,
-            last_heard: Mutex::new(Moment::now()),
+            suspected: AtomicBool::new(false),
         })
     }
+}
 
+impl Slot {
     fn discard(&self, dead: &Arc<Live>) {
-        let mut live = self.live.lock();
+        let mut live = self.0.lock();
         if live.as_ref().is_some_and(|live| Arc::ptr_eq(live, dead)) {
             *live = None;
         }
     }
+
+    /// Finds out whether a connection that owes an answer is dead, or its caller only impatient.
+    fn suspect(&self, live: &Arc<Live>) {
+        let Some(runtime) = Runtime::current() else {
+            return self.discard(live);
+        };
+        if live.suspected.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (slot, live) = (self.clone(), Arc::clone(live));
+        runtime.spawn_here(async move {
+            let mut connection = live.connection.clone();
+            let ping = redis::cmd("PING");
+            let answer = timeout(SILENCE, connection.send_packed_command(&ping));
+            let alive = match answer {
+                Some(answer) => answer.await.is_ok_and(|answer| answer.is_ok()),
+                None => false,
+            };
+            live.suspected.store(false, Ordering::Release);
+            if !alive {
+                slot.discard(&live);
+            }
+        });
+    }
 }
 
-/// Watches one exchange: an answer keeps the connection, an error of the connection or a long silence
-/// ends it.
+/// Watches one exchange: an error of the connection ends it, and a missing answer makes it suspect.
 struct Listening<'a> {
-    node: &'a Node,
+    slot: &'a Slot,
     live: &'a Arc<Live>,
     heard: bool,
 }
 
 impl<'a> Listening<'a> {
-    fn to(node: &'a Node, live: &'a Arc<Live>) -> Self {
+    fn to(slot: &'a Slot, live: &'a Arc<Live>) -> Self {
         Self {
-            node,
+            slot,
             live,
             heard: false,
         }
@@ -186,17 +216,15 @@ impl<'a> Listening<'a> {
     fn heard(mut self, error: Option<&RedisError>) {
         self.heard = true;
         if error.is_some_and(RedisError::is_unrecoverable_error) {
-            self.node.discard(self.live);
-        } else {
-            *self.live.last_heard.lock() = Moment::now();
+            self.slot.discard(self.live);
         }
     }
 }
 
 impl Drop for Listening<'_> {
     fn drop(&mut self) {
-        if !self.heard && Moment::now().since(*self.live.last_heard.lock()) > SILENCE {
-            self.node.discard(self.live);
+        if !self.heard {
+            self.slot.suspect(self.live);
         }
     }
 }
