@@ -36,7 +36,7 @@ async fn leases_are_renewed_at_a_third_in_bounded_batches_with_jitter() {
 #[tokio::test(start_paused = true)]
 async fn a_batch_is_bounded() {
     let scene = Scene::new(|command, nth| match (command, nth) {
-        // While this one is on its way all others come due.
+        // While one batch is on its way, others come due.
         (Command::Renew, 1..) => Fault::SlowAnswer(Duration::from_millis(1900)),
         _ => Fault::None,
     });

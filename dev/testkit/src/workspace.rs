@@ -28,7 +28,7 @@ pub struct Member {
     /// Its features, `default` included, sorted.
     pub features: Vec<String>,
     /// Its library, if it has one.
-    pub library: Option<Library>,
+    pub lib_target: Option<Library>,
 }
 
 /// The library target of a package.
@@ -110,7 +110,7 @@ fn member(package: &Value) -> Result<Member, Error> {
             .as_array()
             .is_none_or(|to| !to.is_empty()),
         features,
-        library: library(package)?,
+        lib_target: library(package)?,
     })
 }
 

@@ -18,7 +18,7 @@ use crate::workspace::{Library, Workspace};
 pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
     let mut verdict = Verdict::default();
     for member in &workspace.members {
-        if let Some(library) = &member.library {
+        if let Some(library) = &member.lib_target {
             let map = read(workspace, library)?;
             judge(&map, &member.name, &mut verdict);
         }

@@ -47,7 +47,7 @@ pub fn all(workspace: &Workspace) -> Vec<Step> {
         clippy("--workspace --all-targets --all-features"),
     ));
     let published = workspace.members.iter().filter(|it| it.publishable);
-    for member in published.filter(|it| it.library.is_some()) {
+    for member in published.filter(|it| it.lib_target.is_some()) {
         steps.extend(each_feature(member));
     }
     steps.push(step("docs", docs()));

@@ -30,7 +30,7 @@ pub(crate) fn workspace(root: &Path) -> Workspace {
         root: root.to_owned(),
         members: vec![Member {
             name: "house".to_owned(),
-            library: Some(Library {
+            lib_target: Some(Library {
                 name: "house".to_owned(),
                 root: dir.join("src/lib.rs"),
             }),

@@ -28,11 +28,11 @@ fn reads_members() -> Outcome {
     assert_eq!((core.name.as_str(), core.publishable), ("leasehold", true));
     assert_eq!(core.features, ["default", "redis"]);
     assert_eq!(core.dir, Path::new("/house/core"));
-    let library = core.library.as_ref().ok_or("it has a library")?;
+    let library = core.lib_target.as_ref().ok_or("it has a library")?;
     assert_eq!(library.name, "lease_hold");
     assert_eq!(workspace.shown(&library.root), "core/src/lib.rs");
     assert!(!dev.publishable);
-    assert!(dev.library.is_none());
+    assert!(dev.lib_target.is_none());
     Ok(())
 }
 
@@ -55,6 +55,6 @@ fn asks_cargo_itself() -> Outcome {
         .members
         .iter()
         .find(|it| it.name == env!("CARGO_PKG_NAME"));
-    assert!(ours.is_some_and(|it| !it.publishable && it.library.is_some()));
+    assert!(ours.is_some_and(|it| !it.publishable && it.lib_target.is_some()));
     Ok(())
 }
