@@ -31,7 +31,11 @@ impl Rota {
         };
         self.leases.insert(owner, watched);
         self.due.insert((due, owner));
-        self.alarm.is_none_or(|alarm| due < alarm)
+        let too_late = self.alarm.is_none_or(|alarm| due < alarm);
+        if too_late {
+            self.alarm = Some(due);
+        }
+        too_late
     }
 
     /// Sets when to look next at a lease that was taken; nothing if it has been removed meanwhile.
@@ -50,7 +54,7 @@ impl Rota {
         }
     }
 
-    /// Takes the leases that are due, and sets the alarm for the next.
+    /// Takes the leases that are due.
     pub(super) fn take_due(&mut self, now: Moment) -> Vec<Arc<Lease>> {
         let mut taken = Vec::new();
         while let Some(&(due, owner)) = self.due.first()
@@ -65,12 +69,63 @@ impl Rota {
         taken
     }
 
-    pub(super) fn set_alarm(&mut self) -> Option<Moment> {
-        self.alarm = self.due.first().map(|(due, _)| *due);
+    /// Sets the alarm for the next look. An earlier one that was set for a lease which is gone stays: else each
+    /// of many short holds would have to wake the watchdog to set it again.
+    pub(super) fn set_alarm(&mut self, now: Moment) -> Option<Moment> {
+        let first = self.due.first().map(|(due, _)| *due);
+        let set = self.alarm.filter(|alarm| *alarm > now);
+        self.alarm = set.into_iter().chain(first).min();
         self.alarm
     }
 
     pub(super) fn leases(&self) -> Vec<Arc<Lease>> {
         self.leases.values().map(|w| Arc::clone(&w.lease)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::backend::Attempt;
+    use crate::options::LockOptions;
+    use crate::runtime::Runtime;
+    use crate::{FencingToken, Key};
+
+    fn lease() -> Arc<Lease> {
+        let key = Key::new("", "k").unwrap();
+        let claim = Attempt::new(key, Duration::from_secs(30), true)
+            .claim(FencingToken::try_from(1).unwrap());
+        let (granted, options) = (claim.ttl, LockOptions::default());
+        let runtime = Runtime::current().unwrap();
+        Arc::new(Lease::new(claim, granted, Moment::now(), &options, runtime))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn short_holds_one_after_another_do_not_wake_the_watchdog_each_time() {
+        let mut rota = Rota::default();
+        let due_in = |seconds| Moment::now().after(Duration::from_secs(seconds));
+        let first = lease();
+        assert!(rota.add(&first, due_in(10)));
+        rota.remove(first.claim.owner);
+        // The watchdog wakes when the first hold is over.
+        rota.set_alarm(Moment::now());
+        let second = lease();
+        assert!(!rota.add(&second, due_in(11)));
+        rota.remove(second.claim.owner);
+        rota.set_alarm(Moment::now());
+        assert!(rota.add(&lease(), due_in(9)), "sooner than it will wake");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_alarm_that_has_rung_is_over() {
+        let mut rota = Rota::default();
+        let lease = lease();
+        let due = Moment::now().after(Duration::from_secs(10));
+        rota.add(&lease, due);
+        rota.remove(lease.claim.owner);
+        assert_eq!(rota.set_alarm(Moment::now()), Some(due));
+        assert_eq!(rota.set_alarm(due), None);
     }
 }

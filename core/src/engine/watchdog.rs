@@ -70,7 +70,7 @@ async fn watch(desk: Arc<Desk>, backend: Arc<dyn Backend>, limits: Limits) {
         for batch in batches(desk.due_for_renewal()) {
             under_way.push(renew_batch(batch, Arc::clone(&backend), limits));
         }
-        let alarm = desk.rota.lock().set_alarm();
+        let alarm = desk.rota.lock().set_alarm(Moment::now());
         tokio::select! {
             () = ring(alarm) => {}
             () = desk.changed.notified() => {}
