@@ -1,0 +1,66 @@
+use redis::Script;
+use redis::aio::MultiplexedConnection;
+use uuid::Uuid;
+
+use super::Contestant;
+use crate::BoxError;
+
+/// The least that is a lock at all: `SET NX PX`, and a script that compares and deletes. No token, no renewal, no
+/// queue.
+#[derive(Debug, Clone)]
+pub(crate) struct Bare {
+    connection: MultiplexedConnection,
+    release: Script,
+}
+
+/// A key, and who holds it.
+#[derive(Debug)]
+pub(crate) struct Held {
+    key: String,
+    owner: String,
+}
+
+const RELEASE: &str = "
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  return redis.call('DEL', KEYS[1])
+end
+return 0";
+
+impl Bare {
+    pub(super) async fn enter(url: &str) -> Result<Self, BoxError> {
+        Ok(Self {
+            connection: super::connection(url).await?,
+            release: Script::new(RELEASE),
+        })
+    }
+}
+
+impl Contestant for Bare {
+    type Held = Held;
+
+    const NAME: &str = "SET NX PX by hand";
+
+    async fn acquire(&self, key: &str) -> Result<Held, BoxError> {
+        let owner = Uuid::new_v4().to_string();
+        let mut connection = self.connection.clone();
+        let mut set = redis::cmd("SET");
+        set.arg(key).arg(&owner).arg("NX").arg("PX").arg(30_000);
+        if set.query_async(&mut connection).await? {
+            let key = key.to_owned();
+            Ok(Held { key, owner })
+        } else {
+            Err("the key is not free, and this way does not wait".into())
+        }
+    }
+
+    async fn release(&self, held: Held) -> Result<(), BoxError> {
+        let mut connection = self.connection.clone();
+        let mut release = self.release.prepare_invoke();
+        let release = release.key(held.key).arg(held.owner);
+        let released: i64 = release.invoke_async(&mut connection).await?;
+        match released {
+            1 => Ok(()),
+            _ => Err("the lock was lost".into()),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+use leasehold::{LockGuard, LockManager};
+
+use super::Contestant;
+use crate::BoxError;
+
+/// The library, as its users use it.
+#[derive(Debug, Clone)]
+pub(crate) struct Leasehold {
+    locks: LockManager,
+}
+
+impl Leasehold {
+    pub(super) async fn enter(url: &str) -> Result<Self, BoxError> {
+        let locks = LockManager::connect(url).await?;
+        Ok(Self { locks })
+    }
+}
+
+impl Contestant for Leasehold {
+    type Held = LockGuard;
+
+    const NAME: &str = "leasehold";
+
+    async fn acquire(&self, key: &str) -> Result<LockGuard, BoxError> {
+        Ok(self.locks.lock(key).acquire().await?)
+    }
+
+    async fn release(&self, guard: LockGuard) -> Result<(), BoxError> {
+        guard.release().await?;
+        Ok(())
+    }
+}

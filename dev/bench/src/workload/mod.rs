@@ -1,0 +1,34 @@
+//! What is measured.
+
+mod held;
+mod uncontended;
+
+use async_trait::async_trait;
+use leasehold_testkit::servers::RedisServer;
+
+use crate::BoxError;
+use crate::contestant::Contestants;
+use crate::report::Outcome;
+
+/// Something that contestants do.
+#[async_trait]
+pub(crate) trait Workload: Send + Sync {
+    fn name(&self) -> &'static str;
+    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError>;
+}
+
+/// Where, by whom, and how thoroughly.
+#[derive(Debug)]
+pub(crate) struct Stage<'a> {
+    pub(crate) server: &'a RedisServer,
+    pub(crate) contestants: &'a Contestants,
+    pub(crate) quick: bool,
+}
+
+pub(crate) fn all() -> Vec<Box<dyn Workload>> {
+    vec![
+        Box::new(uncontended::Uncontended::ONE),
+        Box::new(uncontended::Uncontended::MANY),
+        Box::new(held::Held),
+    ]
+}

@@ -1,0 +1,95 @@
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use tokio::task::JoinSet;
+
+use super::{Stage, Workload};
+use crate::BoxError;
+use crate::contestant::{Bare, Contestant, Leasehold, Scripts};
+use crate::progress;
+use crate::report::Outcome;
+use crate::rounds::{Rounds, Values, quantile};
+
+const SLICE: Duration = Duration::from_millis(60);
+
+/// Tasks that acquire and release, each a key of its own.
+#[derive(Debug)]
+pub(crate) struct Uncontended {
+    name: &'static str,
+    tasks: usize,
+}
+
+impl Uncontended {
+    pub(crate) const ONE: Self = Self {
+        name: "uncontended, 1 task",
+        tasks: 1,
+    };
+    pub(crate) const MANY: Self = Self {
+        name: "uncontended, 64 tasks",
+        tasks: 64,
+    };
+
+    async fn slice<C: Contestant>(&self, contestant: &C) -> Result<Values, BoxError> {
+        let begin = Instant::now();
+        let mut tasks = JoinSet::new();
+        for task in 0..self.tasks {
+            tasks.spawn(pairs(contestant.clone(), format!("key:{task}"), begin));
+        }
+        let mut took = Vec::new();
+        while let Some(task) = tasks.join_next().await {
+            took.extend(task??);
+        }
+        let per_second = took.len() as f64 / begin.elapsed().as_secs_f64();
+        took.sort_by(f64::total_cmp);
+        Ok(vec![per_second, quantile(&took, 0.5)])
+    }
+}
+
+/// How many microseconds each pair took.
+async fn pairs<C: Contestant>(
+    contestant: C,
+    key: String,
+    begin: Instant,
+) -> Result<Vec<f64>, BoxError> {
+    let mut took = Vec::new();
+    while begin.elapsed() < SLICE {
+        let asked = Instant::now();
+        let held = contestant.acquire(&key).await?;
+        contestant.release(held).await?;
+        took.push(asked.elapsed().as_secs_f64() * 1e6);
+    }
+    Ok(took)
+}
+
+#[async_trait]
+impl Workload for Uncontended {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+        let contestants = stage.contestants;
+        let names = [Scripts::NAME, Leasehold::NAME, Bare::NAME];
+        let mut rounds = Rounds::new(&["pairs_per_s", "p50_us"], &names);
+        let count = if stage.quick { 30 } else { 200 };
+        for round in 0..count {
+            progress::show(self.name, round, count);
+            for turn in 0..names.len() {
+                // Nobody is always the one who runs first.
+                let contestant = (turn + round) % names.len();
+                rounds.slice_begins();
+                let values = match contestant {
+                    0 => self.slice(&contestants.scripts).await?,
+                    1 => self.slice(&contestants.leasehold).await?,
+                    _ => self.slice(&contestants.bare).await?,
+                };
+                rounds.slice_ends(contestant, values);
+            }
+        }
+        progress::show(self.name, count, count);
+        Ok(Outcome {
+            rows: rounds.rows(),
+            void: rounds.void(),
+        })
+    }
+}
