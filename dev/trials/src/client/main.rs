@@ -1,0 +1,41 @@
+//! A process that locks as it is told. Tests start several, and stop and kill them.
+//!
+//! | `client URL …` | does |
+//! |---|---|
+//! | `hold KEY MILLISECONDS` | takes a lock with that TTL, says `held TOKEN`, and does what its input says: see [`hold`] |
+//! | `draw KEY TASKS COUNT FILE` | acquires and releases COUNT times in TASKS tasks, and notes it in FILE |
+
+#![allow(clippy::print_stdout, reason = "it talks by lines")]
+
+mod draw;
+mod hold;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use leasehold::LockManager;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+#[tokio::main]
+async fn main() -> Result<(), BoxError> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let [url, task @ ..] = &words[..] else {
+        return Err("the first argument is a URL".into());
+    };
+    let locks = LockManager::connect(url).await?;
+    match task {
+        ["hold", key, ttl] => hold::hold(&locks, key, Duration::from_millis(ttl.parse()?)).await,
+        ["draw", key, tasks, count, file] => {
+            let draw = draw::Draw {
+                key: (*key).to_owned(),
+                tasks: tasks.parse()?,
+                count: count.parse()?,
+                file: PathBuf::from(file),
+            };
+            draw.run(&locks).await
+        }
+        _ => Err(format!("nothing is called {task:?}").into()),
+    }
+}
