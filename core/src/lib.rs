@@ -101,6 +101,7 @@
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |
 //! | `redis` (default) | [`backend::redis`] and `LockManager::connect` |
 //! | `test-util` | `LockGuard::simulate_loss` |
+//! | `tls-rustls` | `rediss://`: TLS to Redis, with rustls |
 //!
 //! # Traces and metrics
 //!

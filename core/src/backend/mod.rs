@@ -76,6 +76,11 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Takes the lock from whoever holds it and hands it on; false if nobody did. For operators.
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError>;
 
+    /// Returns how often the way to the backend was interrupted, once that is more than `seen` times: leases
+    /// may have ended unseen, and the manager renews all that it holds at once. Pending for ever where
+    /// nothing can come between.
+    async fn interrupted(&self, seen: u64) -> u64;
+
     /// Ends connections and tasks; later calls may fail. May be called more than once, and is not called
     /// if the manager is dropped without a shutdown.
     async fn close(&self);
@@ -141,6 +146,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         (**self).force_release(key).await
+    }
+
+    async fn interrupted(&self, seen: u64) -> u64 {
+        (**self).interrupted(seen).await
     }
 
     async fn close(&self) {

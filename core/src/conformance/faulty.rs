@@ -220,6 +220,10 @@ impl<B: Backend> Backend for Faulty<B> {
             .await?
     }
 
+    async fn interrupted(&self, seen: u64) -> u64 {
+        self.inner.interrupted(seen).await
+    }
+
     async fn close(&self) {
         self.inner.close().await;
     }

@@ -69,6 +69,17 @@ impl Rota {
         taken
     }
 
+    /// Makes every lease due that nobody is at.
+    pub(super) fn hasten(&mut self, now: Moment) {
+        for (owner, watched) in &mut self.leases {
+            if let Some(due) = watched.due.as_mut().filter(|due| **due > now) {
+                self.due.remove(&(*due, *owner));
+                *due = now;
+                self.due.insert((now, *owner));
+            }
+        }
+    }
+
     /// Sets the alarm for the next look. An earlier one that was set for a lease which is gone stays: else each
     /// of many short holds would have to wake the watchdog to set it again.
     pub(super) fn set_alarm(&mut self, now: Moment) -> Option<Moment> {

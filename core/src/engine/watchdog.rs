@@ -1,5 +1,7 @@
 use std::future::pending;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -8,6 +10,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::Lease;
+use super::call::caught;
 use super::renew::{batches, renew_batch};
 use super::rota::Rota;
 use super::schedule::{self, Step};
@@ -16,6 +19,8 @@ use crate::backend::Backend;
 use crate::clock::{self, Moment};
 use crate::options::Limits;
 use crate::runtime::Runtime;
+
+const BETWEEN_INTERRUPTIONS: Duration = Duration::from_millis(100);
 
 /// The one task that renews a manager's leases, and ends those that cannot be renewed.
 #[derive(Debug)]
@@ -66,6 +71,8 @@ impl Drop for Watchdog {
 
 async fn watch(desk: Arc<Desk>, backend: Arc<dyn Backend>, limits: Limits) {
     let mut under_way = FuturesUnordered::new();
+    let mut seen = 0;
+    let mut interruption = pin!(interrupted(&*backend, seen));
     loop {
         for batch in batches(desk.due_for_renewal()) {
             under_way.push(renew_batch(batch, Arc::clone(&backend), limits));
@@ -74,6 +81,11 @@ async fn watch(desk: Arc<Desk>, backend: Arc<dyn Backend>, limits: Limits) {
         tokio::select! {
             () = ring(alarm) => {}
             () = desk.changed.notified() => {}
+            count = &mut interruption => {
+                seen = count.max(seen + 1);
+                interruption.set(interrupted(&*backend, seen));
+                desk.rota.lock().hasten(Moment::now());
+            }
             Some(looks) = under_way.next() => {
                 let mut rota = desk.rota.lock();
                 for (lease, look) in looks {
@@ -97,6 +109,18 @@ impl Desk {
             false
         });
         due
+    }
+}
+
+/// A backend that panics here has nothing more to say, and one that never stops is not listened to all the time.
+async fn interrupted(backend: &dyn Backend, seen: u64) -> u64 {
+    if seen > 0 {
+        clock::sleep_until(Moment::now().after(BETWEEN_INTERRUPTIONS)).await;
+    }
+    let count = caught(async { Ok(backend.interrupted(seen).await) }).await;
+    match count {
+        Ok(count) => count,
+        Err(_panicked) => pending().await,
     }
 }
 

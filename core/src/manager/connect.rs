@@ -8,9 +8,10 @@ impl LockManager {
     /// | URL | backend |
     /// |---|---|
     /// | `redis://user:password@host:port/database` | one Redis or Valkey server |
+    /// | `rediss://…` | the same over TLS, with the feature `tls-rustls` |
     /// | `unix:///path?db=0` | the same over a unix socket |
     ///
-    /// For other options, TLS among them, see [`Redis::builder`].
+    /// For other options, and for certificates of your own, see [`Redis::builder`].
     ///
     /// # Errors
     ///

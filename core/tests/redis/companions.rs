@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::server::Server;
+use crate::server::{Server, waiters};
 
 async fn keys(server: &Server) -> Vec<String> {
     let mut raw = server.raw().await;
@@ -45,9 +45,7 @@ async fn a_held_and_awaited_lock_has_no_key_without_a_ttl() {
     let locks = server.locks().await;
     let guard = locks.lock("k").acquire().await.unwrap();
     let waiting = tokio::spawn(locks.lock("k").acquire());
-    while locks.inspect("k").await.unwrap().waiting == 0 {
-        sleep(Duration::from_millis(5)).await;
-    }
+    waiters(&locks, 1).await;
     let mut raw = server.raw().await;
     let found = keys(&server).await;
     assert_eq!(found.len(), 4, "{found:?}");

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use crate::server::Server;
+use crate::server::{Server, waiters};
 
 async fn foreign_lock(raw: &mut MultiplexedConnection, key: &str, id: &str) -> bool {
     let mut set = redis::cmd("SET");
@@ -44,9 +44,7 @@ async fn they_exclude_us_and_we_wait_for_them() {
     assert_eq!((seen.owner.as_deref(), seen.token), (Some("foreign"), None));
 
     let waiting = tokio::spawn(locks.lock("k").acquire());
-    while locks.inspect("k").await.unwrap().waiting == 0 {
-        sleep(Duration::from_millis(5)).await;
-    }
+    waiters(&locks, 1).await;
     assert!(!waiting.is_finished());
     let released = Instant::now();
     assert!(foreign_unlock(&mut raw, "lock:k", "foreign").await);
@@ -67,9 +65,7 @@ async fn they_get_no_turn_between_a_release_and_our_waiter() {
     let (locks, mut raw) = (server.locks().await, server.raw().await);
     let guard = locks.lock("k").acquire().await.unwrap();
     let waiting = tokio::spawn(locks.lock("k").acquire());
-    while locks.inspect("k").await.unwrap().waiting == 0 {
-        sleep(Duration::from_millis(5)).await;
-    }
+    waiters(&locks, 1).await;
     guard.release().await.unwrap();
     assert!(!foreign_lock(&mut raw, "lock:k", "foreign").await);
     drop(waiting.await.unwrap().unwrap());

@@ -13,4 +13,5 @@ mod foreign;
 mod outage;
 mod server;
 mod suite;
+mod tls;
 mod trouble;

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use leasehold::backend::Applied;
 use leasehold::{AcquireError, LossReason, ReleaseOutcome};
 use leasehold_testkit::servers::RedisBuilder;
-use tokio::time::{Instant, sleep};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::server::Server;
+use crate::server::{Server, waiters};
+use crate::trouble::whole;
 
 #[tokio::test]
 async fn a_guard_outlives_an_outage_that_its_lease_outlives() {
@@ -90,9 +93,7 @@ async fn waiters_outlive_a_restart_of_the_server() {
     let (locks, other) = (server.locks().await, server.locks().await);
     let guard = other.lock("k").acquire().await.unwrap();
     let waiting = tokio::spawn(locks.lock("k").acquire());
-    while other.inspect("k").await.unwrap().waiting == 0 {
-        sleep(Duration::from_millis(5)).await;
-    }
+    waiters(&locks, 1).await;
     server.kill();
     sleep(Duration::from_millis(500)).await;
     server.start_again().await;
@@ -116,4 +117,97 @@ async fn a_server_that_forgot_the_scripts_is_told_them_again() {
     guard.renew().await.unwrap();
     flush().exec_async(&mut raw).await.unwrap();
     assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+}
+
+#[tokio::test]
+async fn what_is_held_is_looked_at_as_soon_as_the_server_is_back() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let ttl = Duration::from_secs(60);
+    let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    server.kill();
+    server.start_again().await;
+    let lost = timeout(Duration::from_secs(5), guard.lost()).await;
+    assert_eq!(lost.unwrap().reason, LossReason::Gone);
+}
+
+#[tokio::test]
+async fn all_who_wait_are_back_in_the_queue_as_soon_as_the_server_is() {
+    let server = Server::start().await;
+    let (locks, other) = (server.locks().await, server.locks().await);
+    let guard = other.lock("k").acquire().await.unwrap();
+    let mut waiting = JoinSet::new();
+    for _ in 0..3 {
+        waiting.spawn(locks.lock("k").acquire());
+    }
+    waiters(&locks, 3).await;
+    server.kill();
+    server.start_again().await;
+    drop(guard);
+    let begin = Instant::now();
+    let next = waiting.join_next().await.unwrap().unwrap().unwrap();
+    waiters(&server.locks().await, 2).await;
+    assert!(
+        begin.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begin.elapsed()
+    );
+    drop(next);
+    while let Some(next) = waiting.join_next().await {
+        drop(next.unwrap().unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_loads_its_data_is_waited_for() {
+    const KEYS: usize = 3_000;
+    let server = Server::with(|server| {
+        let slow = ["--key-load-delay", "1000"];
+        let talkative = ["--loading-process-events-interval-bytes", "1024"];
+        let add = |server: RedisBuilder, word| server.arg(word);
+        slow.into_iter()
+            .chain(talkative)
+            .fold(server.keeps_data(), add)
+    })
+    .await;
+    let mut data = redis::pipe();
+    for key in 0..KEYS {
+        data.set(format!("data:{key}"), "x".repeat(100)).ignore();
+    }
+    data.exec_async(&mut server.raw().await).await.unwrap();
+    // As one snapshot, during whose loading a server answers clients more often.
+    let rewrite = redis::cmd("BGREWRITEAOF");
+    rewrite.exec_async(&mut server.raw().await).await.unwrap();
+    while !info(&server).await.contains("aof_rewrite_in_progress:0") {
+        sleep(Duration::from_millis(5)).await;
+    }
+    let locks = server.locks().await;
+    let ttl = Duration::from_secs(30);
+    let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    let refused = async {
+        loop {
+            let tried = locks.lock("other").try_acquire().await;
+            let said = tried.as_ref().err().map(|error| whole(error));
+            match said {
+                Some(said) if said.contains("loading") => return tried,
+                _ => sleep(Duration::from_millis(5)).await,
+            }
+        }
+    };
+    let refused = timeout(Duration::from_secs(20), refused);
+    let (_, refused) = tokio::join!(server.start_again(), refused);
+    let refused = refused.expect("it should say that it loads");
+    assert!(matches!(
+        refused,
+        Err(AcquireError::Backend {
+            applied: Applied::No,
+            ..
+        })
+    ));
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+}
+
+async fn info(server: &Server) -> String {
+    let info = redis::cmd("INFO");
+    info.query_async(&mut server.raw().await).await.unwrap()
 }

@@ -1,7 +1,10 @@
+use std::time::Duration;
+
 use leasehold::LockManager;
 use leasehold::backend::redis::Redis;
 use leasehold_testkit::servers::{RedisBuilder, RedisServer};
 use redis::aio::MultiplexedConnection;
+use tokio::time::{sleep, timeout};
 
 /// A Redis server of this test's own, and the ways to it that these tests take.
 pub(crate) struct Server(RedisServer);
@@ -40,4 +43,15 @@ impl Server {
         let client = redis::Client::open(self.url()).unwrap();
         client.get_multiplexed_async_connection().await.unwrap()
     }
+}
+
+/// Returns when `count` wait for the key `k`.
+pub(crate) async fn waiters(locks: &LockManager, count: usize) {
+    let look = async {
+        while locks.inspect("k").await.unwrap().waiting != count {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let limit = Duration::from_secs(20);
+    assert!(timeout(limit, look).await.is_ok(), "{count} should wait");
 }

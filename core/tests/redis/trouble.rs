@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use leasehold::backend::redis::Redis;
 use leasehold::{AcquireError, ConnectError, LockManager, ReleaseOutcome};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use crate::server::Server;
+use crate::server::{Server, waiters};
 
 /// The message with all its causes.
-fn whole(error: &dyn std::error::Error) -> String {
+pub(crate) fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -88,9 +88,7 @@ async fn a_full_server_still_releases_and_hands_on() {
     let (locks, mut raw) = (server.locks().await, server.raw().await);
     let guard = locks.lock("k").acquire().await.unwrap();
     let waiting = tokio::spawn(locks.lock("k").acquire());
-    while locks.inspect("k").await.unwrap().waiting == 0 {
-        sleep(Duration::from_millis(5)).await;
-    }
+    waiters(&locks, 1).await;
     let held = locks.lock("other").acquire().await.unwrap();
     let mut full = redis::cmd("CONFIG");
     full.arg("SET")
@@ -138,9 +136,7 @@ async fn a_user_without_channels_releases_and_its_waiters_poll() {
     let locks = without_channels(&server).await;
     let guard = locks.lock("k").acquire().await.unwrap();
     let waiting = tokio::spawn(locks.lock("k").acquire());
-    while locks.inspect("k").await.unwrap().waiting == 0 {
-        sleep(Duration::from_millis(5)).await;
-    }
+    waiters(&locks, 1).await;
     let released = Instant::now();
     assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
     drop(waiting.await.unwrap().unwrap());
@@ -220,9 +216,7 @@ async fn the_least_rights_of_the_documentation_are_enough() {
     let locks = LockManager::new(Redis::connect(&url).await.unwrap());
     let guard = locks.lock("k").acquire().await.unwrap();
     let waiting = tokio::spawn(locks.lock("k").acquire());
-    while locks.inspect("k").await.unwrap().waiting == 0 {
-        sleep(Duration::from_millis(5)).await;
-    }
+    waiters(&locks, 1).await;
     guard.renew().await.unwrap();
     let released = Instant::now();
     guard.release().await.unwrap();

@@ -293,6 +293,10 @@ impl Backend for Clamps {
         self.0.force_release(key).await
     }
 
+    async fn interrupted(&self, seen: u64) -> u64 {
+        self.0.interrupted(seen).await
+    }
+
     async fn close(&self) {
         self.0.close().await;
     }

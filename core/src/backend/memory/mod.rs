@@ -6,6 +6,7 @@ mod token;
 mod world;
 
 use std::fmt;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -102,6 +103,10 @@ impl Backend for InProcess {
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         Ok(self.world.lock().force_release(key, Instant::now()))
+    }
+
+    async fn interrupted(&self, _seen: u64) -> u64 {
+        pending().await
     }
 
     /// Nothing to do: the world belongs to all its clones and ends with the last of them.

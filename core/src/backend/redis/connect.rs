@@ -1,5 +1,7 @@
 use redis::{Client, IntoConnectionInfo, ProtocolVersion};
 
+#[cfg(feature = "tls-rustls")]
+use super::tls;
 use super::{Redis, answer, warning};
 use crate::backend::{BackendError, ConnectError};
 
@@ -28,7 +30,14 @@ impl RedisBuilder {
     ///
     /// As [`Redis::connect`].
     pub async fn connect(self, url: &str) -> Result<Redis, ConnectError> {
-        let info = url.into_connection_info().map_err(ConnectError::url)?;
+        let info = url.into_connection_info().map_err(|error| {
+            let tls = url.starts_with("rediss:") || url.starts_with("valkeys:");
+            if tls && !cfg!(feature = "tls-rustls") {
+                ConnectError::url("TLS is not built in; enable the feature `tls-rustls`")
+            } else {
+                ConnectError::url(error)
+            }
+        })?;
         let client = Client::open(info).map_err(ConnectError::url)?;
         self.connect_client(client).await
     }
@@ -50,6 +59,8 @@ impl RedisBuilder {
             .set_protocol(ProtocolVersion::RESP3);
         let tcp = info.tcp_settings().clone().set_nodelay(true);
         let info = info.set_redis_settings(settings).set_tcp_settings(tcp);
+        #[cfg(feature = "tls-rustls")]
+        tls::choose_provider(info.addr());
         let client = Client::open(info).map_err(ConnectError::url)?;
         let redis = Redis::new(client, self.heal);
         redis.check().await?;
@@ -59,8 +70,9 @@ impl RedisBuilder {
 
 impl Redis {
     /// Connects to the server at `url`: `redis://user:password@host:port/database`, or
-    /// `unix:///path?db=0`. `valkey` works in place of `redis`. For TLS bring a client of your own:
-    /// [`RedisBuilder::connect_client`].
+    /// `unix:///path?db=0`. `valkey` works in place of `redis`. `rediss` and `valkeys` speak TLS, with the feature
+    /// `tls-rustls` and the authorities that the system trusts (`SSL_CERT_FILE` names others); for certificates
+    /// of your own see [`RedisBuilder::connect_client`].
     ///
     /// # Errors
     ///

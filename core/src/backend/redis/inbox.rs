@@ -1,11 +1,12 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
+use std::future::pending;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use redis::aio::{AsyncPushSender, SendError};
 use redis::{PushInfo, PushKind, from_redis_value};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::{Key, OwnerId};
 
@@ -14,6 +15,7 @@ use crate::{Key, OwnerId};
 pub(super) struct Inbox {
     channel: Arc<str>,
     seats: Arc<Mutex<Seats>>,
+    interruptions: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -27,6 +29,7 @@ impl Inbox {
         Self {
             channel: format!("leasehold:inbox:{}", OwnerId::random()).into(),
             seats: Arc::default(),
+            interruptions: watch::Sender::default(),
         }
     }
 
@@ -71,15 +74,31 @@ impl Inbox {
         seats.lines.get(key).and_then(VecDeque::front) == Some(&owner)
     }
 
-    /// What was sent while there was no connection is lost, so all look again.
-    pub(super) fn wake_all(&self) {
+    /// There was no connection, or there is none: what was sent meanwhile is lost, and the server may have
+    /// forgotten what it knew. All who wait look again, and so do all who hold.
+    pub(super) fn interruption(&self) {
+        self.interruptions.send_modify(|count| *count += 1);
         let seats = self.seats.lock();
         seats.waiters.values().for_each(|w| w.notify_one());
+    }
+
+    pub(super) async fn interrupted(&self, seen: u64) -> u64 {
+        let mut interruptions = self.interruptions.subscribe();
+        let more = interruptions.wait_for(|count| *count > seen).await;
+        let count = more.map(|count| *count);
+        // It fails only without a sender, and this is one.
+        match count {
+            Ok(count) => count,
+            Err(_no_sender) => pending().await,
+        }
     }
 }
 
 impl AsyncPushSender for Inbox {
     fn send(&self, push: PushInfo) -> Result<(), SendError> {
+        if push.kind == PushKind::Disconnection {
+            self.interruption();
+        }
         // A message has a channel and a payload; here the payload is the waiter's id.
         if push.kind == PushKind::Message
             && let Some(payload) = push.data.into_iter().nth(1)

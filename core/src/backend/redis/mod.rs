@@ -8,6 +8,8 @@ mod inbox;
 mod names;
 mod node;
 mod script;
+#[cfg(feature = "tls-rustls")]
+mod tls;
 mod warning;
 
 use std::fmt;
@@ -246,6 +248,10 @@ impl Backend for Redis {
         let command = script::FORCE.call(&names.shared(), &[&millis(GRANT_TTL)]);
         let held: u8 = answer::read(self.node.call(&command).await?)?;
         Ok(held == 1)
+    }
+
+    async fn interrupted(&self, seen: u64) -> u64 {
+        self.inbox.interrupted(seen).await
     }
 
     async fn close(&self) {

@@ -31,6 +31,7 @@ pub(super) struct Node {
     slot: Slot,
     /// One caller connects, the others wait for it.
     connecting: tokio::sync::Mutex<()>,
+    was_connected: AtomicBool,
 }
 
 /// Where the connection is that callers use.
@@ -49,6 +50,7 @@ impl Node {
             inbox,
             slot: Slot::default(),
             connecting: tokio::sync::Mutex::default(),
+            was_connected: AtomicBool::new(false),
         }
     }
 
@@ -120,8 +122,9 @@ impl Node {
         }
         let live = Arc::new(self.connect().await?);
         *self.slot.0.lock() = Some(Arc::clone(&live));
-        // What was sent to the inbox meanwhile is lost.
-        self.inbox.wake_all();
+        if self.was_connected.swap(true, Ordering::AcqRel) {
+            self.inbox.interruption();
+        }
         Ok(live)
     }
 
