@@ -1,0 +1,228 @@
+//! The scripts on a real server, and what was read there.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use leasehold::backend::redis::Redis;
+use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim, ReleaseAnswer, RenewAnswer};
+use leasehold::{FencingToken, Key};
+use leasehold_testkit::servers::RedisServer;
+use redis::aio::MultiplexedConnection;
+use redis::{Pipeline, Value};
+use tokio::runtime::Runtime;
+
+use crate::model::Model;
+use crate::step::{Answer, Draw, Holder, Id, Seen, Step};
+
+/// Longer than a history takes: what ends is ended by a step.
+const TTL: Duration = Duration::from_secs(600);
+
+const FOREIGN: &str = "foreign";
+
+struct Server {
+    runtime: Runtime,
+    backend: Redis,
+    raw: MultiplexedConnection,
+    _server: RedisServer,
+}
+
+/// One for all histories; each has a key of its own.
+static SERVER: LazyLock<Server> = LazyLock::new(|| {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (server, backend, raw) = runtime.block_on(async {
+        let server = RedisServer::start().await.unwrap();
+        let backend = Redis::connect(&server.url()).await.unwrap();
+        let client = redis::Client::open(server.url()).unwrap();
+        let raw = client.get_multiplexed_async_connection().await.unwrap();
+        (server, backend, raw)
+    });
+    Server {
+        runtime,
+        backend,
+        raw,
+        _server: server,
+    }
+});
+
+pub(crate) struct World {
+    key: Key,
+    attempts: Vec<Attempt>,
+    tokens: Vec<FencingToken>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = NEXT.fetch_add(1, Ordering::Relaxed).to_string();
+        Self {
+            key: Key::new("", &name).unwrap(),
+            attempts: Vec::new(),
+            tokens: Vec::new(),
+        }
+    }
+
+    pub(crate) fn carry_out(&mut self, step: &Step, model: &Model) -> Answer {
+        match *step {
+            Step::Fresh(queues) => {
+                self.attempts
+                    .push(Attempt::new(self.key.clone(), TTL, queues));
+                return self.attempt(self.attempts.len() - 1);
+            }
+            Step::Attempt(who) => {
+                assert_eq!(self.attempts[who].queue, model.queues(who));
+                return self.attempt(who);
+            }
+            Step::Renew(who, draw) => return self.renew(who, draw),
+            Step::Release(who) => {
+                let never_drawn = FencingToken::try_from(1).unwrap();
+                let claim = self.attempts[who].claim(never_drawn);
+                return match run(SERVER.backend.release(&claim)).unwrap() {
+                    ReleaseAnswer::Released => Answer::Released,
+                    ReleaseAnswer::AlreadyGone => Answer::AlreadyGone,
+                };
+            }
+            Step::Cleanup(who) => run(SERVER.backend.cleanup(&self.attempts[who])).unwrap(),
+            Step::ForceRelease => {
+                return Answer::Forced(run(SERVER.backend.force_release(&self.key)).unwrap());
+            }
+            Step::LockExpires => self.say("PEXPIRE", &[&self.lock(), "0"]),
+            Step::PlaceExpires(who) => self.rewrite_place(who, |_ends, inbox| format!("1 {inbox}")),
+            Step::GoesDeaf(who) => self.rewrite_place(who, |ends, _inbox| format!("{ends} nobody")),
+            Step::ForeignSet => self.say("SET", &[&self.lock(), FOREIGN, "NX", "PX", "600000"]),
+            Step::ForeignDel => {
+                let holder: Option<String> = self.ask("GET", &[&self.lock()]);
+                if holder.as_deref() == Some(FOREIGN) {
+                    self.say("DEL", &[&self.lock()]);
+                }
+            }
+            Step::CounterIsLost => self.say("DEL", &[&self.companion("fence")]),
+        }
+        Answer::Nothing
+    }
+
+    /// Reads everything, beside the library, and compares `inspect` with it.
+    pub(crate) fn look(&self) -> Seen {
+        let mut all = Pipeline::new();
+        all.cmd("GET").arg(self.lock());
+        all.cmd("GET").arg(self.companion("fence"));
+        all.cmd("ZRANGE")
+            .arg(self.companion("queue"))
+            .arg(0)
+            .arg(-1);
+        let mut raw = SERVER.raw.clone();
+        let both =
+            async { tokio::join!(all.query_async(&mut raw), SERVER.backend.inspect(&self.key)) };
+        let (read, inspected) = run(both);
+        let (holder, fence, line): (Option<String>, Option<String>, Vec<String>) = read.unwrap();
+        let inspected = inspected.unwrap();
+        assert_eq!(inspected.owner, holder);
+        let fence = fence.map(|record| {
+            let (token, drawer) = record.split_once(' ').unwrap();
+            let token: FencingToken = token.parse().unwrap();
+            let shown = (holder.as_deref() == Some(drawer)).then_some(token);
+            assert_eq!(inspected.token, shown);
+            (self.known(token), self.id(drawer))
+        });
+        Seen {
+            holder: holder.map(|holder| match holder.as_str() {
+                FOREIGN => Holder::Foreign,
+                ours => Holder::Ours(self.id(ours)),
+            }),
+            fence,
+            line: line.iter().map(|who| self.id(who)).collect(),
+            waiting: inspected.waiting,
+        }
+    }
+
+    pub(crate) fn check_that_all_can_leave(&mut self) {
+        self.say("PEXPIRE", &[&self.lock(), "0"]);
+        for attempt in &self.attempts {
+            run(SERVER.backend.cleanup(attempt)).unwrap();
+        }
+        assert!(run(SERVER.backend.inspect(&self.key)).unwrap().is_free());
+        let left: Vec<String> = self.ask("KEYS", &[&format!("*{}*", self.companion("[ql]"))]);
+        assert!(left.is_empty(), "{left:?}");
+        let last = self.attempts.len();
+        self.attempts
+            .push(Attempt::new(self.key.clone(), TTL, false));
+        assert!(matches!(self.attempt(last), Answer::Granted(_)));
+        self.say("DEL", &[&self.lock(), &self.companion("fence")]);
+    }
+
+    fn attempt(&mut self, who: Id) -> Answer {
+        match run(SERVER.backend.attempt(&self.attempts[who])).unwrap() {
+            AttemptAnswer::Granted { token, .. } => Answer::Granted(self.draw(token)),
+            AttemptAnswer::Busy { .. } => Answer::Busy,
+        }
+    }
+
+    fn renew(&self, who: Id, draw: Draw) -> Answer {
+        let claim: Claim = self.attempts[who].claim(self.tokens[draw]);
+        let answers = run(SERVER.backend.renew(&[claim]));
+        match answers[..] {
+            [Ok(RenewAnswer::Extended { .. })] => Answer::Extended,
+            [Ok(RenewAnswer::Gone)] => Answer::Gone,
+            _ => panic!("{answers:?}"),
+        }
+    }
+
+    /// A token that is new is larger than all before it.
+    fn draw(&mut self, token: FencingToken) -> Draw {
+        let known = self.tokens.iter().position(|t| *t == token);
+        known.unwrap_or_else(|| {
+            assert!(
+                self.tokens.iter().all(|t| *t < token),
+                "{token} after {:?}",
+                self.tokens
+            );
+            self.tokens.push(token);
+            self.tokens.len() - 1
+        })
+    }
+
+    fn known(&self, token: FencingToken) -> Draw {
+        self.tokens.iter().position(|t| *t == token).unwrap()
+    }
+
+    fn id(&self, owner: &str) -> Id {
+        let mut attempts = self.attempts.iter();
+        attempts.position(|a| a.owner.to_string() == owner).unwrap()
+    }
+
+    fn rewrite_place(&self, who: Id, change: impl Fn(&str, &str) -> String) {
+        let (leases, owner) = (
+            self.companion("leases"),
+            self.attempts[who].owner.to_string(),
+        );
+        let place: Option<String> = self.ask("HGET", &[&leases, &owner]);
+        if let Some((ends, inbox)) = place.as_deref().and_then(|place| place.split_once(' ')) {
+            self.say("HSET", &[&leases, &owner, &change(ends, inbox)]);
+        }
+    }
+
+    fn lock(&self) -> String {
+        self.key.full().to_owned()
+    }
+
+    fn companion(&self, name: &str) -> String {
+        format!("{{{}}}:lh1:{name}", self.key.full())
+    }
+
+    fn say(&self, command: &str, arguments: &[&str]) {
+        let _whatever: Value = self.ask(command, arguments);
+    }
+
+    fn ask<T: redis::FromRedisValue>(&self, command: &str, arguments: &[&str]) -> T {
+        let mut raw = SERVER.raw.clone();
+        let mut command = redis::cmd(command);
+        run(command.arg(arguments).query_async(&mut raw)).unwrap()
+    }
+}
+
+fn run<T>(request: impl Future<Output = T>) -> T {
+    SERVER.runtime.block_on(request)
+}
