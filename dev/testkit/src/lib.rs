@@ -26,10 +26,13 @@
 //! | `servers` | real servers, on free ports and gone with the test |
 //! | `proxy` | a network between clients and server that fails on command |
 //! | `processes` | processes that can be stopped, resumed and killed |
+//! | `clock` | wall clocks that are wrong, and that jump |
 //! | `history` | what holders did, and whether it was allowed |
 //! | `resp` | the protocol of Redis by hand, and a raw client |
 
 pub mod cli;
+#[cfg(feature = "servers")]
+pub mod clock;
 pub mod error;
 #[cfg(feature = "servers")]
 pub mod history;

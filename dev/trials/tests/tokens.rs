@@ -4,45 +4,34 @@
 
 use std::time::{Duration, Instant};
 
-use leasehold_testkit::history::History;
-use leasehold_testkit::processes::ChildProcess;
 use leasehold_testkit::servers::RedisServer;
+use leasehold_trials::fleet::{Fleet, Work};
 
 #[tokio::test]
 async fn each_of_100_000_acquisitions_has_a_larger_token_than_the_one_before() {
     const EACH: usize = 50_000;
     let server = RedisServer::start().await.unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let files = ["one", "other"].map(|name| folder.path().join(name));
+    let work = Work {
+        tasks: 4,
+        count: EACH,
+        ttl: Duration::from_secs(30),
+        hold: Duration::ZERO,
+    };
+    let mut fleet = Fleet::new(env!("CARGO_BIN_EXE_client"), &server.url(), work).unwrap();
     let begin = Instant::now();
-    let mut processes = Vec::new();
-    for file in &files {
-        let draw = ["draw", "k", "4", &EACH.to_string()].map(str::to_owned);
-        let client = ChildProcess::of(env!("CARGO_BIN_EXE_client"))
-            .arg(server.url())
-            .args(draw)
-            .arg(file)
-            .start();
-        processes.push(client.unwrap());
-    }
-    for client in &mut processes {
-        let ended = client.end(Duration::from_secs(300)).await.unwrap();
-        assert!(ended.success(), "{}", client.last_words());
-    }
+    fleet.start(|client| client).unwrap();
+    fleet.start(|client| client).unwrap();
+    fleet.end(Duration::from_secs(300)).await.unwrap();
     println!("{} acquisitions in {:?}", EACH * 2, begin.elapsed());
 
-    let history = History::read(&files).unwrap();
+    let history = fleet.history().unwrap();
     history.check().unwrap();
     let holds = history.holds();
     assert_eq!(holds.len(), EACH * 2);
     let changes = holds.windows(2).filter(|pair| {
-        assert!(
-            pair[1].token > pair[0].token,
-            "{} then {}",
-            pair[0],
-            pair[1]
-        );
-        pair[0].number >> 32 != pair[1].number >> 32
+        let (one, next) = (&pair[0], &pair[1]);
+        assert!(next.token > one.token, "{one} then {next}");
+        next.number >> 32 != one.number >> 32
     });
     // Both took part all the time, or it would say little.
     assert!(changes.count() > EACH / 10);

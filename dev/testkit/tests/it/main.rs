@@ -4,6 +4,7 @@
 mod chaos;
 mod circles;
 mod cli;
+mod clock;
 mod counts;
 mod fake;
 mod floors;

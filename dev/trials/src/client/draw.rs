@@ -1,47 +1,67 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use leasehold::LockManager;
 use leasehold_testkit::history::{Moment, Recorder};
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use crate::BoxError;
 
 /// Many acquisitions of one key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Draw {
     pub(crate) key: String,
     pub(crate) tasks: usize,
     pub(crate) count: u64,
+    pub(crate) ttl: Duration,
+    pub(crate) hold: Duration,
     /// Where they are noted.
     pub(crate) file: PathBuf,
 }
 
 impl Draw {
     pub(crate) async fn run(self, locks: &LockManager) -> Result<(), BoxError> {
+        let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+        println!("clock {}", clock.as_secs());
         let recorder = Recorder::to_file(&self.file)?;
         let drawn = Arc::new(AtomicU64::new(0));
         let mut tasks = JoinSet::new();
         for _ in 0..self.tasks {
-            let (locks, key) = (locks.clone(), self.key.clone());
-            let (recorder, drawn, count) = (recorder.clone(), Arc::clone(&drawn), self.count);
-            tasks.spawn(async move {
-                while drawn.fetch_add(1, Ordering::Relaxed) < count {
-                    let asked = Moment::now();
-                    let guard = locks.lock(&key).acquire().await?;
-                    let noted = recorder.granted(&key, guard.token().get(), asked);
-                    noted.ended();
-                    guard.release().await?;
-                }
-                Ok::<(), leasehold::Error>(())
-            });
+            let task = self
+                .clone()
+                .task(locks.clone(), recorder.clone(), Arc::clone(&drawn));
+            tasks.spawn(task);
         }
         while let Some(task) = tasks.join_next().await {
             task??;
         }
         recorder.history()?;
         locks.shutdown().await?;
+        Ok(())
+    }
+
+    async fn task(
+        self,
+        locks: LockManager,
+        recorder: Recorder,
+        drawn: Arc<AtomicU64>,
+    ) -> Result<(), leasehold::Error> {
+        while drawn.fetch_add(1, Ordering::Relaxed) < self.count {
+            let asked = Moment::now();
+            let guard = locks.lock(&self.key).ttl(self.ttl).acquire().await?;
+            let noted = recorder.granted(&self.key, guard.token().get(), asked);
+            if !self.hold.is_zero() {
+                sleep(self.hold).await;
+            }
+            let before = Moment::now();
+            if guard.is_valid() {
+                noted.ended_at(before);
+            }
+            guard.release().await?;
+        }
         Ok(())
     }
 }

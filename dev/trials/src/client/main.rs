@@ -3,7 +3,7 @@
 //! | `client URL …` | does |
 //! |---|---|
 //! | `hold KEY MILLISECONDS` | takes a lock with that TTL, says `held TOKEN`, and does what its input says: see [`hold`] |
-//! | `draw KEY TASKS COUNT FILE` | acquires and releases COUNT times in TASKS tasks, and notes it in FILE |
+//! | `draw KEY TASKS COUNT TTL HOLD FILE` | says `clock SECONDS`; acquires, holds and releases COUNT times in TASKS tasks, and notes it in FILE |
 
 #![allow(clippy::print_stdout, reason = "it talks by lines")]
 
@@ -27,11 +27,13 @@ async fn main() -> Result<(), BoxError> {
     let locks = LockManager::connect(url).await?;
     match task {
         ["hold", key, ttl] => hold::hold(&locks, key, Duration::from_millis(ttl.parse()?)).await,
-        ["draw", key, tasks, count, file] => {
+        ["draw", key, tasks, count, ttl, hold, file] => {
             let draw = draw::Draw {
                 key: (*key).to_owned(),
                 tasks: tasks.parse()?,
                 count: count.parse()?,
+                ttl: Duration::from_millis(ttl.parse()?),
+                hold: Duration::from_millis(hold.parse()?),
                 file: PathBuf::from(file),
             };
             draw.run(&locks).await

@@ -1,0 +1,5 @@
+//! Wall clocks that are wrong, and that jump.
+
+mod shim;
+
+pub use shim::{ClockError, ClockShim};

@@ -1,0 +1,172 @@
+//! What the server did for one key, in its own order: its `MONITOR` shows each command of each script.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use redis::RedisError;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// Something that happened to the lock `lock:k`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// An attempt entered the queue.
+    Queued(String),
+    /// An attempt was handed the lock, and has to confirm it.
+    Handed(String),
+    /// An attempt was granted the lock, with a token.
+    Granted(String),
+    /// An attempt has left the queue: it was granted the lock, or given up, or is dead.
+    Left(String),
+    /// The lock was given up.
+    Freed,
+}
+
+/// An event, and when it was by the server's clock.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// Microseconds since 1970.
+    pub at: Duration,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Watches until it is told to stop.
+#[derive(Debug)]
+pub struct Watch {
+    stop: oneshot::Sender<()>,
+    seen: JoinHandle<Vec<Seen>>,
+}
+
+impl Watch {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not let it.
+    pub async fn start(url: &str) -> Result<Self, RedisError> {
+        let monitor = redis::Client::open(url)?.get_async_monitor().await?;
+        let mut lines = monitor.into_on_message::<String>();
+        let (stop, mut stopped) = oneshot::channel();
+        let seen = tokio::spawn(async move {
+            let mut seen = Vec::new();
+            loop {
+                tokio::select! {
+                    biased;
+                    line = lines.next() => match line {
+                        Some(line) => seen.extend(read(&line)),
+                        None => return seen,
+                    },
+                    _ = &mut stopped => return seen,
+                }
+            }
+        });
+        Ok(Self { stop, seen })
+    }
+
+    /// All that was seen, in order.
+    pub async fn end(self) -> Vec<Seen> {
+        // The watch may have ended with the server.
+        let _told = self.stop.send(());
+        self.seen.await.unwrap_or_default()
+    }
+}
+
+/// `1700000000.123456 [0 lua] "SET" "lock:k" "…" "PX" "2000"`.
+fn read(line: &str) -> Option<Seen> {
+    let (at, rest) = line.split_once(' ')?;
+    let (seconds, micros) = at.split_once('.')?;
+    let at =
+        Duration::from_secs(seconds.parse().ok()?) + Duration::from_micros(micros.parse().ok()?);
+    let words: Vec<&str> = rest.split('"').skip(1).step_by(2).collect();
+    let event = match words[..] {
+        ["ZADD", "{lock:k}:lh1:queue", _, owner] => Event::Queued(owner.to_owned()),
+        ["ZREM", "{lock:k}:lh1:queue", owner] => Event::Left(owner.to_owned()),
+        ["SET", "lock:k", owner, "PX", "2000"] => Event::Handed(owner.to_owned()),
+        ["SET", "{lock:k}:lh1:fence", record, "PX", _] => {
+            Event::Granted(record.split_once(' ')?.1.to_owned())
+        }
+        ["DEL", "lock:k"] => Event::Freed,
+        _ => return None,
+    };
+    Some(Seen { at, event })
+}
+
+/// The grants that were out of turn: to one who was not the first in the queue at that moment.
+#[must_use]
+pub fn out_of_turn(seen: &[Seen]) -> Vec<Seen> {
+    let mut queue: VecDeque<&str> = VecDeque::new();
+    let mut found = Vec::new();
+    for step in seen {
+        match &step.event {
+            Event::Queued(owner) => queue.push_back(owner),
+            // A grant comes before its owner leaves the queue.
+            Event::Granted(owner) => {
+                if queue.front().is_some_and(|first| first != owner) {
+                    found.push(step.clone());
+                }
+            }
+            Event::Left(owner) => queue.retain(|waiter| waiter != owner),
+            Event::Handed(_) | Event::Freed => {}
+        }
+    }
+    found
+}
+
+/// How many were granted the lock.
+#[must_use]
+pub fn grants(seen: &[Seen]) -> usize {
+    let granted = |step: &&Seen| matches!(step.event, Event::Granted(_));
+    seen.iter().filter(granted).count()
+}
+
+/// The longest time between two grants.
+#[must_use]
+pub fn longest_gap(seen: &[Seen]) -> Duration {
+    let granted = |step: &&Seen| matches!(step.event, Event::Granted(_));
+    let at: Vec<Duration> = seen.iter().filter(granted).map(|step| step.at).collect();
+    let gaps = at.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
+    gaps.max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(events: &[Event]) -> Vec<Seen> {
+        let at = Duration::ZERO;
+        let seen = events.iter().map(|event| Seen {
+            at,
+            event: event.clone(),
+        });
+        seen.collect()
+    }
+
+    #[test]
+    fn a_grant_out_of_turn_is_found() {
+        let queued = |owner: &str| Event::Queued(owner.to_owned());
+        let granted = |owner: &str| Event::Granted(owner.to_owned());
+        let left = |owner: &str| Event::Left(owner.to_owned());
+        let fair = [
+            queued("a"),
+            queued("b"),
+            granted("a"),
+            left("a"),
+            granted("b"),
+        ];
+        assert!(out_of_turn(&seen(&fair)).is_empty());
+        let barged = [queued("a"), granted("b")];
+        assert_eq!(out_of_turn(&seen(&barged)).len(), 1);
+    }
+
+    #[test]
+    fn lines_of_the_server_are_read() {
+        let line = r#"1795269.000002 [0 lua] "ZADD" "{lock:k}:lh1:queue" "7" "a-b""#;
+        let read = read(line).map(|seen| (seen.at.as_micros(), seen.event));
+        assert_eq!(
+            read,
+            Some((1_795_269_000_002, Event::Queued("a-b".to_owned())))
+        );
+    }
+}
