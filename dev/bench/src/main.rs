@@ -21,6 +21,7 @@ mod machine;
 mod progress;
 mod report;
 mod rounds;
+mod turns;
 mod workload;
 
 use std::process::ExitCode;
@@ -28,7 +29,7 @@ use std::process::ExitCode;
 use leasehold_testkit::servers::RedisServer;
 
 use crate::args::Wish;
-use crate::contestant::Contestants;
+use crate::contestant::Field;
 use crate::report::Report;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -43,14 +44,14 @@ async fn main() -> Result<ExitCode, BoxError> {
         }
     };
     let server = RedisServer::start().await?;
-    let contestants = Contestants::enter(&server.url()).await?;
+    let field = Field::of(&server.url());
     let report = Report::new(settings.json);
     report.opening(&machine::describe(&server).await?);
     for workload in workload::all() {
         if settings.wants(workload.name()) {
             let stage = workload::Stage {
                 server: &server,
-                contestants: &contestants,
+                field: &field,
                 quick: settings.quick,
             };
             report.add(workload.name(), &workload.run(&stage).await?);

@@ -2,7 +2,7 @@ use redis::Script;
 use redis::aio::MultiplexedConnection;
 use uuid::Uuid;
 
-use super::Contestant;
+use super::{Contestant, Inbox};
 use crate::BoxError;
 
 /// The least that is a lock at all: `SET NX PX`, and a script that compares and deletes. No token, no renewal, no
@@ -29,7 +29,7 @@ return 0";
 impl Bare {
     pub(super) async fn enter(url: &str) -> Result<Self, BoxError> {
         Ok(Self {
-            connection: super::connection(url).await?,
+            connection: super::connection(url, &Inbox::default()).await?,
             release: Script::new(RELEASE),
         })
     }
@@ -37,8 +37,6 @@ impl Bare {
 
 impl Contestant for Bare {
     type Held = Held;
-
-    const NAME: &str = "SET NX PX by hand";
 
     async fn acquire(&self, key: &str) -> Result<Held, BoxError> {
         let owner = Uuid::new_v4().to_string();

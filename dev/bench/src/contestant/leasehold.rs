@@ -19,8 +19,6 @@ impl Leasehold {
 impl Contestant for Leasehold {
     type Held = LockGuard;
 
-    const NAME: &str = "leasehold";
-
     async fn acquire(&self, key: &str) -> Result<LockGuard, BoxError> {
         Ok(self.locks.lock(key).acquire().await?)
     }

@@ -1,14 +1,25 @@
 //! Who runs.
 
+mod async_redis_lock;
 mod bare;
+mod distributed_lock_redis;
+mod inbox;
 mod leasehold;
+mod rslock;
 mod scripts;
 
 use std::future::Future;
 
-pub(crate) use self::bare::Bare;
-pub(crate) use self::leasehold::Leasehold;
-pub(crate) use self::scripts::Scripts;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, IntoConnectionInfo, ProtocolVersion};
+
+use self::async_redis_lock::AsyncRedisLock;
+use self::bare::Bare;
+use self::distributed_lock_redis::DistributedLockRedis;
+use self::inbox::Inbox;
+use self::leasehold::Leasehold;
+use self::rslock::Rslock;
+use self::scripts::Scripts;
 use crate::BoxError;
 
 /// One way to lock on a Redis server. Clones share what they have.
@@ -16,40 +27,108 @@ pub(crate) trait Contestant: Clone + Send + Sync + 'static {
     /// What is held between acquire and release.
     type Held: Send;
 
-    /// The name in the report.
-    const NAME: &str;
-
     /// Waits for the lock as this way does.
     fn acquire(&self, key: &str) -> impl Future<Output = Result<Self::Held, BoxError>> + Send;
 
     fn release(&self, held: Self::Held) -> impl Future<Output = Result<(), BoxError>> + Send;
 }
 
-/// All of them, on one server.
-#[derive(Debug)]
-pub(crate) struct Contestants {
-    pub(crate) leasehold: Leasehold,
-    pub(crate) scripts: Scripts,
-    pub(crate) bare: Bare,
+/// What is done with a contestant.
+pub(crate) trait Visitor {
+    type Output;
+
+    fn visit<C: Contestant>(&self, contestant: &C) -> impl Future<Output = Self::Output> + Send;
 }
 
-impl Contestants {
-    pub(crate) async fn enter(url: &str) -> Result<Self, BoxError> {
-        Ok(Self {
-            leasehold: Leasehold::enter(url).await?,
-            scripts: Scripts::enter(url).await?,
-            bare: Bare::enter(url).await?,
-        })
+/// All of them, on one server.
+#[derive(Debug)]
+pub(crate) struct Field {
+    url: String,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Entrant {
+    Scripts(Scripts),
+    Leasehold(Leasehold),
+    Bare(Bare),
+    Rslock(Rslock),
+    AsyncRedisLock(AsyncRedisLock),
+    DistributedLockRedis(DistributedLockRedis),
+}
+
+impl Field {
+    pub(crate) fn of(url: &str) -> Self {
+        Self { url: url.into() }
+    }
+
+    /// The scripts by hand come first: they are what the others are measured by.
+    async fn both(&self) -> Result<Vec<Entrant>, BoxError> {
+        let scripts = Scripts::enter(&self.url).await?;
+        let leasehold = Leasehold::enter(&self.url).await?;
+        Ok(vec![
+            Entrant::Scripts(scripts),
+            Entrant::Leasehold(leasehold),
+        ])
+    }
+
+    /// For work in which nobody waits.
+    pub(crate) async fn limits(&self) -> Result<Vec<Entrant>, BoxError> {
+        let mut all = self.both().await?;
+        all.push(Entrant::Bare(Bare::enter(&self.url).await?));
+        Ok(all)
+    }
+
+    /// For work in which many want one lock: the peers wait as they do by default.
+    pub(crate) async fn peers(&self) -> Result<Vec<Entrant>, BoxError> {
+        let mut all = self.both().await?;
+        all.push(Entrant::Rslock(Rslock::enter(&self.url)));
+        all.push(Entrant::AsyncRedisLock(
+            AsyncRedisLock::enter(&self.url).await?,
+        ));
+        all.push(Entrant::DistributedLockRedis(
+            DistributedLockRedis::enter(&self.url).await?,
+        ));
+        Ok(all)
+    }
+}
+
+impl Entrant {
+    /// The name in the report.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Scripts(_) => "same scripts by hand",
+            Self::Leasehold(_) => "leasehold",
+            Self::Bare(_) => "SET NX PX by hand",
+            Self::Rslock(_) => "rslock",
+            Self::AsyncRedisLock(_) => "async-redis-lock",
+            Self::DistributedLockRedis(_) => "distributed-lock-redis",
+        }
+    }
+
+    pub(crate) async fn receive<V: Visitor>(&self, visitor: &V) -> V::Output {
+        match self {
+            Self::Scripts(it) => visitor.visit(it).await,
+            Self::Leasehold(it) => visitor.visit(it).await,
+            Self::Bare(it) => visitor.visit(it).await,
+            Self::Rslock(it) => visitor.visit(it).await,
+            Self::AsyncRedisLock(it) => visitor.visit(it).await,
+            Self::DistributedLockRedis(it) => visitor.visit(it).await,
+        }
     }
 }
 
 /// A connection as a careful user of the `redis` crate would make it.
-async fn connection(url: &str) -> Result<redis::aio::MultiplexedConnection, BoxError> {
-    use redis::IntoConnectionInfo;
+async fn connection(url: &str, inbox: &Inbox) -> Result<MultiplexedConnection, BoxError> {
     let info = url.into_connection_info()?;
     let tcp = info.tcp_settings().clone().set_nodelay(true);
-    let client = redis::Client::open(info.set_tcp_settings(tcp))?;
-    let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
+    let settings = info
+        .redis_settings()
+        .clone()
+        .set_protocol(ProtocolVersion::RESP3);
+    let client = Client::open(info.set_tcp_settings(tcp).set_redis_settings(settings))?;
+    let config = AsyncConnectionConfig::new()
+        .set_response_timeout(None)
+        .set_push_sender(inbox.clone());
     Ok(client
         .get_multiplexed_async_connection_with_config(&config)
         .await?)

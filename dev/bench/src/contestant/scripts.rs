@@ -1,19 +1,27 @@
+use std::time::Duration;
+
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Script};
+use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::Contestant;
+use super::{Contestant, Inbox};
 use crate::BoxError;
 
 const QUEUE: &str = include_str!("../../../../core/src/backend/redis/scripts/queue.lua");
 const ACQUIRE: &str = include_str!("../../../../core/src/backend/redis/scripts/acquire.lua");
 const LEAVE: &str = include_str!("../../../../core/src/backend/redis/scripts/leave.lua");
 
-/// The library's own scripts, called by hand: what the library adds is the distance to this. Tokens and fair order,
-/// but no renewal, no loss signal and no cleanup.
+/// How long a waiter relies on being woken.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The library's own scripts, called by hand: what the library adds is the distance to this. Tokens, fair order and
+/// wake-ups, but no renewal, no loss signal and no cleanup.
 #[derive(Debug, Clone)]
 pub(crate) struct Scripts {
     connection: MultiplexedConnection,
+    inbox: Inbox,
+    channel: String,
     acquire: String,
     leave: String,
 }
@@ -27,30 +35,42 @@ pub(crate) struct Held {
 
 impl Scripts {
     pub(super) async fn enter(url: &str) -> Result<Self, BoxError> {
-        let mut connection = super::connection(url).await?;
-        let mut hashes = [ACQUIRE, LEAVE].map(|text| Script::new(&format!("{QUEUE}{text}")));
-        for script in &mut hashes {
+        let inbox = Inbox::default();
+        let mut connection = super::connection(url, &inbox).await?;
+        let channel = format!("by-hand:{}", Uuid::new_v4());
+        connection.subscribe(&channel).await?;
+        let hashes = [ACQUIRE, LEAVE].map(|text| Script::new(&format!("{QUEUE}{text}")));
+        for script in &hashes {
             script.prepare_invoke().load_async(&mut connection).await?;
         }
         let [acquire, leave] = hashes.map(|script| script.get_hash().to_owned());
         Ok(Self {
             connection,
+            inbox,
+            channel,
             acquire,
             leave,
         })
     }
 
-    fn call(&self, hash: &str, names: &[String; 5]) -> Cmd {
-        let mut command = redis::cmd("EVALSHA");
-        command.arg(hash).arg(names.len()).arg(names);
-        command
+    fn ask(&self, names: &[String; 5], owner: &str) -> Cmd {
+        let mut acquire = call(&self.acquire, names);
+        // ttl, queue, inbox, expiry, waiter's lease, grant, fence, heal
+        acquire.arg(owner).arg(30_000).arg(1).arg(&self.channel);
+        acquire.arg(9_000_000_000_000_000_i64).arg(30_000);
+        acquire.arg(2_000).arg(172_800_000).arg(0);
+        acquire
     }
+}
+
+fn call(hash: &str, names: &[String; 5]) -> Cmd {
+    let mut command = redis::cmd("EVALSHA");
+    command.arg(hash).arg(names.len()).arg(names);
+    command
 }
 
 impl Contestant for Scripts {
     type Held = Held;
-
-    const NAME: &str = "same scripts by hand";
 
     async fn acquire(&self, key: &str) -> Result<Held, BoxError> {
         let names = [
@@ -61,21 +81,25 @@ impl Contestant for Scripts {
             format!("{{{key}}}:lh1:sealed"),
         ];
         let owner = Uuid::new_v4().to_string();
-        let mut acquire = self.call(&self.acquire, &names);
-        // ttl, queue, inbox, expiry, waiter's lease, grant, fence, heal
-        acquire.arg(&owner).arg(30_000).arg(0).arg("");
-        acquire.arg(9_000_000_000_000_000_i64).arg(30_000);
-        acquire.arg(2_000).arg(172_800_000).arg(0);
+        let wake_up = self.inbox.enter(&owner);
         let mut connection = self.connection.clone();
-        let answer: Vec<String> = acquire.query_async(&mut connection).await?;
-        match answer[..] {
-            [ref verdict, _, _] if verdict == "granted" => Ok(Held { names, owner }),
-            _ => Err(format!("the script answered {answer:?}").into()),
+        loop {
+            let ask = self.ask(&names, &owner);
+            let answer: Vec<String> = ask.query_async(&mut connection).await?;
+            match answer.first().map(String::as_str) {
+                Some("granted") => break,
+                Some("busy") => {
+                    let _woken_or_not = timeout(LOOK, wake_up.notified()).await;
+                }
+                _ => return Err(format!("the script answered {answer:?}").into()),
+            }
         }
+        self.inbox.leave(&owner);
+        Ok(Held { names, owner })
     }
 
     async fn release(&self, held: Held) -> Result<(), BoxError> {
-        let mut leave = self.call(&self.leave, &held.names);
+        let mut leave = call(&self.leave, &held.names);
         leave.arg(&held.owner).arg(2_000).arg(0);
         let mut connection = self.connection.clone();
         let answer: String = leave.query_async(&mut connection).await?;

@@ -1,5 +1,7 @@
 //! What is measured.
 
+mod contended;
+mod handoff;
 mod held;
 mod uncontended;
 
@@ -7,7 +9,7 @@ use async_trait::async_trait;
 use leasehold_testkit::servers::RedisServer;
 
 use crate::BoxError;
-use crate::contestant::Contestants;
+use crate::contestant::Field;
 use crate::report::Outcome;
 
 /// Something that contestants do.
@@ -21,7 +23,7 @@ pub(crate) trait Workload: Send + Sync {
 #[derive(Debug)]
 pub(crate) struct Stage<'a> {
     pub(crate) server: &'a RedisServer,
-    pub(crate) contestants: &'a Contestants,
+    pub(crate) field: &'a Field,
     pub(crate) quick: bool,
 }
 
@@ -29,6 +31,8 @@ pub(crate) fn all() -> Vec<Box<dyn Workload>> {
     vec![
         Box::new(uncontended::Uncontended::ONE),
         Box::new(uncontended::Uncontended::MANY),
+        Box::new(contended::Contended),
+        Box::new(handoff::HandOff::ONE),
         Box::new(held::Held),
     ]
 }

@@ -5,10 +5,10 @@ use tokio::task::JoinSet;
 
 use super::{Stage, Workload};
 use crate::BoxError;
-use crate::contestant::{Bare, Contestant, Leasehold, Scripts};
-use crate::progress;
+use crate::contestant::{Contestant, Visitor};
 use crate::report::Outcome;
-use crate::rounds::{Rounds, Values, quantile};
+use crate::rounds::{Values, quantile};
+use crate::turns::take_turns;
 
 const SLICE: Duration = Duration::from_millis(60);
 
@@ -28,8 +28,12 @@ impl Uncontended {
         name: "uncontended, 64 tasks",
         tasks: 64,
     };
+}
 
-    async fn slice<C: Contestant>(&self, contestant: &C) -> Result<Values, BoxError> {
+impl Visitor for Uncontended {
+    type Output = Result<Values, BoxError>;
+
+    async fn visit<C: Contestant>(&self, contestant: &C) -> Result<Values, BoxError> {
         let begin = Instant::now();
         let mut tasks = JoinSet::new();
         for task in 0..self.tasks {
@@ -68,28 +72,9 @@ impl Workload for Uncontended {
     }
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let contestants = stage.contestants;
-        let names = [Scripts::NAME, Leasehold::NAME, Bare::NAME];
-        let mut rounds = Rounds::new(&["pairs_per_s", "p50_us"], &names);
-        let count = if stage.quick { 30 } else { 200 };
-        for round in 0..count {
-            progress::show(self.name, round, count);
-            for turn in 0..names.len() {
-                // Nobody is always the one who runs first.
-                let contestant = (turn + round) % names.len();
-                rounds.slice_begins();
-                let values = match contestant {
-                    0 => self.slice(&contestants.scripts).await?,
-                    1 => self.slice(&contestants.leasehold).await?,
-                    _ => self.slice(&contestants.bare).await?,
-                };
-                rounds.slice_ends(contestant, values);
-            }
-        }
-        progress::show(self.name, count, count);
-        Ok(Outcome {
-            rows: rounds.rows(),
-            void: rounds.void(),
-        })
+        let rounds = if stage.quick { 20 } else { 200 };
+        let metrics = &["pairs_per_s", "p50_us"];
+        let entrants = stage.field.limits().await?;
+        take_turns(self.name, metrics, &entrants, rounds, self).await
     }
 }

@@ -1,0 +1,73 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::{Stage, Workload};
+use crate::BoxError;
+use crate::contestant::{Contestant, Visitor};
+use crate::report::Outcome;
+use crate::rounds::{Values, quantile};
+use crate::turns::take_turns;
+
+const HOLD: Duration = Duration::from_millis(50);
+
+/// One holds a lock for 50 ms while another waits for it: how long from the release to the grant.
+#[derive(Debug)]
+pub(crate) struct HandOff {
+    times: usize,
+}
+
+impl HandOff {
+    pub(crate) const ONE: Self = Self { times: 3 };
+}
+
+impl Visitor for HandOff {
+    type Output = Result<Values, BoxError>;
+
+    async fn visit<C: Contestant>(&self, contestant: &C) -> Result<Values, BoxError> {
+        let mut took = Vec::new();
+        for _ in 0..self.times {
+            took.push(hand_off(contestant).await?.as_secs_f64() * 1e3);
+        }
+        took.sort_by(f64::total_cmp);
+        Ok(vec![quantile(&took, 0.5)])
+    }
+}
+
+async fn hand_off<C: Contestant>(contestant: &C) -> Result<Duration, BoxError> {
+    let key = format!("handoff:{}", Uuid::new_v4());
+    let held = contestant.acquire(&key).await?;
+    let asking = Arc::new(Notify::new());
+    let waiting = {
+        let (contestant, asking) = (contestant.clone(), Arc::clone(&asking));
+        tokio::spawn(async move {
+            asking.notify_one();
+            let held = contestant.acquire(&key).await?;
+            let granted = Instant::now();
+            contestant.release(held).await?;
+            Ok::<_, BoxError>(granted)
+        })
+    };
+    asking.notified().await;
+    sleep(HOLD).await;
+    let released = Instant::now();
+    contestant.release(held).await?;
+    Ok(waiting.await?? - released)
+}
+
+#[async_trait]
+impl Workload for HandOff {
+    fn name(&self) -> &'static str {
+        "hand-off after 50 ms"
+    }
+
+    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+        let rounds = if stage.quick { 4 } else { 40 };
+        let entrants = stage.field.peers().await?;
+        take_turns(self.name(), &["p50_ms"], &entrants, rounds, self).await
+    }
+}
