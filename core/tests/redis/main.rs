@@ -15,3 +15,4 @@ mod server;
 mod suite;
 mod tls;
 mod trouble;
+mod waiting;

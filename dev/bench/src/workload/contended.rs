@@ -66,7 +66,7 @@ impl Visitor for Rush {
             });
         }
         let mut turns: Vec<Turn> = Vec::new();
-        let mut shares = vec![0_usize; TASKS];
+        let mut shares = [0_usize; TASKS];
         let mut waits = Vec::new();
         while let Some(task) = tasks.join_next().await {
             let mut task = task??;

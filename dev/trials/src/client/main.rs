@@ -3,10 +3,12 @@
 //! | `client URL …` | does |
 //! |---|---|
 //! | `hold KEY MILLISECONDS` | takes a lock with that TTL, says `held TOKEN`, and does what its input says: see [`hold`] |
+//! | `crowd KEY TASKS` | waits for KEY in TASKS tasks |
 //! | `draw KEY TASKS COUNT TTL HOLD FILE` | says `clock SECONDS`; acquires, holds and releases COUNT times in TASKS tasks, and notes it in FILE |
 
 #![allow(clippy::print_stdout, reason = "it talks by lines")]
 
+mod crowd;
 mod draw;
 mod hold;
 
@@ -27,6 +29,7 @@ async fn main() -> Result<(), BoxError> {
     let locks = LockManager::connect(url).await?;
     match task {
         ["hold", key, ttl] => hold::hold(&locks, key, Duration::from_millis(ttl.parse()?)).await,
+        ["crowd", key, tasks] => crowd::crowd(&locks, key, tasks.parse()?).await,
         ["draw", key, tasks, count, ttl, hold, file] => {
             let draw = draw::Draw {
                 key: (*key).to_owned(),

@@ -1,0 +1,123 @@
+//! Waiters whose wake-ups are lost, whose connections break, and whose server is started anew.
+
+use std::time::Duration;
+
+use leasehold::backend::redis::Redis;
+use leasehold::{LockGuard, LockManager};
+use leasehold_testkit::proxy::{Proxy, Stats};
+use leasehold_testkit::servers::RedisBuilder;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::server::{Server, waiters};
+
+/// Waiters in a known order, each with a connection of its own, through one proxy.
+struct Line {
+    proxy: Proxy,
+    granted: mpsc::UnboundedReceiver<(usize, LockGuard)>,
+}
+
+impl Line {
+    /// `look` sees how long it is.
+    async fn form(server: &Server, look: &LockManager, length: usize) -> Self {
+        let proxy = Proxy::start(server.inner().port()).await.unwrap();
+        let (sender, granted) = mpsc::unbounded_channel();
+        for place in 0..length {
+            let url = server.inner().url_at(proxy.port());
+            let locks = LockManager::new(Redis::connect(&url).await.unwrap());
+            let sender = sender.clone();
+            tokio::spawn(async move {
+                let guard = locks.lock("k").acquire().await.unwrap();
+                sender.send((place, guard)).unwrap();
+            });
+            waiters(look, place + 1).await;
+        }
+        Self { proxy, granted }
+    }
+
+    /// Who gets the lock, one after the other, and how long the longest took.
+    async fn served(&mut self, length: usize, limit: Duration) -> (Vec<usize>, Duration) {
+        let (mut order, mut longest) = (Vec::new(), Duration::ZERO);
+        for _ in 0..length {
+            let begin = Instant::now();
+            let next = timeout(limit, self.granted.recv()).await;
+            let (place, guard) = next.expect("somebody is served").unwrap();
+            longest = longest.max(begin.elapsed());
+            order.push(place);
+            guard.release().await.unwrap();
+        }
+        (order, longest)
+    }
+}
+
+/// Returns when the inboxes of so many waiters are open; one whose inbox is not is passed over.
+async fn all_listen(server: &Server, length: usize) {
+    let look = async {
+        loop {
+            let mut inboxes = redis::cmd("PUBSUB");
+            inboxes.arg("CHANNELS").arg("leasehold:inbox:*");
+            let open: Vec<String> = inboxes.query_async(&mut server.raw().await).await.unwrap();
+            // The holder has one, too.
+            if open.len() > length {
+                return;
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(Duration::from_secs(10), look)
+        .await
+        .expect("they come back");
+}
+
+#[tokio::test]
+async fn when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look() {
+    const LENGTH: usize = 8;
+    // A grant that is not confirmed, and a refresh.
+    let limit = Duration::from_secs(2 + 11) + Duration::from_secs(1);
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let mut line = Line::form(&server, &locks, LENGTH).await;
+    line.proxy.lose_pushes(2);
+    guard.release().await.unwrap();
+    let (_order, longest) = line.served(LENGTH, limit).await;
+    let lost = line.proxy.stats().lost_pushes;
+    println!("{lost} wake-ups lost, longest wait {longest:?}");
+    assert!(lost >= 2);
+}
+
+#[tokio::test]
+async fn waiters_whose_connections_break_keep_their_places() {
+    const LENGTH: usize = 4;
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let mut line = Line::form(&server, &locks, LENGTH).await;
+    line.proxy.cut();
+    let all_anew = |stats: &Stats| stats.connections >= 2 * LENGTH as u64;
+    line.proxy.until("all are back", all_anew).await.unwrap();
+    all_listen(&server, LENGTH).await;
+    guard.release().await.unwrap();
+    let (order, longest) = line.served(LENGTH, Duration::from_secs(20)).await;
+    assert_eq!(order, [0, 1, 2, 3]);
+    assert!(
+        longest < Duration::from_secs(1),
+        "woken by new connections: {longest:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_restart_of_a_server_that_keeps_its_data_keeps_the_order() {
+    const LENGTH: usize = 4;
+    let server = Server::with(RedisBuilder::keeps_data).await;
+    let locks = server.locks().await;
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let mut line = Line::form(&server, &locks, LENGTH).await;
+    server.kill();
+    sleep(Duration::from_millis(300)).await;
+    server.start_again().await;
+    all_listen(&server, LENGTH).await;
+    guard.release().await.unwrap();
+    let (order, _longest) = line.served(LENGTH, Duration::from_secs(20)).await;
+    assert_eq!(order, [0, 1, 2, 3]);
+}
