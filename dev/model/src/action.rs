@@ -1,0 +1,60 @@
+//! The steps that a world can take.
+
+/// One step. Attempts are named by their index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Time passes, for everybody.
+    Tick,
+    /// Time passes, and this attempt's process does not notice.
+    TickUnnoticedBy(usize),
+    /// The client sends an acquire, its first or a further one.
+    Ask(usize),
+    /// The request under way is carried out.
+    Arrive(usize),
+    /// The client takes the answer in.
+    Answer(usize),
+    /// The client gives up waiting for the answer.
+    TimeOut(usize),
+    /// A copy of an acquire that was not answered is carried out.
+    LateAsk(usize),
+    /// A copy of a renewal that was not answered is carried out.
+    LateRenewal(usize),
+    /// An answer arrives after its request was given up. Only a weakened client takes it in.
+    SlowGrant(usize),
+    /// The client takes a wake-up for the lock. Only a weakened client does.
+    GuardFromHint(usize),
+    /// The caller drops its acquire.
+    Cancel(usize),
+    /// The client sends a renewal.
+    Renew(usize),
+    /// The guard is released or dropped.
+    Release(usize),
+    /// A release or cleanup is carried out and answered.
+    Leave(usize),
+    /// A release or cleanup is carried out, and its answer is lost.
+    LeaveUnanswered(usize),
+    /// A holder writes to the resource, whether or not its guard is still valid.
+    Write(usize),
+    /// A task dies without a cleanup, and its process lives on.
+    Die(usize),
+    /// A whole process dies.
+    ProcessDies(u8),
+    /// A process is not reached by what is published any more.
+    Disconnect(u8),
+    /// It is reached again, and all its waiters look.
+    Reconnect(u8),
+    /// A wake-up is lost.
+    LoseHint(usize),
+    /// A foreign program takes the lock, if it is free.
+    ForeignTakes,
+    /// It releases it, which wakes nobody.
+    ForeignReleases,
+    /// Somebody deletes the lock's key, or makes it expire at once.
+    ForeignDeletes,
+    /// Somebody overwrites the lock's key, and sets no TTL.
+    ForeignOverwrites,
+    /// An operator forces the lock open.
+    Force,
+    /// The server forgets everything.
+    MemoryLoss,
+}

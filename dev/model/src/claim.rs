@@ -1,0 +1,94 @@
+//! What holds, and what must be possible lest it hold for want of anything happening.
+
+/// A property of every state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Claim {
+    /// Two guards are never both valid, nor one while a foreign program holds the lock.
+    Exclusion,
+    /// I1: no two guards share a token.
+    TokensDiffer,
+    /// I2: a guard whose attempt began after another had been granted has the larger token.
+    TokensGrow,
+    /// I3: a resource that takes no smaller token than it has seen never takes a write of one holder after
+    /// a write of a later one.
+    Fenced,
+    /// No renewal succeeds after a later attempt was granted.
+    NoRevival,
+    /// Once a release or cleanup was answered, its attempt neither holds the lock nor has a place.
+    NoGhost,
+    /// Every living waiter has the lock, a place, or a look ahead within a refresh.
+    NobodyForgotten,
+    /// The lock is in no living hands while somebody waits for no longer than the dead, and what was lost,
+    /// account for.
+    NoStall,
+    /// No waiter asks more than three times while no time passes: the protocol does not spin.
+    NoSpin,
+    /// Nobody is granted before a waiter who came earlier, lives and listens.
+    InOrder,
+}
+
+impl Claim {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Exclusion,
+        Self::TokensDiffer,
+        Self::TokensGrow,
+        Self::Fenced,
+        Self::NoRevival,
+        Self::NoGhost,
+        Self::NobodyForgotten,
+        Self::NoStall,
+        Self::NoSpin,
+        Self::InOrder,
+    ];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exclusion => "exclusion",
+            Self::TokensDiffer => "tokens-differ",
+            Self::TokensGrow => "tokens-grow",
+            Self::Fenced => "fenced",
+            Self::NoRevival => "no-revival",
+            Self::NoGhost => "no-ghost",
+            Self::NobodyForgotten => "nobody-forgotten",
+            Self::NoStall => "no-stall",
+            Self::NoSpin => "no-spin",
+            Self::InOrder => "in-order",
+        }
+    }
+}
+
+macro_rules! sights {
+    ($($name:ident, $word:literal;)*) => {
+        /// Something that must be possible.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Sight {
+            $(#[doc = $word] $name,)*
+        }
+
+        impl Sight {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// What it is.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => $word,)* }
+            }
+        }
+    };
+}
+
+sights! {
+    HandOffConfirmed, "a waiter confirms a lock that was handed to it";
+    SecondCopyGranted, "a second copy of an acquire is granted";
+    LaterGuard, "an attempt that began after a grant gets a guard of its own";
+    LateCopyRefused, "an acquire comes too late and is refused";
+    RenewalRefused, "a renewal comes from one that does not hold the lock";
+    DeafPassedOver, "a waiter that does not listen is passed over";
+    ServedAfterDeath, "a waiter is served after another contender has died";
+    LongestStall, "the lock is in no living hands for as long as is allowed";
+    KeyTakenAway, "somebody deletes the lock's key";
+}

@@ -1,0 +1,258 @@
+//! What a client does: `core/src/engine` (`acquire`, `armed`, `lease`, `renew`, `release`) and what
+//! `core/src/backend/redis` adds (`mod`, `copies`, `inbox`).
+
+use crate::action::Action;
+use crate::attempt::{Line, Phase};
+use crate::claim::Sight;
+use crate::scripts;
+use crate::server::FOR_EVER;
+use crate::setup::Setup;
+use crate::weakening::Weakening;
+use crate::world::{Mark, World};
+
+/// A waiter that never asks again unasked.
+const NEVER: u8 = u8::MAX;
+
+/// A wait that ends sooner has hardly been one.
+const PROMPT: u8 = 1;
+
+/// What the client of `who` can do now.
+pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Action>) {
+    let attempt = &world.attempts[who];
+    match attempt.phase {
+        Phase::New => out.push(Action::Ask(who)),
+        Phase::Trying => {
+            if attempt.is_waiting() && (!setup.is_prompt() || is_due(world, who)) {
+                out.push(Action::Ask(who));
+            }
+            if setup.faults.cancels {
+                out.push(Action::Cancel(who));
+            }
+            if attempt.hint && setup.without(Weakening::ConfirmBeforeGuard) {
+                out.push(Action::GuardFromHint(who));
+            }
+            if attempt.slow_grant.is_some() && attempt.line.unanswered_ask().is_some() {
+                out.push(Action::SlowGrant(who));
+            }
+        }
+        Phase::Holding => {
+            let due = !setup.is_prompt() || attempt.left < setup.times.ttl;
+            if attempt.left > 0 && attempt.line == Line::Idle && due {
+                out.push(Action::Renew(who));
+            }
+            out.push(Action::Release(who));
+        }
+        Phase::Leaving => {
+            out.push(Action::Leave(who));
+            if !setup.is_prompt() {
+                out.push(Action::LeaveUnanswered(who));
+            }
+        }
+        Phase::Over | Phase::Dead => {}
+    }
+    if setup.faults.writes && attempt.token > 0 {
+        out.push(Action::Write(who));
+    }
+}
+
+/// Whether a waiter is to ask at once.
+pub(crate) fn is_due(world: &World, who: usize) -> bool {
+    let attempt = &world.attempts[who];
+    attempt.is_waiting() && (attempt.hint || attempt.recheck == 0)
+}
+
+pub(crate) fn ask(world: &mut World, setup: &Setup, who: usize) {
+    if world.attempts[who].phase == Phase::New {
+        world.attempts[who].phase = Phase::Trying;
+        world.attempts[who].after = world.granted();
+    }
+    if setup.is_prompt() && !world.seats.contains(who) {
+        world.seats.push(who);
+    }
+    let attempt = &mut world.attempts[who];
+    attempt.line = Line::Asked { age: 0 };
+    if setup.is_prompt() {
+        attempt.asked_now += 1;
+    }
+    (attempt.hint, attempt.recheck) = (false, 0);
+}
+
+pub(crate) fn renew(world: &mut World, who: usize) {
+    world.attempts[who].line = Line::Renewing { age: 0 };
+}
+
+/// Takes the answer to the request under way.
+pub(crate) fn answer(world: &mut World, setup: &Setup, who: usize) {
+    let line = std::mem::replace(&mut world.attempts[who].line, Line::Idle);
+    match line {
+        Line::Granted { age, token } => enter(world, setup, who, Grant { age, token }),
+        Line::Busy { left, first, .. } if setup.is_prompt() => {
+            let retry_after = retry_after(world, setup, who, Seen { left, first });
+            world.attempts[who].recheck = if setup.without(Weakening::PauseBetweenLooks) {
+                retry_after.saturating_sub(1)
+            } else {
+                retry_after.max(PROMPT)
+            };
+        }
+        // A renewal that was confirmed after the end changes nothing.
+        Line::Extended { age } if world.attempts[who].left > 0 => {
+            world.attempts[who].left = lease_left(setup, age);
+        }
+        Line::Gone => world.attempts[who].left = 0,
+        _ => {}
+    }
+}
+
+/// What a grant's answer says.
+struct Grant {
+    age: u8,
+    token: u8,
+}
+
+/// Makes a guard of a grant, unless its lease is over.
+fn enter(world: &mut World, setup: &Setup, who: usize, grant: Grant) {
+    let left = lease_left(setup, grant.age);
+    world.attempts[who].slow_grant = None;
+    (world.attempts[who].hint, world.attempts[who].asked_now) = (false, 0);
+    world.seats.remove(who);
+    if left == 0 {
+        world.attempts[who].phase = Phase::Leaving;
+        return;
+    }
+    world.attempts[who].phase = Phase::Holding;
+    world.attempts[who].left = left;
+    world.attempts[who].token = grant.token;
+    if world.attempts[who].after != 0 {
+        setup.see(world, Sight::LaterGuard);
+    }
+    if world.attempts.iter().any(|it| it.phase == Phase::Dead) {
+        setup.see(world, Sight::ServedAfterDeath);
+    }
+}
+
+/// The deadline counts from the sending of the request whose answer is taken.
+fn lease_left(setup: &Setup, age: u8) -> u8 {
+    let margin = if setup.without(Weakening::DriftMargin) {
+        0
+    } else {
+        setup.times.margin
+    };
+    setup.times.ttl.saturating_sub(margin).saturating_sub(age)
+}
+
+/// What a busy answer says.
+struct Seen {
+    left: u8,
+    first: bool,
+}
+
+fn retry_after(world: &World, setup: &Setup, who: usize, seen: Seen) -> u8 {
+    let (refresh, first_looks) = (setup.times.refresh, setup.times.first_looks);
+    if !seen.first && setup.without(Weakening::AllRecheck) {
+        return NEVER;
+    }
+    let expires = match seen.left {
+        FOR_EVER => first_looks,
+        left => left,
+    };
+    let expires = expires.min(refresh);
+    let mine = world
+        .seats
+        .iter()
+        .find(|&it| setup.process(it) == setup.process(who));
+    let first_here = mine == Some(who) && !setup.without(Weakening::FirstOfProcessLooks);
+    if seen.first {
+        expires.min(first_looks)
+    } else if first_here {
+        expires
+    } else {
+        refresh
+    }
+}
+
+/// Gives up waiting for the answer to the request under way: copies of it may still come.
+pub(crate) fn time_out(world: &mut World, setup: &Setup, who: usize) {
+    let attempt = &mut world.attempts[who];
+    let line = std::mem::replace(&mut attempt.line, Line::Idle);
+    if let Some(age) = line.unanswered_ask() {
+        let left = (setup.times.allowed + setup.times.news).saturating_sub(age);
+        attempt.copies = attempt.copies.max(left);
+        if setup.without(Weakening::SealUntilExpiry) {
+            attempt.noted = setup.times.allowed;
+        }
+    } else if line != Line::Idle {
+        attempt.late_renewal = true;
+    }
+    if let Line::Granted { token, .. } = line
+        && setup.without(Weakening::DeadlinePerReply)
+    {
+        attempt.slow_grant = Some(token);
+    }
+}
+
+/// A weakened client takes the answer to an earlier copy for the answer to its last.
+pub(crate) fn slow_grant(world: &mut World, setup: &Setup, who: usize) {
+    let attempt = world.attempts[who];
+    if let (Some(token), Some(age)) = (attempt.slow_grant, attempt.line.unanswered_ask()) {
+        time_out(world, setup, who);
+        enter(world, setup, who, Grant { age, token });
+    }
+}
+
+/// A weakened client makes its guard from the wake-up, with the token that the server has.
+pub(crate) fn guard_from_hint(world: &mut World, setup: &Setup, who: usize) {
+    time_out(world, setup, who);
+    let token = world.server.token;
+    enter(world, setup, who, Grant { age: 0, token });
+}
+
+/// Drops the acquire, or the guard: the cleanup or release is owed from here on.
+pub(crate) fn leave_off(world: &mut World, setup: &Setup, who: usize) {
+    time_out(world, setup, who);
+    world.attempts[who].phase = Phase::Leaving;
+    world.attempts[who].left = 0;
+    (world.attempts[who].hint, world.attempts[who].recheck) = (false, 0);
+    (
+        world.attempts[who].slow_grant,
+        world.attempts[who].asked_now,
+    ) = (None, 0);
+    world.seats.remove(who);
+    world.came.remove(who);
+}
+
+/// The release or cleanup is carried out.
+pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, answered: bool) {
+    let attempt = world.attempts[who];
+    let seal = if !setup.without(Weakening::SealUntilExpiry) {
+        attempt.copies
+    } else if attempt.noted > 0 {
+        attempt.noted + setup.times.seal_margin
+    } else {
+        0
+    };
+    scripts::leave(world, setup, who, seal);
+    if answered {
+        world.end(who, Phase::Over);
+    }
+}
+
+/// Writes to the resource, which takes no token that is smaller than the highest it has seen.
+pub(crate) fn write(world: &mut World, setup: &Setup, who: usize) {
+    let token = if setup.without(Weakening::TokenKept) {
+        world.server.token
+    } else {
+        world.attempts[who].token
+    };
+    if token < world.highest_write {
+        return;
+    }
+    let later = |it: usize| world.attempts[it].after & 1 << who != 0;
+    if setup
+        .everyone()
+        .any(|it| world.writers & 1 << it != 0 && later(it))
+    {
+        world.mark(Mark::StaleWrite);
+    }
+    world.highest_write = token;
+    world.writers |= 1 << who;
+}

@@ -1,0 +1,100 @@
+//! A world as the model checker sees it.
+
+use stateright::{Model, Property};
+
+use crate::action::Action;
+use crate::claim::Claim;
+use crate::setup::Setup;
+use crate::world::{Mark, World};
+use crate::{client, faults, judge, network, normal, passing, scripts};
+
+/// What one run checks.
+#[derive(Debug, Clone)]
+pub(crate) struct Exploration {
+    pub(crate) setup: Setup,
+    pub(crate) claims: Vec<Claim>,
+}
+
+impl Exploration {
+    pub(crate) const SIGHT: &str = "sight";
+}
+
+impl Model for Exploration {
+    type State = World;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World::new(self.setup.budget)]
+    }
+
+    fn actions(&self, world: &World, out: &mut Vec<Action>) {
+        for who in self.setup.everyone() {
+            client::actions(world, &self.setup, who, out);
+            network::actions(world, &self.setup, who, out);
+        }
+        faults::actions(world, &self.setup, out);
+        passing::actions(world, &self.setup, out);
+    }
+
+    fn next_state(&self, world: &World, action: Action) -> Option<World> {
+        let after = normal::normal(step(*world, &self.setup, action), &self.setup);
+        (after != *world).then_some(after)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        if self.setup.looks_for.is_some() {
+            let seen = |_: &Self, world: &World| world.has(Mark::Sight);
+            return vec![Property::sometimes(Self::SIGHT, seen)];
+        }
+        self.claims.iter().map(|&claim| always(claim)).collect()
+    }
+}
+
+fn always(claim: Claim) -> Property<Exploration> {
+    macro_rules! by_name {
+        ($($claim:ident)*) => {
+            match claim {
+                $(Claim::$claim => |it: &Exploration, world: &World| {
+                    judge::holds(Claim::$claim, &it.setup, world)
+                },)*
+            }
+        };
+    }
+    let condition: fn(&Exploration, &World) -> bool = by_name!(
+        Exclusion TokensDiffer TokensGrow Fenced NoRevival NoGhost NobodyForgotten NoStall NoSpin InOrder
+    );
+    Property::always(claim.name(), condition)
+}
+
+fn step(mut world: World, setup: &Setup, action: Action) -> World {
+    let it = &mut world;
+    match action {
+        Action::Tick => passing::tick(it, setup, None),
+        Action::TickUnnoticedBy(who) => passing::tick(it, setup, Some(who)),
+        Action::Ask(who) => client::ask(it, setup, who),
+        Action::Arrive(who) => network::arrive(it, setup, who),
+        Action::Answer(who) => client::answer(it, setup, who),
+        Action::TimeOut(who) => client::time_out(it, setup, who),
+        Action::LateAsk(who) => network::late_ask(it, setup, who),
+        Action::LateRenewal(who) => network::late_renewal(it, setup, who),
+        Action::SlowGrant(who) => client::slow_grant(it, setup, who),
+        Action::GuardFromHint(who) => client::guard_from_hint(it, setup, who),
+        Action::Cancel(who) | Action::Release(who) => client::leave_off(it, setup, who),
+        Action::Renew(who) => client::renew(it, who),
+        Action::Leave(who) => client::leave(it, setup, who, true),
+        Action::LeaveUnanswered(who) => client::leave(it, setup, who, false),
+        Action::Write(who) => client::write(it, setup, who),
+        Action::Die(who) => faults::die(it, setup, who),
+        Action::ProcessDies(process) => faults::process_dies(it, setup, process),
+        Action::Disconnect(process) => faults::disconnect(it, setup, process),
+        Action::Reconnect(process) => faults::reconnect(it, setup, process),
+        Action::LoseHint(who) => faults::lose_hint(it, setup, who),
+        Action::ForeignTakes => faults::foreign_takes(it, setup),
+        Action::ForeignReleases => it.server.delete_lock(),
+        Action::ForeignDeletes => faults::foreign_deletes(it, setup),
+        Action::ForeignOverwrites => faults::foreign_overwrites(it, setup),
+        Action::Force => scripts::force(it, setup),
+        Action::MemoryLoss => faults::memory_loss(it),
+    }
+    world
+}

@@ -1,0 +1,30 @@
+//! model
+mod action;
+mod attempt;
+mod claim;
+mod client;
+mod explore;
+mod faults;
+mod judge;
+mod network;
+mod normal;
+mod passing;
+mod run;
+mod scripts;
+mod server;
+mod setup;
+mod setups;
+pub mod table;
+mod times;
+mod trace;
+mod weakening;
+mod world;
+
+pub use self::claim::{Claim, Sight};
+pub use self::run::{Explored, counterexample, example, explore};
+pub use self::setup::{Faults, Pace, Setup};
+pub use self::setups::{setup, setups, weakened};
+pub use self::times::Times;
+pub use self::trace::Trace;
+pub use self::weakening::Weakening;
+pub use self::world::Budget;

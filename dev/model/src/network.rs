@@ -1,0 +1,70 @@
+//! What is under way between clients and server. Answers that nobody waits for vanish.
+
+use crate::action::Action;
+use crate::attempt::{Line, Phase};
+use crate::scripts::{self, Request};
+use crate::setup::Setup;
+use crate::world::World;
+
+pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Action>) {
+    let attempt = &world.attempts[who];
+    match attempt.line {
+        Line::Idle => {}
+        Line::Asked { .. } | Line::Renewing { .. } => out.push(Action::Arrive(who)),
+        _ => out.push(Action::Answer(who)),
+    }
+    if setup.faults.late_copies && !setup.is_prompt() && attempt.line != Line::Idle {
+        out.push(Action::TimeOut(who));
+    }
+    if attempt.copies > 0 {
+        out.push(Action::LateAsk(who));
+    }
+    if attempt.late_renewal {
+        out.push(Action::LateRenewal(who));
+    }
+}
+
+/// The request under way is carried out.
+pub(crate) fn arrive(world: &mut World, setup: &Setup, who: usize) {
+    let line = match world.attempts[who].line {
+        Line::Asked { age } => {
+            let request = Request {
+                owner: who,
+                age,
+                expired: age >= setup.times.allowed + setup.times.news,
+            };
+            scripts::acquire(world, setup, request)
+        }
+        Line::Renewing { age } => {
+            if scripts::renew(world, setup, who) {
+                Line::Extended { age }
+            } else {
+                Line::Gone
+            }
+        }
+        other => other,
+    };
+    world.attempts[who].line = line;
+}
+
+/// A copy of an acquire comes late. Where messages are prompt, it is the only one.
+pub(crate) fn late_ask(world: &mut World, setup: &Setup, who: usize) {
+    let request = Request {
+        owner: who,
+        age: 0,
+        expired: false,
+    };
+    scripts::acquire(world, setup, request);
+    if setup.is_prompt() {
+        world.attempts[who].copies = 0;
+    }
+}
+
+/// A copy of a renewal comes late.
+pub(crate) fn late_renewal(world: &mut World, setup: &Setup, who: usize) {
+    debug_assert!(matches!(
+        world.attempts[who].phase,
+        Phase::Holding | Phase::Leaving
+    ));
+    scripts::renew(world, setup, who);
+}

@@ -1,0 +1,92 @@
+//! One form for all worlds that behave alike.
+
+use crate::attempt::Line;
+use crate::server::{Holder, MOST, id};
+use crate::setup::Setup;
+use crate::world::World;
+
+/// Brings a world into its form. Of tokens only the order is kept, and of attempts, if they are to be
+/// anonymous, not the names.
+pub(crate) fn normal(mut world: World, setup: &Setup) -> World {
+    rank_tokens(&mut world);
+    if setup.anonymous {
+        world = anonymous(&world, setup);
+    }
+    world
+}
+
+/// Replaces each token by its place among those that are left, so that counters do not grow for ever.
+fn rank_tokens(world: &mut World) {
+    let mut used = 0_u32;
+    each_token(world, |token| used |= 1 << *token);
+    used &= !1;
+    each_token(world, |token| {
+        let smaller = used & ((1 << *token) - 1);
+        if *token > 0 {
+            *token = u8::try_from(smaller.count_ones()).unwrap_or(u8::MAX) + 1;
+        }
+    });
+}
+
+fn each_token(world: &mut World, mut visit: impl FnMut(&mut u8)) {
+    visit(&mut world.server.token);
+    visit(&mut world.clock);
+    visit(&mut world.highest_write);
+    for attempt in &mut world.attempts {
+        visit(&mut attempt.token);
+        if let Line::Granted { token, .. } = &mut attempt.line {
+            visit(token);
+        }
+        if let Some(token) = &mut attempt.slow_grant {
+            visit(token);
+        }
+    }
+}
+
+/// Sorts the attempts by what distinguishes them. Worlds that are still told apart although only names
+/// differ are explored twice, and no other harm is done.
+fn anonymous(world: &World, setup: &Setup) -> World {
+    let mut order = [0, 1, 2];
+    order[..setup.attempts].sort_by_key(|&who| {
+        let server = &world.server;
+        (
+            world.attempts[who],
+            server.is_held_by(who),
+            server.was_drawn_by(who),
+            server.places[who],
+            server.seals[who],
+            server.queue.iter().position(|it| it == who),
+            world.deaf & setup.process(who) != 0,
+        )
+    });
+    let mut names = [0; MOST];
+    for (new, &old) in order.iter().enumerate() {
+        names[old] = new;
+    }
+    renamed(world, &names)
+}
+
+fn renamed(world: &World, names: &[usize; MOST]) -> World {
+    let mask = |mask: u8| (0..MOST).fold(0, |sum, who| sum | (mask >> who & 1) << names[who]);
+    let mut new = *world;
+    for (old, &name) in names.iter().enumerate() {
+        new.attempts[name] = world.attempts[old];
+        new.attempts[name].after = mask(world.attempts[old].after);
+        new.server.places[name] = world.server.places[old];
+        new.server.seals[name] = world.server.seals[old];
+    }
+    if let Holder::Attempt(who) = world.server.holder {
+        new.server.holder = Holder::Attempt(id(names[usize::from(who)]));
+    }
+    if world.server.token > 0 {
+        new.server.drawer = id(names[usize::from(world.server.drawer)]);
+    }
+    new.server.queue = world.server.queue.renamed(names);
+    new.came = world.came.renamed(names);
+    new.seats = world.seats.renamed(names);
+    new.writers = mask(world.writers);
+    // An anonymous setup has a process of its own for each attempt.
+    new.deaf = mask(world.deaf);
+    new.gone = mask(world.gone);
+    new
+}

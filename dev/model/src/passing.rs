@@ -1,0 +1,83 @@
+//! Time.
+
+use crate::action::Action;
+use crate::attempt::{Line, Phase};
+use crate::claim::Sight;
+use crate::client::is_due;
+use crate::server::{FOR_EVER, Holder};
+use crate::setup::Setup;
+use crate::weakening::Weakening;
+use crate::world::World;
+
+pub(crate) fn actions(world: &World, setup: &Setup, out: &mut Vec<Action>) {
+    if setup.is_prompt() && setup.everyone().any(|who| is_urgent(world, setup, who)) {
+        return;
+    }
+    out.push(Action::Tick);
+    if world.budget.lags > 0 {
+        let counts = |who: &usize| world.attempts[*who].phase != Phase::New;
+        out.extend(setup.everyone().filter(counts).map(Action::TickUnnoticedBy));
+    }
+}
+
+/// Whether a message of this attempt is on its way, or its client has something to do.
+fn is_urgent(world: &World, setup: &Setup, who: usize) -> bool {
+    let attempt = &world.attempts[who];
+    match attempt.phase {
+        Phase::New | Phase::Over | Phase::Dead => false,
+        Phase::Trying => attempt.line != Line::Idle || is_due(world, who),
+        // A lease that is renewed at all is renewed in time, and a lost one is released.
+        Phase::Holding => attempt.line != Line::Idle || attempt.left < setup.times.ttl,
+        Phase::Leaving => true,
+    }
+}
+
+/// A tick passes; the clock of `laggard` stands still.
+pub(crate) fn tick(world: &mut World, setup: &Setup, laggard: Option<usize>) {
+    world.server.age();
+    let expires = !setup.without(Weakening::Expiry);
+    for who in setup.everyone() {
+        let attempt = &mut world.attempts[who];
+        attempt.asked_now = 0;
+        if expires {
+            attempt.copies = attempt.copies.saturating_sub(1);
+        }
+        if laggard != Some(who) {
+            attempt.noted = attempt.noted.saturating_sub(1);
+            attempt.left = attempt.left.saturating_sub(1);
+            if attempt.recheck != u8::MAX {
+                attempt.recheck = attempt.recheck.saturating_sub(1);
+            }
+            // Older than the longest of these is as old as for ever.
+            let oldest = setup.times.ttl.max(setup.times.allowed + setup.times.news);
+            if let Some(age) = attempt.line.age_mut() {
+                *age = (*age + 1).min(oldest);
+            }
+        }
+    }
+    if laggard.is_some() {
+        world.budget.lags -= 1;
+    }
+    if setup.is_prompt() {
+        count_idleness(world, setup);
+    }
+}
+
+/// Counts for how long the lock has been in no living hands although somebody waits who can be woken.
+fn count_idleness(world: &mut World, setup: &Setup) {
+    let somebody_waits = world.came.iter().any(|who| {
+        world.attempts[who].phase == Phase::Trying && world.deaf & setup.process(who) == 0
+    });
+    // Whoever sets no TTL has crashed between two commands.
+    let foreign = world.server.holder == Holder::Foreign && world.server.left != FOR_EVER;
+    let ours = world.attempts.iter().any(|it| it.phase == Phase::Holding);
+    if !somebody_waits || foreign || ours {
+        world.idle = 0;
+        return;
+    }
+    // Beyond the allowance it does not matter how far.
+    world.idle = (world.idle + 1).min(world.allowance + 1);
+    if world.idle == world.allowance {
+        setup.see(world, Sight::LongestStall);
+    }
+}

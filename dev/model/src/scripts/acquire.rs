@@ -1,0 +1,114 @@
+//! `acquire.lua`: takes the lock, confirms a hand-off, answers a second copy of the same request, or says
+//! busy.
+
+use super::queue::{forget, grant, next_in_line, note_barging};
+use crate::attempt::{Line, Phase};
+use crate::claim::Sight;
+use crate::server::{FOR_EVER, Holder, id};
+use crate::setup::Setup;
+use crate::weakening::Weakening;
+use crate::world::World;
+
+/// A copy of an acquire that arrives.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    pub(crate) owner: usize,
+    /// The time since its sending.
+    pub(crate) age: u8,
+    /// Whether its expiry E has come.
+    pub(crate) expired: bool,
+}
+
+pub(crate) fn acquire(world: &mut World, setup: &Setup, request: Request) -> Line {
+    let Request { owner, age, .. } = request;
+    let expired = request.expired && !setup.without(Weakening::Expiry);
+    if expired || world.server.seals[owner] > 0 {
+        setup.see(world, Sight::LateCopyRefused);
+        return Line::Late { age };
+    }
+    if setup.is_prompt()
+        && world.attempts[owner].phase == Phase::Trying
+        && !world.came.contains(owner)
+    {
+        world.came.push(owner);
+    }
+
+    if world.server.holder == Holder::Nobody {
+        if setup.without(Weakening::OnlyThoseAhead) {
+            if others_wait(world, owner) {
+                return busy(world, setup, request);
+            }
+        } else if !setup.without(Weakening::QueueBeforeFree)
+            && let Some(waiter) = next_in_line(world, setup, Some(owner))
+            && waiter != owner
+        {
+            grant(world, setup, waiter);
+        }
+    }
+    if world.server.holder != Holder::Nobody && !world.server.is_held_by(owner) {
+        return busy(world, setup, request);
+    }
+
+    if world.server.is_held_by(owner) && is_second_copy(world, setup, owner) {
+        if !setup.without(Weakening::TtlSetAnew) {
+            world.server.left = setup.times.ttl;
+        }
+        forget(world, owner);
+        setup.see(world, Sight::SecondCopyGranted);
+        let token = world.server.token;
+        return Line::Granted { age, token };
+    }
+
+    if world.server.is_held_by(owner) {
+        setup.see(world, Sight::HandOffConfirmed);
+    } else {
+        note_barging(world, setup, owner);
+    }
+    let token = draw(world, setup);
+    world.came.remove(owner);
+    world.server.set_lock(owner, setup.times.ttl);
+    (world.server.token, world.server.drawer) = (token, id(owner));
+    forget(world, owner);
+    Line::Granted { age, token }
+}
+
+fn busy(world: &mut World, setup: &Setup, request: Request) -> Line {
+    let Request { owner, age, .. } = request;
+    // Every caller of the model asks for healing.
+    if world.server.left == FOR_EVER && !setup.without(Weakening::Heals) {
+        world.server.left = setup.times.ttl;
+    }
+    if !world.server.queue.contains(owner) {
+        world.server.queue.push(owner);
+    }
+    world.server.places[owner] = setup.times.place;
+    let (mut left, mut first) = (0, false);
+    if setup.is_prompt() {
+        left = world.server.left;
+        first = world.server.queue.first() == Some(owner);
+    }
+    Line::Busy { age, left, first }
+}
+
+/// Whether the token was drawn by this very attempt.
+fn is_second_copy(world: &World, setup: &Setup, owner: usize) -> bool {
+    if setup.without(Weakening::DrawerDecides) {
+        return world.server.token > 0 && !world.server.has_live_place(owner);
+    }
+    world.server.was_drawn_by(owner)
+}
+
+fn others_wait(world: &World, owner: usize) -> bool {
+    let server = &world.server;
+    let mut queue = server.queue.iter();
+    queue.any(|it| it != owner && server.places[it] > 0)
+}
+
+/// `max(counter + 1, TIME)`.
+fn draw(world: &mut World, setup: &Setup) -> u8 {
+    if setup.without(Weakening::TimeFloor) {
+        return world.server.token + 1;
+    }
+    world.clock = world.clock.max(world.server.token) + 1;
+    world.clock
+}

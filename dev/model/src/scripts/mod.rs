@@ -1,0 +1,15 @@
+//! The server's scripts, one room each, as they are in `core/src/backend/redis/scripts`.
+//!
+//! Each runs in one step. What they leave out: the TTL of the queue and of the fence record (far longer
+//! than any lease), the bound on places looked at, and errors for want of memory or rights.
+
+mod acquire;
+mod force;
+mod leave;
+mod queue;
+mod renew;
+
+pub(crate) use self::acquire::{Request, acquire};
+pub(crate) use self::force::force;
+pub(crate) use self::leave::leave;
+pub(crate) use self::renew::renew;

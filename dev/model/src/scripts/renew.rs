@@ -1,0 +1,29 @@
+//! `renew.lua`: extends the lease if this owner holds the lock, under the token that it drew.
+
+use crate::claim::Sight;
+use crate::server::id;
+use crate::setup::Setup;
+use crate::weakening::Weakening;
+use crate::world::{Mark, World};
+
+/// Whether the lease was extended.
+pub(crate) fn renew(world: &mut World, setup: &Setup, owner: usize) -> bool {
+    if !world.server.is_held_by(owner) {
+        setup.see(world, Sight::RenewalRefused);
+        return false;
+    }
+    let token = world.attempts[owner].token;
+    let record = (world.server.token > 0).then_some((world.server.token, world.server.drawer));
+    let is_mine = record == Some((token, id(owner)));
+    if record.is_some() && !is_mine && !setup.without(Weakening::RenewalComparesToken) {
+        return false;
+    }
+    if world.attempts.iter().any(|it| it.token > token) {
+        world.mark(Mark::Revived);
+    }
+    world.server.left = setup.times.ttl;
+    if record.is_none() {
+        (world.server.token, world.server.drawer) = (token, id(owner));
+    }
+    true
+}

@@ -1,0 +1,170 @@
+//! Worlds in which everything may take as long as it likes: what holds there needs nobody to be in time.
+
+use crate::claim::{Claim, Sight};
+use crate::setup::{Faults, Pace, Setup};
+use crate::times::Times;
+use crate::world::Budget;
+
+const ALL_SAFE: &[Claim] = &[
+    Claim::Exclusion,
+    Claim::TokensDiffer,
+    Claim::TokensGrow,
+    Claim::Fenced,
+    Claim::NoRevival,
+    Claim::NoGhost,
+];
+
+/// The lock is allowed to fail when its key is taken away; the tokens are not.
+const ALL_BUT_EXCLUSION: &[Claim] = &[
+    Claim::TokensDiffer,
+    Claim::TokensGrow,
+    Claim::Fenced,
+    Claim::NoRevival,
+    Claim::NoGhost,
+];
+
+const LATE: Faults = Faults {
+    late_copies: true,
+    cancels: true,
+    ..Faults::NONE
+};
+
+const FREE: Setup = Setup {
+    name: "",
+    about: "",
+    attempts: 2,
+    process_of: [0, 1, 2],
+    pace: Pace::Free,
+    times: Times::FREE,
+    looks_after_expiry: 0,
+    faults: LATE,
+    budget: Budget::NONE,
+    claims: ALL_SAFE,
+    sights: &[Sight::HandOffConfirmed, Sight::LaterGuard],
+    weakening: None,
+    looks_for: None,
+    anonymous: false,
+};
+
+pub(super) const SETUPS: &[Setup] = &[
+    Setup {
+        name: "late-copies",
+        about: "requests and answers late, lost and doubled; acquires dropped; processes that fall silent",
+        sights: &[
+            Sight::HandOffConfirmed,
+            Sight::SecondCopyGranted,
+            Sight::LaterGuard,
+            Sight::LateCopyRefused,
+            Sight::RenewalRefused,
+        ],
+        ..FREE
+    },
+    Setup {
+        name: "three-attempts",
+        about: "the same with three attempts",
+        attempts: 3,
+        anonymous: true,
+        ..FREE
+    },
+    Setup {
+        name: "deaf-processes",
+        about: "the same, and processes stop listening and begin again",
+        faults: Faults {
+            deafness: true,
+            ..LATE
+        },
+        sights: &[Sight::DeafPassedOver],
+        ..FREE
+    },
+    Setup {
+        name: "foreign-lockers",
+        about: "the same, beside programs that lock with SET NX PX; holders write to a fenced resource",
+        faults: Faults {
+            foreign_lockers: true,
+            writes: true,
+            ..LATE
+        },
+        ..FREE
+    },
+    Setup {
+        name: "short-ttl",
+        about: "a TTL shorter than the grant's",
+        times: Times {
+            ttl: 1,
+            grant: 2,
+            grant_place: 2,
+            ..Times::FREE
+        },
+        ..FREE
+    },
+    Setup {
+        name: "rounding",
+        about: "the place of a waiter that was handed the lock ends a little before the lock's key",
+        times: Times {
+            grant: 2,
+            grant_place: 1,
+            ..Times::FREE
+        },
+        ..FREE
+    },
+    Setup {
+        name: "drifting-clocks",
+        about: "a client's clock loses a tick, and deadlines leave a margin of one",
+        times: Times {
+            ttl: 3,
+            margin: 1,
+            ..Times::FREE
+        },
+        budget: Budget {
+            lags: 1,
+            ..Budget::NONE
+        },
+        ..FREE
+    },
+    Setup {
+        name: "old-news",
+        about: "clients take the server's clock to be ahead of what it is",
+        times: Times {
+            news: 2,
+            seal_margin: 1,
+            ..Times::FREE
+        },
+        ..FREE
+    },
+    Setup {
+        name: "early-expiry",
+        about: "the key is deleted, overwritten and forced open at any time; late copies",
+        faults: Faults {
+            meddling: true,
+            force: true,
+            cancels: false,
+            ..LATE
+        },
+        claims: ALL_BUT_EXCLUSION,
+        sights: &[Sight::KeyTakenAway, Sight::LaterGuard],
+        ..FREE
+    },
+    Setup {
+        name: "early-expiry-three",
+        about: "the key is deleted and overwritten at any time; three attempts that write to a fenced resource",
+        attempts: 3,
+        faults: Faults {
+            meddling: true,
+            writes: true,
+            ..Faults::NONE
+        },
+        claims: ALL_BUT_EXCLUSION,
+        anonymous: true,
+        ..FREE
+    },
+    Setup {
+        name: "memory-loss",
+        about: "the server forgets everything, twice; its clock goes on",
+        budget: Budget {
+            memory_losses: 2,
+            ..Budget::NONE
+        },
+        claims: &[Claim::TokensDiffer, Claim::TokensGrow, Claim::NoRevival],
+        ..FREE
+    },
+];

@@ -1,0 +1,150 @@
+//! Worlds in which messages are prompt and the living do what is due: how long a waiter waits, and in which
+//! order.
+
+use crate::claim::{Claim, Sight};
+use crate::setup::{Faults, Pace, Setup};
+use crate::times::Times;
+use crate::world::Budget;
+
+const ALL_LIVE: &[Claim] = &[
+    Claim::Exclusion,
+    Claim::NoGhost,
+    Claim::NobodyForgotten,
+    Claim::NoStall,
+    Claim::NoSpin,
+    Claim::InOrder,
+];
+
+const PROMPT: Setup = Setup {
+    name: "",
+    about: "",
+    attempts: 3,
+    process_of: [0, 1, 2],
+    pace: Pace::Prompt,
+    times: Times::PROMPT,
+    looks_after_expiry: 0,
+    faults: Faults::NONE,
+    budget: Budget::NONE,
+    claims: ALL_LIVE,
+    sights: &[
+        Sight::HandOffConfirmed,
+        Sight::ServedAfterDeath,
+        Sight::LongestStall,
+    ],
+    weakening: None,
+    looks_for: None,
+    anonymous: false,
+};
+
+const ONE_DEATH: Budget = Budget {
+    deaths: 1,
+    ..Budget::NONE
+};
+
+const TWO_DEATHS: Budget = Budget {
+    deaths: 2,
+    ..Budget::NONE
+};
+
+pub(super) const SETUPS: &[Setup] = &[
+    Setup {
+        name: "deaths",
+        about: "three processes; two of them, or tasks in them, die",
+        budget: TWO_DEATHS,
+        ..PROMPT
+    },
+    Setup {
+        name: "deaths-and-cancels",
+        about: "three processes; one of them, or a task in it, dies; acquires dropped",
+        faults: Faults {
+            cancels: true,
+            ..Faults::NONE
+        },
+        budget: ONE_DEATH,
+        ..PROMPT
+    },
+    Setup {
+        name: "one-process",
+        about: "three tasks of one process, two of which die without a cleanup",
+        process_of: [0, 0, 0],
+        looks_after_expiry: Times::PROMPT.refresh,
+        budget: TWO_DEATHS,
+        ..PROMPT
+    },
+    Setup {
+        name: "two-processes",
+        about: "two tasks of one process and one of another; two die",
+        process_of: [0, 0, 1],
+        looks_after_expiry: Times::PROMPT.refresh,
+        budget: TWO_DEATHS,
+        ..PROMPT
+    },
+    Setup {
+        name: "lost-wake-ups",
+        about: "a wake-up is lost, and one process or task dies",
+        budget: Budget {
+            lost_hints: 1,
+            ..ONE_DEATH
+        },
+        // A waiter that was not told in time goes to the end.
+        claims: &[
+            Claim::Exclusion,
+            Claim::NoGhost,
+            Claim::NobodyForgotten,
+            Claim::NoStall,
+            Claim::NoSpin,
+        ],
+        ..PROMPT
+    },
+    Setup {
+        name: "reconnections",
+        about: "a process loses its connection and finds it again, and one dies",
+        faults: Faults {
+            deafness: true,
+            ..Faults::NONE
+        },
+        budget: Budget {
+            disconnections: 1,
+            ..ONE_DEATH
+        },
+        sights: &[Sight::DeafPassedOver, Sight::ServedAfterDeath],
+        ..PROMPT
+    },
+    Setup {
+        name: "foreign-release",
+        about: "a foreign program takes the lock and releases it, which wakes nobody; acquires dropped",
+        faults: Faults {
+            foreign_lockers: true,
+            cancels: true,
+            ..Faults::NONE
+        },
+        budget: Budget {
+            foreign: 1,
+            ..Budget::NONE
+        },
+        sights: &[Sight::HandOffConfirmed],
+        ..PROMPT
+    },
+    Setup {
+        name: "foreign-delete",
+        about: "the key is deleted, or overwritten without a TTL; acquires dropped",
+        faults: Faults {
+            meddling: true,
+            cancels: true,
+            ..Faults::NONE
+        },
+        budget: Budget {
+            foreign: 1,
+            ..Budget::NONE
+        },
+        claims: &[
+            Claim::NoGhost,
+            Claim::NobodyForgotten,
+            Claim::NoStall,
+            Claim::NoSpin,
+            Claim::InOrder,
+        ],
+        sights: &[Sight::KeyTakenAway, Sight::HandOffConfirmed],
+        ..PROMPT
+    },
+];

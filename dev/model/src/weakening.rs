@@ -1,0 +1,91 @@
+//! The rules of the protocol, each of which can be left out to show what it is there for.
+
+use crate::claim::Claim;
+
+macro_rules! weakenings {
+    ($($rule:ident: $name:literal, $says:literal, in $setup:literal breaks $($claim:ident)*;)*) => {
+        /// A rule that is left out.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Weakening {
+            $(#[doc = concat!("Left out: ", $says, ".")] $rule,)*
+        }
+
+        impl Weakening {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$rule,)*];
+
+            /// What the protocol without the rule is called.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$rule => $name,)* }
+            }
+
+            /// What is done in place of the rule.
+            #[must_use]
+            pub fn says(self) -> &'static str {
+                match self { $(Self::$rule => $says,)* }
+            }
+
+            /// The setup that shows it.
+            #[must_use]
+            pub fn shown_in(self) -> &'static str {
+                match self { $(Self::$rule => $setup,)* }
+            }
+
+            /// The claims that do not hold without the rule; the first is what it is there for.
+            #[must_use]
+            pub fn breaks(self) -> &'static [Claim] {
+                match self { $(Self::$rule => &[$(Claim::$claim),*],)* }
+            }
+        }
+    };
+}
+
+weakenings! {
+    ConfirmBeforeGuard: "guard-from-wake-up", "a wake-up makes a guard, and nobody confirms",
+        in "late-copies" breaks Exclusion TokensDiffer TokensGrow;
+    DeadlinePerReply: "reply-to-any-copy", "a slow answer to an earlier copy is taken for the answer to the last",
+        in "late-copies" breaks Exclusion;
+    TtlSetAnew: "resend-keeps-ttl", "a second copy is granted, and the key's TTL is not set anew",
+        in "late-copies" breaks Exclusion;
+    OwnerCompared: "blind-delete", "a release deletes whoever's lock it is",
+        in "foreign-lockers" breaks Exclusion;
+    DriftMargin: "no-margin", "deadlines leave no margin for clocks that differ",
+        in "drifting-clocks" breaks Exclusion;
+    DrawerDecides: "entry-decides", "the waiter's place, not the drawer's id, tells a hand-off from a second copy",
+        in "rounding" breaks TokensDiffer TokensGrow;
+    TimeFloor: "no-time-floor", "a token is the counter plus one, whatever the time",
+        in "memory-loss" breaks TokensGrow TokensDiffer NoRevival;
+    TokenKept: "token-re-read", "a holder writes with the counter as it is, not with its own token",
+        in "foreign-lockers" breaks Fenced;
+    RenewalComparesToken: "renewal-by-owner", "a renewal compares the owner, and not the token",
+        in "early-expiry" breaks NoRevival;
+    Expiry: "no-expiry", "an acquire does not expire",
+        in "late-copies" breaks NoGhost;
+    Seal: "no-seal", "a release or cleanup leaves no tombstone",
+        in "late-copies" breaks NoGhost;
+    SealUntilExpiry: "seal-by-stopwatch", "a tombstone lasts as long as the client measures, not until the acquire's expiry",
+        in "old-news" breaks NoGhost;
+    OwnPlaceRemoved: "own-place-kept", "a release or cleanup does not remove its own place",
+        in "late-copies" breaks NoGhost;
+    AllRecheck: "only-head-looks", "only the head of the queue asks again unasked",
+        in "foreign-delete" breaks NobodyForgotten NoStall InOrder;
+    OnlyThoseAhead: "any-other-waiter", "an acquire does not take a free lock while anybody else waits",
+        in "foreign-delete" breaks NoStall;
+    CleanupHandsOn: "only-delete", "a release or cleanup deletes the lock and hands it to nobody",
+        in "foreign-delete" breaks NoStall;
+    PauseBetweenLooks: "no-pause", "a waiter that is told that next to nothing is left looks again at once",
+        in "foreign-delete" breaks NoSpin;
+    Heals: "no-healing", "a key without a TTL is left as it is",
+        in "foreign-delete" breaks NoStall;
+    PlaceEndsWithGrant: "place-outlives-grant", "a waiter that was handed the lock keeps the whole lease on its place",
+        in "deaths" breaks NoStall;
+    DeafPassedOver: "deaf-are-granted", "a waiter is handed the lock although nobody listens for it",
+        in "deaths" breaks NoStall;
+    FirstOfProcessLooks: "no-first-of-process", "only the head of the queue looks when a lease runs out",
+        in "deaths" breaks NoStall;
+    QueueBeforeFree: "queue-ignored", "an acquire takes a free lock whoever waits",
+        in "foreign-delete" breaks InOrder;
+    PlaceKeptToConfirm: "place-popped-at-grant", "a waiter loses its place when it is handed the lock",
+        in "foreign-delete" breaks InOrder;
+}

@@ -1,0 +1,71 @@
+//! Without one of its rules the protocol breaks exactly the claims that the rule is there for.
+
+use std::collections::BTreeSet;
+
+use leasehold_model::{Claim, Weakening, counterexample, explore, weakened};
+
+/// The weakened protocol of that name, which breaks what it should, nothing else, and in words.
+fn check(name: &str) {
+    let rule = *Weakening::ALL.iter().find(|it| it.name() == name).unwrap();
+    let setup = weakened(rule).unwrap();
+    let violated: BTreeSet<Claim> = explore(&setup).violated.into_iter().collect();
+    let expected: BTreeSet<Claim> = rule.breaks().iter().copied().collect();
+    assert_eq!(violated, expected);
+    for claim in expected {
+        let trace = counterexample(&setup, claim).unwrap();
+        assert_eq!(trace.to_string().lines().count(), trace.steps());
+        assert!(trace.steps() > 3, "{trace}");
+    }
+}
+
+macro_rules! rules {
+    ($($test:ident $name:literal)*) => {
+        $(#[test]
+        fn $test() {
+            check($name);
+        })*
+
+        #[test]
+        fn every_rule_is_tested() {
+            let tested = [$($name),*];
+            let all: Vec<&str> = Weakening::ALL.iter().map(|it| it.name()).collect();
+            assert_eq!(all, tested);
+        }
+    };
+}
+
+rules! {
+    guard_from_wake_up "guard-from-wake-up"
+    reply_to_any_copy "reply-to-any-copy"
+    resend_keeps_ttl "resend-keeps-ttl"
+    blind_delete "blind-delete"
+    no_margin "no-margin"
+    entry_decides "entry-decides"
+    no_time_floor "no-time-floor"
+    token_re_read "token-re-read"
+    renewal_by_owner "renewal-by-owner"
+    no_expiry "no-expiry"
+    no_seal "no-seal"
+    seal_by_stopwatch "seal-by-stopwatch"
+    own_place_kept "own-place-kept"
+    only_head_looks "only-head-looks"
+    any_other_waiter "any-other-waiter"
+    only_delete "only-delete"
+    no_pause "no-pause"
+    no_healing "no-healing"
+    place_outlives_grant "place-outlives-grant"
+    deaf_are_granted "deaf-are-granted"
+    no_first_of_process "no-first-of-process"
+    queue_ignored "queue-ignored"
+    place_popped_at_grant "place-popped-at-grant"
+}
+
+#[test]
+fn every_claim_is_broken_by_some_rule() {
+    for claim in Claim::ALL {
+        let breaks = |rule: &&Weakening| rule.breaks().first() == Some(&claim);
+        let rule = Weakening::ALL.iter().find(breaks);
+        // I1 and I2 stand or fall together in the shortest ways to break them.
+        assert!(rule.is_some(), "{}", claim.name());
+    }
+}
