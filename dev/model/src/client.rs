@@ -4,17 +4,11 @@
 use crate::action::Action;
 use crate::attempt::{Line, Phase};
 use crate::claim::Sight;
+use crate::looks::{self, ASKS_AT_ONCE, Seen};
 use crate::scripts;
-use crate::server::FOR_EVER;
 use crate::setup::Setup;
 use crate::weakening::Weakening;
-use crate::world::{Mark, World};
-
-/// A waiter that never asks again unasked.
-const NEVER: u8 = u8::MAX;
-
-/// A wait that ends sooner has hardly been one.
-const PROMPT: u8 = 1;
+use crate::world::World;
 
 /// What the client of `who` can do now.
 pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Action>) {
@@ -22,7 +16,7 @@ pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Ac
     match attempt.phase {
         Phase::New => out.push(Action::Ask(who)),
         Phase::Trying => {
-            if attempt.is_waiting() && (!setup.is_prompt() || is_due(world, who)) {
+            if attempt.is_waiting() && (!setup.is_prompt() || looks::is_due(world, who)) {
                 out.push(Action::Ask(who));
             }
             if setup.faults.cancels {
@@ -55,12 +49,6 @@ pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Ac
     }
 }
 
-/// Whether a waiter is to ask at once.
-pub(crate) fn is_due(world: &World, who: usize) -> bool {
-    let attempt = &world.attempts[who];
-    attempt.is_waiting() && (attempt.hint || attempt.recheck == 0)
-}
-
 pub(crate) fn ask(world: &mut World, setup: &Setup, who: usize) {
     if world.attempts[who].phase == Phase::New {
         world.attempts[who].phase = Phase::Trying;
@@ -72,7 +60,8 @@ pub(crate) fn ask(world: &mut World, setup: &Setup, who: usize) {
     let attempt = &mut world.attempts[who];
     attempt.line = Line::Asked { age: 0 };
     if setup.is_prompt() {
-        attempt.asked_now += 1;
+        // Beyond what is allowed it does not matter how often.
+        attempt.asked_now = (attempt.asked_now + 1).min(ASKS_AT_ONCE + 1);
     }
     (attempt.hint, attempt.recheck) = (false, 0);
 }
@@ -87,12 +76,7 @@ pub(crate) fn answer(world: &mut World, setup: &Setup, who: usize) {
     match line {
         Line::Granted { age, token } => enter(world, setup, who, Grant { age, token }),
         Line::Busy { left, first, .. } if setup.is_prompt() => {
-            let retry_after = retry_after(world, setup, who, Seen { left, first });
-            world.attempts[who].recheck = if setup.without(Weakening::PauseBetweenLooks) {
-                retry_after.saturating_sub(1)
-            } else {
-                retry_after.max(PROMPT)
-            };
+            world.attempts[who].recheck = looks::next_look(world, setup, who, Seen { left, first });
         }
         // A renewal that was confirmed after the end changes nothing.
         Line::Extended { age } if world.attempts[who].left > 0 => {
@@ -104,6 +88,7 @@ pub(crate) fn answer(world: &mut World, setup: &Setup, who: usize) {
 }
 
 /// What a grant's answer says.
+#[derive(Debug, Clone, Copy)]
 struct Grant {
     age: u8,
     token: u8,
@@ -138,36 +123,6 @@ fn lease_left(setup: &Setup, age: u8) -> u8 {
         setup.times.margin
     };
     setup.times.ttl.saturating_sub(margin).saturating_sub(age)
-}
-
-/// What a busy answer says.
-struct Seen {
-    left: u8,
-    first: bool,
-}
-
-fn retry_after(world: &World, setup: &Setup, who: usize, seen: Seen) -> u8 {
-    let (refresh, first_looks) = (setup.times.refresh, setup.times.first_looks);
-    if !seen.first && setup.without(Weakening::AllRecheck) {
-        return NEVER;
-    }
-    let expires = match seen.left {
-        FOR_EVER => first_looks,
-        left => left,
-    };
-    let expires = expires.min(refresh);
-    let mine = world
-        .seats
-        .iter()
-        .find(|&it| setup.process(it) == setup.process(who));
-    let first_here = mine == Some(who) && !setup.without(Weakening::FirstOfProcessLooks);
-    if seen.first {
-        expires.min(first_looks)
-    } else if first_here {
-        expires
-    } else {
-        refresh
-    }
 }
 
 /// Gives up waiting for the answer to the request under way: copies of it may still come.
@@ -234,25 +189,4 @@ pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, answered: bool
     if answered {
         world.end(who, Phase::Over);
     }
-}
-
-/// Writes to the resource, which takes no token that is smaller than the highest it has seen.
-pub(crate) fn write(world: &mut World, setup: &Setup, who: usize) {
-    let token = if setup.without(Weakening::TokenKept) {
-        world.server.token
-    } else {
-        world.attempts[who].token
-    };
-    if token < world.highest_write {
-        return;
-    }
-    let later = |it: usize| world.attempts[it].after & 1 << who != 0;
-    if setup
-        .everyone()
-        .any(|it| world.writers & 1 << it != 0 && later(it))
-    {
-        world.mark(Mark::StaleWrite);
-    }
-    world.highest_write = token;
-    world.writers |= 1 << who;
 }

@@ -6,7 +6,7 @@ use crate::action::Action;
 use crate::claim::Claim;
 use crate::setup::Setup;
 use crate::world::{Mark, World};
-use crate::{client, faults, judge, network, normal, passing, scripts};
+use crate::{client, faults, judge, network, normal, passing, resource, scripts};
 
 /// What one run checks.
 #[derive(Debug, Clone)]
@@ -83,7 +83,7 @@ fn step(mut world: World, setup: &Setup, action: Action) -> World {
         Action::Renew(who) => client::renew(it, who),
         Action::Leave(who) => client::leave(it, setup, who, true),
         Action::LeaveUnanswered(who) => client::leave(it, setup, who, false),
-        Action::Write(who) => client::write(it, setup, who),
+        Action::Write(who) => resource::write(it, setup, who),
         Action::Die(who) => faults::die(it, setup, who),
         Action::ProcessDies(process) => faults::process_dies(it, setup, process),
         Action::Disconnect(process) => faults::disconnect(it, setup, process),

@@ -117,21 +117,21 @@ fn cost_of_death(world: &World, setup: &Setup, who: usize) -> u8 {
         cost += world.server.left + setup.looks_after_expiry;
     } else if world.server.is_held_by(who) {
         // What is left of its grant, of which the others have not heard.
-        cost += world.server.left + times.refresh;
+        cost += world.server.left + setup.missed_look();
     } else if world.server.has_live_place(who) && process_lives {
         // It is granted the lock, and does not confirm.
-        cost += times.grant + times.refresh;
+        cost += times.grant + setup.missed_look();
     }
     if world.attempts[who].copies > 0 {
         // Its request arrives, and takes the lock or a place.
-        cost += times.ttl.max(times.grant) + times.refresh;
+        cost += times.ttl.max(times.grant) + setup.missed_look();
     }
     cost
 }
 
 pub(crate) fn lose_hint(world: &mut World, setup: &Setup, who: usize) {
     world.budget.lost_hints -= 1;
-    world.allowance += setup.times.grant + setup.times.refresh;
+    world.allowance += setup.times.grant + setup.missed_look();
     world.attempts[who].hint = false;
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn disconnect(world: &mut World, setup: &Setup, process: u8) {
         {
             // What is published meanwhile is lost, and so is what was on its way.
             if world.attempts[who].hint {
-                world.allowance += setup.times.grant + setup.times.refresh;
+                world.allowance += setup.times.grant + setup.missed_look();
             }
             world.attempts[who].hint = false;
         }

@@ -2,6 +2,7 @@
 
 use crate::attempt::{Line, Phase};
 use crate::claim::Claim;
+use crate::looks::ASKS_AT_ONCE;
 use crate::server::Holder;
 use crate::setup::Setup;
 use crate::world::{Mark, World};
@@ -37,7 +38,7 @@ pub(crate) fn holds(claim: Claim, setup: &Setup, world: &World) -> bool {
                 || attempt.recheck <= setup.times.refresh
         }),
         Claim::NoStall => world.idle <= world.allowance,
-        Claim::NoSpin => world.attempts.iter().all(|it| it.asked_now <= 3),
+        Claim::NoSpin => world.attempts.iter().all(|it| it.asked_now <= ASKS_AT_ONCE),
         Claim::InOrder => !world.has(Mark::Barged),
     }
 }

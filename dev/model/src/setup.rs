@@ -42,7 +42,7 @@ pub struct Setup {
     pub name: &'static str,
     /// What it is for.
     pub about: &'static str,
-    /// How many attempts there are, at most [`MOST`].
+    /// How many attempts there are, three at most.
     pub attempts: usize,
     /// The process of each attempt.
     pub process_of: [u8; MOST],
@@ -95,6 +95,11 @@ impl Setup {
 
     pub(crate) fn is_prompt(&self) -> bool {
         self.pace == Pace::Prompt
+    }
+
+    /// How long after the end of a lease somebody looks who has just looked before it.
+    pub(crate) fn missed_look(&self) -> u8 {
+        self.times.refresh - 1
     }
 
     /// The bit of an attempt's process.

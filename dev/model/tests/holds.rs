@@ -1,4 +1,5 @@
 //! The whole protocol keeps what it claims, in every state of every world, and the worlds are not empty.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use leasehold_model::{Setup, example, explore, setup, setups};
 

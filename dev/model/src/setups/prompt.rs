@@ -67,7 +67,7 @@ pub(super) const SETUPS: &[Setup] = &[
         name: "one-process",
         about: "three tasks of one process, two of which die without a cleanup",
         process_of: [0, 0, 0],
-        looks_after_expiry: Times::PROMPT.refresh,
+        looks_after_expiry: Times::PROMPT.refresh - 1,
         budget: TWO_DEATHS,
         ..PROMPT
     },
@@ -75,7 +75,7 @@ pub(super) const SETUPS: &[Setup] = &[
         name: "two-processes",
         about: "two tasks of one process and one of another; two die",
         process_of: [0, 0, 1],
-        looks_after_expiry: Times::PROMPT.refresh,
+        looks_after_expiry: Times::PROMPT.refresh - 1,
         budget: TWO_DEATHS,
         ..PROMPT
     },
