@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::{Ended, Lease};
-use crate::{FencingToken, Lost};
+use crate::{FencingToken, Lost, holding};
 
 /// A view of a held lock, to give to those who work under it.
 ///
@@ -80,6 +80,34 @@ impl LockHandle {
             let reason = Ended::new(Arc::clone(&lease)).await;
             lease.lost(reason)
         }
+    }
+
+    /// Runs `task` as the holder of this lock: inside it, [`acquire`](crate::Lock::acquire) of the same key
+    /// through the same manager or a clone of it is [`AlreadyHeld`](crate::AcquireError::AlreadyHeld) at once,
+    /// for as long as the lock is valid. Without it, a task that locks what it holds waits for itself.
+    ///
+    /// Scopes nest. Tasks that `task` spawns are not in its scope.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// use leasehold::{AcquireError, LockManager};
+    ///
+    /// let locks = LockManager::in_process();
+    /// let guard = locks.lock("order:42").acquire().await?;
+    /// let nested = guard.handle().scope(locks.lock("order:42").acquire()).await;
+    /// assert!(matches!(nested, Err(AcquireError::AlreadyHeld { .. })));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Cancel safety
+    ///
+    /// As safe as `task`.
+    pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
+        holding::scope(&self.lease, task)
     }
 }
 

@@ -133,6 +133,7 @@ mod engine;
 mod error;
 mod guard;
 mod handle;
+mod holding;
 mod key;
 mod lock;
 mod manager;

@@ -7,7 +7,7 @@ use tracing::Instrument;
 use crate::engine::{Engine, Patience};
 use crate::observe::Acquisition;
 use crate::options::LockOptions;
-use crate::{AcquireError, InvalidKey, Key, LockGuard};
+use crate::{AcquireError, InvalidKey, Key, LockGuard, holding};
 
 /// A lock that can be acquired: a key and how to hold it. Made by
 /// [`LockManager::lock`](crate::LockManager::lock).
@@ -66,8 +66,8 @@ impl Lock {
         self
     }
 
-    /// How long [`acquire`](Self::acquire) waits for a busy lock. Zero asks once; `Duration::MAX` waits
-    /// for ever, which is the default.
+    /// How long [`acquire`](Self::acquire) waits for a busy lock. Zero asks once and never queues;
+    /// `Duration::MAX` waits for ever, which is the default.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.options.wait = Some(wait);
         self
@@ -95,6 +95,7 @@ impl Lock {
     /// - [`AcquireError::Closed`]: the manager was shut down.
     /// - [`AcquireError::Backend`]: the backend kept failing for the manager's outage limit, or until
     ///   the wait was over. One command that is under way may take the command timeout beyond that.
+    /// - [`AcquireError::AlreadyHeld`]: this task holds it, in a [`scope`](crate::LockHandle::scope).
     /// - [`AcquireError::Key`], [`AcquireError::Option`]: what was asked for cannot work.
     /// - [`AcquireError::NoRuntime`]: not polled by a tokio runtime.
     ///
@@ -107,7 +108,7 @@ impl Lock {
     ///
     /// If the tokio runtime was built without `enable_time`.
     pub async fn acquire(self) -> Result<LockGuard, AcquireError> {
-        self.take(Patience::Wait).await
+        self.take(true).await
     }
 
     /// Acquires the lock if it is free, and answers `None` if it is busy.
@@ -115,7 +116,7 @@ impl Lock {
     /// # Errors
     ///
     /// As [`acquire`](Self::acquire), without a wait: the first failure of the backend is the answer,
-    /// and an outage is never reported as busy.
+    /// and an outage is never reported as busy. A lock that this task holds itself is busy.
     ///
     /// # Cancel safety
     ///
@@ -125,15 +126,24 @@ impl Lock {
     ///
     /// If the tokio runtime was built without `enable_time`.
     pub async fn try_acquire(self) -> Result<Option<LockGuard>, AcquireError> {
-        match self.take(Patience::None).await {
+        match self.take(false).await {
             Ok(guard) => Ok(Some(guard)),
             Err(AcquireError::TimedOut { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    async fn take(self, patience: Patience) -> Result<LockGuard, AcquireError> {
+    async fn take(self, may_wait: bool) -> Result<LockGuard, AcquireError> {
         let key = self.key?;
+        if may_wait && holding::holds(&self.engine.backend, &key) {
+            return Err(AcquireError::AlreadyHeld { key });
+        }
+        // Who does not wait takes no place in the queue, which would have to be cleaned up.
+        let patience = match self.options.wait {
+            Some(wait) if wait.is_zero() => Patience::None,
+            _ if may_wait => Patience::Wait,
+            _ => Patience::None,
+        };
         let least_ttl = self.engine.backend.capabilities().least_ttl;
         self.options.validate(least_ttl)?;
         let acquisition = Acquisition::start(&key, &self.options);

@@ -10,7 +10,8 @@ use leasehold::conformance::{Call, Command, Fault, Faulty};
 use leasehold::{
     AcquireError, Error, FencingToken, GlobalDefaultSet, InvalidKey, InvalidOption, InvalidToken,
     Key, KeyProblem, Lock, LockGuard, LockHandle, LockManager, LockManagerBuilder, LossReason,
-    Lost, NoManager, OwnerId, ReleaseError, ReleaseOutcome, RenewError, Run, ShutdownError,
+    Lost, NoManager, OwnerId, ReleaseError, ReleaseOutcome, RenewError, Run,
+    ShutdownError,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any, assert_obj_safe};
 
@@ -39,8 +40,8 @@ assert_obj_safe!(Backend);
 
 fn assert_send<F: Future + Send>(_future: F) {}
 
-#[test]
-fn futures_can_be_spawned_and_do_not_borrow() {
+#[tokio::test]
+async fn futures_can_be_spawned_and_do_not_borrow() {
     fn assert_spawnable<F: Future + Send + 'static>(_future: F) {}
     let locks = LockManager::in_process();
     assert_spawnable(locks.lock("k").acquire());
@@ -49,6 +50,8 @@ fn futures_can_be_spawned_and_do_not_borrow() {
     assert_send(locks.force_release("k"));
     assert_send(locks.shutdown());
     assert_send(locks.scope(async {}));
+    let guard = locks.lock("k").acquire().await.unwrap();
+    assert_spawnable(guard.handle().scope(async {}));
 }
 
 #[tokio::test]

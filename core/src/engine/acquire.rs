@@ -97,7 +97,8 @@ impl<'a> Search<'a> {
                     if !Lease::deadline(sent, lease).has_passed() {
                         let claim = armed.attempt.claim(token);
                         let runtime = armed.runtime.clone();
-                        let lease = Lease::new(claim, lease, sent, self.options, runtime);
+                        let backend = Arc::downgrade(&self.engine.backend);
+                        let lease = Lease::new(backend, claim, lease, sent, self.options, runtime);
                         return self.enter(armed, lease).map(Pursuit::Granted);
                     }
                     let late = BackendError::unknown("its grant came when the lease was over");

@@ -1,11 +1,12 @@
-use std::sync::Arc;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::backend::Claim;
+use crate::backend::{Backend, Claim};
 use crate::clock::Moment;
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
@@ -16,6 +17,8 @@ use crate::{LossReason, Lost, observe};
 pub(crate) struct Lease {
     pub(crate) claim: Claim,
     pub(crate) runtime: Runtime,
+    /// Who granted it; only its address is looked at.
+    backend: Weak<dyn Backend>,
     pub(super) renewal: bool,
     /// Wakes those who wait for the end. It follows `state`, which alone decides.
     pub(super) ended: CancellationToken,
@@ -39,6 +42,7 @@ struct State {
 impl Lease {
     /// `sent` is when the granted request was sent, so that no delay of the answer lengthens the lease.
     pub(super) fn new(
+        backend: Weak<dyn Backend>,
         claim: Claim,
         granted: Duration,
         sent: Moment,
@@ -49,6 +53,7 @@ impl Lease {
         Self {
             claim,
             runtime,
+            backend,
             renewal: options.renewal,
             ended: CancellationToken::new(),
             command: Arc::default(),
@@ -66,6 +71,11 @@ impl Lease {
     /// Up to when a lease that was granted for a request sent at `sent` may be relied on.
     pub(super) fn deadline(sent: Moment, granted: Duration) -> Moment {
         sent.after(without_drift(granted))
+    }
+
+    /// Whether a manager that locks on `backend`, or a clone of it, acquired it.
+    pub(crate) fn is_of(&self, backend: &Arc<dyn Backend>) -> bool {
+        ptr::addr_eq(self.backend.as_ptr(), Arc::as_ptr(backend))
     }
 
     pub(super) fn deadline_has_passed(&self) -> bool {
@@ -146,7 +156,7 @@ mod tests {
     use tokio::time::advance;
 
     use super::*;
-    use crate::backend::Attempt;
+    use crate::backend::{Attempt, InProcess};
     use crate::clock::simulate_suspension;
     use crate::{FencingToken, Key};
 
@@ -157,7 +167,14 @@ mod tests {
         let attempt = Attempt::new(Key::new("", "k").unwrap(), TTL, false);
         let claim = attempt.claim(FencingToken::try_from(7).unwrap());
         let runtime = Runtime::current().unwrap();
-        Lease::new(claim, TTL, Moment::now(), options, runtime)
+        Lease::new(
+            Weak::<InProcess>::new(),
+            claim,
+            TTL,
+            Moment::now(),
+            options,
+            runtime,
+        )
     }
 
     #[tokio::test(start_paused = true)]

@@ -114,8 +114,10 @@ pub(super) fn unanswered() -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Weak;
+
     use super::*;
-    use crate::backend::Attempt;
+    use crate::backend::{Attempt, InProcess};
     use crate::options::LockOptions;
     use crate::runtime::Runtime;
     use crate::{FencingToken, Key};
@@ -127,7 +129,14 @@ mod tests {
             let attempt = Attempt::new(Key::new("", "k").unwrap(), ttl, false);
             let claim = attempt.claim(FencingToken::try_from(1).unwrap());
             let runtime = Runtime::current().unwrap();
-            Arc::new(Lease::new(claim, ttl, Moment::now(), &options, runtime))
+            Arc::new(Lease::new(
+                Weak::<InProcess>::new(),
+                claim,
+                ttl,
+                Moment::now(),
+                &options,
+                runtime,
+            ))
         };
         let (short, long) = (Duration::from_millis(300), Duration::from_secs(30));
         let due = (0..600).map(|n| lease(if n % 2 == 0 { short } else { long }));

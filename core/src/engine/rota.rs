@@ -96,10 +96,11 @@ impl Rota {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Weak;
     use std::time::Duration;
 
     use super::*;
-    use crate::backend::Attempt;
+    use crate::backend::{Attempt, InProcess};
     use crate::options::LockOptions;
     use crate::runtime::Runtime;
     use crate::{FencingToken, Key};
@@ -110,7 +111,14 @@ mod tests {
             .claim(FencingToken::try_from(1).unwrap());
         let (granted, options) = (claim.ttl, LockOptions::default());
         let runtime = Runtime::current().unwrap();
-        Arc::new(Lease::new(claim, granted, Moment::now(), &options, runtime))
+        Arc::new(Lease::new(
+            Weak::<InProcess>::new(),
+            claim,
+            granted,
+            Moment::now(),
+            &options,
+            runtime,
+        ))
     }
 
     #[tokio::test(start_paused = true)]

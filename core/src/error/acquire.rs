@@ -32,6 +32,15 @@ pub enum AcquireError {
         /// What the backend said last.
         source: BackendError,
     },
+    /// The task that asks holds this lock already, and would wait for itself: a function that takes a lock
+    /// was called from under it. See [`LockHandle::scope`](crate::LockHandle::scope).
+    #[error(
+        "`{key}` was not locked: this task holds it already; call what does the work without locking"
+    )]
+    AlreadyHeld {
+        /// What was to be locked.
+        key: Key,
+    },
     /// A name that cannot be a lock's.
     #[error(transparent)]
     Key(#[from] InvalidKey),
@@ -50,7 +59,11 @@ impl AcquireError {
         match self {
             Self::TimedOut { .. } => true,
             Self::Backend { source, .. } => source.is_temporary(),
-            Self::Closed { .. } | Self::Key(_) | Self::Option(_) | Self::NoRuntime => false,
+            Self::Closed { .. }
+            | Self::AlreadyHeld { .. }
+            | Self::Key(_)
+            | Self::Option(_)
+            | Self::NoRuntime => false,
         }
     }
 }

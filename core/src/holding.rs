@@ -1,0 +1,46 @@
+//! What the current task says that it holds, so that it is told when it would wait for itself.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use crate::Key;
+use crate::backend::Backend;
+use crate::engine::Lease;
+
+tokio::task_local! {
+    static HOLDING: Arc<Holding>;
+}
+
+/// The locks of a task, the innermost first.
+struct Holding {
+    lease: Arc<Lease>,
+    outer: Option<Arc<Self>>,
+}
+
+/// Runs `body` as the holder of `lease`, beside what the task holds already.
+pub(crate) fn scope<F: Future>(
+    lease: &Arc<Lease>,
+    body: F,
+) -> impl Future<Output = F::Output> + use<F> {
+    let holding = Holding {
+        lease: Arc::clone(lease),
+        outer: HOLDING.try_with(Arc::clone).ok(),
+    };
+    HOLDING.scope(Arc::new(holding), body)
+}
+
+/// Whether this task, by what it said, holds `key` on `backend` and has not lost it.
+pub(crate) fn holds(backend: &Arc<dyn Backend>, key: &Key) -> bool {
+    HOLDING
+        .try_with(|holding| {
+            let mut next = Some(holding);
+            while let Some(Holding { lease, outer }) = next.map(Arc::as_ref) {
+                if lease.is_of(backend) && lease.claim.key == *key && lease.validity().is_ok() {
+                    return true;
+                }
+                next = outer.as_ref();
+            }
+            false
+        })
+        .unwrap_or_default()
+}
