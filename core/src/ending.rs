@@ -21,6 +21,34 @@ impl Lost {
     }
 }
 
+/// The lock of a function with `#[distributed_lock]` was lost while its body ran.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.message())]
+#[non_exhaustive]
+pub struct LostInBody {
+    /// Whether the body had completed: then its work is done, and may have been done beside another
+    /// holder. If not, it was dropped where it stood.
+    pub completed: bool,
+    /// The loss.
+    #[source]
+    pub lost: Lost,
+}
+
+impl LostInBody {
+    #[cfg(feature = "macros")]
+    pub(crate) const fn new(lost: Lost, completed: bool) -> Self {
+        Self { completed, lost }
+    }
+
+    fn message(&self) -> &'static str {
+        if self.completed {
+            "the function completed, but it did not hold its lock to the end"
+        } else {
+            "the function was stopped before it had completed, as its lock was lost"
+        }
+    }
+}
+
 /// Why a lock is no longer held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -3,6 +3,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "macros")]
+use crate::LossReason;
 use crate::engine::{Ended, Lease};
 use crate::{FencingToken, Lost, holding};
 
@@ -80,6 +82,11 @@ impl LockHandle {
             let reason = Ended::new(Arc::clone(&lease)).await;
             lease.lost(reason)
         }
+    }
+
+    #[cfg(feature = "macros")]
+    pub(crate) fn lost_for(&self, reason: LossReason) -> Lost {
+        self.lease.lost(reason)
     }
 
     /// Runs `task` as the holder of this lock: inside it, [`acquire`](crate::Lock::acquire) of the same key

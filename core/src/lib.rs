@@ -77,6 +77,27 @@
 //!
 //! All errors of locks convert into [`Error`].
 //!
+//! # Annotating a function
+//!
+//! ```
+//! # #[cfg(feature = "macros")]
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), leasehold::Error> {
+//! use leasehold::{LockManager, distributed_lock};
+//!
+//! #[distributed_lock("order:{order_id}", ttl = "30s", wait = "5s", guard = lock)]
+//! async fn ship(order_id: u64) -> Result<i64, leasehold::Error> {
+//!     Ok(lock.token().get()) // only one at a time gets here
+//! }
+//!
+//! LockManager::in_process().set_global_default().unwrap(); // once, at start
+//! assert!(ship(42).await? > 0);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "macros"))]
+//! # fn main() {}
+//! ```
+//!
 //! # Defaults
 //!
 //! | | value |
@@ -99,6 +120,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `conformance` | the suite that every backend must pass, and a wrapper that makes a backend misbehave |
+//! | `macros` (default) | [`macro@distributed_lock`] |
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |
 //! | `redis` (default) | [`backend::redis`] and `LockManager::connect` |
 //! | `test-util` | `LockGuard::simulate_loss` |
@@ -108,7 +130,8 @@
 //!
 //! The span `leasehold.acquire` (`DEBUG`) has the fields `lock.key`, `lock.ttl`, `lock.owner`, `lock.token` and
 //! `lock.outcome`. Events: `leasehold.lost`, `.attempt_failed`, `.wait_failed`, `.renewal_failed`,
-//! `.release_failed`, `.cleanup_failed`, `.close_failed`, `.no_wake_ups`, `.evicting_server` (`WARN`), `.given_up`, `.released` (`DEBUG`),
+//! `.release_failed`, `.cleanup_failed`, `.close_failed`, `.no_wake_ups`, `.evicting_server` (`WARN`), `.given_up`, `.released`,
+//! `.skipped` (`DEBUG`),
 //! `.renewed`, `.cleaned_up` (`TRACE`).
 //!
 //! Metrics: `leasehold_acquires_total{outcome}`, `leasehold_acquire_seconds{outcome}`, `leasehold_acquiring`,
@@ -123,6 +146,8 @@
 //! [token](FencingToken) its number.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "macros")]
+mod annotated;
 pub mod backend;
 mod clock;
 #[cfg(feature = "conformance")]
@@ -145,7 +170,7 @@ mod runtime;
 mod token;
 
 pub use self::backend::ConnectError;
-pub use self::ending::{LossReason, Lost, ReleaseOutcome};
+pub use self::ending::{LossReason, Lost, LostInBody, ReleaseOutcome};
 pub use self::error::{AcquireError, Error, NoManager, ReleaseError, RenewError, ShutdownError};
 pub use self::guard::LockGuard;
 pub use self::handle::LockHandle;
@@ -160,7 +185,20 @@ pub use self::owner::OwnerId;
 pub use self::run::Run;
 pub use self::token::{FencingToken, InvalidToken};
 
+#[cfg(feature = "macros")]
+#[cfg_attr(docsrs, doc(cfg(feature = "macros")))]
+pub use leasehold_macros::distributed_lock;
+
+/// What the expansion of `#[distributed_lock]` calls. Not for anybody else: it may change in any release.
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub mod __private {
+    pub use std::format;
+
+    pub use crate::annotated::{Answer, AsManager, Call, Entry, FromLockError, Held, Skippable};
+}
+
 /// The README's examples compile.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "macros"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

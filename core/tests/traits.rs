@@ -10,7 +10,7 @@ use leasehold::conformance::{Call, Command, Fault, Faulty};
 use leasehold::{
     AcquireError, Error, FencingToken, GlobalDefaultSet, InvalidKey, InvalidOption, InvalidToken,
     Key, KeyProblem, Lock, LockGuard, LockHandle, LockManager, LockManagerBuilder, LossReason,
-    Lost, NoManager, OwnerId, ReleaseError, ReleaseOutcome, RenewError, Run,
+    Lost, LostInBody, NoManager, OwnerId, ReleaseError, ReleaseOutcome, RenewError, Run,
     ShutdownError,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any, assert_obj_safe};
@@ -23,7 +23,7 @@ macro_rules! send_sync_unpin {
 
 send_sync_unpin! {
     LockManager, LockManagerBuilder, Lock, LockGuard, LockHandle,
-    Key, FencingToken, OwnerId, Lost, LossReason, ReleaseOutcome,
+    Key, FencingToken, OwnerId, Lost, LostInBody, LossReason, ReleaseOutcome,
     AcquireError, Error, GlobalDefaultSet, InvalidKey, InvalidOption, InvalidToken, KeyProblem,
     NoManager, ReleaseError, RenewError, ShutdownError,
     Attempt, AttemptAnswer, BackendError, Capabilities, Claim, InProcess, Inspection, ReleaseAnswer,

@@ -6,7 +6,7 @@ mod ending;
 pub use self::acquire::AcquireError;
 pub use self::ending::{ReleaseError, RenewError, ShutdownError};
 use crate::backend::{BackendError, ConnectError};
-use crate::{InvalidKey, InvalidOption, InvalidToken, Lost};
+use crate::{InvalidKey, InvalidOption, InvalidToken, Lost, LostInBody};
 
 /// Anything that this crate can answer in place of what was asked.
 ///
@@ -41,6 +41,9 @@ pub enum Error {
     /// The lock was lost.
     #[error(transparent)]
     Lost(#[from] Lost),
+    /// The lock of an annotated function was lost; it says whether the body had completed.
+    #[error(transparent)]
+    LostInBody(#[from] LostInBody),
     /// The release is not confirmed.
     #[error(transparent)]
     Release(#[from] ReleaseError),

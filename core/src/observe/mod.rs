@@ -209,6 +209,17 @@ pub(crate) fn release_failed(claim: &Claim, error: &BackendError) {
     );
 }
 
+#[cfg(feature = "macros")]
+pub(crate) fn skipped(key: &Key) {
+    debug!(
+        name: "leasehold.skipped",
+        {
+            lock.key = key.name(),
+        },
+        "a function did not run: its lock was busy"
+    );
+}
+
 pub(crate) fn close_failed(error: &BackendError) {
     meter::failure("close");
     warn!(

@@ -1,0 +1,226 @@
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::spanned::Spanned;
+use syn::{Error, Expr, Ident, LitStr, Path, Result, Token};
+
+use crate::duration;
+use crate::mistakes::Mistakes;
+
+const OPTIONS: &str =
+    "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `guard` and `crate`";
+
+/// What stands in the attribute's parentheses.
+#[derive(Default)]
+pub(crate) struct Args {
+    pub(crate) key: Option<LitStr>,
+    pub(crate) manager: Option<Expr>,
+    pub(crate) ttl: Option<TokenStream>,
+    pub(crate) wait: Option<Wait>,
+    pub(crate) contended: Contended,
+    pub(crate) lost: Lost,
+    pub(crate) max_hold: Option<TokenStream>,
+    pub(crate) guard: Option<Ident>,
+    pub(crate) root: Option<Path>,
+}
+
+pub(crate) enum Wait {
+    None,
+    Forever(Span),
+    For(TokenStream),
+}
+
+#[derive(Default, Clone, Copy)]
+pub(crate) enum Contended {
+    #[default]
+    Error,
+    Skip,
+}
+
+#[derive(Default, Clone, Copy)]
+pub(crate) enum Lost {
+    #[default]
+    Cancel,
+    Finish,
+}
+
+impl Args {
+    pub(crate) fn parse(attribute: TokenStream, mistakes: &mut Mistakes) -> Self {
+        let mut parsing = Parsing {
+            args: Self::default(),
+            seen: Vec::new(),
+            mistakes,
+        };
+        // All tokens are consumed and every error is collected, so the parser itself has none to give.
+        let parsed = (|input: ParseStream<'_>| parsing.all(input)).parse2(attribute);
+        let args = parsing.args;
+        mistakes.noted(parsed);
+        if let (Contended::Skip, Some(Wait::Forever(at))) = (args.contended, &args.wait) {
+            let message = "who waits for ever skips nothing: write `wait = none`, or for how long";
+            mistakes.at(*at, message);
+        }
+        args
+    }
+}
+
+struct Parsing<'a> {
+    args: Args,
+    seen: Vec<String>,
+    mistakes: &'a mut Mistakes,
+}
+
+impl Parsing<'_> {
+    fn all(&mut self, input: ParseStream<'_>) -> Result<()> {
+        if !input.peek(LitStr) {
+            self.key_is_missing(input)?;
+        }
+        while !input.is_empty() {
+            if let Err(mistake) = self.one(input) {
+                self.mistakes.add(mistake);
+                skip_to_comma(input)?;
+            }
+            if !input.is_empty() {
+                if !input.peek(Token![,]) {
+                    self.mistakes
+                        .at(input.span(), "expected `,` before the next option");
+                    skip_to_comma(input)?;
+                }
+                input.parse::<Option<Token![,]>>()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, input: ParseStream<'_>) -> Result<()> {
+        if input.peek(LitStr) {
+            let key: LitStr = input.parse()?;
+            if self.args.key.is_some() || !self.seen.is_empty() {
+                return Err(Error::new(
+                    key.span(),
+                    "a function has one key, and it comes first; after it options follow, as in `ttl = \"30s\"`",
+                ));
+            }
+            self.args.key = Some(key);
+            return Ok(());
+        }
+        if !input.peek(Ident::peek_any) || !input.peek2(Token![=]) {
+            return Err(input.error(format!(
+                "expected an option, as in `ttl = \"30s\"`; there are {OPTIONS}"
+            )));
+        }
+        let name = input.call(Ident::parse_any)?;
+        input.parse::<Token![=]>()?;
+        if input.is_empty() || input.peek(Token![,]) {
+            let message = format!("`{name}` has no value: write one, or leave the option out");
+            return Err(Error::new(name.span(), message));
+        }
+        self.option(&name, input)
+    }
+
+    /// Says how a key is written to those who left it out, or gave it another way.
+    fn key_is_missing(&mut self, input: ParseStream<'_>) -> Result<()> {
+        let fork = input.fork();
+        let first = fork.call(Ident::parse_any).ok();
+        let is_option = fork.peek(Token![=]);
+        let (message, in_its_place) = match first {
+            Some(name) if is_option && name == "key" => (
+                "the key has no name: write it first, as in `#[distributed_lock(\"order:{order_id}\")]`",
+                true,
+            ),
+            Some(_) if !is_option => (
+                "the key is a string: write an expression into it, as in `#[distributed_lock(\"{KEY}\")]`",
+                true,
+            ),
+            _ => (
+                "the key comes first, as a string: `#[distributed_lock(\"order:{order_id}\")]`",
+                false,
+            ),
+        };
+        let at = if input.is_empty() {
+            Span::call_site()
+        } else {
+            input.span()
+        };
+        self.mistakes.at(at, message);
+        if in_its_place {
+            skip_to_comma(input)?;
+            input.parse::<Option<Token![,]>>()?;
+        }
+        Ok(())
+    }
+
+    fn option(&mut self, name: &Ident, input: ParseStream<'_>) -> Result<()> {
+        let text = name.to_string();
+        let repeated = self.seen.contains(&text);
+        self.seen.push(text.clone());
+        if repeated {
+            let message = format!("`{text}` is given twice: remove one");
+            self.mistakes.at(name.span(), message);
+            return skip_to_comma(input);
+        }
+        let args = &mut self.args;
+        match &*text {
+            "manager" => args.manager = Some(input.parse()?),
+            "ttl" => args.ttl = Some(duration::parse(&text, &expression(input)?)?),
+            "max_hold" => args.max_hold = Some(duration::parse(&text, &expression(input)?)?),
+            "wait" => args.wait = Some(wait(&expression(input)?)?),
+            "contended" => {
+                let choices = [("error", Contended::Error), ("skip", Contended::Skip)];
+                args.contended = choice(&text, choices, input)?;
+            }
+            "lost" => {
+                let choices = [("cancel", Lost::Cancel), ("finish", Lost::Finish)];
+                args.lost = choice(&text, choices, input)?;
+            }
+            "guard" => {
+                let example =
+                    |_| input.error("expected a name for the lock's handle, as in `guard = lock`");
+                args.guard = Some(input.parse().map_err(example)?);
+            }
+            "crate" => args.root = Some(input.call(Path::parse_mod_style)?),
+            _ => {
+                let message = format!("unknown option `{text}`; there are {OPTIONS}");
+                self.mistakes.at(name.span(), message);
+                skip_to_comma(input)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a `macro_rules!` hands over as `$time:expr` comes in a group, which is not part of it.
+fn expression(input: ParseStream<'_>) -> Result<Expr> {
+    let mut expression = input.parse()?;
+    while let Expr::Group(group) = expression {
+        expression = *group.expr;
+    }
+    Ok(expression)
+}
+
+fn wait(value: &Expr) -> Result<Wait> {
+    match value {
+        Expr::Path(path) if path.path.is_ident("none") => Ok(Wait::None),
+        Expr::Path(path) if path.path.is_ident("forever") => Ok(Wait::Forever(path.span())),
+        value => duration::parse("wait", value).map(Wait::For),
+    }
+}
+
+fn choice<T: Copy>(option: &str, choices: [(&str, T); 2], input: ParseStream<'_>) -> Result<T> {
+    let at = input.span();
+    let given: Option<Ident> = input.parse()?;
+    let chosen = choices
+        .iter()
+        .find(|(name, _)| given.as_ref().is_some_and(|given| given == name));
+    let [(first, _), (second, _)] = choices;
+    let message = || format!("`{option}` is `{first}` or `{second}`: write `{option} = {second}`");
+    chosen
+        .map(|(_, value)| *value)
+        .ok_or_else(|| Error::new(at, message()))
+}
+
+fn skip_to_comma(input: ParseStream<'_>) -> Result<()> {
+    while !input.is_empty() && !input.peek(Token![,]) {
+        input.parse::<TokenTree>()?;
+    }
+    Ok(())
+}

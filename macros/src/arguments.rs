@@ -1,0 +1,130 @@
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::visit_mut::{VisitMut, visit_pat_mut};
+use syn::{Attribute, FnArg, Ident, Pat, PatIdent, PatParen, Receiver, Signature};
+
+/// The values that a function was called with, by the names they have in it.
+#[derive(Default)]
+pub(crate) struct Arguments {
+    /// What a key can name.
+    known: Vec<String>,
+    /// What is to be moved into the body.
+    bound: Vec<Bound>,
+    unnamed: usize,
+}
+
+struct Bound {
+    name: Ident,
+    /// `#[cfg(..)]` on an argument.
+    conditions: Vec<Attribute>,
+}
+
+impl Arguments {
+    /// Takes the names from a signature, and names what a `_` leaves without one: what has no name
+    /// cannot be moved into the body, and would be dropped after the release.
+    pub(crate) fn of(signature: &mut Signature) -> Self {
+        let mut arguments = Self::default();
+        for input in &mut signature.inputs {
+            match input {
+                FnArg::Receiver(Receiver { self_token, .. }) => {
+                    let name = Ident::new("self", self_token.span);
+                    arguments.add(name, Vec::new());
+                }
+                FnArg::Typed(typed) => arguments.bind(&mut typed.pat, &typed.attrs),
+            }
+        }
+        arguments
+    }
+
+    pub(crate) fn bind(&mut self, pattern: &mut Pat, attributes: &[Attribute]) {
+        let is_condition = |attribute: &&Attribute| attribute.path().is_ident("cfg");
+        let mut binder = Binder {
+            arguments: self,
+            conditions: attributes.iter().filter(is_condition).cloned().collect(),
+            behind_reference: false,
+        };
+        binder.visit_pat_mut(pattern);
+    }
+
+    fn add(&mut self, name: Ident, conditions: Vec<Attribute>) {
+        self.known.push(name.to_string());
+        self.bound.push(Bound { name, conditions });
+    }
+
+    /// Forgets the values, which were moved to other names; the old ones are still known.
+    pub(crate) fn moved_on(&mut self) {
+        self.bound.clear();
+    }
+
+    /// The names that a key can use.
+    pub(crate) fn known(&self) -> &[String] {
+        &self.known
+    }
+
+    /// Statements that make a `move` block take all of them, used or not.
+    pub(crate) fn captured(&self) -> TokenStream {
+        let (always, others): (Vec<&Bound>, Vec<&Bound>) = self
+            .bound
+            .iter()
+            .partition(|bound| bound.conditions.is_empty());
+        let names: Vec<&Ident> = always.iter().map(|bound| &bound.name).collect();
+        let first = match &*names {
+            [] => TokenStream::new(),
+            [name] => quote!(let _ = &#name;),
+            names => quote!(let _ = (#(&#names),*);),
+        };
+        let others = others
+            .iter()
+            .map(|Bound { name, conditions }| quote!(#(#conditions)* let _ = &#name;));
+        quote!(#first #(#others)*)
+    }
+}
+
+struct Binder<'a> {
+    arguments: &'a mut Arguments,
+    conditions: Vec<Attribute>,
+    behind_reference: bool,
+}
+
+impl VisitMut for Binder<'_> {
+    fn visit_pat_mut(&mut self, pattern: &mut Pat) {
+        match pattern {
+            Pat::Ident(PatIdent { ident, .. }) => {
+                self.arguments.add(ident.clone(), self.conditions.clone());
+            }
+            // What is behind a reference cannot be moved out, and is not ours to drop.
+            Pat::Wild(_) if !self.behind_reference => {
+                let number = self.arguments.unnamed;
+                let name = format_ident!("__unused{number}", span = Span::mixed_site());
+                self.arguments.unnamed += 1;
+                let conditions = self.conditions.clone();
+                self.arguments.bound.push(Bound {
+                    name: name.clone(),
+                    conditions,
+                });
+                *pattern = in_parentheses(name);
+                return;
+            }
+            _ => {}
+        }
+        let outside = self.behind_reference;
+        self.behind_reference |= matches!(pattern, Pat::Reference(_));
+        visit_pat_mut(self, pattern);
+        self.behind_reference = outside;
+    }
+}
+
+/// `#[instrument]` records the names it finds among the arguments, and does not look into parentheses.
+fn in_parentheses(name: Ident) -> Pat {
+    Pat::Paren(PatParen {
+        attrs: Vec::new(),
+        paren_token: syn::token::Paren(Span::mixed_site()),
+        pat: Box::new(Pat::Ident(PatIdent {
+            attrs: Vec::new(),
+            by_ref: None,
+            mutability: None,
+            ident: name,
+            subpat: None,
+        })),
+    })
+}

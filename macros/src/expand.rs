@@ -1,0 +1,196 @@
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::visit_mut::{VisitMut, visit_type_mut};
+use syn::{ExprReference, Ident, Token, Type, TypeInfer};
+
+use crate::args::{Args, Contended, Lost, Wait};
+use crate::arguments::Arguments;
+use crate::async_trait::{self, Method};
+use crate::function::{self, Function};
+use crate::key::Key;
+use crate::mistakes::Mistakes;
+use crate::respan::rename_self;
+
+/// The function with its lock; or, with mistakes, these and the function as it was.
+pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
+    let mut mistakes = Mistakes::default();
+    let mut args = Args::parse(attribute, &mut mistakes);
+    let key = args.key.take().map(|key| Key::parse(key, &mut mistakes));
+    let Some(mut function) = mistakes.noted(syn::parse2::<Function>(item.clone())) else {
+        let errors = mistakes.into_compile_errors();
+        return quote!(#errors #item);
+    };
+    function.check(&mut mistakes);
+    let place = Place::of(&mut function);
+    if let Some(key) = &key {
+        key.check_names(place.arguments.known(), &mut mistakes);
+    }
+    match key {
+        Some(key) if mistakes.is_empty() => {
+            let body = place.locked(&key, &args);
+            function.body = function.body.map(|(brace, _)| (brace, body));
+            function.into_token_stream()
+        }
+        _ => {
+            let errors = mistakes.into_compile_errors();
+            quote!(#errors #[allow(unused)] #function)
+        }
+    }
+}
+
+/// Where the lock is taken: between the arguments and the body.
+struct Place {
+    arguments: Arguments,
+    /// What stands before the lock is taken.
+    prelude: TokenStream,
+    /// In braces.
+    body: TokenStream,
+    output: Type,
+    /// What `self` is called, if not `self`.
+    receiver: Option<Ident>,
+    /// The function returns a boxed future.
+    boxed: bool,
+}
+
+impl Place {
+    fn of(function: &mut Function) -> Self {
+        let mut arguments = Arguments::of(&mut function.signature);
+        let braced = |content: TokenStream, brace: &syn::token::Brace| {
+            let mut tokens = TokenStream::new();
+            brace.surround(&mut tokens, |inside| content.to_tokens(inside));
+            tokens
+        };
+        let (brace, content) = function.body.clone().unwrap_or_default();
+        let plain = |arguments, output, body, boxed| Self {
+            arguments,
+            prelude: TokenStream::new(),
+            body,
+            output,
+            receiver: None,
+            boxed,
+        };
+        let Some(output) = async_trait::output(&function.signature) else {
+            let output = function::output(&function.signature);
+            return plain(arguments, output, braced(content, &brace), false);
+        };
+        match Method::cut(content.clone(), &mut arguments) {
+            Some(method) => Self {
+                arguments,
+                prelude: method.prelude,
+                body: braced(method.body, &brace),
+                output,
+                receiver: method.receiver,
+                boxed: true,
+            },
+            None => {
+                let boxed = braced(content, &brace);
+                plain(arguments, output, quote!({ #boxed.await }), true)
+            }
+        }
+    }
+
+    fn locked(self, key: &Key, args: &Args) -> TokenStream {
+        let root = match &args.root {
+            Some(root) => root.to_token_stream(),
+            None => quote!(::leasehold),
+        };
+        let within = |tokens| rename_self(tokens, self.receiver.as_ref());
+        let key = key.to_expression(&root, within);
+        let options = options(args, within);
+        let guard = args
+            .guard
+            .as_ref()
+            .map(|name| quote_spanned!(Span::mixed_site()=> let #name = __held.handle();));
+        let answering = match args.contended {
+            Contended::Error => quote!(answering),
+            Contended::Skip => quote!(answering_or_skipped),
+        };
+        let run = match args.lost {
+            Lost::Cancel => quote!(run),
+            Lost::Finish => quote!(run_to_end),
+        };
+        let mut output = self.output;
+        ImplTraitInferred.visit_type_mut(&mut output);
+        let captured = self.arguments.captured();
+        let Self {
+            prelude,
+            body,
+            boxed,
+            ..
+        } = self;
+        let locked = quote_spanned! {Span::mixed_site()=>
+            #prelude
+            let __call = #root::__private::Call::new(#key)#options.#answering::<#output>();
+            let __held = match __call.acquire().await {
+                ::core::result::Result::Ok(held) => held,
+                ::core::result::Result::Err(answer) => return answer,
+            };
+            #guard
+            let __output = __held
+                .#run(async move {
+                    #captured
+                    if let ::core::option::Option::Some(answer) = ::core::option::Option::None::<#output> {
+                        return answer;
+                    }
+                    #body
+                })
+                .await;
+            __held.release(__output).await
+        };
+        if boxed {
+            quote!(::std::boxed::Box::pin(async move { #locked }))
+        } else {
+            locked
+        }
+    }
+}
+
+/// `.manager(&self.locks).ttl(..)`: what was asked for, in one order.
+fn options(args: &Args, within: impl Fn(TokenStream) -> TokenStream) -> TokenStream {
+    let mut options = TokenStream::new();
+    if let Some(manager) = &args.manager {
+        let by_reference = ExprReference {
+            attrs: Vec::new(),
+            and_token: Token![&](manager.span()),
+            mutability: None,
+            expr: Box::new(manager.clone()),
+        };
+        let manager = within(by_reference.into_token_stream());
+        options.extend(quote!(.manager(#manager)));
+    }
+    if let Some(ttl) = args.ttl.clone().map(&within) {
+        options.extend(quote!(.ttl(#ttl)));
+    }
+    let wait = match (&args.wait, args.contended) {
+        (Some(Wait::For(wait)), _) => Some(within(wait.clone())),
+        (Some(Wait::Forever(_)), _) => Some(quote!(::core::time::Duration::MAX)),
+        // Nobody can be skipped who waits for ever.
+        (Some(Wait::None), _) | (None, Contended::Skip) => {
+            Some(quote!(::core::time::Duration::ZERO))
+        }
+        (None, Contended::Error) => None,
+    };
+    if let Some(wait) = wait {
+        options.extend(quote!(.wait(#wait)));
+    }
+    if let Some(max_hold) = args.max_hold.clone().map(&within) {
+        options.extend(quote!(.max_hold(#max_hold)));
+    }
+    options
+}
+
+/// Writes `_` for `impl Trait`, which can be named nowhere but in a signature.
+struct ImplTraitInferred;
+
+impl VisitMut for ImplTraitInferred {
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        if let Type::ImplTrait(hidden) = ty {
+            *ty = Type::Infer(TypeInfer {
+                attrs: Vec::new(),
+                underscore_token: Token![_](hidden.impl_token.span),
+            });
+        }
+        visit_type_mut(self, ty);
+    }
+}

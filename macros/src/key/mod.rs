@@ -1,0 +1,153 @@
+//! The key: text with placeholders, as in `format!`, that may hold any expression.
+
+mod names;
+mod template;
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::{Error, Expr, LitStr, Result};
+
+use self::template::Piece;
+use crate::mistakes::Mistakes;
+use crate::respan;
+
+/// A key whose placeholders are understood.
+pub(crate) struct Key {
+    literal: LitStr,
+    parts: Vec<Part>,
+}
+
+enum Part {
+    Text(String),
+    Value(Box<Value>),
+}
+
+struct Value {
+    expression: Expr,
+    /// As written: ` user.id `.
+    source: String,
+    /// With its colon: `:05`.
+    format: String,
+}
+
+impl Key {
+    pub(crate) fn parse(literal: LitStr, mistakes: &mut Mistakes) -> Self {
+        let text = literal.value();
+        if text.is_empty() {
+            mistakes.at(
+                literal.span(),
+                "an empty key locks nothing: write one, as in `\"order:{order_id}\"`",
+            );
+        }
+        let (pieces, found) = template::cut(&text);
+        for mistake in found {
+            mistakes.at(literal.span(), mistake);
+        }
+        let mut parts = Vec::new();
+        for piece in pieces {
+            parts.extend(match piece {
+                Piece::Text(text) => Some(Part::Text(text)),
+                Piece::Placeholder { source, format } => mistakes
+                    .noted(expression(&source, literal.span()))
+                    .map(|expression| {
+                        Part::Value(Box::new(Value {
+                            expression,
+                            source,
+                            format,
+                        }))
+                    }),
+            });
+        }
+        Self { literal, parts }
+    }
+
+    /// Notes placeholders that start at a name which is not there. `known` are the function's arguments,
+    /// `self` among them.
+    pub(crate) fn check_names(&self, known: &[String], mistakes: &mut Mistakes) {
+        for value in self.values() {
+            if let Some(missing) = names::missing(&value.expression, known) {
+                let message = names::message(&value.source, &missing, known);
+                mistakes.at(self.literal.span(), message);
+            }
+        }
+    }
+
+    /// The key as an expression; `within` adapts the expressions of the user to where they stand.
+    pub(crate) fn to_expression(
+        &self,
+        root: &TokenStream,
+        within: impl Fn(TokenStream) -> TokenStream,
+    ) -> TokenStream {
+        if self.values().next().is_none() {
+            let text: String = self.texts().collect();
+            let literal = LitStr::new(&text, self.literal.span());
+            return quote!(#literal);
+        }
+        let values: Vec<TokenStream> = self
+            .values()
+            .map(|value| {
+                let expression = &value.expression;
+                within(quote!(#expression))
+            })
+            .collect();
+        // Names alone go to `format!` as they are: rustc then underlines inside the string.
+        let untouched = self.values().zip(&values).all(|(value, tokens)| {
+            is_name(&value.expression) && tokens.to_string() == value.source
+        });
+        if untouched {
+            let literal = &self.literal;
+            return quote!(#root::__private::format!(#literal));
+        }
+        let literal = LitStr::new(&self.positional(), self.literal.span());
+        quote!(#root::__private::format!(#literal, #(#values),*))
+    }
+
+    /// The text with its expressions left out: `order:{:05}`.
+    fn positional(&self) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.replace('{', "{{").replace('}', "}}"),
+            Part::Value(value) => format!("{{{}}}", value.format),
+        };
+        self.parts.iter().map(part).collect()
+    }
+
+    fn values(&self) -> impl Iterator<Item = &Value> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Value(value) => Some(&**value),
+            Part::Text(_) => None,
+        })
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(&**text),
+            Part::Value(_) => None,
+        })
+    }
+}
+
+fn is_name(expression: &Expr) -> bool {
+    matches!(expression, Expr::Path(path) if path.path.get_ident().is_some())
+}
+
+fn expression(source: &str, span: Span) -> Result<Expr> {
+    let refuse = |message: String| Err(Error::new(span, message));
+    if source.trim().is_empty() {
+        return refuse(
+            "an empty placeholder: name what stands there, as in `{order_id}`, or write `{{}}` for braces that belong to the key"
+                .to_owned(),
+        );
+    }
+    match syn::parse_str(source) {
+        Ok(Expr::Lit(_)) => refuse(format!(
+            "`{{{source}}}` names nothing: write an argument or an expression, as in `{{order_id}}`, or the text itself"
+        )),
+        Ok(expression) => {
+            let tokens = respan::located_at(quote!(#expression), span);
+            syn::parse2(tokens)
+        }
+        Err(error) => refuse(format!(
+            "`{{{source}}}` is no expression ({error}): write one, as in `{{order_id}}` or `{{order.id}}`, or `{{{{` for a brace that belongs to the key"
+        )),
+    }
+}

@@ -1,0 +1,41 @@
+use syn::Expr;
+
+/// The name that an expression starts from, if it is that of a value and not among `known`.
+///
+/// Constants, functions and paths are left to rustc; a key is made before the body runs, so a plain
+/// name in lower case can only be an argument.
+pub(super) fn missing(expression: &Expr, known: &[String]) -> Option<String> {
+    let name = match start(expression) {
+        Expr::Path(path) => path.path.get_ident()?.to_string(),
+        _ => return None,
+    };
+    let is_value = name.starts_with(|first: char| first.is_lowercase() || first == '_');
+    (is_value && !known.contains(&name)).then_some(name)
+}
+
+fn start(expression: &Expr) -> &Expr {
+    match expression {
+        Expr::Field(it) => start(&it.base),
+        Expr::Index(it) => start(&it.expr),
+        Expr::MethodCall(it) => start(&it.receiver),
+        Expr::Paren(it) => start(&it.expr),
+        Expr::Reference(it) => start(&it.expr),
+        Expr::Try(it) => start(&it.expr),
+        Expr::Unary(it) => start(&it.expr),
+        other => other,
+    }
+}
+
+pub(super) fn message(source: &str, missing: &str, known: &[String]) -> String {
+    if missing == "self" {
+        return format!("`{{{source}}}`: this function has no `self`; name one of its arguments");
+    }
+    // Names with two underscores were made by other macros.
+    let written = known.iter().filter(|name| !name.starts_with("__"));
+    let names: Vec<String> = written.map(|name| format!("`{name}`")).collect();
+    let names = match &*names.join(" or ") {
+        "" => "it has no arguments; name a constant, or call a function".to_owned(),
+        names => format!("write {names}"),
+    };
+    format!("`{{{source}}}`: the function has no argument `{missing}`; {names}")
+}

@@ -1,0 +1,39 @@
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+use syn::Error;
+
+/// What is wrong with an attribute and its function: collected, and reported together.
+#[derive(Default)]
+pub(crate) struct Mistakes(Option<Error>);
+
+impl Mistakes {
+    /// Reports `message` at a place.
+    pub(crate) fn at(&mut self, span: Span, message: impl Into<String>) {
+        self.add(Error::new(span, message.into()));
+    }
+
+    /// Reports `message` under all of `tokens`.
+    pub(crate) fn under(&mut self, tokens: impl ToTokens, message: impl Into<String>) {
+        self.add(Error::new_spanned(tokens, message.into()));
+    }
+
+    pub(crate) fn add(&mut self, mistake: Error) {
+        match &mut self.0 {
+            Some(mistakes) => mistakes.combine(mistake),
+            None => self.0 = Some(mistake),
+        }
+    }
+
+    /// The value, or `None` with its mistake noted.
+    pub(crate) fn noted<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+        result.map_err(|mistake| self.add(mistake)).ok()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    pub(crate) fn into_compile_errors(self) -> TokenStream {
+        self.0.map(Error::into_compile_error).unwrap_or_default()
+    }
+}

@@ -1,0 +1,62 @@
+//! How an expansion reads: who steps into one, or asks for it with `cargo expand`, should understand it.
+
+use crate::expand::expand;
+
+#[track_caller]
+fn assert_reads(attribute: &str, item: &str, expected: &str) {
+    let (attribute, item) = (attribute.parse().unwrap(), item.parse().unwrap());
+    let file = syn::parse2(expand(attribute, &item)).unwrap();
+    let shown = prettyplease::unparse(&file);
+    assert_eq!(shown, expected, "the expansion reads:\n{shown}");
+}
+
+#[test]
+fn a_small_function() {
+    assert_reads(
+        r#""order:{order_id}", ttl = "30s", wait = "5s", guard = lock"#,
+        "async fn ship(order_id: i64, pool: &PgPool) -> Result<(), ShopError> { \
+            pack(order_id, pool, lock.token()).await \
+        }",
+        include_str!("../tests/expansions/small.rs"),
+    );
+}
+
+#[test]
+fn a_method_with_every_option() {
+    assert_reads(
+        r#""order:{order.id:05}:{{eu}}", manager = self.locks, ttl = self.ttl, wait = forever, contended = error,
+            lost = finish, max_hold = "90s", guard = lock, crate = ::vendored::leasehold"#,
+        "/// Ships.\n#[instrument] pub async fn ship(&mut self, order: Order, _: Cart) -> Result<impl Display, ShopError> { \
+            Ok(lock.token()) \
+        }",
+        include_str!("../tests/expansions/every_option.rs"),
+    );
+}
+
+#[test]
+fn a_skipping_function_without_arguments() {
+    assert_reads(
+        r#""nightly", contended = skip"#,
+        "async fn nightly() -> Result<(), Error> { report().await }",
+        include_str!("../tests/expansions/skipping.rs"),
+    );
+}
+
+#[test]
+fn a_method_that_async_trait_has_expanded() {
+    assert_reads(
+        r#""order:{id}:{self.shop}", manager = self.locks"#,
+        "fn ship<'life0, 'async_trait>(&'life0 self, __arg1: Path<u64>) \
+            -> ::core::pin::Pin<Box<dyn ::core::future::Future<Output = Result<u64, Error>> + ::core::marker::Send + 'async_trait>> \
+            where 'life0: 'async_trait, Self: 'async_trait { \
+            Box::pin(async move { \
+                if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<Result<u64, Error>> { return __ret; } \
+                let __self = self; \
+                let Path(id) = { let __arg1 = __arg1; __arg1 }; \
+                let __ret: Result<u64, Error> = { __self.pack(id).await }; \
+                #[allow(unreachable_code)] __ret \
+            }) \
+        }",
+        include_str!("../tests/expansions/async_trait.rs"),
+    );
+}
