@@ -1,0 +1,107 @@
+//! An annotated function reads a counter, waits and writes it: many tasks, one and two processes.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::env;
+use std::io::stdin;
+use std::path::Path;
+use std::time::Duration;
+
+use leasehold::backend::InProcess;
+use leasehold::{LockManager, distributed_lock};
+use leasehold_testkit::processes::ChildProcess;
+use leasehold_testkit::servers::RedisServer;
+use tempfile::NamedTempFile;
+use tokio::task::JoinSet;
+
+const TASKS: usize = 16;
+const CALLS: usize = 8;
+const PART: &str = "LEASEHOLD_MACROS_PART";
+const PATIENCE: Duration = Duration::from_secs(120);
+
+#[distributed_lock("counter", manager = locks, wait = "2m")]
+async fn increment(locks: &LockManager, counter: &Path) -> anyhow::Result<()> {
+    let read: usize = tokio::fs::read_to_string(counter).await?.parse()?;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    tokio::fs::write(counter, (read + 1).to_string()).await?;
+    Ok(())
+}
+
+/// What one process does.
+async fn many_increments(locks: &LockManager, counter: &Path) {
+    let mut tasks = JoinSet::new();
+    for _ in 0..TASKS {
+        let (locks, counter) = (locks.clone(), counter.to_owned());
+        tasks.spawn(async move {
+            for _ in 0..CALLS {
+                increment(&locks, &counter).await.unwrap();
+            }
+        });
+    }
+    tasks.join_all().await;
+}
+
+fn new_counter() -> NamedTempFile {
+    let file = NamedTempFile::new().unwrap();
+    std::fs::write(&file, "0").unwrap();
+    file
+}
+
+fn assert_nothing_is_lost(counter: &NamedTempFile) {
+    let count = std::fs::read_to_string(counter).unwrap();
+    assert_eq!(count, (2 * TASKS * CALLS).to_string());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_process_nothing_is_lost() {
+    let (world, counter) = (InProcess::new(), new_counter());
+    let (here, there) = (LockManager::new(world.clone()), LockManager::new(world));
+    tokio::join!(
+        many_increments(&here, counter.path()),
+        many_increments(&there, counter.path())
+    );
+    assert_nothing_is_lost(&counter);
+}
+
+#[tokio::test]
+async fn two_processes_on_one_redis_lose_nothing() {
+    let (server, counter) = (RedisServer::start().await.unwrap(), new_counter());
+    let part = format!("{} {}", server.url(), counter.path().display());
+    let mut children: Vec<ChildProcess> = (0..2).map(|_| child(&part)).collect();
+    for child in &mut children {
+        child
+            .line_where(PATIENCE, |line| line == "ready")
+            .await
+            .unwrap();
+    }
+    for child in &mut children {
+        child.tell("go").unwrap();
+    }
+    for mut child in children {
+        let status = child.end(PATIENCE).await.unwrap();
+        assert!(status.success(), "{}", child.last_words());
+    }
+    assert_nothing_is_lost(&counter);
+}
+
+fn child(part: &str) -> ChildProcess {
+    ChildProcess::of(env::current_exe().unwrap())
+        .args(["--exact", "part_of_the_one_before", "--nocapture"])
+        .env(PART, part)
+        .start()
+        .unwrap()
+}
+
+/// Not a test by itself, but the processes of the one before.
+#[tokio::test(flavor = "multi_thread")]
+async fn part_of_the_one_before() {
+    let Ok(part) = env::var(PART) else {
+        return;
+    };
+    let (url, counter) = part.split_once(' ').unwrap();
+    let locks = LockManager::connect(url).await.unwrap();
+    println!("\nready");
+    // Nothing else runs here until all are ready.
+    assert!(stdin().lines().next().is_some());
+    many_increments(&locks, Path::new(counter)).await;
+    locks.shutdown().await.unwrap();
+}

@@ -1,0 +1,70 @@
+//! A call from under the lock that it wants.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use leasehold::{AcquireError, Error, LockManager, distributed_lock};
+
+#[distributed_lock("order:{id}", manager = locks)]
+async fn outer(locks: &LockManager, id: u64, inner: u64) -> Result<u64, Error> {
+    in_between(locks, inner).await
+}
+
+/// Not annotated: the task is what counts.
+async fn in_between(locks: &LockManager, id: u64) -> Result<u64, Error> {
+    Box::pin(inner(locks, id)).await
+}
+
+#[distributed_lock("order:{id}", manager = locks)]
+async fn inner(locks: &LockManager, id: u64) -> Result<u64, Error> {
+    Ok(id)
+}
+
+#[distributed_lock("order:{id}", manager = locks, lost = finish)]
+async fn skipping(locks: &LockManager, id: u64, deep: bool) -> Result<Option<u64>, Error> {
+    if deep {
+        return inner_skipping(locks, id).await;
+    }
+    Ok(Some(id))
+}
+
+#[distributed_lock("order:{id}", manager = locks, contended = skip)]
+async fn inner_skipping(locks: &LockManager, id: u64) -> Result<Option<u64>, Error> {
+    Ok(Some(id))
+}
+
+fn assert_already_held<T: std::fmt::Debug>(answer: Result<T, Error>) {
+    let Err(Error::Acquire(error @ AcquireError::AlreadyHeld { .. })) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(
+        error.to_string(),
+        "`order:1` was not locked: this task holds it already; call what does the work without locking"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_key_is_an_error_at_once_and_another_is_not() {
+    let locks = LockManager::in_process();
+    let started = tokio::time::Instant::now();
+    assert_already_held(outer(&locks, 1, 1).await);
+    assert_already_held(skipping(&locks, 1, true).await);
+    assert_eq!(started.elapsed(), std::time::Duration::ZERO);
+    assert_eq!(outer(&locks, 1, 2).await.unwrap(), 2);
+    assert_eq!(skipping(&locks, 1, false).await.unwrap(), Some(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_function_inside_a_locked_route() {
+    let locks = LockManager::in_process();
+    let guard = locks.lock("order:1").acquire().await.unwrap();
+    let clone = locks.clone();
+    assert_already_held(guard.handle().scope(inner(&clone, 1)).await);
+    assert_eq!(guard.handle().scope(inner(&clone, 2)).await.unwrap(), 2);
+    guard.release().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_calls_side_by_side_in_one_task_take_turns() {
+    let locks = LockManager::in_process();
+    let (first, second) = tokio::join!(inner(&locks, 1), inner(&locks, 1));
+    assert_eq!((first.unwrap(), second.unwrap()), (1, 1));
+}

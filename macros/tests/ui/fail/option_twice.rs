@@ -1,0 +1,8 @@
+use leasehold::{Error, distributed_lock};
+
+#[distributed_lock("k", ttl = "30s", wait = none, ttl = "1m")]
+async fn twice() -> Result<(), Error> {
+    Ok(())
+}
+
+fn main() {}
