@@ -10,9 +10,6 @@ use crate::{MAX_COMMAND_TIMEOUT, OwnerId};
 /// answer, so that no rightful request is refused.
 const ALLOWED: Duration = Duration::from_secs(MAX_COMMAND_TIMEOUT.as_secs() * 2);
 
-/// Added to the life of a seal, which the server counts on its own clock.
-const MARGIN: Duration = Duration::from_secs(1);
-
 /// The server's clock as far as known, and the requests whose answers never came.
 #[derive(Debug)]
 pub(super) struct Copies {
@@ -24,7 +21,15 @@ pub(super) struct Copies {
 struct State {
     /// The server's microseconds at `start`, or a little more.
     server_start: Option<u64>,
-    unanswered: HashMap<OwnerId, Moment>,
+    unanswered: HashMap<OwnerId, Unanswered>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Unanswered {
+    /// The server time from which on all copies are refused.
+    expiry: u64,
+    /// Long after that, for those of whom nobody asks any more.
+    forget_at: Moment,
 }
 
 impl Copies {
@@ -50,21 +55,21 @@ impl Copies {
     }
 
     /// Notes that an answer is missing, until the returned note is told otherwise.
-    pub(super) fn sending(&self, owner: OwnerId) -> Copy<'_> {
+    pub(super) fn sending(&self, owner: OwnerId, expiry: u64) -> Copy<'_> {
         Copy {
             copies: self,
             owner,
+            expiry,
             answered: false,
         }
     }
 
-    /// How long copies of the owner's requests may still come; zero if all were answered.
-    pub(super) fn outstanding(&self, owner: OwnerId) -> Duration {
+    /// Up to which server time copies of the owner's requests may still be carried out; zero if all were
+    /// answered. Never as a duration: what this process believes of the server's clock may be ahead of it by
+    /// as much as the answer took that told it.
+    pub(super) fn outstanding(&self, owner: OwnerId) -> u64 {
         let state = self.state.lock();
-        match state.unanswered.get(&owner) {
-            Some(until) if !until.has_passed() => until.remaining() + MARGIN,
-            _ => Duration::ZERO,
-        }
+        state.unanswered.get(&owner).map_or(0, |copy| copy.expiry)
     }
 
     pub(super) fn forget(&self, owner: OwnerId) {
@@ -77,6 +82,7 @@ impl Copies {
 pub(super) struct Copy<'a> {
     copies: &'a Copies,
     owner: OwnerId,
+    expiry: u64,
     answered: bool,
 }
 
@@ -92,12 +98,42 @@ impl Drop for Copy<'_> {
             return;
         }
         let mut state = self.copies.state.lock();
-        state.unanswered.retain(|_, until| !until.has_passed());
-        let until = Moment::now().after(ALLOWED);
-        state.unanswered.insert(self.owner, until);
+        let State { unanswered, .. } = &mut *state;
+        unanswered.retain(|_, copy| !copy.forget_at.has_passed());
+        let earlier = unanswered.get(&self.owner).map_or(0, |copy| copy.expiry);
+        let copy = Unanswered {
+            expiry: self.expiry.max(earlier),
+            forget_at: Moment::now().after(ALLOWED * 4),
+        };
+        unanswered.insert(self.owner, copy);
     }
 }
 
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_seal_lasts_until_the_copys_own_expiry_whatever_was_learnt_since() {
+        let copies = Copies::new();
+        let sent = Moment::now();
+        tokio::time::advance(Duration::from_secs(3)).await;
+        // The answer took three seconds to come, so the server's clock is taken for three seconds ahead.
+        copies.learn(sent, 1_000_000);
+        let (owner, expiry) = (OwnerId::random(), copies.expiry().unwrap());
+        assert_eq!(copies.outstanding(owner), 0);
+        drop(copies.sending(owner, expiry));
+        copies.learn(Moment::now(), 1_000_000);
+        assert!(copies.expiry().unwrap() < expiry);
+        assert_eq!(copies.outstanding(owner), expiry);
+        copies.sending(owner, expiry - 1).answered();
+        drop(copies.sending(owner, expiry - 1));
+        assert_eq!(copies.outstanding(owner), expiry);
+        copies.forget(owner);
+        assert_eq!(copies.outstanding(owner), 0);
+    }
 }

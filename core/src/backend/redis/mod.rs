@@ -117,7 +117,7 @@ impl Redis {
             ],
         );
         let sent = Moment::now();
-        let copy = self.copies.sending(attempt.owner);
+        let copy = self.copies.sending(attempt.owner, expiry);
         let answer = self.node.call(&command).await;
         if answer
             .as_ref()
@@ -149,7 +149,11 @@ impl Redis {
         let outstanding = self.copies.outstanding(owner);
         let command = script::LEAVE.call(
             &[lock, fence, queue, leases, &seal],
-            &[&owner.to_string(), &millis(GRANT_TTL), &millis(outstanding)],
+            &[
+                &owner.to_string(),
+                &millis(GRANT_TTL),
+                &outstanding.to_string(),
+            ],
         );
         let answer: String = answer::read(self.node.call(&command).await?)?;
         if answer == "unsealed" {

@@ -1,5 +1,5 @@
 -- Release and cleanup: whatever the owner has here ends, and the lock goes to the next.
-local owner, grant_ms, seal_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local owner, grant_ms, copies_until = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local sealed = KEYS[5]
 
 -- What comes first cannot fail for want of memory; after it, nothing else does.
@@ -12,9 +12,11 @@ if held then
   hand_on(grant_ms)
 end
 
--- Copies of the request that were not answered may still be on their way.
-if seal_ms > 0 then
-  local set = redis.pcall('SET', sealed, '1', 'PX', seal_ms)
+-- Copies of the request that were not answered may still be on their way, and are refused until they expire. A
+-- millisecond more, for the server ends keys by a clock of its own.
+if copies_until > now then
+  local seal_ms = math.ceil((copies_until - now) / 1000) + 1
+  local set = redis.pcall('SET', sealed, '1', 'PX', number(seal_ms))
   if type(set) == 'table' and set.err then
     return 'unsealed'
   end
