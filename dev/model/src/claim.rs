@@ -5,6 +5,8 @@
 pub enum Claim {
     /// Two guards are never both valid, nor one while a foreign program holds the lock.
     Exclusion,
+    /// The server has the lock in the name of every valid guard, under its token: its renewal is accepted.
+    Backed,
     /// I1: no two guards share a token.
     TokensDiffer,
     /// I2: a guard whose attempt began after another had been granted has the larger token.
@@ -12,7 +14,7 @@ pub enum Claim {
     /// I3: a resource that takes no smaller token than it has seen never takes a write of one holder after
     /// a write of a later one.
     Fenced,
-    /// No renewal succeeds after a later attempt was granted.
+    /// No renewal succeeds for one that does not hold the lock, or after a later attempt was granted.
     NoRevival,
     /// Once a release or cleanup was answered, its attempt neither holds the lock nor has a place.
     NoGhost,
@@ -29,8 +31,9 @@ pub enum Claim {
 
 impl Claim {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Exclusion,
+        Self::Backed,
         Self::TokensDiffer,
         Self::TokensGrow,
         Self::Fenced,
@@ -47,6 +50,7 @@ impl Claim {
     pub fn name(self) -> &'static str {
         match self {
             Self::Exclusion => "exclusion",
+            Self::Backed => "backed",
             Self::TokensDiffer => "tokens-differ",
             Self::TokensGrow => "tokens-grow",
             Self::Fenced => "fenced",

@@ -61,7 +61,7 @@ fn always(claim: Claim) -> Property<Exploration> {
         };
     }
     let condition: fn(&Exploration, &World) -> bool = by_name!(
-        Exclusion TokensDiffer TokensGrow Fenced NoRevival NoGhost NobodyForgotten NoStall NoSpin InOrder
+        Exclusion Backed TokensDiffer TokensGrow Fenced NoRevival NoGhost NobodyForgotten NoStall NoSpin InOrder
     );
     Property::always(claim.name(), condition)
 }

@@ -14,6 +14,12 @@ pub(crate) fn holds(claim: Claim, setup: &Setup, world: &World) -> bool {
             let foreign = usize::from(world.server.holder == Holder::Foreign);
             guards + foreign < 2
         }
+        Claim::Backed => setup.everyone().all(|who| {
+            let attempt = &world.attempts[who];
+            let server = &world.server;
+            let drew = server.was_drawn_by(who) && server.token == attempt.token;
+            !attempt.holds() || server.is_held_by(who) && drew
+        }),
         Claim::TokensDiffer => pairs(setup).all(|(a, b)| {
             let (a, b) = (world.attempts[a].token, world.attempts[b].token);
             a == 0 || a != b

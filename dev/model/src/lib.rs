@@ -25,21 +25,22 @@
 //! | claim | what it says |
 //! |---|---|
 //! | `exclusion` | two guards are never both valid, nor one while a foreign program holds the lock |
+//! | `backed` | the server has the lock in the name of every valid guard, under its token |
 //! | `tokens-differ` | I1: no two guards share a token |
 //! | `tokens-grow` | I2: a guard whose attempt began after another was granted has the larger token |
 //! | `fenced` | I3: a resource that compares tokens takes no write of a holder after one of a later holder |
-//! | `no-revival` | no renewal succeeds once a later attempt has had a guard |
+//! | `no-revival` | no renewal succeeds without the lock, or once a later attempt has had a guard |
 //! | `no-ghost` | after the answer to its release or cleanup an attempt has neither the lock nor a place |
 //! | `nobody-forgotten` | a living waiter has the lock, a place, or a look ahead within a refresh |
 //! | `no-stall` | the lock is in no living hands while somebody waits for no longer than faults account for |
 //! | `no-spin` | waiters do not ask without end while no time passes, so that the two before mean something |
 //! | `in-order` | nobody is granted before a waiter who came earlier, lives and listens |
 //!
-//! The first six are checked in worlds where every message and process may take as long as it likes, for
+//! The first seven are checked in worlds where every message and process may take as long as it likes, for
 //! ever included: there a dead process is one that does nothing any more, a lost message one that never
 //! arrives, and a wake-up may come at any time or not at all. Acquires that were not answered may be
-//! carried out at any time before their expiry, and as often as they like. `exclusion` is not claimed where
-//! others delete or overwrite the key, expire it early, or force the lock open; the others are.
+//! carried out at any time before their expiry, and as often as they like. `exclusion` and `backed` are not claimed
+//! where others delete or overwrite the key, expire it early, or force the lock open; the others are.
 //!
 //! The rest is checked in worlds where messages are prompt and the living do what is due. `no-stall` then
 //! allows for each fault so far, and for nothing else: what is left of a dead holder's lease, and a refresh

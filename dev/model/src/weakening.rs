@@ -43,21 +43,25 @@ macro_rules! weakenings {
 
 weakenings! {
     ConfirmBeforeGuard: "guard-from-wake-up", "a wake-up makes a guard, and nobody confirms",
-        in "late-copies" breaks Exclusion TokensDiffer TokensGrow;
+        in "late-copies" breaks Exclusion Backed TokensDiffer TokensGrow;
     DeadlinePerReply: "reply-to-any-copy", "a slow answer to an earlier copy is taken for the answer to the last",
-        in "late-copies" breaks Exclusion;
+        in "late-copies" breaks Exclusion Backed;
     TtlSetAnew: "resend-keeps-ttl", "a second copy is granted, and the key's TTL is not set anew",
-        in "late-copies" breaks Exclusion;
+        in "late-copies" breaks Exclusion Backed;
     OwnerCompared: "blind-delete", "a release deletes whoever's lock it is",
-        in "foreign-lockers" breaks Exclusion;
+        in "foreign-lockers" breaks Exclusion Backed;
     DriftMargin: "no-margin", "deadlines leave no margin for clocks that differ",
-        in "drifting-clocks" breaks Exclusion;
+        in "drifting-clocks" breaks Exclusion Backed;
+    SecondCopyDrawsNothing: "second-copy-draws", "a second copy draws a token of its own",
+        in "late-copies" breaks Backed;
     DrawerDecides: "entry-decides", "the waiter's place, not the drawer's id, tells a hand-off from a second copy",
-        in "rounding" breaks TokensDiffer TokensGrow;
+        in "rounding" breaks TokensDiffer TokensGrow Backed;
     TimeFloor: "no-time-floor", "a token is the counter plus one, whatever the time",
         in "memory-loss" breaks TokensGrow TokensDiffer NoRevival;
     TokenKept: "token-re-read", "a holder writes with the counter as it is, not with its own token",
         in "foreign-lockers" breaks Fenced;
+    RenewalComparesOwner: "renewal-by-token", "a renewal compares the token, and not the owner",
+        in "late-copies" breaks NoRevival;
     RenewalComparesToken: "renewal-by-owner", "a renewal compares the owner, and not the token",
         in "early-expiry" breaks NoRevival;
     Expiry: "no-expiry", "an acquire does not expire",

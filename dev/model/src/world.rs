@@ -37,7 +37,7 @@ impl Budget {
 pub(crate) enum Mark {
     /// An attempt was granted before one that came earlier.
     Barged = 1,
-    /// A renewal was accepted although a later attempt had been granted.
+    /// A renewal was accepted for one without the lock, or although a later attempt had been granted.
     Revived = 2,
     /// The resource took a write after one of a later holder.
     StaleWrite = 4,

@@ -92,6 +92,9 @@ fn busy(world: &mut World, setup: &Setup, request: Request) -> Line {
 
 /// Whether the token was drawn by this very attempt.
 fn is_second_copy(world: &World, setup: &Setup, owner: usize) -> bool {
+    if setup.without(Weakening::SecondCopyDrawsNothing) {
+        return false;
+    }
     if setup.without(Weakening::DrawerDecides) {
         return world.server.token > 0 && !world.server.has_live_place(owner);
     }

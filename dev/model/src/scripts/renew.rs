@@ -1,14 +1,15 @@
 //! `renew.lua`: extends the lease if this owner holds the lock, under the token that it drew.
 
 use crate::claim::Sight;
-use crate::server::id;
+use crate::server::{Holder, id};
 use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::{Mark, World};
 
 /// Whether the lease was extended.
 pub(crate) fn renew(world: &mut World, setup: &Setup, owner: usize) -> bool {
-    if !world.server.is_held_by(owner) {
+    let is_holder = world.server.is_held_by(owner);
+    if !is_holder && !setup.without(Weakening::RenewalComparesOwner) {
         setup.see(world, Sight::RenewalRefused);
         return false;
     }
@@ -18,10 +19,12 @@ pub(crate) fn renew(world: &mut World, setup: &Setup, owner: usize) -> bool {
     if record.is_some() && !is_mine && !setup.without(Weakening::RenewalComparesToken) {
         return false;
     }
-    if world.attempts.iter().any(|it| it.token > token) {
+    if !is_holder || world.attempts.iter().any(|it| it.token > token) {
         world.mark(Mark::Revived);
     }
-    world.server.left = setup.times.ttl;
+    if world.server.holder != Holder::Nobody {
+        world.server.left = setup.times.ttl;
+    }
     if record.is_none() {
         (world.server.token, world.server.drawer) = (token, id(owner));
     }

@@ -7,6 +7,7 @@ use crate::world::Budget;
 
 const ALL_SAFE: &[Claim] = &[
     Claim::Exclusion,
+    Claim::Backed,
     Claim::TokensDiffer,
     Claim::TokensGrow,
     Claim::Fenced,

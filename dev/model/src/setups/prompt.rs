@@ -8,6 +8,7 @@ use crate::world::Budget;
 
 const ALL_LIVE: &[Claim] = &[
     Claim::Exclusion,
+    Claim::Backed,
     Claim::NoGhost,
     Claim::NobodyForgotten,
     Claim::NoStall,
@@ -89,6 +90,7 @@ pub(super) const SETUPS: &[Setup] = &[
         // A waiter that was not told in time goes to the end.
         claims: &[
             Claim::Exclusion,
+            Claim::Backed,
             Claim::NoGhost,
             Claim::NobodyForgotten,
             Claim::NoStall,
