@@ -63,8 +63,8 @@
 //!
 //! **A lock alone does not protect data.** Code that checked its guard can be paused before the write that
 //! follows, for longer than the lease. Let the resource compare [`FencingToken`]s, and a write that comes too
-//! late is refused. A lock is no substitute for idempotency either: work that was cut short may have been done
-//! in part.
+//! late is refused: in SQL with the crate `leasehold-sqlx`, elsewhere with a [`FenceStore`]. A lock is no
+//! substitute for idempotency either: work that was cut short may have been done in part.
 //!
 //! # Outcomes
 //!
@@ -156,6 +156,7 @@ pub mod conformance;
 mod ending;
 mod engine;
 mod error;
+mod fence;
 mod guard;
 mod handle;
 mod holding;
@@ -172,6 +173,7 @@ mod token;
 pub use self::backend::ConnectError;
 pub use self::ending::{LossReason, Lost, LostInBody, ReleaseOutcome};
 pub use self::error::{AcquireError, Error, NoManager, ReleaseError, RenewError, ShutdownError};
+pub use self::fence::{AdmitError, FenceStore, InProcessFenceStore, Stale};
 pub use self::guard::LockGuard;
 pub use self::handle::LockHandle;
 pub use self::key::{InvalidKey, Key, KeyProblem, MAX_KEY_BYTES};

@@ -6,7 +6,7 @@ mod ending;
 pub use self::acquire::AcquireError;
 pub use self::ending::{ReleaseError, RenewError, ShutdownError};
 use crate::backend::{BackendError, ConnectError};
-use crate::{InvalidKey, InvalidOption, InvalidToken, Lost, LostInBody};
+use crate::{AdmitError, InvalidKey, InvalidOption, InvalidToken, Lost, LostInBody, Stale};
 
 /// Anything that this crate can answer in place of what was asked.
 ///
@@ -65,6 +65,12 @@ pub enum Error {
     /// Something that is not a fencing token.
     #[error(transparent)]
     Token(#[from] InvalidToken),
+    /// A write was refused, since a newer holder has been at the resource.
+    #[error(transparent)]
+    Stale(#[from] Stale),
+    /// A fence did not admit.
+    #[error(transparent)]
+    Admit(#[from] AdmitError),
     /// No manager was named, and none is set.
     #[error(transparent)]
     NoManager(#[from] NoManager),

@@ -1,0 +1,66 @@
+//! The in-process fence store: what is accepted, what is refused, and who wins a race.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::sync::Arc;
+
+use leasehold::{AdmitError, Error, FenceStore, FencingToken, InProcessFenceStore, Stale};
+
+fn token(number: i64) -> FencingToken {
+    FencingToken::try_from(number).unwrap()
+}
+
+#[tokio::test]
+async fn accepts_the_newest_again_and_refuses_what_is_older() {
+    let fences = InProcessFenceStore::new();
+    for accepted in [5, 5, 9, 9] {
+        fences.admit("a", token(accepted)).await.unwrap();
+    }
+    for refused in [1, 5, 8] {
+        let stale = fences.admit("a", token(refused)).await.unwrap_err();
+        let expected = Stale {
+            token: token(refused),
+            current: token(9),
+        };
+        assert!(matches!(stale, AdmitError::Stale(it) if it == expected));
+    }
+    fences.admit("a", token(9)).await.unwrap();
+}
+
+#[tokio::test]
+async fn each_resource_has_a_fence_of_its_own() {
+    let fences = InProcessFenceStore::new();
+    fences.admit("a", token(9)).await.unwrap();
+    fences.admit("b", token(1)).await.unwrap();
+    fences.admit("", token(1)).await.unwrap();
+    assert!(fences.admit("a", token(1)).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_largest_of_many_stays() {
+    for _ in 0..50 {
+        let fences: Arc<dyn FenceStore> = Arc::new(InProcessFenceStore::new());
+        let tasks: Vec<_> = (1..=64)
+            .map(|number| {
+                let fences = Arc::clone(&fences);
+                tokio::spawn(async move { fences.admit("a", token(number)).await.is_ok() })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert!(fences.admit("a", token(63)).await.is_err());
+        fences.admit("a", token(64)).await.unwrap();
+    }
+}
+
+#[test]
+fn converts_into_the_one_error() {
+    let stale = Stale {
+        token: token(1),
+        current: token(2),
+    };
+    assert_eq!(Error::from(stale).to_string(), stale.to_string());
+    let refused = AdmitError::from(stale);
+    assert_eq!(Error::from(refused).to_string(), stale.to_string());
+}
