@@ -34,14 +34,8 @@ pub(super) fn install(server: &Server, unpacked: &Path) -> Result<&'static str, 
 
 fn as_root(server: &Server, root: &Path) -> Result<(), String> {
     let held_back = HeldBack::hold()?;
-    let install = [
-        "-o",
-        PATIENCE,
-        "install",
-        "-y",
-        "--no-install-recommends",
-        server.package,
-    ];
+    let mut install = vec!["-o", PATIENCE, "install", "-y", "--no-install-recommends"];
+    install.extend(server.packages());
     // The lists of packages may be missing or old. A source that fails may not
     // be the one that counts.
     if shell::run(root, "apt-get", &install).is_err() {

@@ -1,7 +1,7 @@
 //! Looking for a server program.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +59,9 @@ pub fn find(server: &Server, places: &Places) -> Result<Program, InstallError> {
     if let Some(path) = candidates.find(|it| it.is_file()) {
         return Ok(plain(path));
     }
+    if let Some(path) = newest(server, Path::new("/")) {
+        return Ok(plain(path));
+    }
     unpacked(server, &places.unpacked).ok_or(InstallError::NotFound {
         program: server.program,
         variable: server.variable,
@@ -77,12 +80,29 @@ fn unpacked(server: &Server, folder: &Path) -> Option<Program> {
     let mut candidates = folders
         .iter()
         .map(|it| folder.join(it).join(server.program));
-    let path = candidates.find(|it| it.is_file())?;
+    let path = candidates
+        .find(|it| it.is_file())
+        .or_else(|| newest(server, folder))?;
     let roots = ["usr/lib", "lib"].map(|it| folder.join(it));
     Some(Program {
         path,
         libraries: roots.iter().flat_map(|root| folders_of(root)).collect(),
     })
+}
+
+/// The program in the folder of the newest version.
+fn newest(server: &Server, root: &Path) -> Option<PathBuf> {
+    let mut folders = folders_of(&root.join(server.versions?));
+    let number = |path: &PathBuf| -> u32 {
+        let name = path.file_name().and_then(OsStr::to_str);
+        name.and_then(|it| it.parse().ok()).unwrap_or_default()
+    };
+    folders.sort_by_key(number);
+    let mut programs = folders
+        .iter()
+        .rev()
+        .map(|it| it.join("bin").join(server.program));
+    programs.find(|it| it.is_file())
 }
 
 /// The folders in a folder, as `usr/lib/x86_64-linux-gnu`.

@@ -5,7 +5,8 @@
 //!
 //! 1. what an environment variable names, `LEASEHOLD_REDIS_SERVER` for Redis;
 //! 2. the folders of `PATH`;
-//! 3. `target/servers` of this workspace.
+//! 3. the newest of the folders per version, `/usr/lib/postgresql/15/bin`;
+//! 4. `target/servers` of this workspace.
 //!
 //! If it is nowhere, it comes from the packages of Debian and its relatives.
 //! Root installs them, without letting the package start its daemon. Anybody
@@ -25,7 +26,7 @@ mod version;
 pub use error::InstallError;
 pub use find::{Places, find};
 pub use program::Program;
-pub use server::{REDIS, SERVERS, Server};
+pub use server::{MARIADB, POSTGRES, REDIS, SERVERS, Server};
 pub use version::Version;
 
 /// Finds or installs every server of [`SERVERS`], and answers what there is

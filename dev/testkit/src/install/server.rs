@@ -13,8 +13,20 @@ pub struct Server {
     pub least: (u32, u32),
     /// The Debian package it is in.
     pub package: &'static str,
+    /// Further packages it cannot be set up without.
+    pub tools: &'static [&'static str],
+    /// A folder with a folder per version, where it is if it is not in `PATH`.
+    pub versions: Option<&'static str>,
     /// The service this package would start, which we keep from running.
     pub service: Option<&'static str>,
+}
+
+impl Server {
+    /// Every package to install.
+    pub(super) fn packages(&self) -> Vec<&'static str> {
+        let tools = self.tools.iter().copied();
+        std::iter::once(self.package).chain(tools).collect()
+    }
 }
 
 /// Redis.
@@ -24,8 +36,34 @@ pub const REDIS: Server = Server {
     variable: "LEASEHOLD_REDIS_SERVER",
     least: (6, 2),
     package: "redis-server",
+    tools: &[],
+    versions: None,
     service: Some("redis-server"),
 };
 
+/// Postgres. Its other programs are beside it.
+pub const POSTGRES: Server = Server {
+    name: "Postgres",
+    program: "postgres",
+    variable: "LEASEHOLD_POSTGRES",
+    least: (13, 0),
+    package: "postgresql",
+    tools: &[],
+    versions: Some("usr/lib/postgresql"),
+    service: Some("postgresql"),
+};
+
+/// `MariaDB`. The packages have no daemon.
+pub const MARIADB: Server = Server {
+    name: "MariaDB",
+    program: "mariadbd",
+    variable: "LEASEHOLD_MARIADBD",
+    least: (10, 6),
+    package: "mariadb-server-core",
+    tools: &["mariadb-client-core"],
+    versions: None,
+    service: None,
+};
+
 /// Every server the tests need.
-pub const SERVERS: [Server; 1] = [REDIS];
+pub const SERVERS: [Server; 3] = [REDIS, POSTGRES, MARIADB];

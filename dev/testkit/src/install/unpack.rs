@@ -44,12 +44,8 @@ fn download(server: &Server, work: &Path, debs: &Path) -> Result<(), String> {
 }
 
 fn download_with(options: &[&str], server: &Server, debs: &Path) -> Result<(), String> {
-    let pretend = [
-        "--simulate",
-        "install",
-        "--no-install-recommends",
-        server.package,
-    ];
+    let mut pretend = vec!["--simulate", "install", "--no-install-recommends"];
+    pretend.extend(server.packages());
     let plan = run(debs, "apt-get", &[options, &pretend].concat())?;
     let packages = to_install(&plan);
     if packages.is_empty() {

@@ -33,6 +33,15 @@ pub enum ServerError {
         log: String,
     },
 
+    /// Its data folder cannot be set up.
+    #[error("`{command}` failed: {why}")]
+    Setup {
+        /// What was run.
+        command: String,
+        /// The end of what it said.
+        why: String,
+    },
+
     /// It is up and does not answer.
     #[error("the server does not answer after {waited:?} ({why}); its last words:\n{log}")]
     Silent {

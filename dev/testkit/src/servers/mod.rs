@@ -18,11 +18,16 @@ mod certificates;
 mod error;
 mod folder;
 mod login;
+mod mariadb;
+mod postgres;
 mod ready;
 mod redis;
 mod settings;
+mod setup;
 
 pub use builder::RedisBuilder;
 pub use certificates::Certificates;
 pub use error::ServerError;
+pub use mariadb::MariaDbServer;
+pub use postgres::PostgresServer;
 pub use redis::RedisServer;

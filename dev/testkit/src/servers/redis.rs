@@ -1,6 +1,6 @@
 //! A Redis server of our own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use parking_lot::Mutex;
@@ -13,7 +13,7 @@ use super::{args, login, ready};
 use crate::install::{self, Places, Program};
 use crate::port::Port;
 use crate::processes::Process;
-use crate::resp::RawClient;
+use crate::resp::{RawClient, RespError};
 
 /// A `redis-server` on a free port, with a folder of its own. It is killed when
 /// this is dropped, and when the test process ends in whatever way.
@@ -166,6 +166,22 @@ impl RedisServer {
             .stderr(errors);
         let process = Process::start(command)?;
         *self.process.lock() = Some(process);
-        ready::wait(&self.process, &self.folder).await
+        // It opens its unix socket last.
+        let ask = async || {
+            ping(&self.folder.socket())
+                .await
+                .map_err(|it| it.to_string())
+        };
+        ready::wait(&self.process, &self.folder, ask).await
+    }
+}
+
+async fn ping(socket: &Path) -> Result<(), RespError> {
+    let mut client = RawClient::connect_unix(socket).await?;
+    match client.command(["PING"]).await {
+        // Whoever asks for a password is up.
+        Err(RespError::Refused(why)) if why.starts_with("NOAUTH") => Ok(()),
+        Err(RespError::Refused(why)) if why.starts_with("NOPERM") => Ok(()),
+        answer => answer.map(drop),
     }
 }

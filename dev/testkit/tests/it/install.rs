@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use leasehold_testkit::install::{InstallError, Places, REDIS, Version, find};
+use leasehold_testkit::install::{InstallError, POSTGRES, Places, REDIS, SERVERS, Version, find};
 
 use crate::fake::Outcome;
 
@@ -85,8 +85,25 @@ fn reads_versions() {
 }
 
 #[test]
-fn the_server_of_this_machine_runs() -> Outcome {
-    let program = find(&REDIS, &Places::of(&REDIS))?;
-    program.version()?;
+fn the_servers_of_this_machine_run() -> Outcome {
+    for server in SERVERS {
+        find(&server, &Places::of(&server))?.version()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn takes_the_newest_of_the_versions() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let mut places = places(dir.path());
+    places.path = None;
+    let mut server = POSTGRES;
+    server.versions = Some("opt/leasehold-no-such-folder");
+    let folder = dir.path().join("unpacked/opt/leasehold-no-such-folder");
+    for version in ["9", "15", "13"] {
+        touch(&folder.join(version).join("bin/postgres"))?;
+    }
+    let found = find(&server, &places)?;
+    assert_eq!(found.path, folder.join("15/bin/postgres"));
     Ok(())
 }

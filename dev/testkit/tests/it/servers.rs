@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use leasehold_testkit::resp::{RawClient, RespError};
-use leasehold_testkit::servers::{RedisServer, ServerError};
+use leasehold_testkit::servers::{MariaDbServer, PostgresServer, RedisServer, ServerError};
+use tokio::net::TcpStream;
 
 use crate::fake::Outcome;
 
@@ -162,5 +163,26 @@ async fn says_why_it_does_not_start() -> Outcome {
         return Err("it cannot start".into());
     };
     assert!(error.to_string().contains("no-such-setting"), "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn databases_answer_and_are_gone_when_dropped() -> Outcome {
+    let postgres = PostgresServer::start().await?;
+    let port = postgres.port();
+    assert_eq!(
+        postgres.url(),
+        format!("postgres://postgres@127.0.0.1:{port}/postgres")
+    );
+    assert!(TcpStream::connect(at(port)).await.is_ok());
+    drop(postgres);
+    assert!(TcpStream::connect(at(port)).await.is_err());
+
+    let mariadb = MariaDbServer::start().await?;
+    let port = mariadb.port();
+    assert_eq!(mariadb.url(), format!("mysql://root@127.0.0.1:{port}/test"));
+    assert!(TcpStream::connect(at(port)).await.is_ok());
+    drop(mariadb);
+    assert!(TcpStream::connect(at(port)).await.is_err());
     Ok(())
 }

@@ -1,0 +1,129 @@
+//! A `MariaDB` server of our own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use parking_lot::Mutex;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+
+use super::error::ServerError;
+use super::folder::Folder;
+use super::{ready, setup};
+use crate::install::{self, Places, Program};
+use crate::port::Port;
+use crate::processes::Process;
+
+const DATA: &str = "data";
+/// The fifth byte of its greeting, which says which one it is.
+const GREETING: u8 = 10;
+
+/// A `mariadbd` on a free port, with a folder of its own: user `root` without a password, database `test`. It is
+/// killed when this is dropped, and when the test process ends in whatever way.
+#[derive(Debug)]
+#[must_use = "the server is killed when this is dropped"]
+pub struct MariaDbServer {
+    // The process goes first, its folder and port after it.
+    process: Mutex<Option<Process>>,
+    program: Program,
+    folder: Folder,
+    port: Port,
+}
+
+impl MariaDbServer {
+    /// Starts a server that writes to disk when it likes.
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
+    pub async fn start() -> Result<Self, ServerError> {
+        let server = Self {
+            process: Mutex::new(None),
+            program: install::find(&install::MARIADB, &Places::of(&install::MARIADB))?,
+            folder: Folder::make()?,
+            port: Port::reserve().map_err(ServerError::Port)?,
+        };
+        server.launch().await?;
+        Ok(server)
+    }
+
+    /// Its address: `mysql://root@127.0.0.1:37123/test`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("mysql://root@127.0.0.1:{}/test", self.port())
+    }
+
+    /// Its port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port.number()
+    }
+
+    async fn launch(&self) -> Result<(), ServerError> {
+        setup::run(self.set_up())?;
+        let (output, errors) = self.folder.prepare(None)?;
+        let mut command = self.program.command();
+        command.arg("--no-defaults");
+        self.add_places(&mut command);
+        command
+            .arg(format!("--port={}", self.port()))
+            .arg(format!("--socket={}", self.path("mariadb.sock").display()))
+            .arg(format!("--pid-file={}", self.path("pid").display()))
+            .args([
+                "--bind-address=127.0.0.1",
+                "--innodb-flush-log-at-trx-commit=0",
+            ])
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors);
+        *self.process.lock() = Some(Process::start(command)?);
+        let ask = async || self.greeting().await.map_err(|error| error.to_string());
+        ready::wait(&self.process, &self.folder, ask).await
+    }
+
+    /// The tool that makes the tables of users and rights.
+    fn set_up(&self) -> Command {
+        let mut command = Command::new(self.base().join("bin/mariadb-install-db"));
+        let own = self.program.command();
+        command.envs(
+            own.get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+        command
+            .arg("--no-defaults")
+            .arg("--auth-root-authentication-method=normal");
+        self.add_places(&mut command);
+        command
+    }
+
+    fn add_places(&self, command: &mut Command) {
+        command
+            .arg(format!("--basedir={}", self.base().display()))
+            .arg(format!("--datadir={}", self.path(DATA).display()));
+        if setup::is_roots(self.folder.path()) {
+            command.arg("--user=root");
+        }
+    }
+
+    /// It is in `sbin` of this.
+    fn base(&self) -> &Path {
+        let mut above = self.program.path.ancestors();
+        above.nth(2).unwrap_or(Path::new("/usr"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// It greets first, and opens its port last.
+    async fn greeting(&self) -> std::io::Result<()> {
+        let mut stream = TcpStream::connect(self.port.address()).await?;
+        let mut head = [0; 5];
+        stream.read_exact(&mut head).await?;
+        match head[4] {
+            GREETING => Ok(()),
+            other => Err(std::io::Error::other(format!("it greets with {other}"))),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The tools that make a database's folder.
+
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::error::ServerError;
+
+/// `nobody` and `nogroup`, as whom a server runs that refuses root.
+const NOBODY: u32 = 65_534;
+
+/// How much of a failed tool's output is worth showing, in bytes.
+const WORTH_SHOWING: usize = 600;
+
+/// Runs a tool to its end.
+pub(super) fn run(mut command: Command) -> Result<(), ServerError> {
+    let shown = format!("{command:?}");
+    let failed = |why: String| ServerError::Setup {
+        command: shown.clone(),
+        why,
+    };
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let end = said.len().saturating_sub(WORTH_SHOWING);
+    let end = String::from_utf8_lossy(&said[end..]).into_owned();
+    Err(failed(format!("{}\n{end}", output.status)))
+}
+
+/// Whether a folder of ours is root's, and so we are root.
+pub(super) fn is_roots(folder: &Path) -> bool {
+    folder.metadata().is_ok_and(|it| it.uid() == 0)
+}
+
+/// A command that runs as nobody if we are root.
+pub(super) fn never_as_root(command: Command, folder: &Path) -> Command {
+    if !is_roots(folder) {
+        return command;
+    }
+    let mut lowered = Command::new("setpriv");
+    lowered
+        .arg(format!("--reuid={NOBODY}"))
+        .arg(format!("--regid={NOBODY}"))
+        .arg("--clear-groups")
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value {
+            lowered.env(name, value);
+        }
+    }
+    lowered
+}
+
+/// Makes a folder in a server's own, for whom it runs as.
+pub(super) fn data_folder(folder: &Path, name: &str) -> io::Result<()> {
+    let data = folder.join(name);
+    if data.exists() {
+        return Ok(());
+    }
+    std::fs::create_dir(&data)?;
+    if is_roots(folder) {
+        // It has to be reached, too.
+        std::fs::set_permissions(folder, Permissions::from_mode(0o711))?;
+        chown(&data, Some(NOBODY), Some(NOBODY))?;
+    }
+    Ok(())
+}
