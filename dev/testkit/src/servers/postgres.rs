@@ -89,7 +89,10 @@ impl PostgresServer {
     /// A program beside the server's.
     fn tool(&self, name: &str) -> Command {
         let own = self.program.command();
-        let mut command = Command::new(self.program.path.with_file_name(name));
+        // Distributions link some of the programs, not all, to other folders.
+        let real = self.program.path.canonicalize();
+        let real = real.unwrap_or_else(|_| self.program.path.clone());
+        let mut command = Command::new(real.with_file_name(name));
         command.envs(
             own.get_envs()
                 .filter_map(|(name, value)| Some((name, value?))),

@@ -1,0 +1,138 @@
+//! Transactions under a fence.
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use leasehold::{FencingToken, Stale};
+use sqlx::{AssertSqlSafe, Pool, Transaction};
+
+use crate::Error;
+use crate::database::{Claim, FencedDatabase, Obstacle};
+use crate::observe;
+use crate::resource;
+
+mod isolation;
+
+pub use self::isolation::Isolation;
+
+/// How long [`Fence::begin`](crate::Fence::begin) waits for another transaction, unless told otherwise: 5 s.
+pub const DEFAULT_LOCK_LIMIT: Duration = Duration::from_secs(5);
+
+/// A transaction to be begun: see [`Fence::begin`](crate::Fence::begin). Await it.
+///
+/// # Default
+///
+/// | | value |
+/// |---|---|
+/// | lock limit | [`DEFAULT_LOCK_LIMIT`] |
+/// | isolation | the database's default |
+#[derive(Debug, Clone)]
+#[must_use = "a transaction does not begin by itself: `.await` it"]
+pub struct Begin<'p, DB: FencedDatabase> {
+    token: FencingToken,
+    pool: &'p Pool<DB>,
+    resource: String,
+    limit: Duration,
+    isolation: Option<Isolation>,
+}
+
+impl<'p, DB: FencedDatabase> Begin<'p, DB> {
+    pub(crate) const fn new(token: FencingToken, pool: &'p Pool<DB>, resource: String) -> Self {
+        Self {
+            token,
+            pool,
+            resource,
+            limit: DEFAULT_LOCK_LIMIT,
+            isolation: None,
+        }
+    }
+
+    /// How long to wait while another transaction holds the fence of the resource. A holder that was paused with an
+    /// open transaction keeps its successor waiting for so long, and no longer.
+    ///
+    /// On Postgres it holds for every other lock in this transaction, too. `MySQL` and `MariaDB` count whole seconds;
+    /// it is rounded up there.
+    ///
+    /// To end a paused holder's transaction, so that its successor gets on, set `idle_in_transaction_session_timeout`
+    /// (Postgres) or `idle_transaction_timeout` (`MariaDB`).
+    pub const fn lock_limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// The isolation level. `SQLite` has one, the strictest, whatever this says.
+    pub const fn isolation(mut self, isolation: Isolation) -> Self {
+        self.isolation = Some(isolation);
+        self
+    }
+
+    /// Waits for a connection and for the lock.
+    async fn begin(self) -> Result<Transaction<'static, DB>, Error> {
+        resource::check(&self.resource)?;
+        let begun = Instant::now();
+        loop {
+            let left = self.limit.saturating_sub(begun.elapsed());
+            let statement = DB::begin(self.isolation, left);
+            let mut tx = self.pool.begin_with(AssertSqlSafe(statement)).await?;
+            let claimed = DB::claim_within(&mut tx, &self.resource, self.token, left).await;
+            let error = match claimed {
+                Ok(Claim::Accepted) => {
+                    observe::begun();
+                    return Ok(tx);
+                }
+                Ok(Claim::Newer(current)) => {
+                    tx.rollback().await?;
+                    return Err(self.stale(current)?.into());
+                }
+                Err(error) => error,
+            };
+            let obstacle = DB::obstacle(&error);
+            // What was the error is worth more than what follows from it.
+            drop(tx.rollback().await);
+            match obstacle {
+                // Nothing was done in this transaction yet, and so it may as well begin anew.
+                Some(Obstacle::Conflict) if begun.elapsed() < self.limit => {}
+                Some(_) => {
+                    observe::busy(&self.resource);
+                    return Err(Error::Busy {
+                        resource: self.resource,
+                        limit: self.limit,
+                    });
+                }
+                None => return Err(error.into()),
+            }
+        }
+    }
+
+    fn stale(&self, current: i64) -> Result<Stale, Error> {
+        let stale = resource::stale(self.token, current)?;
+        observe::stale(&stale);
+        Ok(stale)
+    }
+}
+
+impl<'p, DB: FencedDatabase> IntoFuture for Begin<'p, DB> {
+    type Output = Result<Transaction<'static, DB>, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'p>>;
+
+    /// Begins the transaction, and claims the resource for the token.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Stale`] if a newer token has been there; [`Error::Busy`] if another transaction holds the fence for
+    /// longer than the limit; [`Error::Name`] if the resource is empty, longer than 512 bytes, or has a NUL in it;
+    /// [`Error::Sqlx`] if there is no connection, or no table `fences`.
+    ///
+    /// At the isolation levels above read committed a later statement, or the commit, may be answered with a
+    /// serialization failure (Postgres 40001, `MariaDB` 1020 and 1213): begin anew. The claim itself is tried again
+    /// here.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped call rolls back. On `MySQL`, `MariaDB` and `SQLite` that connection may keep this time limit for
+    /// locks.
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.begin())
+    }
+}

@@ -1,0 +1,157 @@
+use std::time::Duration;
+
+use leasehold::FencingToken;
+use sqlx::mysql::{MySqlArguments, MySqlDatabaseError, MySqlQueryResult};
+use sqlx::{Arguments, MySql, MySqlConnection, Row, query_scalar, query_with};
+
+use super::FencedDatabase;
+use super::driver::{Answer, Call, Claim, Driver, Obstacle};
+use crate::begin::Isolation;
+use crate::ddl;
+use crate::rewrite::Dialect;
+
+const RAISE: &str = "UPDATE fences SET token = ? WHERE resource = ? AND token <= ?";
+const FIRST: &str = "INSERT IGNORE INTO fences (resource, token) VALUES (?, ?)";
+const CURRENT: &str = "SELECT token FROM fences WHERE resource = ? FOR UPDATE";
+const RESTORE: &str = "SET SESSION innodb_lock_wait_timeout = @leasehold_wait";
+const HAS_COLUMN: &str = "SELECT count(*) FROM information_schema.columns \
+     WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? AND column_name = ?";
+
+/// There is such a column already.
+const DUPLICATE_COLUMN: u16 = 1060;
+
+impl FencedDatabase for MySql {}
+
+impl Driver for MySql {
+    const DIALECT: Dialect = Dialect::MySql;
+
+    fn add(values: &mut MySqlArguments, number: i64) -> Result<(), sqlx::Error> {
+        Arguments::add(values, number).map_err(sqlx::Error::Encode)
+    }
+
+    fn written(result: &MySqlQueryResult) -> u64 {
+        result.rows_affected()
+    }
+
+    fn execute(connection: &mut MySqlConnection, call: Call<Self>) -> Answer<'_, MySqlQueryResult> {
+        let query = query_with(call.sql, call.values).persistent(call.persistent);
+        Box::pin(query.execute(connection))
+    }
+
+    fn fetch(connection: &mut MySqlConnection, call: Call<Self>) -> Answer<'_, Vec<Self::Row>> {
+        let query = query_with(call.sql, call.values).persistent(call.persistent);
+        Box::pin(query.fetch_all(connection))
+    }
+
+    fn probe(connection: &mut MySqlConnection, call: Call<Self>) -> Answer<'_, (i64, Option<i64>)> {
+        Box::pin(async move {
+            let query = query_with(call.sql, call.values).persistent(call.persistent);
+            let row = query.fetch_one(connection).await?;
+            Ok((row.try_get(0)?, row.try_get(1)?))
+        })
+    }
+
+    fn begin(isolation: Option<Isolation>, limit: Duration) -> String {
+        let level = isolation.map_or(String::new(), |it| {
+            format!("SET TRANSACTION ISOLATION LEVEL {}; ", it.sql())
+        });
+        // It counts whole seconds, and 0 would be no limit to some versions.
+        let limit = limit.as_millis().div_ceil(1000).clamp(1, 1_000_000);
+        format!(
+            "SET @leasehold_wait = @@SESSION.innodb_lock_wait_timeout, \
+             SESSION innodb_lock_wait_timeout = {limit}; {level}START TRANSACTION"
+        )
+    }
+
+    fn claim<'c>(
+        connection: &'c mut MySqlConnection,
+        resource: &'c str,
+        token: FencingToken,
+    ) -> Answer<'c, Claim> {
+        Box::pin(async move {
+            loop {
+                let (name, number) = (resource.as_bytes(), token.get());
+                let raise = sqlx::query(RAISE).bind(number).bind(name).bind(number);
+                if raise.execute(&mut *connection).await?.rows_affected() > 0 {
+                    return Ok(Claim::Accepted);
+                }
+                let first = sqlx::query(FIRST).bind(name).bind(number);
+                if first.execute(&mut *connection).await?.rows_affected() > 0 {
+                    return Ok(Claim::Accepted);
+                }
+                let current = query_scalar(CURRENT).bind(name);
+                match current.fetch_optional(&mut *connection).await? {
+                    Some(newer) if newer > number => return Ok(Claim::Newer(newer)),
+                    // An older one was the first meanwhile.
+                    _ => {}
+                }
+            }
+        })
+    }
+
+    fn claim_within<'c>(
+        connection: &'c mut MySqlConnection,
+        resource: &'c str,
+        token: FencingToken,
+        _limit: Duration,
+    ) -> Answer<'c, Claim> {
+        Box::pin(async move {
+            let claimed = Self::claim(connection, resource, token).await;
+            // The setting would outlive the transaction.
+            sqlx::raw_sql(RESTORE).execute(connection).await?;
+            claimed
+        })
+    }
+
+    fn obstacle(error: &sqlx::Error) -> Option<Obstacle> {
+        match number(error)? {
+            1205 => Some(Obstacle::Locked),
+            1020 | 1213 => Some(Obstacle::Conflict),
+            _ => None,
+        }
+    }
+
+    fn create_fences(connection: &mut MySqlConnection) -> Answer<'_, ()> {
+        Box::pin(async move {
+            sqlx::raw_sql(ddl::MYSQL_FENCES).execute(connection).await?;
+            Ok(())
+        })
+    }
+
+    fn add_column<'c>(
+        connection: &'c mut MySqlConnection,
+        table: &'c str,
+        column: &'c str,
+    ) -> Answer<'c, ()> {
+        Box::pin(async move {
+            let (schema, name) = match table.split_once('.') {
+                Some((schema, name)) => (Some(schema), name),
+                None => (None, table),
+            };
+            let has_column = query_scalar(HAS_COLUMN)
+                .bind(schema)
+                .bind(name)
+                .bind(column);
+            let found: i64 = has_column.fetch_one(&mut *connection).await?;
+            if found > 0 {
+                return Ok(());
+            }
+            let sql = format!(
+                "ALTER TABLE {table} ADD COLUMN {column} {}",
+                ddl::COLUMN_TYPE
+            );
+            match sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
+                .execute(connection)
+                .await
+            {
+                Err(error) if number(&error) != Some(DUPLICATE_COLUMN) => Err(error),
+                _ => Ok(()),
+            }
+        })
+    }
+}
+
+fn number(error: &sqlx::Error) -> Option<u16> {
+    let error = error.as_database_error()?;
+    Some(error.try_downcast_ref::<MySqlDatabaseError>()?.number())
+}

@@ -1,0 +1,128 @@
+use std::time::Duration;
+
+use leasehold::FencingToken;
+use sqlx::error::DatabaseError;
+use sqlx::postgres::{PgArguments, PgQueryResult};
+use sqlx::{Arguments, PgConnection, Postgres, Row, query_scalar, query_with};
+
+use super::driver::{Answer, Call, Claim, Driver, Obstacle};
+use super::{Completable, FencedDatabase};
+use crate::begin::Isolation;
+use crate::ddl;
+use crate::rewrite::Dialect;
+
+const CLAIM: &str = "INSERT INTO fences AS f (resource, token) VALUES ($1, $2) \
+     ON CONFLICT (resource) DO UPDATE SET token = EXCLUDED.token WHERE f.token <= EXCLUDED.token";
+const CURRENT: &str = "SELECT token FROM fences WHERE resource = $1";
+
+impl FencedDatabase for Postgres {}
+impl Completable for Postgres {}
+
+impl Driver for Postgres {
+    const DIALECT: Dialect = Dialect::Postgres;
+
+    fn add(values: &mut PgArguments, number: i64) -> Result<(), sqlx::Error> {
+        Arguments::add(values, number).map_err(sqlx::Error::Encode)
+    }
+
+    fn written(result: &PgQueryResult) -> u64 {
+        result.rows_affected()
+    }
+
+    fn execute(connection: &mut PgConnection, call: Call<Self>) -> Answer<'_, PgQueryResult> {
+        let query = query_with(call.sql, call.values).persistent(call.persistent);
+        Box::pin(query.execute(connection))
+    }
+
+    fn fetch(connection: &mut PgConnection, call: Call<Self>) -> Answer<'_, Vec<Self::Row>> {
+        let query = query_with(call.sql, call.values).persistent(call.persistent);
+        Box::pin(query.fetch_all(connection))
+    }
+
+    fn probe(connection: &mut PgConnection, call: Call<Self>) -> Answer<'_, (i64, Option<i64>)> {
+        Box::pin(async move {
+            // Two statements may have one question, and different types for a value that it does not use. The cache
+            // of prepared statements goes by the text alone.
+            let query = query_with(call.sql, call.values).persistent(false);
+            let row = query.fetch_one(connection).await?;
+            Ok((row.try_get(0)?, row.try_get(1)?))
+        })
+    }
+
+    fn begin(isolation: Option<Isolation>, limit: Duration) -> String {
+        let level = isolation.map_or(String::new(), |it| format!(" ISOLATION LEVEL {}", it.sql()));
+        // 0 would be no limit.
+        let limit = limit.as_millis().clamp(1, i32::MAX as u128);
+        format!("BEGIN{level}; SET LOCAL lock_timeout = {limit}")
+    }
+
+    fn claim<'c>(
+        connection: &'c mut PgConnection,
+        resource: &'c str,
+        token: FencingToken,
+    ) -> Answer<'c, Claim> {
+        Box::pin(async move {
+            loop {
+                let claim = sqlx::query(CLAIM).bind(resource).bind(token.get());
+                if claim.execute(&mut *connection).await?.rows_affected() > 0 {
+                    return Ok(Claim::Accepted);
+                }
+                let current = query_scalar(CURRENT).bind(resource);
+                match current.fetch_optional(&mut *connection).await? {
+                    Some(newer) if newer > token.get() => return Ok(Claim::Newer(newer)),
+                    // Somebody has removed the row meanwhile.
+                    _ => {}
+                }
+            }
+        })
+    }
+
+    fn claim_within<'c>(
+        connection: &'c mut PgConnection,
+        resource: &'c str,
+        token: FencingToken,
+        _limit: Duration,
+    ) -> Answer<'c, Claim> {
+        Self::claim(connection, resource, token)
+    }
+
+    fn obstacle(error: &sqlx::Error) -> Option<Obstacle> {
+        match error
+            .as_database_error()
+            .and_then(DatabaseError::code)?
+            .as_ref()
+        {
+            "55P03" => Some(Obstacle::Locked),
+            "40001" | "40P01" => Some(Obstacle::Conflict),
+            _ => None,
+        }
+    }
+
+    fn create_fences(connection: &mut PgConnection) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let create = || sqlx::raw_sql(ddl::POSTGRES_FENCES);
+            if create().execute(&mut *connection).await.is_err() {
+                // Two that create it at once may both find it missing.
+                create().execute(connection).await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn add_column<'c>(
+        connection: &'c mut PgConnection,
+        table: &'c str,
+        column: &'c str,
+    ) -> Answer<'c, ()> {
+        Box::pin(async move {
+            let sql = format!(
+                "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column} {}",
+                ddl::COLUMN_TYPE
+            );
+            sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
+                .execute(connection)
+                .await?;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,169 @@
+use std::time::Duration;
+
+use leasehold::FencingToken;
+use sqlx::error::DatabaseError;
+use sqlx::sqlite::{SqliteArguments, SqliteQueryResult};
+use sqlx::{Arguments, Row, Sqlite, SqliteConnection, query_scalar, query_with};
+
+use super::driver::{Answer, Call, Claim, Driver, Obstacle};
+use super::{Completable, FencedDatabase};
+use crate::begin::Isolation;
+use crate::ddl;
+use crate::rewrite::Dialect;
+
+const CLAIM: &str = "INSERT INTO fences (resource, token) VALUES ($1, $2) \
+     ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE token <= excluded.token";
+const CURRENT: &str = "SELECT token FROM fences WHERE resource = $1";
+const PATIENCE: &str = "PRAGMA busy_timeout";
+const HAS_COLUMN: &str = "SELECT count(*) FROM pragma_table_info($1, $2) WHERE name = $3";
+
+impl FencedDatabase for Sqlite {}
+impl Completable for Sqlite {}
+
+impl Driver for Sqlite {
+    const DIALECT: Dialect = Dialect::Sqlite;
+
+    fn add(values: &mut SqliteArguments, number: i64) -> Result<(), sqlx::Error> {
+        Arguments::add(values, number).map_err(sqlx::Error::Encode)
+    }
+
+    fn written(result: &SqliteQueryResult) -> u64 {
+        result.rows_affected()
+    }
+
+    fn execute(
+        connection: &mut SqliteConnection,
+        call: Call<Self>,
+    ) -> Answer<'_, SqliteQueryResult> {
+        let query = query_with(call.sql, call.values).persistent(call.persistent);
+        Box::pin(query.execute(connection))
+    }
+
+    fn fetch(connection: &mut SqliteConnection, call: Call<Self>) -> Answer<'_, Vec<Self::Row>> {
+        let query = query_with(call.sql, call.values).persistent(call.persistent);
+        Box::pin(query.fetch_all(connection))
+    }
+
+    fn probe(
+        connection: &mut SqliteConnection,
+        call: Call<Self>,
+    ) -> Answer<'_, (i64, Option<i64>)> {
+        Box::pin(async move {
+            let query = query_with(call.sql, call.values).persistent(call.persistent);
+            let row = query.fetch_one(connection).await?;
+            Ok((row.try_get(0)?, row.try_get(1)?))
+        })
+    }
+
+    /// The claim is its first statement and takes the write lock; there is one isolation level.
+    fn begin(_isolation: Option<Isolation>, _limit: Duration) -> String {
+        "BEGIN".to_owned()
+    }
+
+    fn claim<'c>(
+        connection: &'c mut SqliteConnection,
+        resource: &'c str,
+        token: FencingToken,
+    ) -> Answer<'c, Claim> {
+        Box::pin(async move {
+            loop {
+                let claim = sqlx::query(CLAIM).bind(resource).bind(token.get());
+                if claim.execute(&mut *connection).await?.rows_affected() > 0 {
+                    return Ok(Claim::Accepted);
+                }
+                let current = query_scalar(CURRENT).bind(resource);
+                match current.fetch_optional(&mut *connection).await? {
+                    Some(newer) if newer > token.get() => return Ok(Claim::Newer(newer)),
+                    // Somebody has removed the row meanwhile.
+                    _ => {}
+                }
+            }
+        })
+    }
+
+    fn claim_within<'c>(
+        connection: &'c mut SqliteConnection,
+        resource: &'c str,
+        token: FencingToken,
+        limit: Duration,
+    ) -> Answer<'c, Claim> {
+        Box::pin(async move {
+            let before: i64 = query_scalar(PATIENCE).fetch_one(&mut *connection).await?;
+            let limit = limit.as_millis().clamp(1, i32::MAX as u128);
+            set_patience(connection, limit).await?;
+            let claimed = Self::claim(connection, resource, token).await;
+            set_patience(connection, before).await?;
+            claimed
+        })
+    }
+
+    fn obstacle(error: &sqlx::Error) -> Option<Obstacle> {
+        match error
+            .as_database_error()
+            .and_then(DatabaseError::code)?
+            .as_ref()
+        {
+            "5" | "6" | "261" | "262" => Some(Obstacle::Locked),
+            "517" => Some(Obstacle::Conflict),
+            _ => None,
+        }
+    }
+
+    fn create_fences(connection: &mut SqliteConnection) -> Answer<'_, ()> {
+        Box::pin(async move {
+            sqlx::raw_sql(ddl::SQLITE_FENCES)
+                .execute(connection)
+                .await?;
+            Ok(())
+        })
+    }
+
+    fn add_column<'c>(
+        connection: &'c mut SqliteConnection,
+        table: &'c str,
+        column: &'c str,
+    ) -> Answer<'c, ()> {
+        Box::pin(async move {
+            if has_column(connection, table, column).await? {
+                return Ok(());
+            }
+            let sql = format!(
+                "ALTER TABLE {table} ADD COLUMN {column} {}",
+                ddl::COLUMN_TYPE
+            );
+            let added = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut *connection);
+            match added.await {
+                // Somebody else may have added it meanwhile.
+                Err(error) if !has_column(connection, table, column).await? => Err(error),
+                _ => Ok(()),
+            }
+        })
+    }
+}
+
+async fn set_patience(
+    connection: &mut SqliteConnection,
+    millis: impl std::fmt::Display,
+) -> Result<(), sqlx::Error> {
+    let sql = format!("{PATIENCE} = {millis}");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn has_column(
+    connection: &mut SqliteConnection,
+    table: &str,
+    column: &str,
+) -> Result<bool, sqlx::Error> {
+    let (schema, name) = match table.split_once('.') {
+        Some((schema, name)) => (schema, name),
+        None => ("main", table),
+    };
+    let found = query_scalar(HAS_COLUMN)
+        .bind(name)
+        .bind(schema)
+        .bind(column);
+    Ok(found.fetch_one(connection).await.map(|it: i64| it > 0)?)
+}

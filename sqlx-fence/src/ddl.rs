@@ -1,0 +1,83 @@
+//! What the database needs: the column with the token, and the table with the fences of resources.
+//!
+//! Put [`COLUMN_TYPE`] and the `…_FENCES` into your migrations, or let [`add_column`] and [`create_fences`] do it at
+//! start. Both may be called again and again, by many processes at once.
+//!
+//! Never delete a row of `fences`: with it goes the memory of the newest token, and an older holder is let in.
+
+use sqlx::Acquire;
+
+use crate::database::{Driver, FencedDatabase};
+use crate::{DEFAULT_COLUMN, Error, name};
+
+/// The column's type: `ALTER TABLE orders ADD COLUMN fencing_token BIGINT NOT NULL DEFAULT 0`. Never a text: `'9'`
+/// is more than `'10'`.
+pub const COLUMN_TYPE: &str = "BIGINT NOT NULL DEFAULT 0";
+
+/// The table for [`Fence::begin`](crate::Fence::begin) and [`SqlFenceStore`](crate::SqlFenceStore) on Postgres.
+pub const POSTGRES_FENCES: &str = "CREATE TABLE IF NOT EXISTS fences (\
+    resource TEXT COLLATE \"C\" PRIMARY KEY, token BIGINT NOT NULL)";
+
+/// As [`POSTGRES_FENCES`], on `MySQL` and `MariaDB`. Bytes, since a text's collation takes `Abc` for `abc`.
+pub const MYSQL_FENCES: &str = "CREATE TABLE IF NOT EXISTS fences (\
+    resource VARBINARY(512) PRIMARY KEY, token BIGINT NOT NULL) ENGINE=InnoDB";
+
+/// As [`POSTGRES_FENCES`], on `SQLite`.
+pub const SQLITE_FENCES: &str = "CREATE TABLE IF NOT EXISTS fences (\
+    resource TEXT COLLATE BINARY PRIMARY KEY NOT NULL, token BIGINT NOT NULL) WITHOUT ROWID";
+
+/// Creates the table `fences` if it is not there.
+///
+/// # Errors
+///
+/// [`Error::Sqlx`], for example if the right to create tables is missing.
+pub async fn create_fences<'c, A>(at: A) -> Result<(), Error>
+where
+    A: Acquire<'c, Database: FencedDatabase> + Send,
+{
+    let mut connection = at.acquire().await?;
+    Ok(<A::Database as Driver>::create_fences(&mut connection).await?)
+}
+
+/// Adds the column [`DEFAULT_COLUMN`] to a table, `orders` or `shop.orders`, if it is not there.
+///
+/// # Errors
+///
+/// [`Error::Name`] if the table's name is not made of lower-case letters, digits and `_`, with or without a schema;
+/// [`Error::Sqlx`], for example if there is no such table.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let options = sqlx::sqlite::SqlitePoolOptions::new().max_connections(1);
+/// # let pool = options.connect("sqlite::memory:").await?;
+/// # sqlx::query("CREATE TABLE orders (id INTEGER PRIMARY KEY)").execute(&pool).await?;
+/// leasehold_sqlx::ddl::add_column(&pool, "orders").await?;
+/// leasehold_sqlx::ddl::add_column(&pool, "orders").await?; // changes nothing
+/// # sqlx::query("SELECT fencing_token FROM orders").execute(&pool).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub async fn add_column<'c, A>(at: A, table: &str) -> Result<(), Error>
+where
+    A: Acquire<'c, Database: FencedDatabase> + Send,
+{
+    add_column_named(at, table, DEFAULT_COLUMN).await
+}
+
+/// As [`add_column`], with the name of [`Fence::with_column`](crate::Fence::with_column).
+///
+/// # Errors
+///
+/// As [`add_column`], and [`Error::Name`] for the column's name, too.
+pub async fn add_column_named<'c, A>(at: A, table: &str, column: &str) -> Result<(), Error>
+where
+    A: Acquire<'c, Database: FencedDatabase> + Send,
+{
+    name::table(table)?;
+    name::column(column)?;
+    let mut connection = at.acquire().await?;
+    Ok(<A::Database as Driver>::add_column(&mut connection, table, column).await?)
+}

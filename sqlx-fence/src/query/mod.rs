@@ -1,0 +1,250 @@
+//! Single statements under a fence.
+
+mod complete;
+mod outcome;
+mod ready;
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use sqlx::{Acquire, Arguments, Encode, SqlStr, Type};
+
+pub use self::complete::FencedExt;
+use self::outcome::Ask;
+use self::ready::Ready;
+use crate::database::FencedDatabase;
+use crate::rewrite::{Rewritten, rewritten};
+use crate::{Error, Fence};
+
+/// An `UPDATE` or `DELETE` with its fence: see [`Fence::query`].
+///
+/// It is executed on whatever has a connection: `&pool`, `&mut connection`, `&mut *transaction`.
+#[must_use = "a statement does nothing itself: call `execute`"]
+pub struct FencedQuery<DB: FencedDatabase> {
+    fence: Fence,
+    sql: SqlStr,
+    /// What is wrong stays until the statement is executed.
+    rewritten: Result<Arc<Rewritten>, Error>,
+    values: DB::Arguments,
+    /// The probe's own values, where it takes only some.
+    probed: DB::Arguments,
+    given: usize,
+    expected: Option<u64>,
+    persistent: bool,
+}
+
+impl<DB: FencedDatabase> FencedQuery<DB> {
+    pub(crate) fn new(fence: Fence, sql: SqlStr) -> Self {
+        let rewritten = find::<DB>(&fence, None, &sql);
+        Self {
+            fence,
+            sql,
+            rewritten,
+            values: DB::Arguments::default(),
+            probed: DB::Arguments::default(),
+            given: 0,
+            expected: None,
+            persistent: true,
+        }
+    }
+
+    /// Names the table that a `MySQL` statement over joined tables writes to, as the statement calls it: by its alias
+    /// if it has one. You vouch that the columns which are assigned without a table's name are that table's.
+    ///
+    /// Call it before [`bind`](Self::bind).
+    pub fn target(mut self, table: &str) -> Self {
+        self.rewritten = match self.given {
+            0 => find::<DB>(&self.fence, Some(table), &self.sql),
+            given => Err(Error::Binds { expected: 0, given }),
+        };
+        self
+    }
+
+    /// Binds the next value of the statement, as in sqlx. The token's places are not among them.
+    pub fn bind<'t, T: Encode<'t, DB> + Type<DB>>(mut self, value: T) -> Self {
+        if let Err(error) = self.add(value) {
+            self.rewritten = Err(error);
+        }
+        self
+    }
+
+    /// The statement must write this many rows. It runs in a transaction of its own (a savepoint within yours), which
+    /// is rolled back if it does not: see [`Error::PartiallyStale`], [`Error::NotFound`], [`Error::TooMany`].
+    pub const fn expect_rows(mut self, rows: u64) -> Self {
+        self.expected = Some(rows);
+        self
+    }
+
+    /// Executes the statement, and answers sqlx's own result.
+    ///
+    /// That no row was written is no error, unless it is because of a newer token. One round trip when a row was
+    /// written; a second, to find out why, when none was. Without [`expect_rows`](Self::expect_rows) a statement for
+    /// several rows writes those that are not stale.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Stale`] if none was written and a newer holder has written one of them;
+    /// [`Error::Rewrite`] and [`Error::Binds`] before anything is sent; with `expect_rows` also
+    /// [`Error::PartiallyStale`], [`Error::NotFound`] and [`Error::TooMany`]; [`Error::Sqlx`] for the rest.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped call may have written. Executing it again with the same token is as safe as the statement itself is.
+    pub fn execute<'a, 'c: 'a, A>(
+        self,
+        at: A,
+    ) -> impl Future<Output = Result<DB::QueryResult, Error>> + Send + 'a
+    where
+        A: Acquire<'c, Database = DB> + Send + 'a,
+    {
+        async move { self.ready(false)?.run(at, Ask::execute()).await }
+    }
+
+    /// Executes a statement with `RETURNING`, and answers its rows: none if no row was written.
+    ///
+    /// Postgres and `SQLite` have `RETURNING`, `MariaDB` for `DELETE`.
+    ///
+    /// # Errors
+    ///
+    /// As [`execute`](Self::execute), and [`Error::Rewrite`] if it has no `RETURNING`.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`execute`](Self::execute).
+    pub fn fetch_all<'a, 'c: 'a, A>(
+        self,
+        at: A,
+    ) -> impl Future<Output = Result<Vec<DB::Row>, Error>> + Send + 'a
+    where
+        A: Acquire<'c, Database = DB> + Send + 'a,
+    {
+        async move { self.ready(true)?.run(at, Ask::fetch()).await }
+    }
+
+    /// As [`fetch_all`](Self::fetch_all), and answers the first row, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// As [`fetch_all`](Self::fetch_all).
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`execute`](Self::execute).
+    pub fn fetch_optional<'a, 'c: 'a, A>(
+        self,
+        at: A,
+    ) -> impl Future<Output = Result<Option<DB::Row>, Error>> + Send + 'a
+    where
+        A: Acquire<'c, Database = DB> + Send + 'a,
+    {
+        let rows = self.fetch_all(at);
+        async move { Ok(rows.await?.into_iter().next()) }
+    }
+
+    /// As [`fetch_optional`](Self::fetch_optional), and that there is none is an error.
+    ///
+    /// # Errors
+    ///
+    /// As [`fetch_all`](Self::fetch_all), and [`Error::NotFound`] if no row was written and none is stale.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`execute`](Self::execute).
+    pub fn fetch_one<'a, 'c: 'a, A>(
+        self,
+        at: A,
+    ) -> impl Future<Output = Result<DB::Row, Error>> + Send + 'a
+    where
+        A: Acquire<'c, Database = DB> + Send + 'a,
+    {
+        let row = self.fetch_optional(at);
+        async move {
+            row.await?.ok_or(Error::NotFound {
+                expected: 1,
+                applied: 0,
+            })
+        }
+    }
+
+    fn add<'t, T: Encode<'t, DB> + Type<DB>>(&mut self, value: T) -> Result<(), Error> {
+        // What was wrong before is told first.
+        let Ok(rewritten) = &self.rewritten else {
+            return Ok(());
+        };
+        let given = self.given;
+        let failed = |error| Error::Sqlx(sqlx::Error::Encode(error));
+        for _ in rewritten.interleaved.iter().filter(|it| **it == given) {
+            DB::add(&mut self.values, self.fence.token().get())?;
+        }
+        if rewritten
+            .probed
+            .as_ref()
+            .is_some_and(|it| it.contains(&given))
+        {
+            self.probed.add(&value).map_err(failed)?;
+        }
+        self.values.add(value).map_err(failed)?;
+        self.given += 1;
+        Ok(())
+    }
+
+    fn ready(self, returns_rows: bool) -> Result<Ready<DB>, Error> {
+        let rewritten = self.rewritten?;
+        if self.given != rewritten.values {
+            return Err(Error::Binds {
+                expected: rewritten.values,
+                given: self.given,
+            });
+        }
+        if returns_rows && !rewritten.returns_rows {
+            return Err(outcome::no_rows(self.sql.as_str()));
+        }
+        let token = self.fence.token();
+        let mut values = self.values;
+        let places = rewritten.interleaved.iter().filter(|it| **it == self.given);
+        let at_the_end = match rewritten.interleaved.is_empty() {
+            true => 1,
+            false => places.count(),
+        };
+        for _ in 0..at_the_end {
+            DB::add(&mut values, token.get())?;
+        }
+        let probed = match rewritten.probed {
+            Some(_) => {
+                let mut probed = self.probed;
+                DB::add(&mut probed, token.get())?;
+                probed
+            }
+            None => values.clone(),
+        };
+        Ok(Ready {
+            rewritten,
+            token,
+            values,
+            probed,
+            expected: self.expected,
+            persistent: self.persistent,
+        })
+    }
+}
+
+fn find<DB: FencedDatabase>(
+    fence: &Fence,
+    target: Option<&str>,
+    sql: &SqlStr,
+) -> Result<Arc<Rewritten>, Error> {
+    rewritten(DB::DIALECT, fence.column(), target, sql.as_str())
+        .map_err(|refusal| refusal.into_error(sql.as_str()))
+}
+
+impl<DB: FencedDatabase> fmt::Debug for FencedQuery<DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values may be secrets.
+        f.debug_struct("FencedQuery")
+            .field("fence", &self.fence)
+            .field("sql", &self.sql.as_str())
+            .field("given", &self.given)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,67 @@
+use futures_core::future::BoxFuture;
+use leasehold::FencingToken;
+use sqlx::Database;
+
+use crate::database::{Call, FencedDatabase};
+use crate::error::Position;
+use crate::{Error, observe, resource};
+
+type Send<DB, T> =
+    fn(&mut <DB as Database>::Connection, Call<DB>) -> BoxFuture<'_, Result<T, sqlx::Error>>;
+
+/// How a statement is sent, and how many rows its answer tells of.
+pub(super) struct Ask<DB: Database, T> {
+    pub(super) send: Send<DB, T>,
+    pub(super) rows: fn(&T) -> u64,
+}
+
+impl<DB: FencedDatabase> Ask<DB, DB::QueryResult> {
+    pub(super) fn execute() -> Self {
+        Self {
+            send: DB::execute,
+            rows: DB::written,
+        }
+    }
+}
+
+impl<DB: FencedDatabase> Ask<DB, Vec<DB::Row>> {
+    pub(super) fn fetch() -> Self {
+        Self {
+            send: DB::fetch,
+            rows: |rows| rows.len() as u64,
+        }
+    }
+}
+
+/// Why there were not as many rows as expected; no error if nothing was expected and nothing is stale.
+pub(super) fn explain(
+    token: FencingToken,
+    applied: u64,
+    expected: Option<u64>,
+    stale: i64,
+    newest: Option<i64>,
+) -> Result<(), Error> {
+    match (newest, expected) {
+        (Some(current), _) if applied == 0 => {
+            let stale = resource::stale(token, current)?;
+            observe::stale(&stale);
+            Err(stale.into())
+        }
+        (Some(_), _) => {
+            let stale = stale.unsigned_abs();
+            observe::partially_stale(applied, stale);
+            Err(Error::PartiallyStale { applied, stale })
+        }
+        (None, Some(expected)) if applied < expected => Err(Error::NotFound { expected, applied }),
+        (None, Some(expected)) => Err(Error::TooMany { expected, applied }),
+        (None, None) => Ok(()),
+    }
+}
+
+pub(super) fn no_rows(sql: &str) -> Error {
+    Error::Rewrite {
+        position: Position::of(sql, sql.len()),
+        problem: "rows are to be fetched, and it has no RETURNING".to_owned(),
+        remedy: "add RETURNING, or call `execute`".to_owned(),
+    }
+}

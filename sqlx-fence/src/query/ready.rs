@@ -1,0 +1,70 @@
+use std::sync::Arc;
+
+use leasehold::FencingToken;
+use sqlx::{Acquire, Database};
+
+use super::outcome::{Ask, explain};
+use crate::database::{Call, FencedDatabase};
+use crate::rewrite::Rewritten;
+use crate::{Error, observe};
+
+/// A statement with all of its values.
+pub(super) struct Ready<DB: Database> {
+    pub(super) rewritten: Arc<Rewritten>,
+    pub(super) token: FencingToken,
+    pub(super) values: DB::Arguments,
+    pub(super) probed: DB::Arguments,
+    pub(super) expected: Option<u64>,
+    pub(super) persistent: bool,
+}
+
+impl<DB: FencedDatabase> Ready<DB> {
+    /// Sends it, and finds out what became of it.
+    pub(super) async fn run<'c, A, T>(self, at: A, ask: Ask<DB, T>) -> Result<T, Error>
+    where
+        A: Acquire<'c, Database = DB> + Send,
+        T: Send,
+    {
+        let Some(expected) = self.expected else {
+            let mut connection = at.acquire().await?;
+            return self.send(&mut connection, ask, None).await;
+        };
+        let mut tx = at.begin().await?;
+        match self.send(&mut tx, ask, Some(expected)).await {
+            Ok(answer) => {
+                tx.commit().await?;
+                Ok(answer)
+            }
+            Err(error) => {
+                // What was the error is worth more than what follows from it. A transaction that cannot be rolled
+                // back is not committed either.
+                drop(tx.rollback().await);
+                Err(error)
+            }
+        }
+    }
+
+    async fn send<T: Send>(
+        self,
+        connection: &mut DB::Connection,
+        ask: Ask<DB, T>,
+        expected: Option<u64>,
+    ) -> Result<T, Error> {
+        let call = |sql, values| Call {
+            sql,
+            values,
+            persistent: self.persistent,
+        };
+        let sent = call(self.rewritten.sql.clone(), self.values);
+        let answer = (ask.send)(connection, sent).await?;
+        let written = (ask.rows)(&answer);
+        let as_expected = expected.map_or(written > 0, |it| it == written);
+        if !as_expected {
+            let probe = call(self.rewritten.probe.clone(), self.probed);
+            let (stale, newest) = DB::probe(connection, probe).await?;
+            explain(self.token, written, expected, stale, newest)?;
+        }
+        observe::written(written);
+        Ok(answer)
+    }
+}

@@ -1,0 +1,197 @@
+//! Where the clauses of a statement are in its text.
+
+use std::ops::Range;
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::Token;
+
+use super::dialect::Dialect;
+use super::pieces::{Piece, span};
+use super::refusal::Refusal;
+
+/// What a statement does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Update,
+    Delete,
+}
+
+/// The clauses, as bytes of the text. The syntax tree has the last word: it must come out as expected of a splice
+/// at these places.
+#[derive(Debug, Clone)]
+pub(super) struct Clauses {
+    /// Where the verb is; all before it is `WITH`.
+    pub(super) start: usize,
+    /// What stands between the verb and `SET`, or behind `FROM`, without the verb's own words.
+    pub(super) tables: Range<usize>,
+    /// The assignments.
+    pub(super) set: Option<Range<usize>>,
+    /// What stands behind `FROM` or `USING`, further tables.
+    pub(super) others: Option<Range<usize>>,
+    /// The condition.
+    pub(super) condition: Option<Range<usize>>,
+    /// Where a condition would end.
+    pub(super) tail: usize,
+}
+
+pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clauses, Refusal> {
+    let code: Vec<Piece> = pieces.iter().filter(|it| it.is_code()).cloned().collect();
+    let code = without_semicolons(&code)?;
+    let top = Top::of(code);
+    let (verb, at) = top.verb().ok_or_else(|| not_a_write(code))?;
+    let from = |keyword: Keyword, after: usize| top.first(after, &[keyword]);
+    refuse_modifiers(dialect, &code[at + 1..])?;
+    let skipped = match code.get(at + 1) {
+        Some(it) if it.keyword() == Keyword::OR && verb == Verb::Update => 2,
+        _ => 0,
+    };
+    let incomplete = || {
+        Refusal::new(
+            sql.len(),
+            "the statement is not complete",
+            "write it out: `UPDATE … SET … WHERE …` or `DELETE FROM … WHERE …`",
+        )
+    };
+    let (head, set, further) = match verb {
+        Verb::Update => {
+            let set = from(Keyword::SET, at).ok_or_else(incomplete)?;
+            (at + 1 + skipped..set, Some(set), Keyword::FROM)
+        }
+        Verb::Delete => {
+            let start = from(Keyword::FROM, at).ok_or_else(incomplete)?;
+            (start + 1..code.len(), None, Keyword::USING)
+        }
+    };
+    let body = set.unwrap_or(head.start);
+    let condition = from(Keyword::WHERE, body);
+    let further = from(further, body).filter(|it| condition.is_none_or(|end| *it < end));
+    let tail = top
+        .first(
+            condition.or(further).unwrap_or(body),
+            &[Keyword::RETURNING, Keyword::ORDER, Keyword::LIMIT],
+        )
+        .unwrap_or(code.len());
+    let ends = [further, condition, Some(tail)];
+    let until = |start: usize| {
+        let ends = ends.iter().flatten().copied();
+        ends.filter(|it| *it >= start).min().unwrap_or(code.len())
+    };
+    let text = |start: usize| span(code.get(start..until(start)).unwrap_or_default());
+    let tables = match verb {
+        Verb::Update => span(&code[head]),
+        Verb::Delete => text(head.start),
+    };
+    Ok(Clauses {
+        start: code[at].start,
+        tables: tables.ok_or_else(incomplete)?,
+        set: match set {
+            Some(set) => Some(text(set + 1).ok_or_else(incomplete)?),
+            None => None,
+        },
+        others: further.and_then(|it| text(it + 1)),
+        condition: match condition {
+            Some(it) => Some(text(it + 1).ok_or_else(incomplete)?),
+            None => None,
+        },
+        tail: tail
+            .checked_sub(1)
+            .and_then(|last| code.get(last))
+            .map_or(sql.len(), |it| it.end),
+    })
+}
+
+fn without_semicolons(code: &[Piece]) -> Result<&[Piece], Refusal> {
+    let is_end = |it: &Piece| it.token == Token::SemiColon;
+    let length = code
+        .iter()
+        .rposition(|it| !is_end(it))
+        .map_or(0, |it| it + 1);
+    let code = &code[..length];
+    match code.iter().find(|it| is_end(it)) {
+        None => Ok(code),
+        Some(it) => Err(Refusal::new(
+            it.start,
+            "a second statement, which would not be fenced",
+            "send one statement at a time",
+        )),
+    }
+}
+
+fn not_a_write(code: &[Piece]) -> Refusal {
+    Refusal::new(
+        code.first().map_or(0, |it| it.start),
+        "only UPDATE and DELETE can be fenced",
+        "for other statements use `fence.begin(..)`, whose transaction covers any statement",
+    )
+}
+
+/// The grammar would take them for a table's name.
+fn refuse_modifiers(dialect: Dialect, behind: &[Piece]) -> Result<(), Refusal> {
+    let Some(Piece {
+        token: Token::Word(word),
+        start,
+        ..
+    }) = behind.first()
+    else {
+        return Ok(());
+    };
+    let modifiers = ["low_priority", "quick", "ignore"];
+    let is_one = modifiers
+        .iter()
+        .any(|it| word.value.eq_ignore_ascii_case(it));
+    if dialect != Dialect::MySql || word.quote_style.is_some() || !is_one {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        *start,
+        format!("the modifier `{}`", word.value),
+        "leave it out; IGNORE would hide that rows were not written",
+    ))
+}
+
+/// Pieces that are in no parentheses.
+#[derive(Debug)]
+struct Top<'a> {
+    code: &'a [Piece],
+    at_top: Vec<bool>,
+}
+
+impl<'a> Top<'a> {
+    fn of(code: &'a [Piece]) -> Self {
+        let mut depth = 0_usize;
+        let at_top = code.iter().map(|it| {
+            let here = depth;
+            match it.token {
+                Token::LParen | Token::LBracket | Token::LBrace => depth += 1,
+                Token::RParen | Token::RBracket | Token::RBrace => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            here == 0
+        });
+        Self {
+            at_top: at_top.collect(),
+            code,
+        }
+    }
+
+    fn verb(&self) -> Option<(Verb, usize)> {
+        let at = self.first(0, &[Keyword::UPDATE, Keyword::DELETE])?;
+        let is_first = at == 0 || self.code[0].keyword() == Keyword::WITH;
+        let verb = match self.code[at].keyword() {
+            Keyword::UPDATE => Verb::Update,
+            _ => Verb::Delete,
+        };
+        is_first.then_some((verb, at))
+    }
+
+    /// The first of these keywords, from a place on. `IS DISTINCT FROM` begins no clause.
+    fn first(&self, start: usize, keywords: &[Keyword]) -> Option<usize> {
+        (start..self.code.len()).find(|&at| {
+            let keyword = self.code[at].keyword();
+            let compares = keyword == Keyword::FROM
+                && at > 0
+                && self.code[at - 1].keyword() == Keyword::DISTINCT;
+            self.at_top[at] && keywords.contains(&keyword) && !compares
+        })
+    }
+}

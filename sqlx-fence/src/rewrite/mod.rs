@@ -1,0 +1,132 @@
+//! Adds the fence to a statement.
+//!
+//! # Implementation details
+//!
+//! The text is spliced at places found in its tokens ([`clauses`]), so that all else stays byte for byte. Then it
+//! is parsed again, and must be the tree of the original with the same change made to that ([`tree`]); a splice at a
+//! wrong place does not pass. Both trees come from one tokenizer, so that where this tokenizer and a server might
+//! disagree the statement is refused before ([`lexical`]).
+
+mod cache;
+mod clauses;
+mod dialect;
+mod lexical;
+mod pieces;
+mod placeholders;
+mod probe;
+mod quotes;
+mod refusal;
+mod splice;
+mod target;
+mod tree;
+
+use std::sync::Arc;
+
+use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
+
+pub(crate) use self::cache::rewritten;
+pub(crate) use self::dialect::Dialect;
+pub(crate) use self::refusal::Refusal;
+use self::tree::Census;
+
+/// A statement with its fence, ready to be sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Rewritten {
+    pub(crate) sql: SqlStr,
+    /// Counts the rows that the statement would have written, had its token not been too old, and tells the largest
+    /// of their tokens.
+    pub(crate) probe: SqlStr,
+    /// How many values the user binds.
+    pub(crate) values: usize,
+    /// How many of the user's values come before each place of the token. Empty where the token comes once, after
+    /// all of them.
+    pub(crate) interleaved: Vec<usize>,
+    /// Which of the user's values the probe takes, where that is not all of them.
+    pub(crate) probed: Option<Vec<usize>>,
+    /// Whether it has `RETURNING`.
+    pub(crate) returns_rows: bool,
+}
+
+/// Rewrites without a look at the cache.
+pub(crate) fn rewrite(
+    dialect: Dialect,
+    column: &str,
+    target: Option<&str>,
+    sql: &str,
+) -> Result<Rewritten, Refusal> {
+    let regions = lexical::regions(dialect, sql)?;
+    let (pieces, tokens) = pieces::read(dialect, sql)?;
+    lexical::agree(&regions, &pieces, sql)?;
+    let clauses = clauses::find(dialect, &pieces, sql)?;
+    let placeholders = placeholders::find(dialect, &pieces)?;
+    let unreadable = |why: String| {
+        Refusal::new(
+            clauses.start,
+            format!("it is not understood: {why}"),
+            "write it more plainly, or use `fence.begin(..)`, whose transaction covers any statement",
+        )
+    };
+    let mut statement = tree::parse(dialect, tokens).map_err(|error| Refusal {
+        at: pieces::place_in(&error, sql).unwrap_or(clauses.start),
+        ..unreadable(error)
+    })?;
+    let census = Census::of(&statement);
+    if census.writes != 1 {
+        return Err(Refusal::new(
+            clauses.start,
+            "a part of it writes and would not be fenced",
+            "write each change as a statement of its own, in one transaction",
+        ));
+    }
+    let mut texts: Vec<String> = placeholders.found.iter().map(|it| it.1.clone()).collect();
+    texts.sort_unstable();
+    if texts != census.placeholders {
+        return Err(unreadable("its placeholders are unclear".to_owned()));
+    }
+    let mut write = tree::write_of(&mut statement)
+        .ok_or_else(|| unreadable("it is neither UPDATE nor DELETE".to_owned()))?;
+    write.check(dialect, column, clauses.start)?;
+    let target = target::of(dialect, &write, target, clauses.start)?;
+    let spliced = splice::splice(dialect, sql, &clauses, &placeholders.token, &target, column);
+    let returns_rows = write.returns_rows();
+    write.fence(&spliced.added);
+    let again = read_again(dialect, &spliced.sql).map_err(unreadable)?;
+    if again != statement {
+        return Err(unreadable(
+            "the fence would change more than it should".to_owned(),
+        ));
+    }
+    let probe = probe::probe(dialect, sql, &clauses, &placeholders, &spliced.added);
+    let asks = read_again(dialect, &probe.sql).map_err(unreadable)?;
+    if Census::of(&asks).writes != 0 {
+        return Err(unreadable("it cannot be asked about".to_owned()));
+    }
+    let interleaved = match dialect {
+        Dialect::MySql => {
+            let before = |at: &usize| placeholders.found.iter().filter(|it| it.0 < *at).count();
+            spliced.places.iter().map(before).collect()
+        }
+        Dialect::Postgres | Dialect::Sqlite => Vec::new(),
+    };
+    Ok(Rewritten {
+        sql: shared(spliced.sql),
+        probe: shared(probe.sql + probe::lock(dialect)),
+        values: placeholders.values,
+        interleaved,
+        probed: probe.values,
+        returns_rows,
+    })
+}
+
+fn read_again(dialect: Dialect, sql: &str) -> Result<sqlparser::ast::Statement, String> {
+    let refused = |it: Refusal| it.problem.into_owned();
+    let regions = lexical::regions(dialect, sql).map_err(refused)?;
+    let (pieces, tokens) = pieces::read(dialect, sql).map_err(refused)?;
+    lexical::agree(&regions, &pieces, sql).map_err(refused)?;
+    tree::parse(dialect, tokens)
+}
+
+/// The user has vouched for the statement, and what is added to it is ours.
+fn shared(sql: String) -> SqlStr {
+    AssertSqlSafe(Arc::<str>::from(sql)).into_sql_str()
+}

@@ -1,0 +1,85 @@
+//! How long a quoted text is, by each server's rules.
+
+use super::dialect::Dialect;
+use super::refusal::Refusal;
+
+/// The length of what the quote at a place opens, or none if it is no quote there.
+pub(super) fn length(dialect: Dialect, sql: &str, at: usize) -> Result<Option<usize>, Refusal> {
+    let rest = &sql[at..];
+    let length = match (dialect, rest.as_bytes()[0]) {
+        (Dialect::Postgres, b'$') => return dollar(rest, at),
+        (Dialect::Postgres, b'`' | b'[') | (Dialect::MySql, b'[') | (_, b'$') => return Ok(None),
+        (Dialect::Sqlite, b'[') => rest.find(']').map(|end| end + 1),
+        (Dialect::MySql, b'\'' | b'"') | (Dialect::Postgres, b'\'') => unambiguous(rest, at)?,
+        _ => doubled(rest),
+    };
+    let length = length.ok_or_else(|| open(at))?;
+    if let Some(nul) = rest[..length].find('\0') {
+        return Err(Refusal::new(
+            at + nul,
+            "a NUL, at which some databases end the statement",
+            "bind the value",
+        ));
+    }
+    Ok(Some(length))
+}
+
+pub(super) fn open(at: usize) -> Refusal {
+    Refusal::new(at, "a quote without an end", "close it")
+}
+
+/// Whether a backslash escapes is a setting of the server. Where it decides what is code, nobody can know.
+fn unambiguous(rest: &str, at: usize) -> Result<Option<usize>, Refusal> {
+    let (one, other) = (doubled(rest), escaped(rest));
+    if one == other {
+        return Ok(one);
+    }
+    Err(Refusal::new(
+        at,
+        "a backslash before a quote, which ends the string or not by a setting of the server",
+        "bind the value, or double the quote",
+    ))
+}
+
+/// Ends at the first quote that is not doubled.
+fn doubled(rest: &str) -> Option<usize> {
+    end(rest, false)
+}
+
+/// As [`doubled`], and a backslash takes the next character with it.
+pub(super) fn escaped(rest: &str) -> Option<usize> {
+    end(rest, true)
+}
+
+fn end(rest: &str, backslash: bool) -> Option<usize> {
+    let bytes = rest.as_bytes();
+    let quote = *bytes.first()?;
+    let mut at = 1;
+    loop {
+        let byte = *bytes.get(at)?;
+        if byte == b'\\' && backslash {
+            at += 2;
+        } else if byte != quote {
+            at += 1;
+        } else if bytes.get(at + 1) == Some(&quote) {
+            at += 2;
+        } else {
+            return Some(at + 1);
+        }
+    }
+}
+
+/// `$tag$…$tag$`, or `$1`, which is no quote.
+fn dollar(rest: &str, at: usize) -> Result<Option<usize>, Refusal> {
+    let Some(tag) = rest[1..].find('$').map(|end| &rest[..end + 2]) else {
+        return Ok(None);
+    };
+    let name = &tag[1..tag.len() - 1];
+    let is_part =
+        |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || !letter.is_ascii();
+    if name.starts_with(|it: char| it.is_ascii_digit()) || !name.chars().all(is_part) {
+        return Ok(None);
+    }
+    let end = rest[tag.len()..].find(tag).ok_or_else(|| open(at))?;
+    Ok(Some(end + 2 * tag.len()))
+}

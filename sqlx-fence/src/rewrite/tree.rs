@@ -1,0 +1,207 @@
+//! The statement as a syntax tree, and the same with its fence.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Assignment, AssignmentTarget, BinaryOperator, Delete, Expr, Ident, ObjectName, SetExpr,
+    SqliteOnConflict, Statement, Update, UpdateTableFromKind, Value, ValueWithSpan, Visit, Visitor,
+};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Span, TokenWithSpan};
+
+use super::dialect::Dialect;
+use super::refusal::Refusal;
+
+/// Deeper nesting is refused: the parser would use up the stack.
+const DEPTH: usize = 40;
+
+/// Parses exactly one statement.
+pub(super) fn parse(dialect: Dialect, tokens: Vec<TokenWithSpan>) -> Result<Statement, String> {
+    let mut parser = Parser::new(dialect.grammar())
+        .with_recursion_limit(DEPTH)
+        .with_tokens_with_locations(tokens);
+    let mut statements = parser.parse_statements().map_err(|it| it.to_string())?;
+    match (statements.pop(), statements.pop()) {
+        (Some(one), None) => Ok(one),
+        _ => Err("it is not one statement".to_owned()),
+    }
+}
+
+/// The write within a statement: itself, or what follows its `WITH`.
+#[derive(Debug)]
+pub(super) enum Write<'a> {
+    Update(&'a mut Update),
+    Delete(&'a mut Delete),
+}
+
+pub(super) fn write_of(statement: &mut Statement) -> Option<Write<'_>> {
+    match statement {
+        Statement::Update(update) => Some(Write::Update(update)),
+        Statement::Delete(delete) => Some(Write::Delete(delete)),
+        Statement::Query(query) => match query.body.as_mut() {
+            SetExpr::Update(inner) | SetExpr::Delete(inner) => write_of(inner),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl Write<'_> {
+    pub(super) const fn returns_rows(&self) -> bool {
+        match self {
+            Self::Update(update) => update.returning.is_some(),
+            Self::Delete(delete) => delete.returning.is_some(),
+        }
+    }
+
+    /// What no fence can stand before.
+    pub(super) fn check(
+        &self,
+        dialect: Dialect,
+        column: &str,
+        start: usize,
+    ) -> Result<(), Refusal> {
+        let Self::Update(update) = self else {
+            return Ok(());
+        };
+        if update.or == Some(SqliteOnConflict::Replace) {
+            return Err(Refusal::new(
+                start,
+                "OR REPLACE deletes rows whose tokens are not compared",
+                "delete them by a fenced statement of their own",
+            ));
+        }
+        if matches!(update.from, Some(UpdateTableFromKind::BeforeSet(_))) {
+            return Err(Refusal::new(
+                start,
+                "FROM stands before SET",
+                "put it behind the assignments",
+            ));
+        }
+        if update.returning.is_some() && dialect == Dialect::MySql {
+            return Err(Refusal::new(
+                start,
+                "MySQL and MariaDB have no UPDATE … RETURNING",
+                "leave RETURNING out, and read the row in the same transaction",
+            ));
+        }
+        let assigned = update.assignments.iter().flat_map(|it| names(&it.target));
+        match assigned
+            .filter_map(last)
+            .find(|it| same_column(&it.value, column))
+        {
+            None => Ok(()),
+            Some(name) => Err(Refusal::new(
+                start,
+                format!(
+                    "an assignment to `{}`, which belongs to the fence",
+                    name.value
+                ),
+                "leave it out; the fence sets it",
+            )),
+        }
+    }
+
+    /// Does to the tree what the splice does to the text.
+    pub(super) fn fence(&mut self, fence: &Added) {
+        let selection = match self {
+            Self::Update(update) => {
+                update.assignments.push(Assignment {
+                    target: AssignmentTarget::ColumnName(ObjectName::from(fence.assigned.clone())),
+                    value: placeholder(&fence.placeholder),
+                });
+                &mut update.selection
+            }
+            Self::Delete(delete) => &mut delete.selection,
+        };
+        let column = Expr::CompoundIdentifier(fence.compared.clone());
+        let unset = Expr::IsNull(Box::new(column.clone()));
+        let older = binary(
+            column,
+            BinaryOperator::LtEq,
+            placeholder(&fence.placeholder),
+        );
+        let added = binary(unset, BinaryOperator::Or, older);
+        let nested = |it| Expr::Nested(Box::new(it));
+        *selection = Some(match selection.take() {
+            None => added,
+            Some(own) => binary(nested(own), BinaryOperator::And, nested(added)),
+        });
+    }
+}
+
+/// What is added to a tree.
+#[derive(Debug)]
+pub(super) struct Added {
+    pub(super) assigned: Vec<Ident>,
+    pub(super) compared: Vec<Ident>,
+    pub(super) placeholder: String,
+}
+
+fn placeholder(text: &str) -> Expr {
+    Expr::Value(ValueWithSpan {
+        value: Value::Placeholder(text.to_owned()),
+        span: Span::empty(),
+    })
+}
+
+fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    Expr::BinaryOp {
+        left: Box::new(left),
+        op,
+        right: Box::new(right),
+    }
+}
+
+fn names(target: &AssignmentTarget) -> &[ObjectName] {
+    match target {
+        AssignmentTarget::ColumnName(name) => std::slice::from_ref(name),
+        AssignmentTarget::Tuple(names) => names,
+    }
+}
+
+fn last(name: &ObjectName) -> Option<&Ident> {
+    name.0.last().and_then(|part| part.as_ident())
+}
+
+/// Servers fold the case of names by different rules; what may be the same is.
+fn same_column(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
+/// What a statement consists of, its sub-queries included.
+#[derive(Debug, Default)]
+pub(super) struct Census {
+    /// How many parts of it write.
+    pub(super) writes: usize,
+    /// Its placeholders, in no order.
+    pub(super) placeholders: Vec<String>,
+}
+
+impl Census {
+    pub(super) fn of(statement: &Statement) -> Self {
+        let mut census = Self::default();
+        // It never breaks off.
+        let _: ControlFlow<()> = statement.visit(&mut census);
+        census.placeholders.sort_unstable();
+        census
+    }
+}
+
+impl Visitor for Census {
+    type Break = ();
+
+    fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<()> {
+        if !matches!(statement, Statement::Query(_)) {
+            self.writes += 1;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<()> {
+        if let Value::Placeholder(text) = &value.value {
+            self.placeholders.push(text.clone());
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,76 @@
+use std::fmt;
+
+use async_trait::async_trait;
+use leasehold::{AdmitError, FenceStore, FencingToken};
+use sqlx::Pool;
+
+use crate::database::{Claim, FencedDatabase};
+use crate::{Error, observe, resource};
+
+/// A [`FenceStore`] that keeps the newest token of each resource in the table `fences` (see [`ddl`](crate::ddl)).
+///
+/// For resources outside of the database. For what is in it use [`Fence`](crate::Fence), whose check and write are
+/// one step.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use leasehold_sqlx::{FenceStore, FencingToken, SqlFenceStore, ddl};
+///
+/// # let options = sqlx::sqlite::SqlitePoolOptions::new().max_connections(1);
+/// # let pool = options.connect("sqlite::memory:").await?;
+/// ddl::create_fences(&pool).await?;
+/// let fences = SqlFenceStore::new(pool);
+/// fences.admit("file:report", FencingToken::try_from(9)?).await?;
+/// assert!(fences.admit("file:report", FencingToken::try_from(7)?).await.is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct SqlFenceStore<DB: FencedDatabase> {
+    pool: Pool<DB>,
+}
+
+impl<DB: FencedDatabase> SqlFenceStore<DB> {
+    /// A store on this database.
+    #[must_use]
+    pub const fn new(pool: Pool<DB>) -> Self {
+        Self { pool }
+    }
+
+    async fn claim(&self, resource: &str, token: FencingToken) -> Result<(), Error> {
+        resource::check(resource)?;
+        let mut connection = self.pool.acquire().await?;
+        match DB::claim(&mut connection, resource, token).await? {
+            Claim::Accepted => Ok(()),
+            Claim::Newer(current) => {
+                let stale = resource::stale(token, current)?;
+                observe::stale(&stale);
+                Err(stale.into())
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl<DB: FencedDatabase> FenceStore for SqlFenceStore<DB> {
+    async fn admit(&self, resource: &str, token: FencingToken) -> Result<(), AdmitError> {
+        self.claim(resource, token)
+            .await
+            .map_err(|error| match error {
+                Error::Stale(stale) => stale.into(),
+                other => AdmitError::Store {
+                    resource: resource.to_owned(),
+                    source: other.into(),
+                },
+            })
+    }
+}
+
+impl<DB: FencedDatabase> fmt::Debug for SqlFenceStore<DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqlFenceStore").finish_non_exhaustive()
+    }
+}

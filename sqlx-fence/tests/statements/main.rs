@@ -1,0 +1,11 @@
+//! Many statements, each prepared and executed on the real server: they do what they do without a fence, a newer
+//! token stops them, and what cannot be fenced is refused with its place and a remedy.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod case;
+mod judge;
+mod mysql;
+mod postgres;
+mod refused;
+mod sqlite;

@@ -1,0 +1,202 @@
+use leasehold_testkit::servers::MariaDbServer;
+use sqlx::MySqlPool;
+
+use crate::case::V::{I, T};
+use crate::case::{case, on};
+use crate::judge::judge;
+
+judge!(
+    sqlx::MySql,
+    MySqlPool,
+    "SELECT CAST(CONCAT_WS('|', 'i', id, owner, amount, note, doc) AS CHAR) AS line FROM items UNION ALL \
+     SELECT CAST(CONCAT_WS('|', 'o', id, item, factor) AS CHAR) FROM others UNION ALL \
+     SELECT CAST(CONCAT_WS('|', 'w', id, `select`, `Wort`) AS CHAR) FROM odd ORDER BY 1"
+);
+
+const SCHEMA: &str = r#"
+ALTER DATABASE test CHARACTER SET utf8mb4;
+CREATE TABLE items (id BIGINT PRIMARY KEY, owner VARCHAR(99), amount BIGINT, note VARCHAR(99), doc JSON, fencing_token BIGINT NOT NULL DEFAULT 0);
+CREATE TABLE others (id BIGINT PRIMARY KEY, item BIGINT, factor BIGINT, fencing_token BIGINT NOT NULL DEFAULT 0);
+CREATE TABLE odd (id BIGINT PRIMARY KEY, `select` VARCHAR(99), `Wort` VARCHAR(99), fencing_token BIGINT NOT NULL DEFAULT 0);
+INSERT INTO items SELECT seq, CONCAT('o', seq % 3), seq * 10, NULL, '{"a": {"b": 1}}', 0 FROM seq_1_to_9;
+INSERT INTO others SELECT seq, seq, seq % 2, 0 FROM seq_1_to_9;
+INSERT INTO odd SELECT seq, 'x', 'y', 0 FROM seq_1_to_3;
+"#;
+
+const CASES: &[Case] = &[
+    case("UPDATE items SET amount = 1", &[]),
+    case("UPDATE items SET amount = ? WHERE id = ?", &[I(5), I(3)]),
+    case(
+        "UPDATE items SET amount = amount + ?, note = ? WHERE id = ? OR id = ?",
+        &[I(5), T("n"), I(3), I(4)],
+    ),
+    case(
+        "UPDATE items SET amount = ? WHERE id = 1 OR id = 2 AND owner = 'o2'",
+        &[I(1)],
+    ),
+    case(
+        "UPDATE items AS i SET i.amount = ? WHERE i.id = ?",
+        &[I(5), I(3)],
+    ),
+    case(
+        "UPDATE items i SET amount = i.amount * 2 WHERE i.id < 4",
+        &[],
+    ),
+    case("UPDATE test.items SET amount = 1 WHERE items.id = 2", &[]),
+    case("UPDATE `items` SET `amount` = 1 WHERE `id` = 2", &[]),
+    case(
+        "UPDATE odd SET `select` = ?, `Wort` = 'where' WHERE id = 1",
+        &[T("set")],
+    ),
+    case(
+        "UPDATE items SET amount = ? WHERE owner = ? ORDER BY id DESC LIMIT 2",
+        &[I(1), T("o1")],
+    ),
+    case(
+        "UPDATE items SET amount = ? ORDER BY amount LIMIT ?",
+        &[I(1), I(3)],
+    ),
+    case("UPDATE items SET amount = 1 LIMIT 1", &[]),
+    case(
+        "UPDATE items i JOIN others o ON o.item = i.id SET i.amount = o.factor + ? WHERE o.id > ?",
+        &[I(5), I(3)],
+    ),
+    case(
+        "UPDATE items i JOIN others o ON o.item = i.id AND o.factor = ? SET i.amount = ?, i.note = ? WHERE o.id > ?",
+        &[I(1), I(5), T("n"), I(3)],
+    ),
+    case(
+        "UPDATE items i LEFT JOIN others o ON o.item = i.id + ? SET i.note = 'alone' WHERE o.id IS NULL",
+        &[I(5)],
+    ),
+    case(
+        "UPDATE others o INNER JOIN items i ON o.item = i.id SET i.amount = 0",
+        &[],
+    ),
+    case(
+        "UPDATE items i JOIN (SELECT item FROM others WHERE factor = ?) s ON s.item = i.id SET i.amount = ?",
+        &[I(1), I(2)],
+    ),
+    on(
+        "i",
+        "UPDATE items i JOIN others o ON o.item = i.id SET amount = ? WHERE o.factor = ?",
+        &[I(5), I(1)],
+    ),
+    on(
+        "i",
+        "UPDATE others o JOIN items i ON o.item = i.id SET i.amount = ?, note = ?",
+        &[I(5), T("x")],
+    ),
+    case(
+        "UPDATE items SET amount = (SELECT max(factor) FROM others WHERE item = items.id AND factor >= ?) WHERE id IN (SELECT item FROM others WHERE factor = ?)",
+        &[I(0), I(1)],
+    ),
+    case(
+        "UPDATE items SET amount = CAST(? AS SIGNED) WHERE id = CONVERT('3', SIGNED)",
+        &[I(5)],
+    ),
+    case(
+        "UPDATE items SET doc = JSON_SET(doc, '$.a.b', ?) WHERE JSON_EXTRACT(doc, '$.a.b') = ?",
+        &[I(5), I(1)],
+    ),
+    case(
+        "UPDATE items SET note = 'what? no ? here' WHERE id = ?",
+        &[I(1)],
+    ),
+    case(
+        "UPDATE items SET note = \"double ? quotes\" WHERE id = ?",
+        &[I(1)],
+    ),
+    case(
+        "UPDATE items SET note = 'it''s; WHERE 1 = 1 --' WHERE id = 1",
+        &[],
+    ),
+    case(
+        "UPDATE items SET note = 'back\\\\slash \\n' WHERE id = 1",
+        &[],
+    ),
+    case(
+        "UPDATE items SET note = 'a' -- ? a comment; WHERE\nWHERE id = ?",
+        &[I(1)],
+    ),
+    case(
+        "UPDATE items SET note = 'a' # ? another\nWHERE id = ?",
+        &[I(1)],
+    ),
+    case(
+        "UPDATE items SET note = 'a' /* ? FROM x WHERE */ WHERE /* y */ id = ? /* end */",
+        &[I(1)],
+    ),
+    case("UPDATE items SET amount = amount--1 WHERE id = 1", &[]),
+    case(
+        "UPDATE items SET note = 'ünïcödé 🦀' WHERE owner <> 'größe' AND id = ?",
+        &[I(1)],
+    ),
+    case(
+        "UPDATE items\r\nSET note = 'a'\r\nWHERE id = ?\r\n",
+        &[I(1)],
+    ),
+    case("UPDATE items SET note = 'a' WHERE id = 1;", &[]),
+    case("UPDATE items SET note=('a')WHERE(id)=(?)", &[I(1)]),
+    case(
+        "UPDATE items SET note = CASE WHEN amount > ? THEN 'big' ELSE 'small' END WHERE id BETWEEN ? AND ?",
+        &[I(30), I(2), I(4)],
+    ),
+    case(
+        "UPDATE items SET note = IF(amount > ?, 'big', 'small') WHERE id <=> ?",
+        &[I(30), I(2)],
+    ),
+    case(
+        "UPDATE items SET amount = amount DIV 2 + amount % 3 WHERE NOT id = 9 AND id != 8",
+        &[],
+    ),
+    case(
+        "UPDATE items SET note = DATE_ADD('2026-01-01', INTERVAL ? DAY) WHERE id = 1",
+        &[I(2)],
+    ),
+    case(
+        "UPDATE items SET note = SUBSTRING(owner FROM 1 FOR 1) WHERE id = 1",
+        &[],
+    ),
+    case(
+        "UPDATE items SET note = TRIM(BOTH 'o' FROM owner) WHERE owner LIKE 'o%'",
+        &[],
+    ),
+    case(
+        "UPDATE items SET note = 'x' WHERE owner REGEXP '^o[12]$' AND owner COLLATE utf8mb4_bin = 'o1'",
+        &[],
+    ),
+    case(
+        "UPDATE items SET amount = NULL WHERE note IS NULL AND id IN (?, ?, ?)",
+        &[I(1), I(2), I(99)],
+    ),
+    case("UPDATE items SET note = X'41' WHERE id = 0x1", &[]),
+    case("UPDATE items SET note = 'none' WHERE id = ?", &[I(99)]),
+    case("DELETE FROM items", &[]),
+    case("DELETE FROM items WHERE id = ? OR id = ?", &[I(1), I(2)]),
+    case(
+        "DELETE FROM items WHERE owner = ? ORDER BY id DESC LIMIT ?",
+        &[T("o1"), I(1)],
+    ),
+    case(
+        "DELETE FROM items WHERE id IN (SELECT item FROM others WHERE factor = ?)",
+        &[I(1)],
+    ),
+    case(
+        "DELETE i FROM items i JOIN others o ON o.item = i.id WHERE o.factor = ?",
+        &[I(1)],
+    ),
+    case("DELETE items FROM items WHERE id = ?;", &[I(1)]),
+];
+
+#[tokio::test]
+async fn all_of_mariadb() {
+    let server = MariaDbServer::start().await.unwrap();
+    let pool = MySqlPool::connect(&server.url()).await.unwrap();
+    sqlx::raw_sql(SCHEMA).execute(&pool).await.unwrap();
+    assert!(CASES.len() >= 50, "{}", CASES.len());
+    for case in CASES {
+        judge(&pool, case).await;
+    }
+    pool.close().await;
+}
