@@ -1,6 +1,8 @@
 /// How far a transaction is kept from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Isolation {
+    /// `READ UNCOMMITTED`, which Postgres takes for `READ COMMITTED`.
+    ReadUncommitted,
     /// `READ COMMITTED`, the default of Postgres.
     ReadCommitted,
     /// `REPEATABLE READ`, the default of `MySQL` and `MariaDB`.
@@ -14,6 +16,7 @@ impl Isolation {
     #[cfg_attr(not(any(feature = "mysql", feature = "postgres")), allow(dead_code))]
     pub(crate) const fn sql(self) -> &'static str {
         match self {
+            Self::ReadUncommitted => "READ UNCOMMITTED",
             Self::ReadCommitted => "READ COMMITTED",
             Self::RepeatableRead => "REPEATABLE READ",
             Self::Serializable => "SERIALIZABLE",

@@ -1,0 +1,11 @@
+//! What is promised of fenced statements, fenced transactions, the store and the migrations.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod begin;
+mod mark;
+mod migrations;
+mod rows;
+mod sqlx_statements;
+mod store;
+mod tools;

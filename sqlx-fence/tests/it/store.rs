@@ -1,0 +1,60 @@
+//! The store of fences in SQL: what the in-process store promises, kept on each database.
+
+use std::sync::Arc;
+
+use leasehold_sqlx::{AdmitError, FenceStore, SqlFenceStore};
+use sqlx::SqlitePool;
+
+use crate::tools::{mariadb, postgres, sqlite, token};
+
+async fn keeps_its_promises(store: impl FenceStore + 'static) {
+    let store: Arc<dyn FenceStore> = Arc::new(store);
+    for accepted in [5, 5, 9, 9] {
+        store.admit("a", token(accepted)).await.unwrap();
+    }
+    for refused in [1, 8] {
+        let Err(AdmitError::Stale(stale)) = store.admit("a", token(refused)).await else {
+            panic!("{refused} is older than 9")
+        };
+        assert_eq!((stale.token, stale.current), (token(refused), token(9)));
+    }
+    store.admit("b", token(1)).await.unwrap();
+    let failed = store.admit("", token(1)).await.unwrap_err();
+    assert!(matches!(failed, AdmitError::Store { .. }), "{failed:?}");
+
+    for round in 0..10 {
+        let resource = format!("race:{round}");
+        let tasks: Vec<_> = (1..=16)
+            .map(|number| {
+                let (store, resource) = (Arc::clone(&store), resource.clone());
+                tokio::spawn(async move { store.admit(&resource, token(number)).await.is_ok() })
+            })
+            .collect();
+        let mut admitted = Vec::new();
+        for task in tasks {
+            admitted.push(task.await.unwrap());
+        }
+        assert!(admitted[15], "the newest is never refused");
+        assert!(store.admit(&resource, token(15)).await.is_err());
+        store.admit(&resource, token(16)).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_each_database() {
+    keeps_its_promises(SqlFenceStore::new(sqlite().await)).await;
+    let (_server, pool) = postgres().await;
+    keeps_its_promises(SqlFenceStore::new(pool)).await;
+    let (_server, pool) = mariadb().await;
+    keeps_its_promises(SqlFenceStore::new(pool)).await;
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_there_is_no_admission() {
+    let pool = SqlitePool::connect_lazy("sqlite:///none/none").unwrap();
+    let failed = SqlFenceStore::new(pool)
+        .admit("a", token(1))
+        .await
+        .unwrap_err();
+    assert!(matches!(failed, AdmitError::Store { .. }), "{failed:?}");
+}

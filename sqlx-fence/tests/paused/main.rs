@@ -1,0 +1,151 @@
+//! From end to end: a lock on a real Redis, a holder that is stopped with SIGSTOP for longer than its lease, the next
+//! holder, and a late write.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod holder;
+
+use std::time::{Duration, Instant};
+
+use leasehold::LockManager;
+use leasehold_sqlx::{Error, Fence, ddl};
+use leasehold_testkit::processes::ChildProcess;
+use leasehold_testkit::servers::{MariaDbServer, PostgresServer, RedisServer};
+
+const SOON: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// A holder in a process of its own: see [`holder`].
+async fn holder(redis: &RedisServer, database: &str, role: &str) -> ChildProcess {
+    let mut child = ChildProcess::of(std::env::current_exe().unwrap())
+        .args(["--exact", "holder::in_a_process_of_its_own", "--nocapture"])
+        .env(holder::ROLE, format!("{role} {} {database}", redis.url()))
+        .start()
+        .unwrap();
+    child
+        .line_where(SOON, |line| line.ends_with("holds"))
+        .await
+        .unwrap();
+    child
+}
+
+/// Stops the holder, takes the lock, writes, lets the holder go on: it is told that it is stale.
+macro_rules! late_write {
+    ($pool:expr, $redis:expr, $url:expr) => {{
+        let pool = $pool;
+        let items = "CREATE TABLE items (id BIGINT PRIMARY KEY, writer VARCHAR(9)); INSERT INTO items VALUES (1, '-')";
+        sqlx::raw_sql(items).execute(&pool).await.unwrap();
+        ddl::add_column(&pool, "items").await.unwrap();
+        ddl::create_fences(&pool).await.unwrap();
+        let mut a = holder($redis, $url, "statement").await;
+        a.pause().unwrap();
+
+        // Free when A's lease has run out: it cannot renew it.
+        let locks = LockManager::connect(&$redis.url()).await.unwrap();
+        let guard = locks.lock("item:1").acquire().await.unwrap();
+        let b = Fence::new(guard.token());
+        b.query("UPDATE items SET writer = 'B' WHERE id = 1").execute(&pool).await.unwrap();
+        guard.release().await.unwrap();
+
+        a.tell("write").unwrap();
+        a.resume().unwrap();
+        let said = a.line_where(SOON, |line| line.starts_with("A:")).await.unwrap();
+        assert_eq!(said, "A: stale");
+        let writer: String = sqlx::query_scalar("SELECT writer FROM items WHERE id = 1")
+            .fetch_one(&pool)
+            .await
+            .unwrap();
+        assert_eq!(writer, "B");
+        assert!(a.end(SOON).await.unwrap().success());
+    }};
+}
+
+/// The same with an open transaction. It is in B's way for as long as B is willing to wait.
+macro_rules! open_transaction {
+    ($pool:expr, $redis:expr, $url:expr) => {{
+        let pool = $pool;
+        let mut a = holder($redis, $url, "transaction").await;
+        a.pause().unwrap();
+        let locks = LockManager::connect(&$redis.url()).await.unwrap();
+        let guard = locks.lock("item:1").acquire().await.unwrap();
+        let b = Fence::new(guard.token());
+        let begun = Instant::now();
+        let busy = b.begin(&pool, "item:1").lock_limit(LIMIT).await;
+        assert!(matches!(busy, Err(Error::Busy { .. })), "{busy:?}");
+        let waited = begun.elapsed();
+        // It stops for ever otherwise; the machine may be slow.
+        assert!(waited >= LIMIT && waited < LIMIT * 20, "{waited:?}");
+
+        // A's transaction was first, and ends first. What A does next is late.
+        a.tell("commit").unwrap();
+        a.resume().unwrap();
+        let said = a
+            .line_where(SOON, |line| line.starts_with("A:"))
+            .await
+            .unwrap();
+        assert_eq!(said, "A: committed");
+        let mut tx = b.begin(&pool, "item:1").await.unwrap();
+        let writer: String = sqlx::query_scalar("SELECT writer FROM items WHERE id = 1")
+            .fetch_one(&mut *tx)
+            .await
+            .unwrap();
+        assert_eq!(writer, "A");
+        sqlx::query("UPDATE items SET writer = 'B' WHERE id = 1")
+            .execute(&mut *tx)
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+        a.tell("again").unwrap();
+        let said = a
+            .line_where(SOON, |line| line.starts_with("A:"))
+            .await
+            .unwrap();
+        assert_eq!(said, "A: stale");
+        let writer: String = sqlx::query_scalar("SELECT writer FROM items WHERE id = 1")
+            .fetch_one(&pool)
+            .await
+            .unwrap();
+        assert_eq!(writer, "B");
+        assert!(a.end(SOON).await.unwrap().success());
+        guard.release().await.unwrap();
+    }};
+}
+
+#[tokio::test]
+async fn on_postgres() {
+    let (redis, server) = (
+        RedisServer::start().await.unwrap(),
+        PostgresServer::start().await.unwrap(),
+    );
+    let pool = sqlx::PgPool::connect(&server.url()).await.unwrap();
+    late_write!(pool.clone(), &redis, &server.url());
+    open_transaction!(pool, &redis, &server.url());
+}
+
+#[tokio::test]
+async fn on_mariadb() {
+    let (redis, server) = (
+        RedisServer::start().await.unwrap(),
+        MariaDbServer::start().await.unwrap(),
+    );
+    let pool = sqlx::MySqlPool::connect(&server.url()).await.unwrap();
+    late_write!(pool.clone(), &redis, &server.url());
+    open_transaction!(pool, &redis, &server.url());
+}
+
+#[tokio::test]
+async fn on_sqlite() {
+    let redis = RedisServer::start().await.unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!(
+        "sqlite://{}?mode=rwc",
+        dir.path().join("paused.db").display()
+    );
+    let pool = sqlx::SqlitePool::connect(&url).await.unwrap();
+    sqlx::query("PRAGMA journal_mode = WAL")
+        .execute(&pool)
+        .await
+        .unwrap();
+    late_write!(pool.clone(), &redis, &url);
+    open_transaction!(pool, &redis, &url);
+}

@@ -1,0 +1,114 @@
+/// Defines `lost`, which lets two writers race and counts the updates that were lost.
+macro_rules! races {
+    ($DB:ty, $Pool:ty, $read:literal, $write:literal, $begin:expr) => {
+        use leasehold_sqlx::{Error, Fence, FencingToken, Isolation};
+        use sqlx::AssertSqlSafe;
+
+        use crate::conflict::is_conflict;
+        use crate::{Means, RACES};
+
+        /// A writer, as long as the database gives it up: the stale one is stubborn, too.
+        async fn writes(
+            pool: $Pool,
+            means: Means,
+            level: Option<Isolation>,
+            token: i64,
+            row: i64,
+        ) -> bool {
+            loop {
+                match writes_once(&pool, means, level, token, row).await {
+                    Ok(()) => return true,
+                    Err(Error::Stale(_)) => return false,
+                    Err(error) if is_conflict(&error) => {}
+                    Err(error) => panic!("{means:?} at {level:?}: {error}: {error:?}"),
+                }
+            }
+        }
+
+        async fn writes_once(
+            pool: &$Pool,
+            means: Means,
+            level: Option<Isolation>,
+            token: i64,
+            row: i64,
+        ) -> Result<(), Error> {
+            let fence = Fence::new(FencingToken::try_from(token).unwrap());
+            let mut tx = if means == Means::Transaction {
+                let begin = fence.begin(pool, format!("row:{row}"));
+                match level {
+                    Some(level) => begin.isolation(level).await?,
+                    None => begin.await?,
+                }
+            } else {
+                let begin: fn(Option<Isolation>) -> String = $begin;
+                pool.begin_with(AssertSqlSafe(begin(level))).await?
+            };
+            match means {
+                Means::Nothing => {
+                    let write = sqlx::query($write).bind(token).bind(row);
+                    write.execute(&mut *tx).await?;
+                }
+                Means::Statement => {
+                    let write = fence.query($write).bind(token).bind(row);
+                    let done = write.expect_rows(1).execute(&mut *tx).await?;
+                    assert_eq!(done.rows_affected(), 1);
+                }
+                Means::ReadThenWrite | Means::Transaction => {
+                    let read = sqlx::query_scalar($read).bind(row);
+                    let value: i64 = read.fetch_one(&mut *tx).await?;
+                    // It thinks.
+                    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                    let write = sqlx::query($write).bind(value + 1).bind(row);
+                    write.execute(&mut *tx).await?;
+                }
+            }
+            Ok(tx.commit().await?)
+        }
+
+        /// How many races end with an update lost.
+        async fn lost(pool: &$Pool, means: Means, level: Option<Isolation>) -> usize {
+            sqlx::query("UPDATE rows_of_races SET value = 0, fencing_token = 0")
+                .execute(pool)
+                .await
+                .unwrap();
+            sqlx::query("DELETE FROM fences")
+                .execute(pool)
+                .await
+                .unwrap();
+            let mut lost = 0;
+            for row in 0..RACES {
+                let mut writers = Vec::new();
+                let tokens = if fastrand::bool() { [1, 2] } else { [2, 1] };
+                for token in tokens {
+                    let writer = writes(pool.clone(), means, level, token, row);
+                    writers.push((token, tokio::spawn(writer)));
+                }
+                let mut written = 0;
+                for (token, writer) in writers {
+                    let has_written = writer.await.unwrap();
+                    written += i64::from(has_written);
+                    assert!(
+                        token == 1 || has_written,
+                        "{means:?}: the new one was refused"
+                    );
+                }
+                let read = sqlx::query_scalar($read).bind(row);
+                let value: i64 = read.fetch_one(pool).await.unwrap();
+                let expected = match means {
+                    // The new writer's value.
+                    Means::Nothing | Means::Statement => 2,
+                    // One more for each that was told it has written.
+                    Means::ReadThenWrite | Means::Transaction => written,
+                };
+                lost += usize::from(value != expected);
+            }
+            println!(
+                "{} at {level:?}, {means:?}: {lost} of {RACES} lost",
+                <$DB as sqlx::Database>::NAME
+            );
+            lost
+        }
+    };
+}
+
+pub(crate) use races;
