@@ -78,7 +78,7 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clau
     };
     let text = |start: usize| span(code.get(start..until(start)).unwrap_or_default());
     let tables = match verb {
-        Verb::Update => span(&code[head]),
+        Verb::Update => span(code.get(head).unwrap_or_default()),
         Verb::Delete => text(head.start),
     };
     Ok(Clauses {

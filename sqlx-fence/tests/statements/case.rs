@@ -1,5 +1,7 @@
 //! A statement, and its values.
 
+use std::borrow::Cow;
+
 /// A value to bind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum V {
@@ -8,25 +10,25 @@ pub(crate) enum V {
 }
 
 /// A statement that must be accepted.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Case {
-    pub(crate) sql: &'static str,
-    pub(crate) values: &'static [V],
+    pub(crate) sql: Cow<'static, str>,
+    pub(crate) values: Cow<'static, [V]>,
     pub(crate) target: Option<&'static str>,
 }
 
 pub(crate) const fn case(sql: &'static str, values: &'static [V]) -> Case {
     Case {
-        sql,
-        values,
+        sql: Cow::Borrowed(sql),
+        values: Cow::Borrowed(values),
         target: None,
     }
 }
 
 pub(crate) const fn on(target: &'static str, sql: &'static str, values: &'static [V]) -> Case {
     Case {
-        sql,
-        values,
+        sql: Cow::Borrowed(sql),
+        values: Cow::Borrowed(values),
         target: Some(target),
     }
 }

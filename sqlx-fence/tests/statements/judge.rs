@@ -29,11 +29,11 @@ macro_rules! judge {
 
         async fn fenced(tx: &mut Tx, case: &Case) -> Result<u64, Error> {
             let fence = Fence::try_from(7).unwrap();
-            let mut query = fence.query::<$DB>(case.sql);
+            let mut query = fence.query::<$DB>(AssertSqlSafe(case.sql.to_string()));
             if let Some(target) = case.target {
                 query = query.target(target);
             }
-            for value in case.values {
+            for value in case.values.iter() {
                 query = match *value {
                     V::I(number) => query.bind(number),
                     V::T(text) => query.bind(text),
@@ -43,8 +43,8 @@ macro_rules! judge {
         }
 
         async fn plain(tx: &mut Tx, case: &Case) -> u64 {
-            let mut query = sqlx::query::<$DB>(case.sql);
-            for value in case.values {
+            let mut query = sqlx::query::<$DB>(AssertSqlSafe(case.sql.to_string()));
+            for value in case.values.iter() {
                 query = match *value {
                     V::I(number) => query.bind(number),
                     V::T(text) => query.bind(text),
@@ -56,7 +56,7 @@ macro_rules! judge {
         }
 
         async fn judge(pool: &$Pool, case: &Case) {
-            let sql = case.sql;
+            let sql = &case.sql;
             let mut tx = pool.begin().await.unwrap();
             set_tokens(&mut tx, 0).await;
             let before = dump(&mut tx).await;

@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod case;
+mod fuzz;
 mod judge;
 mod mysql;
 mod postgres;
+mod random;
 mod refused;
 mod sqlite;

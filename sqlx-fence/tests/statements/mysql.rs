@@ -3,7 +3,9 @@ use sqlx::MySqlPool;
 
 use crate::case::V::{I, T};
 use crate::case::{case, on};
+use crate::fuzz::fuzz;
 use crate::judge::judge;
+use crate::random::{Flavour, Random, STATEMENTS};
 
 judge!(
     sqlx::MySql,
@@ -23,7 +25,7 @@ INSERT INTO others SELECT seq, seq, seq % 2, 0 FROM seq_1_to_9;
 INSERT INTO odd SELECT seq, 'x', 'y', 0 FROM seq_1_to_3;
 "#;
 
-const CASES: &[Case] = &[
+pub(crate) const CASES: &[Case] = &[
     case("UPDATE items SET amount = 1", &[]),
     case("UPDATE items SET amount = ? WHERE id = ?", &[I(5), I(3)]),
     case(
@@ -192,11 +194,17 @@ const CASES: &[Case] = &[
 #[tokio::test]
 async fn all_of_mariadb() {
     let server = MariaDbServer::start().await.unwrap();
-    let pool = MySqlPool::connect(&server.url()).await.unwrap();
+    let url = format!("{}?socket={}", server.url(), server.socket().display());
+    let pool = MySqlPool::connect(&url).await.unwrap();
     sqlx::raw_sql(SCHEMA).execute(&pool).await.unwrap();
     assert!(CASES.len() >= 50, "{}", CASES.len());
     for case in CASES {
         judge(&pool, case).await;
     }
+    let mut random = Random::new(Flavour::MySql);
+    for _ in 0..STATEMENTS {
+        judge(&pool, &random.statement()).await;
+    }
+    fuzz!(MySql, pool, Random::new(Flavour::MySql), CASES);
     pool.close().await;
 }

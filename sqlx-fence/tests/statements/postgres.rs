@@ -3,7 +3,9 @@ use sqlx::PgPool;
 
 use crate::case::V::{I, T};
 use crate::case::{case, on};
+use crate::fuzz::fuzz;
 use crate::judge::judge;
+use crate::random::{Flavour, Random, STATEMENTS};
 
 judge!(
     sqlx::Postgres,
@@ -24,7 +26,7 @@ INSERT INTO others SELECT n, n, n % 2 FROM generate_series(1, 9) n;
 INSERT INTO odd SELECT n, 'x', 'y' FROM generate_series(1, 3) n;
 "#;
 
-const CASES: &[Case] = &[
+pub(crate) const CASES: &[Case] = &[
     case("UPDATE items SET amount = 1", &[]),
     case("UPDATE items SET amount = $1 WHERE id = $2", &[I(5), I(3)]),
     case("UPDATE items SET amount = $2 WHERE id = $1", &[I(3), I(5)]),
@@ -276,5 +278,10 @@ async fn all_of_postgres() {
     for case in CASES {
         judge(&pool, case).await;
     }
+    let mut random = Random::new(Flavour::Postgres);
+    for _ in 0..STATEMENTS {
+        judge(&pool, &random.statement()).await;
+    }
+    fuzz!(Postgres, pool, Random::new(Flavour::Postgres), CASES);
     pool.close().await;
 }

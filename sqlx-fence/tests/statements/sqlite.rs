@@ -3,7 +3,9 @@ use sqlx::sqlite::SqlitePoolOptions;
 
 use crate::case::V::{I, T};
 use crate::case::{case, on};
+use crate::fuzz::fuzz;
 use crate::judge::judge;
+use crate::random::{Flavour, Random, STATEMENTS};
 
 judge!(
     sqlx::Sqlite,
@@ -23,7 +25,7 @@ INSERT INTO others SELECT id, id, id % 2, 0 FROM items;
 INSERT INTO odd SELECT id, 'x' || id, 'y', 0 FROM items WHERE id < 4;
 "#;
 
-const CASES: &[Case] = &[
+pub(crate) const CASES: &[Case] = &[
     case("UPDATE items SET amount = 1", &[]),
     // A fence that adds `?3` beside these updates another row.
     case("UPDATE items SET amount = ? WHERE id = ?", &[I(5), I(3)]),
@@ -169,4 +171,9 @@ async fn all_of_sqlite() {
     for case in CASES {
         judge(&pool, case).await;
     }
+    let mut random = Random::new(Flavour::Sqlite);
+    for _ in 0..STATEMENTS {
+        judge(&pool, &random.statement()).await;
+    }
+    fuzz!(Sqlite, pool, Random::new(Flavour::Sqlite), CASES);
 }

@@ -1,0 +1,179 @@
+//! Broken statements: whatever is accepted of them must not write what a newer holder has written.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+
+use crate::random::Random;
+
+/// For how long each database is tried, unless `LEASEHOLD_FUZZ_SECONDS` says otherwise.
+const SECONDS: u64 = 2;
+
+pub(crate) fn how_long() -> Duration {
+    let seconds = std::env::var("LEASEHOLD_FUZZ_SECONDS").ok();
+    Duration::from_secs(seconds.and_then(|it| it.parse().ok()).unwrap_or(SECONDS))
+}
+
+const SNIPPETS: [&str; 64] = [
+    "'",
+    "\"",
+    "`",
+    "[",
+    "]",
+    "(",
+    ")",
+    "{",
+    "}",
+    ";",
+    "--",
+    "-- ",
+    "\n",
+    "\r",
+    "\r\n",
+    "\0",
+    "\t",
+    "\u{b}",
+    "\u{a0}",
+    "\u{feff}",
+    "/*",
+    "*/",
+    "/*!",
+    "/*M!",
+    "/**/",
+    "#",
+    "\\",
+    "\\'",
+    "''",
+    "\\\\",
+    "$$",
+    "$a$",
+    "$1",
+    "$2",
+    "?",
+    "?1",
+    "E'",
+    "U&'",
+    "U&\"",
+    "X'",
+    "b'",
+    "N'",
+    "_utf8'",
+    "::",
+    "@",
+    ":x",
+    " OR 1 = 1",
+    " OR true",
+    " WHERE ",
+    " SET ",
+    " FROM others o ",
+    " AS t ",
+    "fencing_token",
+    ", fencing_token = 99",
+    " RETURNING id",
+    " LIMIT 1",
+    " ORDER BY 1",
+    "UPDATE items SET amount = 1",
+    "DELETE FROM items",
+    " UNION ALL ",
+    " WITH x AS (SELECT 1) ",
+    "é",
+    "+",
+    "1e1",
+];
+
+/// Damages a statement.
+pub(crate) fn damage(rng: &mut Rng, sql: &str, other: &str) -> String {
+    let mut text = sql.to_owned();
+    for _ in 0..rng.usize(1..5) {
+        let (from, to) = range(rng, &text);
+        match rng.u8(0..6) {
+            0 => text.replace_range(from..to, ""),
+            1 => {
+                let piece = text[from..to].to_owned();
+                text.insert_str(from, &piece);
+            }
+            2 => {
+                let (start, end) = range(rng, other);
+                text.insert_str(from, &other[start..end]);
+            }
+            _ => text.insert_str(from, SNIPPETS[rng.usize(0..SNIPPETS.len())]),
+        }
+    }
+    text
+}
+
+/// Two places between characters, the second not far behind the first.
+fn range(rng: &mut Rng, text: &str) -> (usize, usize) {
+    let ends: Vec<usize> = text
+        .char_indices()
+        .map(|it| it.0)
+        .chain([text.len()])
+        .collect();
+    let from = rng.usize(0..ends.len());
+    let to = (from + rng.usize(0..12)).min(ends.len() - 1);
+    (ends[from], ends[to])
+}
+
+/// The next statement to damage.
+pub(crate) fn next(random: &mut Random, cases: &[crate::case::Case]) -> String {
+    match random.rng.bool() {
+        true => random.statement().sql.into_owned(),
+        false => cases[random.rng.usize(0..cases.len())].sql.to_string(),
+    }
+}
+
+/// Damages statements for a while, and executes what is accepted on rows with newer tokens.
+macro_rules! fuzz {
+    ($name:ident, $pool:expr, $random:expr, $cases:expr) => {{
+        let mut random = $random;
+        let fence = Fence::try_from(7).unwrap();
+        let (mut tried, mut executed) = (0_u64, 0_u64);
+        let mut tx = $pool.begin().await.unwrap();
+        set_tokens(&mut tx, 10).await;
+        tx.commit().await.unwrap();
+        let mut tx = $pool.begin().await.unwrap();
+        let before = dump(&mut tx).await;
+        tx.rollback().await.unwrap();
+        let (begun, length) = (std::time::Instant::now(), crate::fuzz::how_long());
+        while begun.elapsed() < length {
+            let (one, other) = (
+                crate::fuzz::next(&mut random, $cases),
+                crate::fuzz::next(&mut random, $cases),
+            );
+            let sql = crate::fuzz::damage(&mut random.rng, &one, &other);
+            tried += 1;
+            let mut values = 0;
+            let mut tx = $pool.begin().await.unwrap();
+            let done = loop {
+                let mut query = fence.query::<sqlx::$name>(AssertSqlSafe(sql.clone()));
+                for _ in 0..values {
+                    query = query.bind(1_i64);
+                }
+                match query.execute(&mut *tx).await {
+                    Err(Error::Binds { expected, .. }) => values = expected,
+                    other => break other,
+                }
+            };
+            if let Ok(_) | Err(Error::Stale(_)) = done {
+                executed += 1;
+                assert_eq!(dump(&mut tx).await, before, "{sql:?} has passed the fence");
+            }
+            // What cannot be rolled back was aborted by the server.
+            drop(tx.rollback().await);
+        }
+        println!(
+            "{}: {tried} damaged statements, {executed} accepted and executed",
+            stringify!($name)
+        );
+        let mut tx = $pool.begin().await.unwrap();
+        assert_eq!(
+            dump(&mut tx).await,
+            before,
+            "something has left its transaction"
+        );
+        tx.rollback().await.unwrap();
+        assert!(executed > 0 && executed < tried, "{executed} of {tried}");
+    }};
+}
+
+pub(crate) use fuzz;
