@@ -1,4 +1,91 @@
 //! Fencing tokens for sqlx 0.9 (0.8 is not supported): a stale holder of a lock cannot overwrite newer data.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use leasehold::LockManager;
+//! use leasehold_sqlx::{Fence, ddl};
+//!
+//! # let options = sqlx::sqlite::SqlitePoolOptions::new().max_connections(1);
+//! # let pool = options.connect("sqlite::memory:").await?;
+//! # sqlx::query("CREATE TABLE orders (id INTEGER PRIMARY KEY, state TEXT)").execute(&pool).await?;
+//! # sqlx::query("INSERT INTO orders VALUES (42, 'new')").execute(&pool).await?;
+//! ddl::add_column(&pool, "orders").await?; // once, or in your migrations
+//! ddl::create_fences(&pool).await?;
+//!
+//! let locks = LockManager::in_process(); // or LockManager::connect("redis://127.0.0.1").await?
+//! let guard = locks.lock("order:42").acquire().await?;
+//! let fence = Fence::new(guard.token());
+//!
+//! // A single statement.
+//! fence
+//!     .query("UPDATE orders SET state = 'paid' WHERE id = ?")
+//!     .bind(42)
+//!     .execute(&pool)
+//!     .await?;
+//!
+//! // Reads and writes: claim first.
+//! let mut tx = fence.begin(&pool, "order:42").await?;
+//! let state: String = sqlx::query_scalar("SELECT state FROM orders WHERE id = 42")
+//!     .fetch_one(&mut *tx)
+//!     .await?;
+//! # assert_eq!(state, "paid");
+//! sqlx::query("UPDATE orders SET state = 'shipped' WHERE id = 42")
+//!     .execute(&mut *tx)
+//!     .await?;
+//! tx.commit().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A holder can be paused between its last look at the lock and its write, for longer than its lease. The database
+//! is where the write can still be stopped: each row, or each resource, remembers the newest token that wrote to
+//! it, and refuses older ones: [`Error::Stale`].
+//!
+//! # Which one
+//!
+//! | | protects | costs, when all is well |
+//! |---|---|---|
+//! | [`Fence::query`], [`FencedExt`] | rows that a newer holder has **written** | nothing more to send: one round trip |
+//! | [`Fence::begin`] | everything in the transaction, reads too, from the moment it is begun | one statement on Postgres and `SQLite` and two on `MySQL` and `MariaDB`, besides those of any transaction; on `SQLite` also three settings that do not leave the process |
+//! | [`SqlFenceStore`] | what is outside of the database | one statement |
+//! | [`mark`] | from changes between a read and a write, without a token | two statements |
+//!
+//! With `Fence::query` alone there is a *first-write gap*: the newer holder reads, the older one's late write passes,
+//! since nothing newer has been written yet, and the newer one overwrites it from what it has read. `Fence::begin`
+//! closes it: from its first statement on, older holders are refused.
+//!
+//! # What is refused
+//!
+//! A statement that cannot be fenced for sure is not sent: [`Error::Rewrite`] says where, why, and what to do. So are
+//! executable comments, a second statement, an assignment to the token's column, a `WITH` that writes, joined tables
+//! of which it is unclear which is written to, gaps in `$1`, `$3`, kinds of placeholders mixed, `OR REPLACE`, and
+//! strings that end in another place by another setting of the server. What the grammar does not know is refused,
+//! too: `fence.begin` covers it.
+//!
+//! Not seen: what triggers, rules, foreign keys with `ON DELETE CASCADE`, and functions within the statement write.
+//!
+//! # Isolation
+//!
+//! Tested at every isolation level of Postgres, `MariaDB` and `SQLite`. From repeatable read on, Postgres answers the
+//! rightful holder too with a serialization failure (40001) where a row has changed meanwhile; `MariaDB` with 1020 or
+//! 1213, `SQLite` with 517. They are [`Error::Sqlx`]: begin the transaction anew.
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `metrics` | counters through the `metrics` crate |
+//! | `mysql` | `MySQL` and `MariaDB` (tested: `MariaDB` 10.11) |
+//! | `postgres` | Postgres (tested: 15) |
+//! | `sqlite` | `SQLite`, bundled |
+//!
+//! None is on by default. Choose sqlx's runtime and TLS in your own dependency on sqlx.
+//!
+//! # Traces and metrics
+//!
+//! Events: `leasehold_sqlx.stale`, `.partially_stale` (`WARN`), `.busy` (`DEBUG`), `.written`, `.begun` (`TRACE`).
+//! Metric: `leasehold_sqlx_writes_total{outcome}`, with the same outcomes.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod begin;
@@ -6,6 +93,8 @@ mod database;
 pub mod ddl;
 mod error;
 mod fence;
+#[doc = include_str!("mark.md")]
+pub mod mark {}
 mod name;
 mod observe;
 mod query;

@@ -165,5 +165,5 @@ async fn has_column(
         .bind(name)
         .bind(schema)
         .bind(column);
-    Ok(found.fetch_one(connection).await.map(|it: i64| it > 0)?)
+    found.fetch_one(connection).await.map(|it: i64| it > 0)
 }

@@ -34,6 +34,10 @@ pub struct FencedQuery<DB: FencedDatabase> {
     persistent: bool,
 }
 
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an `async fn` over `Acquire` is not general enough for a spawned task"
+)]
 impl<DB: FencedDatabase> FencedQuery<DB> {
     pub(crate) fn new(fence: Fence, sql: SqlStr) -> Self {
         let rewritten = find::<DB>(&fence, None, &sql);

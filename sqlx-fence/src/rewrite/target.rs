@@ -122,13 +122,13 @@ fn name(table: &TableFactor) -> Option<Ident> {
     match table {
         TableFactor::Table {
             alias: Some(alias), ..
+        }
+        | TableFactor::Derived {
+            alias: Some(alias), ..
         } => Some(alias.name.clone()),
         TableFactor::Table {
             name, args: None, ..
         } => name.0.last()?.as_ident().cloned(),
-        TableFactor::Derived {
-            alias: Some(alias), ..
-        } => Some(alias.name.clone()),
         _ => None,
     }
 }

@@ -1,7 +1,12 @@
 //! From end to end: a lock on a real Redis, a holder that is stopped with SIGSTOP for longer than its lease, the next
 //! holder, and a late write.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests"
+)]
 
 mod holder;
 

@@ -1,6 +1,11 @@
 //! A stale writer against a new one, 400 times at each isolation level: who loses what, with and without a fence.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests"
+)]
 
 mod conflict;
 mod mariadb;
