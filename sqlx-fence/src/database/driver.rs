@@ -10,9 +10,12 @@ use crate::rewrite::Dialect;
 /// A statement with its values.
 #[derive(Debug)]
 pub struct Call<DB: Database> {
-    pub(crate) sql: SqlStr,
-    pub(crate) values: DB::Arguments,
-    pub(crate) persistent: bool,
+    /// The text.
+    pub sql: SqlStr,
+    /// The values.
+    pub values: DB::Arguments,
+    /// Whether the connection keeps it prepared.
+    pub persistent: bool,
 }
 
 /// What a resource's row in `fences` says to a token.
