@@ -93,6 +93,7 @@ mod database;
 pub mod ddl;
 mod error;
 mod fence;
+mod isolation;
 #[doc = include_str!("mark.md")]
 pub mod mark {}
 mod name;
@@ -100,14 +101,16 @@ mod observe;
 mod query;
 mod resource;
 mod rewrite;
+mod schema;
 mod store;
 
 pub use leasehold::{AdmitError, FenceStore, FencingToken, InvalidToken, Stale};
 
-pub use self::begin::{Begin, DEFAULT_LOCK_LIMIT, Isolation};
+pub use self::begin::{Begin, DEFAULT_LOCK_LIMIT};
 pub use self::database::{Completable, FencedDatabase};
 pub use self::error::{Error, Position};
 pub use self::fence::Fence;
+pub use self::isolation::Isolation;
 pub use self::query::{FencedExt, FencedQuery};
 pub use self::store::SqlFenceStore;
 

@@ -4,7 +4,7 @@ use futures_core::future::BoxFuture;
 use leasehold::FencingToken;
 use sqlx::{Database, SqlStr};
 
-use crate::begin::Isolation;
+use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
 
 /// A statement with its values.

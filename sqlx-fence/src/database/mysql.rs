@@ -6,9 +6,9 @@ use sqlx::{Arguments, MySql, MySqlConnection, Row, query_scalar, query_with};
 
 use super::FencedDatabase;
 use super::driver::{Answer, Call, Claim, Driver, Obstacle};
-use crate::begin::Isolation;
-use crate::ddl;
+use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
+use crate::schema;
 
 const RAISE: &str = "UPDATE fences SET token = ? WHERE resource = ? AND token <= ?";
 const FIRST: &str = "INSERT IGNORE INTO fences (resource, token) VALUES (?, ?)";
@@ -113,7 +113,9 @@ impl Driver for MySql {
 
     fn create_fences(connection: &mut MySqlConnection) -> Answer<'_, ()> {
         Box::pin(async move {
-            sqlx::raw_sql(ddl::MYSQL_FENCES).execute(connection).await?;
+            sqlx::raw_sql(schema::MYSQL_FENCES)
+                .execute(connection)
+                .await?;
             Ok(())
         })
     }
@@ -138,7 +140,7 @@ impl Driver for MySql {
             }
             let sql = format!(
                 "ALTER TABLE {table} ADD COLUMN {column} {}",
-                ddl::COLUMN_TYPE
+                schema::COLUMN_TYPE
             );
             match sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
                 .execute(connection)

@@ -7,9 +7,9 @@ use sqlx::{Arguments, PgConnection, Postgres, Row, query_scalar, query_with};
 
 use super::driver::{Answer, Call, Claim, Driver, Obstacle};
 use super::{Completable, FencedDatabase};
-use crate::begin::Isolation;
-use crate::ddl;
+use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
+use crate::schema;
 
 const CLAIM: &str = "INSERT INTO fences AS f (resource, token) VALUES ($1, $2) \
      ON CONFLICT (resource) DO UPDATE SET token = EXCLUDED.token WHERE f.token <= EXCLUDED.token";
@@ -100,7 +100,7 @@ impl Driver for Postgres {
 
     fn create_fences(connection: &mut PgConnection) -> Answer<'_, ()> {
         Box::pin(async move {
-            let create = || sqlx::raw_sql(ddl::POSTGRES_FENCES);
+            let create = || sqlx::raw_sql(schema::POSTGRES_FENCES);
             if create().execute(&mut *connection).await.is_err() {
                 // Two that create it at once may both find it missing.
                 create().execute(connection).await?;
@@ -117,7 +117,7 @@ impl Driver for Postgres {
         Box::pin(async move {
             let sql = format!(
                 "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column} {}",
-                ddl::COLUMN_TYPE
+                schema::COLUMN_TYPE
             );
             sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
                 .execute(connection)

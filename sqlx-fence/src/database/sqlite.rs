@@ -7,9 +7,9 @@ use sqlx::{Arguments, Row, Sqlite, SqliteConnection, query_scalar, query_with};
 
 use super::driver::{Answer, Call, Claim, Driver, Obstacle};
 use super::{Completable, FencedDatabase};
-use crate::begin::Isolation;
-use crate::ddl;
+use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
+use crate::schema;
 
 const CLAIM: &str = "INSERT INTO fences (resource, token) VALUES ($1, $2) \
      ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE token <= excluded.token";
@@ -111,7 +111,7 @@ impl Driver for Sqlite {
 
     fn create_fences(connection: &mut SqliteConnection) -> Answer<'_, ()> {
         Box::pin(async move {
-            sqlx::raw_sql(ddl::SQLITE_FENCES)
+            sqlx::raw_sql(schema::SQLITE_FENCES)
                 .execute(connection)
                 .await?;
             Ok(())
@@ -129,7 +129,7 @@ impl Driver for Sqlite {
             }
             let sql = format!(
                 "ALTER TABLE {table} ADD COLUMN {column} {}",
-                ddl::COLUMN_TYPE
+                schema::COLUMN_TYPE
             );
             let added = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut *connection);
             match added.await {

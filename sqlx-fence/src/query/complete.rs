@@ -4,8 +4,9 @@ use sqlx::query::Query;
 use sqlx::{Arguments, Execute, IntoArguments, QueryBuilder};
 
 use super::FencedQuery;
+use crate::Error;
 use crate::database::Completable;
-use crate::{Error, Fence};
+use crate::fence::Fence;
 
 /// `.fenced(&fence)` for what sqlx itself has built: `sqlx::query(..)`, `QueryBuilder`, and `sqlx::query!(..)` without
 /// `RETURNING`, on Postgres and `SQLite`.

@@ -1,6 +1,7 @@
 //! Single statements under a fence.
 
 mod complete;
+mod entry;
 mod outcome;
 mod ready;
 
@@ -13,9 +14,10 @@ use sqlx::{Acquire, Arguments, Encode, SqlStr, Type};
 pub use self::complete::FencedExt;
 use self::outcome::Ask;
 use self::ready::Ready;
+use crate::Error;
 use crate::database::FencedDatabase;
+use crate::fence::Fence;
 use crate::rewrite::{Rewritten, rewritten};
-use crate::{Error, Fence};
 
 /// An `UPDATE` or `DELETE` with its fence: see [`Fence::query`].
 ///

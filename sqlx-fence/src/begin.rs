@@ -9,15 +9,58 @@ use sqlx::{AssertSqlSafe, Pool, Transaction};
 
 use crate::Error;
 use crate::database::{Claim, FencedDatabase, Obstacle};
+use crate::fence::Fence;
+use crate::isolation::Isolation;
 use crate::observe;
 use crate::resource;
 
-mod isolation;
-
-pub use self::isolation::Isolation;
-
 /// How long [`Fence::begin`](crate::Fence::begin) waits for another transaction, unless told otherwise: 5 s.
 pub const DEFAULT_LOCK_LIMIT: Duration = Duration::from_secs(5);
+
+impl Fence {
+    /// A transaction that no newer holder can overtake, and no older one can follow: reads in it are as safe as
+    /// writes, and so is any kind of statement.
+    ///
+    /// Its first statement locks the resource's row in the table `fences` (see [`ddl`](crate::ddl)), notes the token
+    /// there, and refuses if a newer one was. The row stays locked until the transaction ends.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use leasehold_sqlx::{Error, Fence, ddl};
+    ///
+    /// # let options = sqlx::sqlite::SqlitePoolOptions::new().max_connections(1);
+    /// # let pool = options.connect("sqlite::memory:").await?;
+    /// # sqlx::query("CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER)").execute(&pool).await?;
+    /// # sqlx::query("INSERT INTO accounts VALUES (1, 100)").execute(&pool).await?;
+    /// ddl::create_fences(&pool).await?;
+    /// let (older, newer) = (Fence::try_from(7)?, Fence::try_from(9)?);
+    ///
+    /// let mut tx = newer.begin(&pool, "account:1").await?;
+    /// let balance: i64 = sqlx::query_scalar("SELECT balance FROM accounts WHERE id = 1")
+    ///     .fetch_one(&mut *tx)
+    ///     .await?;
+    /// sqlx::query("UPDATE accounts SET balance = ? WHERE id = 1")
+    ///     .bind(balance - 30)
+    ///     .execute(&mut *tx)
+    ///     .await?;
+    /// tx.commit().await?;
+    ///
+    /// let late = older.begin(&pool, "account:1").await;
+    /// assert!(matches!(late, Err(Error::Stale(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn begin<'p, DB: FencedDatabase>(
+        &self,
+        pool: &'p Pool<DB>,
+        resource: impl Into<String>,
+    ) -> Begin<'p, DB> {
+        Begin::new(self.token(), pool, resource.into())
+    }
+}
 
 /// A transaction to be begun: see [`Fence::begin`](crate::Fence::begin). Await it.
 ///

@@ -1,0 +1,28 @@
+use sqlx::SqlSafeStr;
+
+use super::FencedQuery;
+use crate::database::FencedDatabase;
+use crate::fence::Fence;
+
+impl Fence {
+    /// A single `UPDATE` or `DELETE` that writes only rows which no newer holder has written.
+    ///
+    /// The text stays as it is, but for an assignment and a condition that are added. Of these two,
+    ///
+    /// ```sql
+    /// UPDATE orders SET state = $1 WHERE id = $2 OR parent = $2
+    /// UPDATE orders SET state = $1, fencing_token = $3 WHERE (id = $2 OR parent = $2) AND (orders.fencing_token IS NULL OR orders.fencing_token <= $3)
+    /// ```
+    ///
+    /// the first is what is given, and the second what is sent. Whatever is wrong with it is told when it is
+    /// executed, before anything is sent.
+    ///
+    /// A fenced statement refuses an older holder once a newer one has *written the row*. If the newer one reads
+    /// first, the older one's late write still passes, and is lost under what follows: use
+    /// [`begin`](Self::begin) for reading and writing.
+    ///
+    /// A deleted row takes its token along: a late write that inserts it anew is not refused.
+    pub fn query<DB: FencedDatabase>(&self, sql: impl SqlSafeStr) -> FencedQuery<DB> {
+        FencedQuery::new(self.clone(), sql.into_sql_str())
+    }
+}
