@@ -68,13 +68,6 @@
 //!
 //! States are told apart by a 64-bit hash, as the checker does: among ten million, two would share one by
 //! chance with a probability of three in a million.
-//!
-//! # Where the model is ahead
-//!
-//! One rule is modelled as it should be: the tombstone of an attempt lasts until the expiry of its last
-//! unanswered acquire. `leave.lua` is told a duration that the client measures, which is too short if the
-//! client took the server's clock to be further ahead than the second that is added:
-//! `--show seal-by-stopwatch`. In all other worlds the two do the same.
 
 mod action;
 mod attempt;

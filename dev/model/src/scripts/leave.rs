@@ -5,7 +5,7 @@ use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::World;
 
-/// `seal` is how long copies of the owner's acquires may still come, as its client believes.
+/// `seal` is how long copies of the owner's acquires may still come, by the server's clock.
 pub(crate) fn leave(world: &mut World, setup: &Setup, owner: usize, seal: u8) {
     let held = world.server.is_held_by(owner) || setup.without(Weakening::OwnerCompared);
     if held {

@@ -3,7 +3,7 @@ local owner, ttl_ms, queueing, inbox = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4]
 local sealed, expires_at = KEYS[5], tonumber(ARGV[5])
 local waiter_ms, grant_ms, fence_ms, heal = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], ARGV[9] == '1'
 
--- A copy that comes after its caller has cleaned up must not take the lock as a ghost.
+-- A copy that comes after its caller has cleaned up must not take the lock (no-ghost).
 if now >= expires_at or redis.call('EXISTS', sealed) == 1 then
   return {'late', number(now)}
 end
@@ -11,6 +11,8 @@ end
 local holder = redis.call('GET', lock)
 local token, drawer = string.match(redis.call('GET', fence) or '', '^(%d+) (.*)$')
 
+-- A free lock is for the first in line, not for whoever comes (in-order), and those behind the caller do not count
+-- (no-stall).
 if not holder then
   local waiter, its_inbox = next_in_line(owner)
   if waiter and waiter ~= owner then
@@ -39,13 +41,15 @@ if holder and holder ~= owner then
   return {'busy', number(now), number(left_ms), is_first and '1' or '0'}
 end
 
--- The token was drawn by this very attempt: a second copy of the request.
+-- The token was drawn by this very attempt: a second copy of the request. The drawer decides and not the place,
+-- which may have ended (tokens-differ); the TTL is set anew, for the caller counts from this copy (exclusion).
 if holder and drawer == owner then
   redis.call('PEXPIRE', lock, ttl_ms)
   forget(owner)
   return {'granted', number(now), token}
 end
 
+-- The time is a floor for a counter that was lost (tokens-grow).
 local drawn = math.max((tonumber(token) or 0) + 1, now)
 if drawn >= 9007199254740992 then
   return {'exhausted', number(now), number(drawn)}

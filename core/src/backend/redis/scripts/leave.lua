@@ -1,4 +1,4 @@
--- Release and cleanup: whatever the owner has here ends, and the lock goes to the next.
+-- Release and cleanup: whatever the owner has here ends (no-ghost), and the lock goes to the next (no-stall).
 local owner, grant_ms, copies_until = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local sealed = KEYS[5]
 

@@ -1,4 +1,4 @@
--- What all scripts share. Times are microseconds of the server's clock, whole numbers below 2^53, and
+-- What all scripts share. Names in parentheses are the claims of the protocol's model, `dev/model`, that a rule serves. Times are microseconds of the server's clock, whole numbers below 2^53, and
 -- are formatted with %.0f: tostring would round them.
 local lock, fence, queue, leases = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local clock = redis.call('TIME')
@@ -17,7 +17,7 @@ local function forget(owner)
 end
 
 -- The first waiter, from the front, who can be woken, or who is the caller. Places whose lease has run
--- out are cleared away. A waiter whose process has gone does not listen any more, and is passed over at
+-- out are cleared away (no-stall). A waiter whose process has gone does not listen any more, and is passed over at
 -- once; it keeps its place until its lease ends, for it may only be reconnecting. One who cannot listen
 -- has no inbox, and polls.
 local function next_in_line(caller)
@@ -44,8 +44,8 @@ local function next_in_line(caller)
   return nil
 end
 
--- Makes the next waiter the owner of a free lock for as long as it has to confirm. Its place ends with
--- the grant, so that one who does not confirm stands in nobody's way.
+-- Makes the next waiter the owner of a free lock for as long as it has to confirm. It keeps its place until then
+-- (in-order), and the place ends with the grant, so that one who does not confirm stands in nobody's way (no-stall).
 local function grant(waiter, inbox, grant_ms)
   redis.call('SET', lock, waiter, 'PX', grant_ms)
   redis.call('HSET', leases, waiter, number(now + grant_ms * 1000) .. ' ' .. inbox)

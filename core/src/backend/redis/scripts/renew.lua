@@ -1,4 +1,4 @@
--- Extends the lease if this owner holds the lock, under the token that it drew.
+-- Extends the lease if this owner holds the lock, under the token that it drew (no-revival).
 local owner, ttl_ms, token, fence_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 if redis.call('GET', lock) ~= owner then
