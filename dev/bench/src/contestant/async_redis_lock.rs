@@ -1,6 +1,6 @@
 use std::fmt;
 
-use async_redis_lock::{Lock, Locker};
+use async_redis_lock::{Error, Lock, Locker};
 
 use super::Contestant;
 use crate::BoxError;
@@ -22,7 +22,13 @@ impl Contestant for AsyncRedisLock {
     type Held = Lock;
 
     async fn acquire(&self, key: &str) -> Result<Lock, BoxError> {
-        Ok(self.locks.acquire(key).await?)
+        loop {
+            match self.locks.acquire(key).await {
+                // It gives up after a while, and its caller still wants the lock.
+                Err(Error::Timeout) => {}
+                answer => return Ok(answer?),
+            }
+        }
     }
 
     async fn release(&self, lock: Lock) -> Result<(), BoxError> {

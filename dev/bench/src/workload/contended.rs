@@ -97,7 +97,7 @@ impl Visitor for Rush {
 #[async_trait]
 impl Workload for Contended {
     fn name(&self) -> &'static str {
-        "contended, 8 tasks on one key"
+        "one key, 8 tasks"
     }
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
