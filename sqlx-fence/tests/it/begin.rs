@@ -135,9 +135,10 @@ async fn on_sqlite() {
             .await
             .is_err()
     );
-    drop(held);
+    held.rollback().await.unwrap();
     let mut connections = Vec::new();
-    while let Some(mut connection) = pool.try_acquire() {
+    for _ in 0..pool.size() {
+        let mut connection = pool.acquire().await.unwrap();
         let limit: i64 = sqlx::query_scalar("PRAGMA busy_timeout")
             .fetch_one(&mut *connection)
             .await
@@ -175,7 +176,8 @@ async fn on_mariadb() {
     // It counts whole seconds.
     let pool: MySqlPool = begin!(pool, LIMIT, "UPDATE items SET amount = ? WHERE id = 1");
     let mut connections = Vec::new();
-    while let Some(mut connection) = pool.try_acquire() {
+    for _ in 0..pool.size() {
+        let mut connection = pool.acquire().await.unwrap();
         let read = sqlx::query_scalar("SELECT @@innodb_lock_wait_timeout");
         let limit: u64 = read.fetch_one(&mut *connection).await.unwrap();
         assert_eq!(limit, 50);
