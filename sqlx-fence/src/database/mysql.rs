@@ -56,7 +56,7 @@ impl Driver for MySql {
             format!("SET TRANSACTION ISOLATION LEVEL {}; ", it.sql())
         });
         // It counts whole seconds, and 0 would be no limit to some versions.
-        let limit = limit.as_millis().div_ceil(1000).clamp(1, 1_000_000);
+        let limit = limit.as_nanos().div_ceil(1_000_000_000).clamp(1, 1_000_000);
         format!(
             "SET @leasehold_wait = @@SESSION.innodb_lock_wait_timeout, \
              SESSION innodb_lock_wait_timeout = {limit}; {level}START TRANSACTION"

@@ -51,8 +51,11 @@ impl Driver for Postgres {
 
     fn begin(isolation: Option<Isolation>, limit: Duration) -> String {
         let level = isolation.map_or(String::new(), |it| format!(" ISOLATION LEVEL {}", it.sql()));
-        // 0 would be no limit.
-        let limit = limit.as_millis().clamp(1, i32::MAX as u128);
+        // Rounded up, and 0 would be no limit.
+        let limit = limit
+            .as_nanos()
+            .div_ceil(1_000_000)
+            .clamp(1, i32::MAX as u128);
         format!("BEGIN{level}; SET LOCAL lock_timeout = {limit}")
     }
 

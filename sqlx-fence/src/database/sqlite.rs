@@ -89,7 +89,10 @@ impl Driver for Sqlite {
     ) -> Answer<'c, Claim> {
         Box::pin(async move {
             let before: i64 = query_scalar(PATIENCE).fetch_one(&mut *connection).await?;
-            let limit = limit.as_millis().clamp(1, i32::MAX as u128);
+            let limit = limit
+                .as_nanos()
+                .div_ceil(1_000_000)
+                .clamp(1, i32::MAX as u128);
             set_patience(connection, limit).await?;
             let claimed = Self::claim(connection, resource, token).await;
             set_patience(connection, before).await?;
