@@ -105,6 +105,8 @@ impl MariaDbServer {
     }
 
     fn add_places(&self, command: &mut Command) {
+        // A server that starts deletes the temporary tables that it finds there, whosever they are.
+        command.env("TMPDIR", self.folder.path());
         command
             .arg(format!("--basedir={}", self.base().display()))
             .arg(format!("--datadir={}", self.path(DATA).display()));
