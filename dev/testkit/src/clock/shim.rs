@@ -47,7 +47,7 @@ impl ClockShim {
         fs::write(&source, SOURCE).map_err(ClockError::File)?;
         let built = Command::new("cc")
             .args(["-shared", "-fPIC", "-O2", "-o"])
-            .arg(shim.library())
+            .arg(shim.preloaded())
             .arg(&source)
             .arg("-ldl")
             .output()
@@ -78,11 +78,11 @@ impl ClockShim {
     /// Gives it to a process.
     pub fn worn_by(&self, process: ChildBuilder) -> ChildBuilder {
         process
-            .env("LD_PRELOAD", self.library())
+            .env("LD_PRELOAD", self.preloaded())
             .env("LEASEHOLD_CLOCK_OFFSET", self.offset())
     }
 
-    fn library(&self) -> PathBuf {
+    fn preloaded(&self) -> PathBuf {
         self.folder.path().join("shim.so")
     }
 
