@@ -6,7 +6,7 @@ use crate::canary::Canary;
 use crate::report::Row;
 
 /// A stall of the machine that makes a slice void.
-const STALL: Duration = Duration::from_millis(25);
+pub(crate) const STALL: Duration = Duration::from_millis(25);
 
 /// What a contestant did in one slice: one value per metric.
 pub(crate) type Values = Vec<f64>;

@@ -13,14 +13,10 @@ use tokio::task::JoinHandle;
 pub enum Event {
     /// An attempt entered the queue.
     Queued(String),
-    /// An attempt was handed the lock, and has to confirm it.
-    Handed(String),
     /// An attempt was granted the lock, with a token.
     Granted(String),
     /// An attempt has left the queue: it was granted the lock, or given up, or is dead.
     Left(String),
-    /// The lock was given up.
-    Freed,
 }
 
 /// An event, and when it was by the server's clock.
@@ -83,11 +79,9 @@ fn read(line: &str) -> Option<Seen> {
     let event = match words[..] {
         ["ZADD", "{lock:k}:lh1:queue", _, owner] => Event::Queued(owner.to_owned()),
         ["ZREM", "{lock:k}:lh1:queue", owner] => Event::Left(owner.to_owned()),
-        ["SET", "lock:k", owner, "PX", "2000"] => Event::Handed(owner.to_owned()),
         ["SET", "{lock:k}:lh1:fence", record, "PX", _] => {
             Event::Granted(record.split_once(' ')?.1.to_owned())
         }
-        ["DEL", "lock:k"] => Event::Freed,
         _ => return None,
     };
     Some(Seen { at, event })
@@ -108,7 +102,6 @@ pub fn out_of_turn(seen: &[Seen]) -> Vec<Seen> {
                 }
             }
             Event::Left(owner) => queue.retain(|waiter| waiter != owner),
-            Event::Handed(_) | Event::Freed => {}
         }
     }
     found

@@ -142,16 +142,7 @@ impl Node {
         let connecting = self
             .client
             .get_multiplexed_async_connection_with_config(&config);
-        let mut connection = connecting.await.map_err(|error| {
-            let failed = failure(error);
-            let unsent = BackendError::not_applied(failed.to_string());
-            let unsent = if failed.is_temporary() {
-                unsent
-            } else {
-                unsent.permanent()
-            };
-            unsent.with_source(failed)
-        })?;
+        let mut connection = connecting.await.map_err(|e| unsent(failure(e)))?;
         script::load_all()
             .exec_async(&mut connection)
             .await
@@ -230,6 +221,16 @@ impl Drop for Listening<'_> {
             self.slot.suspect(self.live);
         }
     }
+}
+
+/// Without a connection nothing was sent, whatever the failure says of it.
+fn unsent(failed: BackendError) -> BackendError {
+    let unsent = BackendError::not_applied(failed.to_string());
+    let unsent = match failed.is_temporary() {
+        true => unsent,
+        false => unsent.permanent(),
+    };
+    unsent.with_source(failed)
 }
 
 fn is_noscript(error: &RedisError) -> bool {

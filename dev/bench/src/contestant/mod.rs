@@ -25,7 +25,7 @@ use crate::BoxError;
 /// One way to lock on a Redis server. Clones share what they have.
 pub(crate) trait Contestant: Clone + Send + Sync + 'static {
     /// What is held between acquire and release.
-    type Held: Send;
+    type Held: Send + 'static;
 
     /// Waits for the lock as this way does.
     fn acquire(&self, key: &str) -> impl Future<Output = Result<Self::Held, BoxError>> + Send;

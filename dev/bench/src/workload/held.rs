@@ -1,4 +1,3 @@
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -13,6 +12,7 @@ use crate::BoxError;
 use crate::canary::Canary;
 use crate::machine;
 use crate::report::{Outcome, Row};
+use crate::rounds::STALL;
 
 const LOCKS: usize = 10_000;
 const TTL: Duration = Duration::from_secs(3);
@@ -28,13 +28,13 @@ impl Workload for Held {
     }
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let locks = Arc::new(LockManager::connect(&stage.server.url()).await?);
+        let locks = LockManager::connect(&stage.server.url()).await?;
         // The tasks of connections that were dropped just now are still alive.
         sleep(Duration::from_millis(100)).await;
         let tasks_before = Handle::current().metrics().num_alive_tasks();
         let mut takers = JoinSet::new();
         for taker in 0..64 {
-            let locks = Arc::clone(&locks);
+            let locks = locks.clone();
             takers.spawn(async move {
                 let mut guards = Vec::new();
                 for lock in (taker..LOCKS).step_by(64) {
@@ -58,7 +58,7 @@ impl Workload for Held {
         let cpu = (self::cpu() - cpu).as_secs_f64();
         let server_cpu = self::server_cpu(stage).await? - server_cpu;
         let commands = renewals(stage).await? - commands;
-        let stall = canary.longest_stall().as_secs_f64();
+        let stall = canary.longest_stall();
         let lost = guards.iter().filter(|guard| !guard.is_valid()).count();
         locks.shutdown().await?;
         drop(guards);
@@ -75,10 +75,10 @@ impl Workload for Held {
                 row("renewals_per_s", commands / seconds),
                 row("cpu_percent", cpu / seconds * 100.0),
                 row("server_cpu_percent", server_cpu / seconds * 100.0),
-                row("longest_stall_ms", stall * 1e3),
+                row("longest_stall_ms", stall.as_secs_f64() * 1e3),
                 row("lost", lost as f64),
             ],
-            void: (0, 1),
+            void: (usize::from(stall > STALL), 1),
         })
     }
 }

@@ -18,8 +18,7 @@ end
 
 -- The first waiter, from the front, who can be woken, or who is the caller. Places whose lease has run
 -- out are cleared away (no-stall). A waiter whose process has gone does not listen any more, and is passed over at
--- once; it keeps its place until its lease ends, for it may only be reconnecting. One who cannot listen
--- has no inbox, and polls.
+-- once; it keeps its place until its lease ends, for it may only be reconnecting.
 local function next_in_line(caller)
   local start = 0
   for _ = 1, LOOKED_AT_MOST do
@@ -30,7 +29,7 @@ local function next_in_line(caller)
     local ends, inbox = string.match(redis.call('HGET', leases, waiter) or '', '^(%d+) (.*)$')
     if not ends or tonumber(ends) <= now then
       forget(waiter)
-    elseif waiter == caller or inbox == '' then
+    elseif waiter == caller then
       return waiter, inbox
     else
       -- What cannot be sent, for want of a right to the channel, must not undo the rest.
