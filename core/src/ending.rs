@@ -65,9 +65,19 @@ pub enum LossReason {
     Shutdown,
     /// Its guard released it, or was dropped. No accident: handles outlive guards.
     Released,
+    /// Its guard made it a lock that is shared. No accident: whoever held it alone does not any more.
+    Downgraded,
+    /// Its guard handed it over. No accident: somebody else may hold it from here on.
+    HandedOver,
 }
 
 impl LossReason {
+    /// Whether the holder itself ended it.
+    #[must_use]
+    pub const fn is_wanted(self) -> bool {
+        matches!(self, Self::Released | Self::Downgraded | Self::HandedOver)
+    }
+
     /// The reason as traces and metrics name it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -77,6 +87,8 @@ impl LossReason {
             Self::MaxHold => "max_hold",
             Self::Shutdown => "shutdown",
             Self::Released => "released",
+            Self::Downgraded => "downgraded",
+            Self::HandedOver => "handed_over",
         }
     }
 }
@@ -89,6 +101,8 @@ impl fmt::Display for LossReason {
             Self::MaxHold => "it was held for as long as `max_hold` allows",
             Self::Shutdown => "the lock manager was shut down",
             Self::Released => "it was released",
+            Self::Downgraded => "it is shared now",
+            Self::HandedOver => "it was handed over",
         })
     }
 }

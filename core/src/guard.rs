@@ -1,9 +1,15 @@
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::time::Duration;
 
-use crate::engine::{Hold, ReleaseDebt, renew_now};
-use crate::{FencingToken, LockHandle, Lost, ReleaseError, ReleaseOutcome, RenewError, Run};
+use crate::backend::Mode;
+use crate::engine::{Hold, ReleaseDebt, downgrade, hand_over, renew_now};
+use crate::kind::{Exclusive, Fenced, Kind, Permits, Shared};
+use crate::{
+    ConvertError, FencingToken, HandoverTicket, LockHandle, Lost, ReleaseError, ReleaseOutcome,
+    RenewError, Run, SlotToken,
+};
 
 /// A held lock.
 ///
@@ -42,13 +48,94 @@ use crate::{FencingToken, LockHandle, Lost, ReleaseError, ReleaseOutcome, RenewE
 /// ```
 #[must_use = "the lock is released as soon as the guard is dropped; bind it to a name"]
 #[clippy::has_significant_drop]
-pub struct LockGuard {
+pub struct LockGuard<K: Kind = Exclusive> {
     hold: Hold,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K: Fenced> LockGuard<K> {
+    /// The fencing token of this acquisition: larger than that of every earlier holder of the key, but for
+    /// readers that hold it together, who share one.
+    #[must_use]
+    pub fn token(&self) -> FencingToken {
+        self.hold.lease.claim.token
+    }
 }
 
 impl LockGuard {
+    /// Shares what is held alone, without a gap: nobody writes in between, and waiting readers are let in. The
+    /// token stays.
+    ///
+    /// A writer that goes on reading what it has written does this. There is no way back: two readers who both
+    /// wait to become the writer wait for ever.
+    ///
+    /// # Errors
+    ///
+    /// [`ConvertError`]; the lock is then released.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the lock is released in the background.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// # let locks = leasehold::LockManager::in_process();
+    /// let writer = locks.lock("prices").acquire().await?;
+    /// let reader = writer.downgrade().await?;
+    /// assert!(locks.read_lock("prices").try_acquire().await?.is_some());
+    /// assert!(locks.lock("prices").try_acquire().await?.is_none());
+    /// # drop(reader);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn downgrade(self) -> Result<LockGuard<Shared>, ConvertError> {
+        downgrade(self.hold).await.map(LockGuard::new)
+    }
+
+    /// Gives the lock to whoever gets the ticket, in whatever process: [`take_up`](crate::LockManager::take_up).
+    ///
+    /// The lease is renewed once more and then runs: if nobody takes the lock up within its TTL, it is free. Who
+    /// does gets a larger token, so that a fence refuses what the giver may still write.
+    ///
+    /// # Errors
+    ///
+    /// [`ConvertError`]; the lock is then released.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the lock is released in the background.
+    pub async fn hand_over(self) -> Result<HandoverTicket, ConvertError> {
+        hand_over(&self.hold).await?;
+        Ok(HandoverTicket::of(&self.hold.lease.claim))
+    }
+}
+
+impl LockGuard<Permits> {
+    /// What tells this holder from the others.
+    #[must_use]
+    pub fn slot_token(&self) -> SlotToken {
+        SlotToken::new(self.hold.lease.claim.token.get())
+    }
+
+    /// How many permits it holds.
+    #[must_use]
+    pub fn permits(&self) -> u32 {
+        match self.hold.lease.claim.mode {
+            Mode::Permits { count, .. } => count,
+            Mode::Exclusive | Mode::Shared => 1,
+        }
+    }
+}
+
+impl<K: Kind> LockGuard<K> {
     pub(crate) fn new(hold: Hold) -> Self {
-        Self { hold }
+        Self {
+            hold,
+            kind: PhantomData,
+        }
     }
 
     /// What is locked, as the caller named it.
@@ -57,15 +144,9 @@ impl LockGuard {
         self.hold.lease.claim.key.name()
     }
 
-    /// The fencing token of this acquisition: larger than that of every earlier holder of the key.
-    #[must_use]
-    pub fn token(&self) -> FencingToken {
-        self.hold.lease.claim.token
-    }
-
     /// A view of this lock that can be cloned and cannot release.
     #[must_use]
-    pub fn handle(&self) -> LockHandle {
+    pub fn handle(&self) -> LockHandle<K> {
         LockHandle::new(&self.hold.lease)
     }
 
@@ -86,7 +167,7 @@ impl LockGuard {
     /// # Cancel safety
     ///
     /// Dropping the future changes nothing.
-    pub fn lost(&self) -> impl Future<Output = Lost> + Send + use<> {
+    pub fn lost(&self) -> impl Future<Output = Lost> + Send + use<K> {
         self.handle().lost()
     }
 
@@ -159,11 +240,11 @@ impl LockGuard {
     }
 }
 
-impl fmt::Debug for LockGuard {
+impl<K: Kind> fmt::Debug for LockGuard<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LockGuard")
             .field("key", &self.key())
-            .field("token", &self.token())
+            .field("token", &self.hold.lease.claim.token)
             .field("valid_for", &self.valid_for())
             .finish()
     }

@@ -1,11 +1,13 @@
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(feature = "macros")]
 use crate::LossReason;
 use crate::engine::{Ended, Lease};
+use crate::kind::{Exclusive, Fenced, Kind};
 use crate::{FencingToken, Lost, holding};
 
 /// A view of a held lock, to give to those who work under it.
@@ -28,15 +30,24 @@ use crate::{FencingToken, Lost, holding};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
-pub struct LockHandle {
+pub struct LockHandle<K: Kind = Exclusive> {
     lease: Arc<Lease>,
+    kind: PhantomData<fn() -> K>,
 }
 
-impl LockHandle {
+impl<K: Fenced> LockHandle<K> {
+    /// The fencing token of this acquisition. It stays the same, and stays readable after a loss.
+    #[must_use]
+    pub fn token(&self) -> FencingToken {
+        self.lease.claim.token
+    }
+}
+
+impl<K: Kind> LockHandle<K> {
     pub(crate) fn new(lease: &Arc<Lease>) -> Self {
         Self {
             lease: Arc::clone(lease),
+            kind: PhantomData,
         }
     }
 
@@ -44,12 +55,6 @@ impl LockHandle {
     #[must_use]
     pub fn key(&self) -> &str {
         self.lease.claim.key.name()
-    }
-
-    /// The fencing token of this acquisition. It stays the same, and stays readable after a loss.
-    #[must_use]
-    pub fn token(&self) -> FencingToken {
-        self.lease.claim.token
     }
 
     /// Whether the lock is still held, by this process's own clock, at this moment.
@@ -76,7 +81,7 @@ impl LockHandle {
     /// # Cancel safety
     ///
     /// Dropping the future changes nothing.
-    pub fn lost(&self) -> impl Future<Output = Lost> + Send + use<> {
+    pub fn lost(&self) -> impl Future<Output = Lost> + Send + use<K> {
         let lease = Arc::clone(&self.lease);
         async move {
             let reason = Ended::new(Arc::clone(&lease)).await;
@@ -113,16 +118,22 @@ impl LockHandle {
     /// # Cancel safety
     ///
     /// As safe as `task`.
-    pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
+    pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<K, F> {
         holding::scope(&self.lease, task)
     }
 }
 
-impl fmt::Debug for LockHandle {
+impl<K: Kind> Clone for LockHandle<K> {
+    fn clone(&self) -> Self {
+        Self::new(&self.lease)
+    }
+}
+
+impl<K: Kind> fmt::Debug for LockHandle<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LockHandle")
             .field("key", &self.key())
-            .field("token", &self.token())
+            .field("token", &self.lease.claim.token)
             .field("valid_for", &self.valid_for())
             .finish()
     }

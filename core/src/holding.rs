@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use crate::Key;
-use crate::backend::Backend;
+use crate::backend::{Backend, Mode};
 use crate::engine::Lease;
 
 tokio::task_local! {
@@ -29,18 +29,18 @@ pub(crate) fn scope<F: Future>(
     HOLDING.scope(Arc::new(holding), body)
 }
 
-/// Whether this task, by what it said, holds `key` on `backend` and has not lost it.
-pub(crate) fn holds(backend: &Arc<dyn Backend>, key: &Key) -> bool {
+/// How this task, by what it said, holds `key` on `backend`, if it has not lost it.
+pub(crate) fn held(backend: &Arc<dyn Backend>, key: &Key) -> Option<Mode> {
     HOLDING
         .try_with(|holding| {
             let mut next = Some(holding);
             while let Some(Holding { lease, outer }) = next.map(Arc::as_ref) {
                 if lease.is_of(backend) && lease.claim.key == *key && lease.validity().is_ok() {
-                    return true;
+                    return Some(lease.claim.mode);
                 }
                 next = outer.as_ref();
             }
-            false
+            None
         })
         .unwrap_or_default()
 }

@@ -161,6 +161,7 @@ mod guard;
 mod handle;
 mod holding;
 mod key;
+pub mod kind;
 mod lock;
 mod manager;
 mod observe;
@@ -168,11 +169,15 @@ mod options;
 mod owner;
 mod run;
 mod runtime;
+mod slot;
+mod ticket;
 mod token;
 
 pub use self::backend::ConnectError;
 pub use self::ending::{LossReason, Lost, LostInBody, ReleaseOutcome};
-pub use self::error::{AcquireError, Error, NoManager, ReleaseError, RenewError, ShutdownError};
+pub use self::error::{
+    AcquireError, ConvertError, Error, NoManager, ReleaseError, RenewError, ShutdownError,
+};
 pub use self::fence::{AdmitError, FenceStore, InProcessFenceStore, Stale};
 pub use self::guard::LockGuard;
 pub use self::handle::LockHandle;
@@ -181,10 +186,12 @@ pub use self::lock::Lock;
 pub use self::manager::{GlobalDefaultSet, LockManager, LockManagerBuilder};
 pub use self::options::{
     DEFAULT_COMMAND_TIMEOUT, DEFAULT_OUTAGE_LIMIT, DEFAULT_PREFIX, DEFAULT_TTL, InvalidOption,
-    MAX_COMMAND_TIMEOUT, MAX_TTL,
+    MAX_COMMAND_TIMEOUT, MAX_PERMITS, MAX_TTL,
 };
 pub use self::owner::OwnerId;
 pub use self::run::Run;
+pub use self::slot::SlotToken;
+pub use self::ticket::{HandoverTicket, InvalidTicket};
 pub use self::token::{FencingToken, InvalidToken};
 
 #[cfg(feature = "macros")]

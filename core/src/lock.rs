@@ -1,13 +1,18 @@
 use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tracing::Instrument;
 
-use crate::engine::{Engine, Patience};
+use crate::backend::Mode;
+use crate::engine::{Engine, Patience, Wanted};
+use crate::kind::{Exclusive, Kind, Permits};
 use crate::observe::Acquisition;
-use crate::options::LockOptions;
-use crate::{AcquireError, InvalidKey, Key, LockGuard, holding};
+use crate::options::{LockOptions, validate_permits};
+use crate::{AcquireError, InvalidKey, Key, LockGuard, OwnerId, holding};
 
 /// A lock that can be acquired: a key and how to hold it. Made by
 /// [`LockManager::lock`](crate::LockManager::lock).
@@ -37,25 +42,46 @@ use crate::{AcquireError, InvalidKey, Key, LockGuard, holding};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
 #[must_use = "a lock does nothing until it is acquired"]
-pub struct Lock {
+pub struct Lock<K: Kind = Exclusive> {
     engine: Arc<Engine>,
     key: Result<Key, InvalidKey>,
+    mode: Mode,
+    giver: Option<OwnerId>,
     options: LockOptions,
+    kind: PhantomData<fn() -> K>,
 }
 
-impl Lock {
+impl Lock<Permits> {
+    /// How many permits to take; one if not said. They are granted together, and released together.
+    pub fn permits(mut self, count: u32) -> Self {
+        if let Mode::Permits { of, .. } = self.mode {
+            self.mode = Mode::Permits { count, of };
+        }
+        self
+    }
+}
+
+impl<K: Kind> Lock<K> {
     pub(crate) fn new(
         engine: Arc<Engine>,
         key: Result<Key, InvalidKey>,
+        mode: Mode,
         options: LockOptions,
     ) -> Self {
         Self {
             engine,
             key,
+            mode,
+            giver: None,
             options,
+            kind: PhantomData,
         }
+    }
+
+    pub(crate) fn taking_up_from(mut self, giver: OwnerId) -> Self {
+        self.giver = Some(giver);
+        self
     }
 
     /// How long the lock stays taken if its holder falls silent. With renewal on this is the time after
@@ -95,7 +121,11 @@ impl Lock {
     /// - [`AcquireError::Closed`]: the manager was shut down.
     /// - [`AcquireError::Backend`]: the backend kept failing for the manager's outage limit, or until
     ///   the wait was over. One command that is under way may take the command timeout beyond that.
-    /// - [`AcquireError::AlreadyHeld`]: this task holds it, in a [`scope`](crate::LockHandle::scope).
+    /// - [`AcquireError::AlreadyHeld`], [`AcquireError::Upgrade`]: this task holds it, in a
+    ///   [`scope`](crate::LockHandle::scope).
+    /// - [`AcquireError::OtherKind`]: the key is in use as a semaphore and this is a lock, or the other way round.
+    /// - [`AcquireError::HandoverSpent`]: it is not there to be taken up.
+    /// - [`AcquireError::Unsupported`]: the backend does not have this kind of lock.
     /// - [`AcquireError::Key`], [`AcquireError::Option`]: what was asked for cannot work.
     /// - [`AcquireError::NoRuntime`]: not polled by a tokio runtime.
     ///
@@ -107,8 +137,11 @@ impl Lock {
     /// # Panics
     ///
     /// If the tokio runtime was built without `enable_time`.
-    pub async fn acquire(self) -> Result<LockGuard, AcquireError> {
-        self.take(true).await
+    pub fn acquire(
+        self,
+    ) -> impl Future<Output = Result<LockGuard<K>, AcquireError>> + Send + use<K> {
+        // Not an `async fn`: it would keep the lock twice.
+        self.take(true)
     }
 
     /// Acquires the lock if it is free, and answers `None` if it is busy.
@@ -125,18 +158,24 @@ impl Lock {
     /// # Panics
     ///
     /// If the tokio runtime was built without `enable_time`.
-    pub async fn try_acquire(self) -> Result<Option<LockGuard>, AcquireError> {
-        match self.take(false).await {
+    pub fn try_acquire(
+        self,
+    ) -> impl Future<Output = Result<Option<LockGuard<K>>, AcquireError>> + Send + use<K> {
+        self.take(false).map(|taken| match taken {
             Ok(guard) => Ok(Some(guard)),
             Err(AcquireError::TimedOut { .. }) => Ok(None),
             Err(error) => Err(error),
-        }
+        })
     }
 
-    async fn take(self, may_wait: bool) -> Result<LockGuard, AcquireError> {
+    async fn take(self, may_wait: bool) -> Result<LockGuard<K>, AcquireError> {
         let key = self.key?;
-        if may_wait && holding::holds(&self.engine.backend, &key) {
-            return Err(AcquireError::AlreadyHeld { key });
+        supported(self.mode, self.giver, &self.engine, &key)?;
+        if may_wait {
+            not_held(self.mode, &self.engine, &key)?;
+        }
+        if let Mode::Permits { count, of } = self.mode {
+            validate_permits(count, of)?;
         }
         // Who does not wait takes no place in the queue, which would have to be cleaned up.
         let patience = match self.options.wait {
@@ -147,17 +186,64 @@ impl Lock {
         let least_ttl = self.engine.backend.capabilities().least_ttl;
         self.options.validate(least_ttl)?;
         let acquisition = Acquisition::start(&key, &self.options);
-        let acquire = self.engine.acquire(&key, &self.options, patience);
+        let wanted = Wanted {
+            key,
+            mode: self.mode,
+            giver: self.giver,
+        };
+        let acquire = self.engine.acquire(&wanted, &self.options, patience);
         let result = acquire.instrument(acquisition.span()).await;
         acquisition.finish(result.as_ref().map(|hold| &hold.lease.claim));
         Ok(LockGuard::new(result?))
     }
 }
 
-impl fmt::Debug for Lock {
+fn supported(
+    mode: Mode,
+    giver: Option<OwnerId>,
+    engine: &Engine,
+    key: &Key,
+) -> Result<(), AcquireError> {
+    let capabilities = engine.backend.capabilities();
+    let what = match mode {
+        Mode::Shared if !capabilities.shared => "readers that share a lock",
+        Mode::Permits { .. } if !capabilities.permits => "semaphores",
+        _ if giver.is_some() && !capabilities.handover => "locks that are handed over",
+        _ => return Ok(()),
+    };
+    let key = key.clone();
+    Err(AcquireError::Unsupported { key, what })
+}
+
+/// Whoever waits for what it holds itself waits for ever. Not so with permits, of which there may be more.
+fn not_held(mode: Mode, engine: &Engine, key: &Key) -> Result<(), AcquireError> {
+    let held = holding::held(&engine.backend, key).filter(|held| held.is_like(mode));
+    let key = || key.clone();
+    match (held, mode) {
+        (None, _) | (_, Mode::Permits { .. }) => Ok(()),
+        (Some(Mode::Shared), Mode::Exclusive) => Err(AcquireError::Upgrade { key: key() }),
+        (Some(_), _) => Err(AcquireError::AlreadyHeld { key: key() }),
+    }
+}
+
+impl<K: Kind> Clone for Lock<K> {
+    fn clone(&self) -> Self {
+        Self {
+            engine: Arc::clone(&self.engine),
+            key: self.key.clone(),
+            mode: self.mode,
+            giver: self.giver,
+            options: self.options,
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<K: Kind> fmt::Debug for Lock<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lock")
             .field("key", &self.key)
+            .field("mode", &self.mode)
             .field("options", &self.options)
             .finish_non_exhaustive()
     }

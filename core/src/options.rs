@@ -9,6 +9,9 @@ pub const MAX_TTL: Duration = Duration::from_secs(60 * 60 * 24);
 /// Below this nothing is left of a lease but the margin for drifting clocks.
 const LEAST_TTL: Duration = Duration::from_millis(5);
 
+/// The most permits that a semaphore can have: each is an entry of its own, with its own end.
+pub const MAX_PERMITS: u32 = 10_000;
+
 /// The prefix of every key of a manager that names none.
 pub const DEFAULT_PREFIX: &str = "lock:";
 
@@ -65,6 +68,17 @@ impl LockOptions {
             None => Ok(()),
         }
     }
+}
+
+/// How many permits can be asked for.
+pub(crate) const fn validate_permits(asked: u32, of: u32) -> Result<(), InvalidOption> {
+    if of > MAX_PERMITS {
+        return Err(InvalidOption::TooManyPermits { of });
+    }
+    if asked == 0 || asked > of {
+        return Err(InvalidOption::Permits { asked, of });
+    }
+    Ok(())
 }
 
 /// The bounds that a manager puts on its backend.
@@ -131,6 +145,20 @@ pub enum InvalidOption {
         value: Duration,
         /// The most that works.
         most: Duration,
+    },
+    /// No permit, or more permits than there are.
+    #[error("permits is {asked}, of {of}; ask for at least one, and for no more than there are")]
+    Permits {
+        /// What was asked for.
+        asked: u32,
+        /// How many there are.
+        of: u32,
+    },
+    /// A semaphore too large to be looked after.
+    #[error("a semaphore of {of} permits is too large; give at most {MAX_PERMITS}")]
+    TooManyPermits {
+        /// What was given.
+        of: u32,
     },
 }
 

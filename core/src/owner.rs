@@ -15,6 +15,11 @@ impl OwnerId {
     pub fn random() -> Self {
         Self(Uuid::new_v4())
     }
+
+    /// What `Display` has written.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        Uuid::try_parse(text).ok().map(Self)
+    }
 }
 
 impl fmt::Debug for OwnerId {

@@ -70,7 +70,7 @@ async fn sizes_are_reasonable() {
         ("LockManager", size_of::<LockManager>(), 8),
         ("LockHandle", size_of::<LockHandle>(), 8),
         ("LockGuard", size_of::<LockGuard>(), 16),
-        ("Lock", size_of::<Lock>(), 112),
+        ("Lock", size_of::<Lock>(), 136),
         ("acquire()", size_of_val(&lock.clone().acquire()), 1536),
         ("try_acquire()", size_of_val(&lock.try_acquire()), 1536),
         ("lost()", size_of_val(&guard.lost()), 256),

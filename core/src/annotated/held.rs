@@ -4,7 +4,7 @@ use std::future::Future;
 use futures_util::FutureExt;
 
 use super::answer::Verdict;
-use crate::{LockGuard, LockHandle, LossReason, Lost, LostInBody, ReleaseOutcome};
+use crate::{LockGuard, LockHandle, Lost, LostInBody, ReleaseOutcome};
 
 /// The lock of a call that runs. `R` is what the function returns.
 #[must_use = "the lock is released as soon as this is dropped"]
@@ -78,7 +78,7 @@ impl<R> Held<R> {
 
 fn loss(handle: &LockHandle) -> Option<Lost> {
     let lost = handle.lost().now_or_never()?;
-    (lost.reason != LossReason::Released).then_some(lost)
+    (!lost.reason.is_wanted()).then_some(lost)
 }
 
 impl<R> fmt::Debug for Held<R> {

@@ -17,6 +17,18 @@ pub enum AttemptAnswer {
         /// After this time another attempt is due, whether or not a wake-up came.
         retry_after: Duration,
     },
+    /// The caller will not get the lock, however long it waits. Nothing is left behind.
+    Refused(Refusal),
+}
+
+/// Why an attempt has no prospect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The key is in use as a semaphore and the attempt wants a lock, or the other way round.
+    OtherKind,
+    /// The giver does not hold the lock any more: its lease ran out, or the handover was taken up already.
+    HandoverSpent,
 }
 
 /// The answer to the renewal of one claim.
@@ -46,13 +58,16 @@ pub enum ReleaseAnswer {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// Who holds the lock, as the backend names it: an attempt's id, or whatever a foreign program
-    /// wrote there.
+    /// Who alone holds the lock, as the backend names it: an attempt's id, or whatever a foreign program
+    /// wrote there. None where several may hold it.
     pub owner: Option<String>,
-    /// The token of its holder; none while a hand-off is not yet confirmed.
+    /// The token of its holder, or the last that was drawn by those who share it; none while a hand-off is not
+    /// yet confirmed.
     pub token: Option<FencingToken>,
-    /// How long the lease lasts unless it is renewed.
+    /// How long the lease lasts, or the longest of several, unless it is renewed.
     pub expires_in: Option<Duration>,
+    /// How many hold it: one, or as many as share it, or as permits are taken.
+    pub holders: usize,
     /// How many wait.
     pub waiting: usize,
 }
@@ -61,6 +76,6 @@ impl Inspection {
     /// Nobody holds the lock and nobody waits for it.
     #[must_use]
     pub fn is_free(&self) -> bool {
-        self.owner.is_none() && self.waiting == 0
+        self.holders == 0 && self.waiting == 0
     }
 }

@@ -14,6 +14,10 @@ pub struct Attempt {
     pub ttl: Duration,
     /// Whether a busy answer enters the caller into the queue. If not, it leaves nothing behind.
     pub queue: bool,
+    /// Beside whom it may be held.
+    pub mode: Mode,
+    /// The holder that hands the lock over, if this attempt takes it up rather than waits for it.
+    pub giver: Option<OwnerId>,
 }
 
 impl Attempt {
@@ -25,7 +29,23 @@ impl Attempt {
             owner: OwnerId::random(),
             ttl,
             queue,
+            mode: Mode::Exclusive,
+            giver: None,
         }
+    }
+
+    /// The same attempt, to be held in `mode`.
+    #[must_use]
+    pub const fn in_mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// The same attempt, as one that takes the lock up from `giver`.
+    #[must_use]
+    pub const fn taking_up_from(mut self, giver: Option<OwnerId>) -> Self {
+        self.giver = giver;
+        self
     }
 
     /// What this attempt holds once it was granted `token`.
@@ -36,6 +56,7 @@ impl Attempt {
             owner: self.owner,
             ttl: self.ttl,
             token,
+            mode: self.mode,
         }
     }
 }
@@ -52,4 +73,40 @@ pub struct Claim {
     pub ttl: Duration,
     /// The token it was granted.
     pub token: FencingToken,
+    /// Beside whom it is held.
+    pub mode: Mode,
+}
+
+/// Beside whom a lock may be held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Mode {
+    /// Beside nobody.
+    Exclusive,
+    /// Beside all others that share it, and nobody else: the readers of a read-write lock.
+    Shared,
+    /// Beside others with permits, as long as no more than `of` are taken. Each attempt is judged by the
+    /// number that it names itself.
+    Permits {
+        /// How many permits it takes.
+        count: u32,
+        /// How many there are.
+        of: u32,
+    },
+}
+
+impl Mode {
+    /// How many shares of the lock it takes.
+    pub(crate) const fn size(self) -> usize {
+        match self {
+            Self::Exclusive | Self::Shared => 1,
+            Self::Permits { count, .. } => count as usize,
+        }
+    }
+
+    /// Whether the two are about permits, or both are not: a key is used for one or the other.
+    #[must_use]
+    pub const fn is_like(self, other: Self) -> bool {
+        matches!(self, Self::Permits { .. }) == matches!(other, Self::Permits { .. })
+    }
 }

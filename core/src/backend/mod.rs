@@ -17,8 +17,8 @@ use std::time::Duration;
 
 pub use async_trait::async_trait;
 
-pub use self::answer::{AttemptAnswer, Inspection, ReleaseAnswer, RenewAnswer};
-pub use self::attempt::{Attempt, Claim};
+pub use self::answer::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswer};
+pub use self::attempt::{Attempt, Claim, Mode};
 pub use self::connect::ConnectError;
 pub use self::error::{Applied, BackendError};
 pub use self::memory::InProcess;
@@ -63,6 +63,11 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// ends early leaves the rest without an answer; they are tried again, as after an error.
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>>;
 
+    /// Makes a claim in [`Mode::Exclusive`] one in [`Mode::Shared`] without a gap, if its owner holds the lock: under
+    /// its token, with its lease set anew. Waiting readers share it then. Only called with the capability
+    /// `shared`.
+    async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError>;
+
     /// Gives the lock up if the claim's owner holds it, and hands it on.
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError>;
 
@@ -94,16 +99,46 @@ pub struct Capabilities {
     pub fifo: bool,
     /// The shortest TTL that this backend can keep.
     pub least_ttl: Duration,
+    /// It knows [`Mode::Shared`].
+    pub shared: bool,
+    /// It knows [`Mode::Permits`].
+    pub permits: bool,
+    /// An attempt can take a lock up from its holder.
+    pub handover: bool,
 }
 
 impl Capabilities {
-    /// No promised order, and TTLs from `least_ttl` on.
+    /// Exclusive locks alone, no promised order, and TTLs from `least_ttl` on.
     #[must_use]
     pub const fn new(least_ttl: Duration) -> Self {
         Self {
             fifo: false,
             least_ttl,
+            shared: false,
+            permits: false,
+            handover: false,
         }
+    }
+
+    /// Says whether readers can share a lock.
+    #[must_use]
+    pub const fn with_shared(mut self, shared: bool) -> Self {
+        self.shared = shared;
+        self
+    }
+
+    /// Says whether there are semaphores.
+    #[must_use]
+    pub const fn with_permits(mut self, permits: bool) -> Self {
+        self.permits = permits;
+        self
+    }
+
+    /// Says whether a lock can be handed over.
+    #[must_use]
+    pub const fn with_handover(mut self, handover: bool) -> Self {
+        self.handover = handover;
+        self
     }
 
     /// Says whether waiters are served in the order in which they came.
@@ -130,6 +165,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
         (**self).renew(claims).await
+    }
+
+    async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        (**self).downgrade(claim).await
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {

@@ -22,6 +22,8 @@ pub enum Command {
     Wait,
     /// [`Backend::renew`]
     Renew,
+    /// [`Backend::downgrade`]
+    Downgrade,
     /// [`Backend::release`]
     Release,
     /// [`Backend::cleanup`]
@@ -195,6 +197,12 @@ impl<B: Backend> Backend for Faulty<B> {
             Ok(answers) => answers,
             Err(error) => vec![Err(error)],
         }
+    }
+
+    async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        let carry_out = self.inner.downgrade(claim);
+        self.call(Command::Downgrade, vec![claim.owner], carry_out)
+            .await?
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {

@@ -45,6 +45,7 @@ pub(super) async fn attempt(backend: &impl Backend, attempt: &Attempt) -> Option
             Some(token)
         }
         AttemptAnswer::Busy { .. } => None,
+        AttemptAnswer::Refused(refusal) => panic!("`{}`: {refusal:?}", attempt.key),
     }
 }
 
@@ -64,6 +65,7 @@ pub(super) async fn queue_for(backend: &impl Backend, request: &Attempt) -> Clai
                 // A hint that comes, fails or does not come: all mean another attempt.
                 let _hint = tokio::time::timeout(retry_after, backend.wait(request)).await;
             }
+            AttemptAnswer::Refused(refusal) => panic!("`{}`: {refusal:?}", request.key),
         }
     }
     panic!("`{}` was not granted within {PATIENCE:?}", request.key);

@@ -3,12 +3,12 @@ use std::time::Duration;
 
 use super::armed::Armed;
 use super::call::{Backoff, caught};
-use super::{Engine, Hold, Lease};
-use crate::backend::{Attempt, AttemptAnswer, BackendError};
+use super::{Engine, Hold, Lease, Wanted};
+use crate::backend::{AttemptAnswer, BackendError, Refusal};
 use crate::clock::{self, Moment};
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
-use crate::{AcquireError, Key, observe};
+use crate::{AcquireError, observe};
 
 /// A wait that ends sooner has hardly been one.
 const PROMPT: Duration = Duration::from_millis(1);
@@ -29,14 +29,14 @@ pub(crate) enum Patience {
 impl Engine {
     pub(crate) async fn acquire(
         self: &Arc<Self>,
-        key: &Key,
+        wanted: &Wanted,
         options: &LockOptions,
         patience: Patience,
     ) -> Result<Hold, AcquireError> {
         let runtime = Runtime::current().ok_or(AcquireError::NoRuntime)?;
         let mut search = Search::new(self, options, patience);
         loop {
-            let attempt = Attempt::new(key.clone(), options.ttl, patience == Patience::Wait);
+            let attempt = wanted.attempt(options, patience == Patience::Wait);
             let mut armed = Armed::new(self, attempt, runtime.clone());
             if let Pursuit::Granted(hold) = search.pursue(&mut armed).await? {
                 return Ok(hold);
@@ -114,6 +114,7 @@ impl<'a> Search<'a> {
                     self.wait(armed, sent.after(retry_after.max(PROMPT)))
                         .await?;
                 }
+                Ok(AttemptAnswer::Refused(refusal)) => return Err(refused(armed, refusal)),
                 Err(error) => self.failed(armed, sent, error).await?,
             }
         }
@@ -189,6 +190,14 @@ impl<'a> Search<'a> {
             applied: armed.applied(),
             source,
         })
+    }
+}
+
+fn refused(armed: &Armed, refusal: Refusal) -> AcquireError {
+    let key = armed.attempt.key.clone();
+    match refusal {
+        Refusal::OtherKind => AcquireError::OtherKind { key },
+        Refusal::HandoverSpent => AcquireError::HandoverSpent { key },
     }
 }
 

@@ -48,6 +48,7 @@ impl Armed {
         self.left_traces |= match &answer {
             Ok(AttemptAnswer::Granted { .. }) => true,
             Ok(AttemptAnswer::Busy { .. }) => self.attempt.queue,
+            Ok(AttemptAnswer::Refused(_)) => false,
             Err(error) => error.applied() == Applied::Unknown,
         };
         self.armed = self.left_traces;

@@ -68,6 +68,27 @@ impl Lease {
         }
     }
 
+    /// The lease of a claim that this one's has become, granted by a request sent at `sent`.
+    pub(super) fn continued(&self, claim: Claim, granted: Duration, sent: Moment) -> Self {
+        observe::held();
+        Self {
+            claim,
+            runtime: self.runtime.clone(),
+            backend: Weak::clone(&self.backend),
+            renewal: self.renewal,
+            ended: CancellationToken::new(),
+            command: Arc::default(),
+            since: sent,
+            last_moment: self.last_moment,
+            state: Mutex::new(State {
+                granted,
+                deadline: Self::deadline(sent, granted),
+                end: None,
+            }),
+            release_owed: AtomicBool::new(true),
+        }
+    }
+
     /// Up to when a lease that was granted for a request sent at `sent` may be relied on.
     pub(super) fn deadline(sent: Moment, granted: Duration) -> Moment {
         sent.after(without_drift(granted))

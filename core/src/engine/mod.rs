@@ -5,6 +5,7 @@ mod acquire;
 mod armed;
 mod by_hand;
 mod call;
+mod convert;
 mod ended;
 mod hold;
 mod lease;
@@ -13,6 +14,7 @@ mod renew;
 mod rota;
 mod schedule;
 mod shutdown;
+mod wanted;
 mod watchdog;
 
 use std::collections::HashMap;
@@ -28,10 +30,12 @@ use tokio_util::task::TaskTracker;
 pub(crate) use self::acquire::Patience;
 pub(crate) use self::by_hand::renew_now;
 pub(crate) use self::call::bounded;
+pub(crate) use self::convert::{downgrade, hand_over};
 pub(crate) use self::ended::Ended;
 pub(crate) use self::hold::Hold;
 pub(crate) use self::lease::Lease;
 pub(crate) use self::release::ReleaseDebt;
+pub(crate) use self::wanted::Wanted;
 use self::watchdog::Watchdog;
 use crate::backend::Backend;
 use crate::clock::Moment;
@@ -121,8 +125,9 @@ mod tests {
                 .enable_time()
                 .build();
             runtime.unwrap().block_on(async {
-                let (key, options) = (Key::new("", &n.to_string()), LockOptions::default());
-                let acquire = engine.acquire(key.as_ref().unwrap(), &options, Patience::Wait);
+                let key = Key::new("", &n.to_string()).unwrap();
+                let (wanted, options) = (Wanted::exclusively(key), LockOptions::default());
+                let acquire = engine.acquire(&wanted, &options, Patience::Wait);
                 drop(acquire.await.unwrap());
             });
             assert_eq!(engine.watchdogs.lock().len(), 1);
@@ -132,9 +137,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_was_released_is_not_kept_until_its_renewal_would_be_due() {
         let engine = Engine::new(Arc::new(InProcess::new()), Limits::default());
-        let (key, options) = (Key::new("", "k").unwrap(), LockOptions::default());
+        let wanted = Wanted::exclusively(Key::new("", "k").unwrap());
+        let options = LockOptions::default();
         for _ in 0..3 {
-            let acquire = engine.acquire(&key, &options, Patience::Wait);
+            let acquire = engine.acquire(&wanted, &options, Patience::Wait);
             let hold = acquire.await.unwrap();
             assert_eq!(engine.watched().len(), 1);
             let debt = ReleaseDebt::take(&engine, &hold.lease).unwrap();

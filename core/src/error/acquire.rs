@@ -41,6 +41,38 @@ pub enum AcquireError {
         /// What was to be locked.
         key: Key,
     },
+    /// The task that asks shares this lock, and would wait for itself: a reader cannot become a writer. Release
+    /// first and look anew at what was read, or take the lock alone from the start and
+    /// [downgrade](crate::LockGuard::downgrade) it.
+    #[error(
+        "`{key}` was not locked: this task holds it as a reader, and a reader cannot become a writer"
+    )]
+    Upgrade {
+        /// What was to be locked.
+        key: Key,
+    },
+    /// The key is in use as a semaphore and a lock was wanted, or the other way round.
+    #[error(
+        "`{key}` was not acquired: it is in use as the other of lock and semaphore; give each a key of its own"
+    )]
+    OtherKind {
+        /// What was to be locked.
+        key: Key,
+    },
+    /// The lock is not there to be taken up: the handover was taken up already, or its lease ran out.
+    #[error("`{key}` was not taken up: its handover is spent or has run out; acquire it anew")]
+    HandoverSpent {
+        /// What was to be taken up.
+        key: Key,
+    },
+    /// The backend does not have this kind of lock.
+    #[error("`{key}` was not acquired: this backend has no {what}")]
+    Unsupported {
+        /// What was to be locked.
+        key: Key,
+        /// What the backend does not have.
+        what: &'static str,
+    },
     /// A name that cannot be a lock's.
     #[error(transparent)]
     Key(#[from] InvalidKey),
@@ -61,6 +93,10 @@ impl AcquireError {
             Self::Backend { source, .. } => source.is_temporary(),
             Self::Closed { .. }
             | Self::AlreadyHeld { .. }
+            | Self::Upgrade { .. }
+            | Self::OtherKind { .. }
+            | Self::HandoverSpent { .. }
+            | Self::Unsupported { .. }
             | Self::Key(_)
             | Self::Option(_)
             | Self::NoRuntime => false,

@@ -38,6 +38,31 @@ pub enum RenewError {
     },
 }
 
+/// A lock was not made another. Its guard is gone: the lock is released in the background.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// The backend does not have what it was to become.
+    #[error("`{key}` is released: this backend has no {what}")]
+    Unsupported {
+        /// What was locked.
+        key: Key,
+        /// What the backend does not have.
+        what: &'static str,
+    },
+    /// The lock was lost; acquire it anew.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+    /// The backend failed.
+    #[error("`{key}` is released, as it could not be made another: the backend failed")]
+    Backend {
+        /// What was locked.
+        key: Key,
+        /// What the backend said.
+        source: BackendError,
+    },
+}
+
 /// A shutdown that could not confirm every release in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(

@@ -4,9 +4,11 @@ mod acquire;
 mod ending;
 
 pub use self::acquire::AcquireError;
-pub use self::ending::{ReleaseError, RenewError, ShutdownError};
+pub use self::ending::{ConvertError, ReleaseError, RenewError, ShutdownError};
 use crate::backend::{BackendError, ConnectError};
-use crate::{AdmitError, InvalidKey, InvalidOption, InvalidToken, Lost, LostInBody, Stale};
+use crate::{
+    AdmitError, InvalidKey, InvalidOption, InvalidTicket, InvalidToken, Lost, LostInBody, Stale,
+};
 
 /// Anything that this crate can answer in place of what was asked.
 ///
@@ -47,6 +49,12 @@ pub enum Error {
     /// The release is not confirmed.
     #[error(transparent)]
     Release(#[from] ReleaseError),
+    /// The lock was not downgraded or handed over.
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
+    /// What is no handover ticket.
+    #[error(transparent)]
+    Ticket(#[from] InvalidTicket),
     /// The lease was not renewed.
     #[error(transparent)]
     Renew(#[from] RenewError),

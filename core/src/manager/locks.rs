@@ -1,10 +1,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::backend::{Backend, InProcess, Inspection};
+use crate::backend::{Backend, InProcess, Inspection, Mode};
 use crate::engine::{Engine, bounded};
+use crate::kind::{Permits, Shared};
 use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
-use crate::{Error, InvalidKey, Key, Lock, ShutdownError};
+use crate::{Error, HandoverTicket, InvalidKey, Key, Lock, ShutdownError};
 
 /// The way to locks: one backend, one watchdog, one set of defaults.
 ///
@@ -77,8 +78,88 @@ impl LockManager {
         Lock::new(
             Arc::clone(&inner.engine),
             self.key(key.as_ref()),
+            Mode::Exclusive,
             inner.defaults,
         )
+    }
+
+    /// The lock on `key`, shared with all others who take it so: the reader's side of a read-write lock, whose
+    /// writer's side is [`lock`](Self::lock).
+    ///
+    /// Readers hold it together, each with a lease of its own. All are served in the order in which they came, and
+    /// readers who stand together are let in together: a waiting writer lets no new reader pass.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// # let locks = leasehold::LockManager::in_process();
+    /// let one = locks.read_lock("prices").acquire().await?;
+    /// let other = locks.read_lock("prices").acquire().await?;
+    /// assert!(locks.lock("prices").try_acquire().await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn read_lock(&self, key: impl AsRef<str>) -> Lock<Shared> {
+        let inner = &self.inner;
+        Lock::new(
+            Arc::clone(&inner.engine),
+            self.key(key.as_ref()),
+            Mode::Shared,
+            inner.defaults,
+        )
+    }
+
+    /// A semaphore on `key` with `permits` permits: so many at once, over all processes. Take more than one at a
+    /// time with [`permits`](Lock::permits).
+    ///
+    /// Each holder has a lease of its own, and the permits of one that died come back with its end. Everybody is
+    /// served in turn, so that who wants many is not overtaken for ever by those who want few.
+    ///
+    /// Nothing keeps the number but those who ask: each is let in if, with its own permits, no more are taken than
+    /// the number it names. While processes with an old and a new number run beside each other, each keeps to its
+    /// own, and nobody loses what it holds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// # let locks = leasehold::LockManager::in_process();
+    /// let uploads = locks.semaphore("uploads", 3);
+    /// let two = uploads.clone().permits(2).acquire().await?;
+    /// let one = uploads.clone().acquire().await?;
+    /// assert!(uploads.try_acquire().await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn semaphore(&self, key: impl AsRef<str>, permits: u32) -> Lock<Permits> {
+        let inner = &self.inner;
+        let mode = Mode::Permits {
+            count: 1,
+            of: permits,
+        };
+        Lock::new(
+            Arc::clone(&inner.engine),
+            self.key(key.as_ref()),
+            mode,
+            inner.defaults,
+        )
+    }
+
+    /// The lock that a ticket stands for, under the key that its giver named. Acquiring it takes the lock up, with
+    /// a larger token; a second time is [`HandoverSpent`](crate::AcquireError::HandoverSpent). The TTL is the
+    /// giver's, unless another is set.
+    ///
+    /// It never waits. A dropped acquire may have taken the lock up, and then releases it.
+    pub fn take_up(&self, ticket: &HandoverTicket) -> Lock {
+        let inner = &self.inner;
+        let engine = Arc::clone(&inner.engine);
+        let key = Ok(ticket.full_key().clone());
+        Lock::new(engine, key, Mode::Exclusive, inner.defaults)
+            .taking_up_from(ticket.giver())
+            .ttl(ticket.ttl())
     }
 
     /// Who holds `key`, for how long, and how many wait. For people and dashboards: by the time it is

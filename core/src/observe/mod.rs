@@ -154,7 +154,7 @@ pub(crate) fn renewal_failed(claim: &Claim, error: &BackendError) {
 pub(crate) fn ended(claim: &Claim, reason: LossReason, held_for: Duration) {
     meter::held(-1.0);
     meter::ended(reason, held_for);
-    if reason == LossReason::Released {
+    if reason.is_wanted() {
         debug!(
             name: "leasehold.given_up",
             {

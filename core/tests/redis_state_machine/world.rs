@@ -90,8 +90,10 @@ impl World {
                 return Answer::Forced(run(SERVER.backend.force_release(&self.key)).unwrap());
             }
             Step::LockExpires => self.say("PEXPIRE", &[&self.lock(), "0"]),
-            Step::PlaceExpires(who) => self.rewrite_place(who, |_ends, inbox| format!("1 {inbox}")),
-            Step::GoesDeaf(who) => self.rewrite_place(who, |ends, _inbox| format!("{ends} nobody")),
+            Step::PlaceExpires(who) => self.rewrite_place(who, |_ends, rest| format!("1 {rest}")),
+            Step::GoesDeaf(who) => {
+                self.rewrite_place(who, |ends, _rest| format!("{ends} x nobody"));
+            }
             Step::ForeignSet => self.say("SET", &[&self.lock(), FOREIGN, "NX", "PX", "600000"]),
             Step::ForeignDel => {
                 let holder: Option<String> = self.ask("GET", &[&self.lock()]);
@@ -157,6 +159,7 @@ impl World {
         match run(SERVER.backend.attempt(&self.attempts[who])).unwrap() {
             AttemptAnswer::Granted { token, .. } => Answer::Granted(self.draw(token)),
             AttemptAnswer::Busy { .. } => Answer::Busy,
+            AttemptAnswer::Refused(refusal) => panic!("{refusal:?}"),
         }
     }
 
@@ -199,8 +202,8 @@ impl World {
             self.attempts[who].owner.to_string(),
         );
         let place: Option<String> = self.ask("HGET", &[&leases, &owner]);
-        if let Some((ends, inbox)) = place.as_deref().and_then(|place| place.split_once(' ')) {
-            self.say("HSET", &[&leases, &owner, &change(ends, inbox)]);
+        if let Some((ends, rest)) = place.as_deref().and_then(|place| place.split_once(' ')) {
+            self.say("HSET", &[&leases, &owner, &change(ends, rest)]);
         }
     }
 

@@ -277,6 +277,10 @@ impl Backend for Clamps {
         self.0.renew(&claims).await
     }
 
+    async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        self.0.downgrade(claim).await
+    }
+
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
         self.0.release(claim).await
     }

@@ -7,7 +7,8 @@ use tokio::time::Instant;
 use super::queue::{Queue, REFRESH};
 use super::token::Tokens;
 use crate::backend::{
-    Attempt, AttemptAnswer, BackendError, Claim, Inspection, ReleaseAnswer, RenewAnswer,
+    Attempt, AttemptAnswer, BackendError, Claim, Inspection, Mode, Refusal, ReleaseAnswer,
+    RenewAnswer,
 };
 use crate::{FencingToken, OwnerId};
 
@@ -17,16 +18,20 @@ const GRANT_TTL: Duration = Duration::from_secs(2);
 /// The state of one key.
 #[derive(Debug, Default)]
 pub(super) struct Entry {
-    holder: Option<Holder>,
+    /// One, or several whose modes fit beside each other.
+    holders: Vec<Holder>,
     queue: Queue,
 }
 
 #[derive(Debug)]
 struct Holder {
     owner: OwnerId,
+    mode: Mode,
     expires: Instant,
     /// None while the owner was handed the lock and has not confirmed it.
     token: Option<FencingToken>,
+    /// It was granted the lock alone, and shares it since.
+    downgraded: bool,
 }
 
 impl Entry {
@@ -37,30 +42,34 @@ impl Entry {
         tokens: &mut Tokens,
     ) -> Result<AttemptAnswer, BackendError> {
         self.settle(now);
-        let confirmed = match &self.holder {
-            Some(holder) if holder.owner == attempt.owner => holder.token,
-            Some(holder) => {
-                let expires_in = holder.expires - now;
-                let first = attempt.queue && self.queue.enter(attempt.owner, now);
-                return Ok(AttemptAnswer::Busy {
-                    retry_after: if first {
-                        expires_in.min(REFRESH)
-                    } else {
-                        REFRESH
-                    },
-                });
+        if let Some(giver) = attempt.giver
+            && self.holder(attempt.owner).is_none()
+        {
+            let Some(holder) = self.holder(giver).filter(|h| h.token.is_some()) else {
+                return Ok(AttemptAnswer::Refused(Refusal::HandoverSpent));
+            };
+            (holder.owner, holder.token) = (attempt.owner, None);
+        }
+        if self.holder(attempt.owner).is_none() {
+            if self.holders.iter().any(|h| !h.mode.is_like(attempt.mode)) {
+                return Ok(AttemptAnswer::Refused(Refusal::OtherKind));
             }
-            None => None,
-        };
-        let token = match confirmed {
+            if self.queue.is_before(attempt.owner, |w| self.holds(w)) || !self.fits(attempt.mode) {
+                return Ok(self.busy(attempt, now));
+            }
+        }
+        let token = match self.token_of(attempt) {
             Some(token) => token,
             None => tokens.draw()?,
         };
         self.queue.remove(attempt.owner);
-        self.holder = Some(Holder {
+        self.remove(attempt.owner);
+        self.holders.push(Holder {
             owner: attempt.owner,
+            mode: attempt.mode,
             expires: now + attempt.ttl,
             token: Some(token),
+            downgraded: false,
         });
         Ok(AttemptAnswer::Granted {
             token,
@@ -68,10 +77,36 @@ impl Entry {
         })
     }
 
+    fn busy(&mut self, attempt: &Attempt, now: Instant) -> AttemptAnswer {
+        let first = attempt.queue && self.queue.enter(attempt.owner, attempt.mode, now);
+        let soonest = self.holders.iter().map(|h| h.expires - now).min();
+        AttemptAnswer::Busy {
+            retry_after: match soonest {
+                Some(expires_in) if first => expires_in.min(REFRESH),
+                _ => REFRESH,
+            },
+        }
+    }
+
+    /// The token that the attempt has drawn, or that readers share with it: it refuses every writer before
+    /// them, and none of them refuses another.
+    fn token_of(&self, attempt: &Attempt) -> Option<FencingToken> {
+        let holders = self.holders.iter();
+        match attempt.mode {
+            Mode::Shared => {
+                let readers = holders.filter(|h| !h.downgraded);
+                readers.filter_map(|h| h.token).max()
+            }
+            _ => holders
+                .filter(|h| h.owner == attempt.owner)
+                .find_map(|h| h.token),
+        }
+    }
+
     pub(super) fn renew(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
         self.settle(now);
-        match &mut self.holder {
-            Some(holder) if holder.owner == claim.owner && holder.token == Some(claim.token) => {
+        match self.holder(claim.owner) {
+            Some(holder) if holder.token == Some(claim.token) => {
                 holder.expires = now + claim.ttl;
                 RenewAnswer::Extended { lease: claim.ttl }
             }
@@ -79,9 +114,18 @@ impl Entry {
         }
     }
 
+    pub(super) fn downgrade(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
+        let answer = self.renew(claim, now);
+        if let Some(holder) = self.holder(claim.owner).filter(|h| h.token.is_some()) {
+            (holder.mode, holder.downgraded) = (Mode::Shared, true);
+            self.hand_on(now);
+        }
+        answer
+    }
+
     pub(super) fn release(&mut self, claim: &Claim, now: Instant) -> ReleaseAnswer {
         self.settle(now);
-        if self.is_held_by(claim.owner) {
+        if self.remove(claim.owner) {
             self.hand_on(now);
             ReleaseAnswer::Released
         } else {
@@ -92,26 +136,30 @@ impl Entry {
     pub(super) fn cleanup(&mut self, owner: OwnerId, now: Instant) {
         self.settle(now);
         self.queue.remove(owner);
-        if self.is_held_by(owner) {
-            self.hand_on(now);
-        }
+        self.remove(owner);
+        // A waiter that gives up may have been the one that did not fit.
+        self.hand_on(now);
     }
 
     pub(super) fn force_release(&mut self, now: Instant) -> bool {
         self.settle(now);
-        let held = self.holder.is_some();
+        let held = !self.holders.is_empty();
+        self.holders.clear();
         self.hand_on(now);
         held
     }
 
     pub(super) fn inspect(&mut self, now: Instant) -> Inspection {
         self.settle(now);
-        let handed_on = self.holder.as_ref().is_some_and(|h| h.token.is_none());
+        let handed_on = self.holders.iter().filter(|h| h.token.is_none()).count();
+        let alone = self.holders.iter().find(|h| h.mode == Mode::Exclusive);
+        let latest = self.holders.iter().map(|h| h.expires - now).max();
         Inspection {
-            owner: self.holder.as_ref().map(|h| h.owner.to_string()),
-            token: self.holder.as_ref().and_then(|h| h.token),
-            expires_in: self.holder.as_ref().map(|h| h.expires - now),
-            waiting: self.queue.len() - usize::from(handed_on),
+            owner: alone.map(|h| h.owner.to_string()),
+            token: self.holders.iter().filter_map(|h| h.token).max(),
+            expires_in: latest,
+            holders: self.holders.iter().map(|h| h.mode.size()).sum(),
+            waiting: self.queue.len() - handed_on,
         }
     }
 
@@ -121,28 +169,63 @@ impl Entry {
 
     /// Nobody holds and nobody waits: the entry can be forgotten.
     pub(super) fn is_idle(&self) -> bool {
-        self.holder.is_none() && self.queue.len() == 0
+        self.holders.is_empty() && self.queue.len() == 0
     }
 
-    /// Lets what has run out be over. Afterwards a key without a holder has no live waiter either,
-    /// so that whoever finds it free takes it from nobody.
+    /// Lets what has run out be over. Afterwards whoever waits is kept out by those who hold, so that one
+    /// who finds a place takes it from nobody.
     pub(super) fn settle(&mut self, now: Instant) {
         self.queue.drop_silent(now);
-        if self.holder.as_ref().is_none_or(|h| h.expires <= now) {
-            self.hand_on(now);
+        self.holders.retain(|h| h.expires > now);
+        self.hand_on(now);
+    }
+
+    /// Lets those in front have the lock, as far as they fit. One who does not stops those behind it, so that
+    /// a writer is not starved by readers.
+    fn hand_on(&mut self, now: Instant) {
+        let expires = now + GRANT_TTL;
+        let mut place = 0;
+        while let Some((owner, mode)) = self.queue.at(place) {
+            if !self.holds(owner) {
+                if !self.fits(mode) {
+                    return;
+                }
+                self.queue.wake(place, expires);
+                self.holders.push(Holder {
+                    owner,
+                    mode,
+                    expires,
+                    token: None,
+                    downgraded: false,
+                });
+            }
+            place += 1;
         }
     }
 
-    fn hand_on(&mut self, now: Instant) {
-        let expires = now + GRANT_TTL;
-        self.holder = self.queue.wake_first(expires).map(|owner| Holder {
-            owner,
-            expires,
-            token: None,
-        });
+    fn fits(&self, mode: Mode) -> bool {
+        match mode {
+            Mode::Exclusive => self.holders.is_empty(),
+            Mode::Shared => self.holders.iter().all(|h| h.mode == Mode::Shared),
+            Mode::Permits { count, of } => {
+                let taken: usize = self.holders.iter().map(|h| h.mode.size()).sum();
+                let room = taken + count as usize <= of as usize;
+                room && self.holders.iter().all(|h| h.mode.is_like(mode))
+            }
+        }
     }
 
-    fn is_held_by(&self, owner: OwnerId) -> bool {
-        self.holder.as_ref().is_some_and(|h| h.owner == owner)
+    fn holder(&mut self, owner: OwnerId) -> Option<&mut Holder> {
+        self.holders.iter_mut().find(|h| h.owner == owner)
+    }
+
+    fn holds(&self, owner: OwnerId) -> bool {
+        self.holders.iter().any(|h| h.owner == owner)
+    }
+
+    fn remove(&mut self, owner: OwnerId) -> bool {
+        let before = self.holders.len();
+        self.holders.retain(|h| h.owner != owner);
+        self.holders.len() < before
     }
 }

@@ -67,7 +67,11 @@ impl InProcess {
 #[async_trait]
 impl Backend for InProcess {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::new(Duration::from_millis(10)).with_fifo(true)
+        Capabilities::new(Duration::from_millis(10))
+            .with_fifo(true)
+            .with_shared(true)
+            .with_permits(true)
+            .with_handover(true)
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
@@ -86,6 +90,10 @@ impl Backend for InProcess {
         let mut world = self.world.lock();
         let now = Instant::now();
         claims.iter().map(|c| Ok(world.renew(c, now))).collect()
+    }
+
+    async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        Ok(self.world.lock().downgrade(claim, Instant::now()))
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {

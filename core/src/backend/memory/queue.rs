@@ -6,6 +6,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::OwnerId;
+use crate::backend::Mode;
 
 /// How long a waiter that falls silent keeps its place.
 const WAITER_LEASE: Duration = Duration::from_secs(6);
@@ -22,6 +23,7 @@ pub(super) struct Queue {
 #[derive(Debug)]
 struct Waiter {
     owner: OwnerId,
+    mode: Mode,
     until: Instant,
     wake_up: Arc<Notify>,
 }
@@ -32,7 +34,7 @@ impl Queue {
     }
 
     /// Enters `owner` at the end, or refreshes the lease on the place it has. Answers whether it is first.
-    pub(super) fn enter(&mut self, owner: OwnerId, now: Instant) -> bool {
+    pub(super) fn enter(&mut self, owner: OwnerId, mode: Mode, now: Instant) -> bool {
         let until = now + WAITER_LEASE;
         match self.waiters.iter_mut().position(|w| w.owner == owner) {
             Some(place) => {
@@ -42,6 +44,7 @@ impl Queue {
             None => {
                 self.waiters.push_back(Waiter {
                     owner,
+                    mode,
                     until,
                     wake_up: Arc::default(),
                 });
@@ -58,13 +61,24 @@ impl Queue {
         self.waiters.retain(|w| w.until > now);
     }
 
-    /// Wakes the first waiter. Its place ends with its grant, so that one who does not confirm stands
-    /// in nobody's way.
-    pub(super) fn wake_first(&mut self, grant_ends: Instant) -> Option<OwnerId> {
-        let first = self.waiters.front_mut()?;
-        first.until = grant_ends;
-        first.wake_up.notify_one();
-        Some(first.owner)
+    /// Who stands at `place`, counted from the front.
+    pub(super) fn at(&self, place: usize) -> Option<(OwnerId, Mode)> {
+        self.waiters.get(place).map(|w| (w.owner, w.mode))
+    }
+
+    /// Whether somebody stands before `owner` who has not been let in; without a place of its own, all do.
+    pub(super) fn is_before(&self, owner: OwnerId, let_in: impl Fn(OwnerId) -> bool) -> bool {
+        let before = self.waiters.iter().take_while(|w| w.owner != owner);
+        before.into_iter().any(|w| !let_in(w.owner))
+    }
+
+    /// Wakes a waiter. Its place ends with its grant, so that one who does not confirm stands in nobody's
+    /// way.
+    pub(super) fn wake(&mut self, place: usize, grant_ends: Instant) {
+        if let Some(waiter) = self.waiters.get_mut(place) {
+            waiter.until = grant_ends;
+            waiter.wake_up.notify_one();
+        }
     }
 
     pub(super) fn wake_up(&self, owner: OwnerId) -> Option<Arc<Notify>> {

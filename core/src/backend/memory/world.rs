@@ -43,6 +43,10 @@ impl World {
         self.visit(&claim.key, RenewAnswer::Gone, |e| e.renew(claim, now))
     }
 
+    pub(super) fn downgrade(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
+        self.visit(&claim.key, RenewAnswer::Gone, |e| e.downgrade(claim, now))
+    }
+
     pub(super) fn release(&mut self, claim: &Claim, now: Instant) -> ReleaseAnswer {
         self.visit(&claim.key, ReleaseAnswer::AlreadyGone, |e| {
             e.release(claim, now)

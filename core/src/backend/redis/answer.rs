@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::{FromRedisValue, Value, from_redis_value};
 
 use crate::FencingToken;
-use crate::backend::{BackendError, Inspection};
+use crate::backend::{BackendError, Inspection, Refusal};
 
 /// The answer to an acquire, with the server's time in microseconds.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,6 +24,7 @@ pub(super) enum Verdict {
     },
     Late,
     Exhausted,
+    Refused(Refusal),
 }
 
 pub(super) fn acquired(value: Value) -> Result<Acquired, BackendError> {
@@ -38,6 +39,8 @@ pub(super) fn acquired(value: Value) -> Result<Acquired, BackendError> {
             };
             (verdict, now)
         }
+        ["mixed", now] => (Verdict::Refused(Refusal::OtherKind), now),
+        ["spent", now] => (Verdict::Refused(Refusal::HandoverSpent), now),
         ["late", now] => (Verdict::Late, now),
         ["exhausted", now, _drawn] => (Verdict::Exhausted, now),
         _ => return Err(strange(&fields)),
@@ -51,13 +54,14 @@ pub(super) fn acquired(value: Value) -> Result<Acquired, BackendError> {
 pub(super) fn inspected(value: Value) -> Result<Inspection, BackendError> {
     let fields: Vec<String> = read(value)?;
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-    let [holder, token, left, waiting] = fields[..] else {
+    let [holder, token, left, holders, waiting] = fields[..] else {
         return Err(strange(&fields));
     };
     Ok(Inspection {
         owner: (!holder.is_empty()).then(|| holder.to_owned()),
         token: token.parse().ok(),
         expires_in: millis(left),
+        holders: holders.parse().map_err(|_| strange(&fields))?,
         waiting: waiting.parse().map_err(|_| strange(&fields))?,
     })
 }

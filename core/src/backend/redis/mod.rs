@@ -24,7 +24,7 @@ use self::inbox::Inbox;
 use self::names::Names;
 use self::node::Node;
 use super::{
-    Applied, Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection,
+    Applied, Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, Mode,
     ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::clock::Moment;
@@ -51,7 +51,7 @@ const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
 /// Locks on one Redis (6.2 or later) or Valkey server.
 ///
 /// Waiters are served in the order in which they came, over all processes. A lock is a plain string key
-/// that holds its owner's id, with a TTL: programs in other languages that lock with `SET key id NX PX` and
+/// that holds its owner's id, with a TTL, or a mark while several share it: programs in other languages that lock with `SET key id NX PX` and
 /// release by comparing and deleting exclude us and are excluded by us. They are not queued, though: a
 /// poller rarely finds the key free while our waiters wait.
 ///
@@ -62,7 +62,7 @@ const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
 ///
 /// `K` is the prefix and the key: the owner's id, with a TTL. Beside it, in the same slot of a Cluster:
 /// `{K}:lh1:fence`, the last token and who drew it, for two days after the last acquisition;
-/// `{K}:lh1:queue` and `{K}:lh1:leases` while somebody waits; `{K}:lh1:sealed:…` for a minute after an
+/// `{K}:lh1:queue` and `{K}:lh1:leases` while somebody waits; `{K}:lh1:shares` while several hold it; `{K}:lh1:sealed:…` for a minute after an
 /// attempt that was given up unanswered. Every key has a TTL.
 ///
 /// # Rights
@@ -71,7 +71,8 @@ const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
 ///
 /// ```text
 /// ~lock:* ~{lock:*}:lh1:* &leasehold:inbox:* +@connection +ping +info +time +evalsha +script|load +get +set
-/// +del +exists +pexpire +pttl +zadd +zrange +zrevrange +zrem +zscore +hget +hset +hdel +hgetall
+/// +del +exists +pexpire +pexpireat +pttl +zadd +zcard +zrange +zrevrange +zrem +zremrangebyscore +zscore
+/// +hget +hset +hdel +hgetall
 /// +publish +subscribe
 /// ```
 ///
@@ -101,9 +102,10 @@ impl Redis {
         };
         let names = Names::of(&attempt.key);
         let seal = names.seal(attempt.owner);
-        let [lock, fence, queue, leases] = names.shared();
+        let [lock, fence, queue, leases, shares] = names.all();
+        let giver = attempt.giver.map(|giver| giver.to_string());
         let command = script::ACQUIRE.call(
-            &[lock, fence, queue, leases, &seal],
+            &[lock, fence, queue, leases, shares, &seal],
             &[
                 &attempt.owner.to_string(),
                 &millis(attempt.ttl),
@@ -114,6 +116,8 @@ impl Redis {
                 &millis(GRANT_TTL),
                 &millis(FENCE_TTL),
                 flag(self.heal),
+                &written(attempt.mode),
+                giver.as_deref().unwrap_or_default(),
             ],
         );
         let sent = Moment::now();
@@ -145,10 +149,10 @@ impl Redis {
         self.inbox.leave(key, owner);
         let names = Names::of(key);
         let seal = names.seal(owner);
-        let [lock, fence, queue, leases] = names.shared();
+        let [lock, fence, queue, leases, shares] = names.all();
         let outstanding = self.copies.outstanding(owner);
         let command = script::LEAVE.call(
-            &[lock, fence, queue, leases, &seal],
+            &[lock, fence, queue, leases, shares, &seal],
             &[
                 &owner.to_string(),
                 &millis(GRANT_TTL),
@@ -169,7 +173,11 @@ impl Redis {
 #[async_trait]
 impl Backend for Redis {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::new(Duration::from_millis(50)).with_fifo(true)
+        Capabilities::new(Duration::from_millis(50))
+            .with_fifo(true)
+            .with_shared(true)
+            .with_permits(true)
+            .with_handover(true)
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
@@ -197,6 +205,7 @@ impl Backend for Redis {
                 };
                 Ok(AttemptAnswer::Busy { retry_after })
             }
+            Verdict::Refused(refusal) => Ok(AttemptAnswer::Refused(refusal)),
             Verdict::Late => Err(BackendError::not_applied(
                 "the request came to the server after its time; the server's clock may have jumped",
             )),
@@ -230,6 +239,19 @@ impl Backend for Redis {
         }
     }
 
+    async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        let command = script::DOWNGRADE.call(
+            &Names::of(&claim.key).all(),
+            &[
+                &claim.owner.to_string(),
+                &millis(claim.ttl),
+                &claim.token.to_string(),
+                &millis(GRANT_TTL),
+            ],
+        );
+        extended(claim, self.node.call(&command).await)
+    }
+
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
         if self.leave(&claim.key, claim.owner).await? {
             Ok(ReleaseAnswer::Released)
@@ -244,13 +266,13 @@ impl Backend for Redis {
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
         let names = Names::of(key);
-        let command = script::INSPECT.call(&names.shared(), &[]);
+        let command = script::INSPECT.call(&names.all(), &[]);
         answer::inspected(self.node.call(&command).await?)
     }
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         let names = Names::of(key);
-        let command = script::FORCE.call(&names.shared(), &[&millis(GRANT_TTL)]);
+        let command = script::FORCE.call(&names.all(), &[&millis(GRANT_TTL)]);
         let held: u8 = answer::read(self.node.call(&command).await?)?;
         Ok(held == 1)
     }
@@ -267,12 +289,13 @@ impl Backend for Redis {
 fn renewal(claim: &Claim) -> Cmd {
     let names = Names::of(&claim.key);
     script::RENEW.call(
-        &names.shared(),
+        &names.all(),
         &[
             &claim.owner.to_string(),
             &millis(claim.ttl),
             &claim.token.to_string(),
             &millis(FENCE_TTL),
+            &written(claim.mode),
         ],
     )
 }
@@ -286,6 +309,15 @@ fn extended(
         Ok(RenewAnswer::Extended { lease: claim.ttl })
     } else {
         Ok(RenewAnswer::Gone)
+    }
+}
+
+/// A mode as the scripts read it.
+fn written(mode: Mode) -> String {
+    match mode {
+        Mode::Exclusive => "x".to_owned(),
+        Mode::Shared => "s".to_owned(),
+        Mode::Permits { count, of } => format!("p{count}/{of}"),
     }
 }
 

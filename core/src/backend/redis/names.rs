@@ -11,6 +11,7 @@ pub(super) struct Names {
     fence: String,
     queue: String,
     leases: String,
+    shares: String,
     stem: String,
 }
 
@@ -28,14 +29,21 @@ impl Names {
             fence: format!("{stem}fence"),
             queue: format!("{stem}queue"),
             leases: format!("{stem}leases"),
+            shares: format!("{stem}shares"),
             lock,
             stem,
         }
     }
 
     /// In the order in which scripts name them.
-    pub(super) fn shared(&self) -> [&str; 4] {
-        [&self.lock, &self.fence, &self.queue, &self.leases]
+    pub(super) fn all(&self) -> [&str; 5] {
+        [
+            &self.lock,
+            &self.fence,
+            &self.queue,
+            &self.leases,
+            &self.shares,
+        ]
     }
 
     /// Where it is noted that an attempt is over, as long as copies of its request may come.

@@ -22,6 +22,7 @@ macro_rules! script {
 script!(ACQUIRE, "scripts/acquire.lua");
 script!(LEAVE, "scripts/leave.lua");
 script!(RENEW, "scripts/renew.lua");
+script!(DOWNGRADE, "scripts/downgrade.lua");
 script!(FORCE, "scripts/force.lua");
 script!(INSPECT, "scripts/inspect.lua");
 
@@ -45,7 +46,7 @@ impl Script {
 /// Makes the scripts known to a server that never knew them, or has forgotten them.
 pub(super) fn load_all() -> Pipeline {
     let mut pipeline = redis::pipe();
-    for script in [&ACQUIRE, &LEAVE, &RENEW, &FORCE, &INSPECT] {
+    for script in [&ACQUIRE, &LEAVE, &RENEW, &DOWNGRADE, &FORCE, &INSPECT] {
         pipeline.cmd("SCRIPT").arg("LOAD").arg(script.text).ignore();
     }
     pipeline

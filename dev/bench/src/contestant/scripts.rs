@@ -29,7 +29,7 @@ pub(crate) struct Scripts {
 /// A key, and who holds it.
 #[derive(Debug)]
 pub(crate) struct Held {
-    names: [String; 5],
+    names: [String; 6],
     owner: String,
 }
 
@@ -53,17 +53,18 @@ impl Scripts {
         })
     }
 
-    fn ask(&self, names: &[String; 5], owner: &str) -> Cmd {
+    fn ask(&self, names: &[String; 6], owner: &str) -> Cmd {
         let mut acquire = call(&self.acquire, names);
-        // ttl, queue, inbox, expiry, waiter's lease, grant, fence, heal
+        // ttl, queue, inbox, expiry, waiter's lease, grant, fence, heal, mode, giver
         acquire.arg(owner).arg(30_000).arg(1).arg(&self.channel);
         acquire.arg(9_000_000_000_000_000_i64).arg(30_000);
         acquire.arg(2_000).arg(172_800_000).arg(0);
+        acquire.arg("x").arg("");
         acquire
     }
 }
 
-fn call(hash: &str, names: &[String; 5]) -> Cmd {
+fn call(hash: &str, names: &[String; 6]) -> Cmd {
     let mut command = redis::cmd("EVALSHA");
     command.arg(hash).arg(names.len()).arg(names);
     command
@@ -78,6 +79,7 @@ impl Contestant for Scripts {
             format!("{{{key}}}:lh1:fence"),
             format!("{{{key}}}:lh1:queue"),
             format!("{{{key}}}:lh1:leases"),
+            format!("{{{key}}}:lh1:shares"),
             format!("{{{key}}}:lh1:sealed"),
         ];
         let owner = Uuid::new_v4().to_string();

@@ -1,4 +1,5 @@
 -- Takes the lock from whoever holds it, and hands it on.
 local held = redis.call('DEL', lock)
-hand_on(tonumber(ARGV[1]))
+holder = false
+hand_on(nil, tonumber(ARGV[1]))
 return held

@@ -1,15 +1,14 @@
 -- Release and cleanup: whatever the owner has here ends (no-ghost), and the lock goes to the next (no-stall).
 local owner, grant_ms, copies_until = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local sealed = KEYS[5]
+local sealed = KEYS[6]
 
 -- What comes first cannot fail for want of memory; after it, nothing else does.
-local held = redis.call('GET', lock) == owner
-if held then
-  redis.call('DEL', lock)
-end
-forget(owner)
-if held then
-  hand_on(grant_ms)
+local held = give_up(owner)
+local waited = redis.call('ZREM', queue, owner) == 1
+redis.call('HDEL', leases, owner)
+-- A waiter that gives up may have been the one that did not fit.
+if held or (waited and is_divided()) then
+  hand_on(nil, grant_ms)
 end
 
 -- Copies of the request that were not answered may still be on their way, and are refused until they expire. A

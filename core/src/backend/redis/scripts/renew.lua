@@ -1,7 +1,19 @@
 -- Extends the lease if this owner holds the lock, under the token that it drew (no-revival).
-local owner, ttl_ms, token, fence_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local owner, ttl_ms, token, fence_ms, mode = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
-if redis.call('GET', lock) ~= owner then
+if divided(mode) then
+  -- Others draw tokens beside this holder. Its share says that it holds, and ends with its lease.
+  if not has_share(owner) then
+    return 0
+  end
+  -- First what cannot fail for want of memory: a full server must not cost anybody a lease.
+  redis.call('PEXPIRE', lock, ttl_ms)
+  take(owner, mode, ttl_ms)
+  redis.call('PEXPIRE', fence, fence_ms)
+  return 1
+end
+
+if holder ~= owner then
   return 0
 end
 local record = redis.call('GET', fence)

@@ -1,0 +1,76 @@
+//! What a held lock can become without being released: one that is shared, or somebody else's.
+
+use std::sync::Arc;
+
+use super::call::bounded;
+use super::{Engine, Hold, Lease, renew_now};
+use crate::backend::{BackendError, Claim, Mode, RenewAnswer};
+use crate::clock::Moment;
+use crate::{ConvertError, LossReason, RenewError};
+
+/// Shares what was held alone. Whatever goes wrong, the lock is released as the hold is dropped.
+pub(crate) async fn downgrade(hold: Hold) -> Result<Hold, ConvertError> {
+    let (engine, old) = (Arc::clone(&hold.engine), Arc::clone(&hold.lease));
+    if !engine.backend.capabilities().shared {
+        return Err(unsupported(&old, "readers that share a lock"));
+    }
+    let _turn = old.command.lock().await;
+    let left = old.validity().map_err(|reason| old.lost(reason))?;
+    let sent = Moment::now();
+    let command = engine.backend.downgrade(&old.claim);
+    let granted = match bounded(engine.limits.command.min(left), command).await {
+        Ok(RenewAnswer::Extended { lease }) => lease,
+        Ok(RenewAnswer::Gone) => {
+            let reason = old.end(LossReason::Gone).err().unwrap_or(LossReason::Gone);
+            return Err(old.lost(reason).into());
+        }
+        Err(source) => return Err(failed(&old, source)),
+    };
+    let claim = Claim {
+        mode: Mode::Shared,
+        ..old.claim.clone()
+    };
+    give_away(&engine, &old, LossReason::Downgraded).map_err(|reason| old.lost(reason))?;
+    let lease = Arc::new(old.continued(claim, granted, sent));
+    engine.watch(&lease);
+    Ok(Hold { engine, lease })
+}
+
+/// Sets the lease anew and stops looking after it: what is left is for whoever takes it up.
+pub(crate) async fn hand_over(hold: &Hold) -> Result<(), ConvertError> {
+    let (engine, lease) = (&hold.engine, &hold.lease);
+    if !engine.backend.capabilities().handover {
+        return Err(unsupported(lease, "locks that are handed over"));
+    }
+    renew_now(engine, lease)
+        .await
+        .map_err(|error| match error {
+            RenewError::Lost(lost) => ConvertError::Lost(lost),
+            RenewError::Backend { source, .. } => failed(lease, source),
+        })?;
+    // A renewal that is under way is over before the ticket exists.
+    let _turn = lease.command.lock().await;
+    give_away(engine, lease, LossReason::HandedOver).map_err(|reason| lease.lost(reason).into())
+}
+
+/// Ends a lease whose lock is not released with it.
+fn give_away(engine: &Engine, lease: &Lease, reason: LossReason) -> Result<(), LossReason> {
+    lease.end(reason)?;
+    lease.take_release();
+    engine.unwatch(lease);
+    Ok(())
+}
+
+fn unsupported(lease: &Lease, what: &'static str) -> ConvertError {
+    ConvertError::Unsupported {
+        key: lease.claim.key.clone(),
+        what,
+    }
+}
+
+fn failed(lease: &Lease, source: BackendError) -> ConvertError {
+    ConvertError::Backend {
+        key: lease.claim.key.clone(),
+        source,
+    }
+}

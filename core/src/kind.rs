@@ -1,0 +1,40 @@
+//! The kinds of lock, as types: what a guard can do depends on how it holds.
+
+use std::fmt::Debug;
+
+use self::sealed::Sealed;
+
+/// How a lock is held: [`Exclusive`], [`Shared`] or [`Permits`].
+pub trait Kind: Sealed + Debug + Send + Sync + Unpin + 'static {}
+
+/// A kind whose tokens order its holders: [`Exclusive`] and [`Shared`].
+///
+/// Those who hold permits run beside each other, so that a fence, which knows one highest token, would refuse
+/// rightful ones. They have a [`SlotToken`](crate::SlotToken), which no fence takes.
+pub trait Fenced: Kind {}
+
+/// Beside nobody: a mutex, and the writers of a read-write lock.
+#[derive(Debug)]
+pub enum Exclusive {}
+
+/// Beside others that share it: the readers of a read-write lock.
+#[derive(Debug)]
+pub enum Shared {}
+
+/// Beside others, as long as there are permits: a semaphore.
+#[derive(Debug)]
+pub enum Permits {}
+
+impl Kind for Exclusive {}
+impl Kind for Shared {}
+impl Kind for Permits {}
+
+impl Fenced for Exclusive {}
+impl Fenced for Shared {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Exclusive {}
+    impl Sealed for super::Shared {}
+    impl Sealed for super::Permits {}
+}
