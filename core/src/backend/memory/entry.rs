@@ -45,10 +45,19 @@ impl Entry {
         if let Some(giver) = attempt.giver
             && self.holder(attempt.owner).is_none()
         {
-            let Some(holder) = self.holder(giver).filter(|h| h.token.is_some()) else {
+            let holds = |h: &&mut Holder| h.token.is_some() && h.mode == attempt.mode;
+            let Some(holder) = self.holder(giver).filter(holds) else {
                 return Ok(AttemptAnswer::Refused(Refusal::HandoverSpent));
             };
             (holder.owner, holder.token) = (attempt.owner, None);
+        }
+        if self
+            .holder(attempt.owner)
+            .is_some_and(|h| h.mode != attempt.mode)
+        {
+            return Err(BackendError::not_applied(
+                "a request came after the lock that it made was downgraded",
+            ));
         }
         if self.holder(attempt.owner).is_none() {
             if self.holders.iter().any(|h| !h.mode.is_like(attempt.mode)) {
@@ -125,7 +134,8 @@ impl Entry {
 
     pub(super) fn release(&mut self, claim: &Claim, now: Instant) -> ReleaseAnswer {
         self.settle(now);
-        if self.remove(claim.owner) {
+        if self.holds(claim.owner) {
+            self.remove(claim.owner);
             self.hand_on(now);
             ReleaseAnswer::Released
         } else {
@@ -223,9 +233,7 @@ impl Entry {
         self.holders.iter().any(|h| h.owner == owner)
     }
 
-    fn remove(&mut self, owner: OwnerId) -> bool {
-        let before = self.holders.len();
+    fn remove(&mut self, owner: OwnerId) {
         self.holders.retain(|h| h.owner != owner);
-        self.holders.len() < before
     }
 }

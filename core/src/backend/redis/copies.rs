@@ -8,7 +8,7 @@ use crate::{MAX_COMMAND_TIMEOUT, OwnerId};
 
 /// How long after its sending a request may still be carried out: longer than any manager waits for an
 /// answer, so that no rightful request is refused.
-const ALLOWED: Duration = Duration::from_secs(MAX_COMMAND_TIMEOUT.as_secs() * 2);
+pub(super) const COPIES_LAST: Duration = Duration::from_secs(MAX_COMMAND_TIMEOUT.as_secs() * 2);
 
 /// The server's clock as far as known, and the requests whose answers never came.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Copies {
     pub(super) fn expiry(&self) -> Option<u64> {
         let server_start = self.state.lock().server_start?;
         let now = micros(Moment::now().since(self.start));
-        Some(server_start + now + micros(ALLOWED))
+        Some(server_start + now + micros(COPIES_LAST))
     }
 
     /// Notes that an answer is missing, until the returned note is told otherwise.
@@ -103,7 +103,7 @@ impl Drop for Copy<'_> {
         let earlier = unanswered.get(&self.owner).map_or(0, |copy| copy.expiry);
         let copy = Unanswered {
             expiry: self.expiry.max(earlier),
-            forget_at: Moment::now().after(ALLOWED * 4),
+            forget_at: Moment::now().after(COPIES_LAST * 4),
         };
         unanswered.insert(self.owner, copy);
     }

@@ -19,7 +19,7 @@ use redis::{Client, Cmd, Pipeline};
 
 use self::answer::{Acquired, Verdict};
 pub use self::connect::RedisBuilder;
-use self::copies::Copies;
+use self::copies::{COPIES_LAST, Copies};
 use self::inbox::Inbox;
 use self::names::Names;
 use self::node::Node;
@@ -104,8 +104,9 @@ impl Redis {
         let seal = names.seal(attempt.owner);
         let [lock, fence, queue, leases, shares] = names.all();
         let giver = attempt.giver.map(|giver| giver.to_string());
+        let givers_seal = names.seal(attempt.giver.unwrap_or(attempt.owner));
         let command = script::ACQUIRE.call(
-            &[lock, fence, queue, leases, shares, &seal],
+            &[lock, fence, queue, leases, shares, &seal, &givers_seal],
             &[
                 &attempt.owner.to_string(),
                 &millis(attempt.ttl),
@@ -118,6 +119,7 @@ impl Redis {
                 flag(self.heal),
                 &written(attempt.mode),
                 giver.as_deref().unwrap_or_default(),
+                &millis(COPIES_LAST),
             ],
         );
         let sent = Moment::now();

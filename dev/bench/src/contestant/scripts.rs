@@ -55,11 +55,11 @@ impl Scripts {
 
     fn ask(&self, names: &[String; 6], owner: &str) -> Cmd {
         let mut acquire = call(&self.acquire, names);
-        // ttl, queue, inbox, expiry, waiter's lease, grant, fence, heal, mode, giver
+        // ttl, queue, inbox, expiry, waiter's lease, grant, fence, heal, mode, giver, its copies
         acquire.arg(owner).arg(30_000).arg(1).arg(&self.channel);
         acquire.arg(9_000_000_000_000_000_i64).arg(30_000);
         acquire.arg(2_000).arg(172_800_000).arg(0);
-        acquire.arg("x").arg("");
+        acquire.arg("x").arg("").arg(0);
         acquire
     }
 }

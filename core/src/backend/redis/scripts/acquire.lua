@@ -2,7 +2,7 @@
 local owner, ttl_ms, queueing, inbox = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4]
 local sealed, expires_at = KEYS[6], tonumber(ARGV[5])
 local waiter_ms, grant_ms, fence_ms, heal = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], ARGV[9] == '1'
-local mode, giver = ARGV[10], ARGV[11]
+local mode, giver, copies_ms = ARGV[10], ARGV[11], ARGV[12]
 local kind = divided(mode)
 
 -- A copy that comes after its caller has cleaned up must not take the lock (no-ghost).
@@ -10,15 +10,23 @@ if now >= expires_at or redis.call('EXISTS', sealed) == 1 then
   return {'late', number(now)}
 end
 
+-- So must a copy of a request whose lock was downgraded since: it would take the lock from those who share it.
+if has_share(owner) and kind ~= holder then
+  return {'late', number(now)}
+end
+
 local token, drawer = string.match(redis.call('GET', fence) or '', '^(%d+) (.*)$')
 local mine = holder == owner or has_share(owner)
 
 if not mine and giver ~= '' then
-  -- A handover: the lock passes from the giver to the caller, once. The giver has confirmed its own grant, or it
-  -- could not have given.
-  if holder ~= giver or drawer ~= giver then
+  -- A handover: the lock passes from the giver to the caller, once. The giver had confirmed its own grant: it drew
+  -- last, and has no place.
+  if holder ~= giver or drawer ~= giver or redis.call('ZSCORE', queue, giver) then
     return {'spent', number(now)}
   end
+  -- The giver cannot leave any more, so copies of its request are refused from here on.
+  redis.call('PEXPIRE', lock, ttl_ms)
+  redis.call('SET', KEYS[7], '1', 'PX', copies_ms)
   mine = true
 end
 

@@ -2,8 +2,9 @@
 local owner, ttl_ms, token, fence_ms, mode = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 if divided(mode) then
-  -- Others draw tokens beside this holder. Its share says that it holds, and ends with its lease.
-  if not has_share(owner) then
+  -- Others draw tokens beside this holder. Its share says that it holds, and ends with its lease. Who still has a
+  -- place was handed the share and has not confirmed it.
+  if not has_share(owner) or redis.call('ZSCORE', queue, owner) then
     return 0
   end
   -- First what cannot fail for want of memory: a full server must not cost anybody a lease.

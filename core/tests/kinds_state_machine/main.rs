@@ -1,0 +1,109 @@
+//! Random histories of one key that several may hold at once: readers beside writers, or permits of a semaphore.
+//! Each runs on the in-process backend and on the real scripts on a real server.
+//!
+//! Each answer, and what is then known of the key, is compared with a [`model`]: a plain list of holders and a plain
+//! line. Time is an event like others: a holder's lease, and on the server a waiter's place, ends when the history
+//! says so. Locks are downgraded, handed over and forced open, waiters give up, and a waiter's process goes deaf.
+//!
+//! What is checked at each step: who gets the lock beside whom, that nobody passes somebody who waits, how many hold
+//! and wait, and that the tokens grow as each kind promises.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests"
+)]
+
+mod embedded;
+mod model;
+mod on_redis;
+mod step;
+mod tally;
+mod tokens;
+mod world;
+
+use std::marker::PhantomData;
+use std::sync::Mutex;
+
+use proptest::prelude::*;
+use proptest_state_machine::{StateMachineTest, prop_state_machine};
+
+use self::embedded::Embedded;
+use self::model::Model;
+use self::on_redis::OnRedis;
+use self::step::{Family, Permits, ReadWrite, Step};
+use self::tally::Tally;
+use self::world::{Place, World};
+
+const CASES: u32 = 10_000;
+
+/// Of each event that a history may contain, so many were checked at the very least.
+const ENOUGH: u64 = 200;
+
+struct Histories<F, P>(PhantomData<(F, P)>);
+
+impl<F: Family, P: Place> StateMachineTest for Histories<F, P> {
+    type SystemUnderTest = World<P>;
+    type Reference = Model<F, P>;
+
+    fn init_test(_model: &Model<F, P>) -> World<P> {
+        World::new()
+    }
+
+    fn apply(mut world: World<P>, model: &Model<F, P>, step: Step) -> World<P> {
+        let answer = world.carry_out(&step);
+        assert_eq!(answer, model.answer(), "the answer, and the model's");
+        assert_eq!(world.look(), model.seen(), "what is seen, and the model's");
+        world
+    }
+
+    fn teardown(world: World<P>, model: Model<F, P>) {
+        world.check_that_all_can_leave();
+        total::<F, P>().lock().unwrap().add(&model.tally);
+    }
+}
+
+/// What all histories of one test have exercised.
+fn total<F: Family, P: Place>() -> &'static Mutex<Tally> {
+    static TOTALS: [Mutex<Tally>; 4] = [const { Mutex::new(Tally::NOTHING) }; 4];
+    &TOTALS[usize::from(F::PERMITS) * 2 + usize::from(P::IS_LAZY)]
+}
+
+macro_rules! histories {
+    ($($name:ident: $family:ty, $place:ty;)+) => {
+        $(
+            mod $name {
+                use super::*;
+
+                prop_state_machine! {
+                    #![proptest_config(ProptestConfig {
+                        cases: CASES,
+                        failure_persistence: None,
+                        ..ProptestConfig::default()
+                    })]
+
+                    fn run_all(sequential 8..30 => Histories<$family, $place>);
+                }
+
+                #[test]
+                fn every_history_keeps_the_promises() {
+                    run_all();
+                    let total = total::<$family, $place>().lock().unwrap();
+                    println!("{CASES} histories: {total:?}");
+                    let (permits, server) = (<$family>::PERMITS, <$place>::IS_LAZY);
+                    let rare = total.rarer_than(ENOUGH, permits, server);
+                    assert!(rare.is_empty(), "{rare:?} in {total:?}");
+                }
+            }
+        )+
+    };
+}
+
+histories! {
+    readers_and_writers_in_process: ReadWrite, Embedded;
+    readers_and_writers_on_a_server: ReadWrite, OnRedis;
+    permits_in_process: Permits, Embedded;
+    permits_on_a_server: Permits, OnRedis;
+}

@@ -1,0 +1,338 @@
+//! The lock as a plain specification, without time.
+
+use std::marker::PhantomData;
+
+use leasehold::backend::Mode;
+use proptest::prelude::*;
+use proptest_state_machine::ReferenceStateMachine;
+
+use crate::step::{Answer, Family, Id, Seen, Step, any_step};
+use crate::tally::Tally;
+use crate::world::Place;
+
+#[derive(Debug, Clone, Copy)]
+struct Holder {
+    who: Id,
+    mode: Mode,
+    confirmed: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Waiter {
+    who: Id,
+    mode: Mode,
+    /// Its lease has not run out.
+    alive: bool,
+    /// It can be woken.
+    hears: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    mode: Mode,
+    queues: bool,
+    giver: Option<Id>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Model<F, P> {
+    attempts: Vec<Asked>,
+    holders: Vec<Holder>,
+    line: Vec<Waiter>,
+    /// Those who have handed the lock over.
+    givers: Vec<Id>,
+    /// The answer to the last step.
+    answer: Answer,
+    pub(crate) tally: Tally,
+    kind: PhantomData<(F, P)>,
+}
+
+fn size(mode: Mode) -> u32 {
+    match mode {
+        Mode::Permits { count, .. } => count,
+        _ => 1,
+    }
+}
+
+impl<F: Family, P: Place> Model<F, P> {
+    fn new() -> Self {
+        Self {
+            attempts: Vec::new(),
+            holders: Vec::new(),
+            line: Vec::new(),
+            givers: Vec::new(),
+            answer: Answer::Nothing,
+            tally: Tally::NOTHING,
+            kind: PhantomData,
+        }
+    }
+
+    pub(crate) fn answer(&self) -> Answer {
+        self.answer
+    }
+
+    /// Whether the holder's grant is confirmed; a waiter that was handed the lock has not confirmed.
+    pub(crate) fn has_confirmed(&self, who: Id) -> bool {
+        self.holders.iter().any(|h| h.who == who && h.confirmed)
+    }
+
+    pub(crate) fn seen(&self) -> Seen {
+        let alone = self.holders.iter().find(|h| h.mode == Mode::Exclusive);
+        let waits = |w: &&Waiter| w.alive && !self.holds(w.who);
+        Seen {
+            alone: alone.map(|h| h.who),
+            holders: self.taken() as usize,
+            waiting: self.line.iter().filter(waits).count(),
+        }
+    }
+
+    fn taken(&self) -> u32 {
+        self.holders.iter().map(|h| size(h.mode)).sum()
+    }
+
+    fn holds(&self, who: Id) -> bool {
+        self.holders.iter().any(|h| h.who == who)
+    }
+
+    fn waits(&self, who: Id) -> bool {
+        self.line.iter().any(|w| w.who == who)
+    }
+
+    fn fits(&self, mode: Mode) -> bool {
+        match mode {
+            Mode::Exclusive => self.holders.is_empty(),
+            Mode::Shared => self.holders.iter().all(|h| h.mode == Mode::Shared),
+            Mode::Permits { count, of } => self.taken() + count <= of,
+            _ => panic!("{mode:?}"),
+        }
+    }
+
+    /// Lets those in front in, as far as they fit, up to the caller's own place.
+    fn hand_on(&mut self, caller: Option<Id>) -> bool {
+        let (mut at, mut let_in) = (0, 0);
+        while let Some(&waiter) = self.line.get(at) {
+            if !waiter.alive {
+                self.line.remove(at);
+                self.tally.purged += 1;
+            } else if Some(waiter.who) == caller {
+                return true;
+            } else if self.holds(waiter.who) {
+                at += 1;
+            } else if !waiter.hears {
+                self.tally.passed_over_deaf += 1;
+                at += 1;
+            } else if self.fits(waiter.mode) {
+                self.holders.push(Holder {
+                    who: waiter.who,
+                    mode: waiter.mode,
+                    confirmed: false,
+                });
+                let_in += 1;
+                self.tally.handed_on_together += u64::from(let_in > 1);
+                if waiter.mode == Mode::Exclusive {
+                    return false;
+                }
+                at += 1;
+            } else {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn is_shared_or_free(&self) -> bool {
+        self.holders.iter().all(|h| h.mode != Mode::Exclusive)
+    }
+
+    fn attempt(&mut self, who: Id) -> Answer {
+        let Asked {
+            mode,
+            queues,
+            giver,
+        } = self.attempts[who];
+        if self.givers.contains(&who) {
+            self.tally.late += 1;
+            return Answer::Late;
+        }
+        if let Some(giver) = giver
+            && !self.holds(who)
+        {
+            let mut holders = self.holders.iter_mut();
+            match holders.find(|h| h.who == giver && h.confirmed && h.mode == Mode::Exclusive) {
+                Some(holder) => (holder.who, holder.confirmed) = (who, false),
+                None => {
+                    self.tally.spent += 1;
+                    return Answer::Spent;
+                }
+            }
+            self.givers.push(giver);
+            self.tally.taken_up += 1;
+        }
+        if self.holders.iter().any(|h| h.who == who && h.mode != mode) {
+            self.tally.late += 1;
+            return Answer::Late;
+        }
+        let second_copy = self.has_confirmed(who);
+        let handed = self.holds(who) && !second_copy;
+        if !self.holds(who) {
+            let turn = self.is_shared_or_free() && self.hand_on(Some(who));
+            self.tally.kept_back_by_a_waiter += u64::from(!turn && self.fits(mode));
+            if !turn || !self.fits(mode) {
+                if queues {
+                    let place = Waiter {
+                        who,
+                        mode,
+                        alive: true,
+                        hears: true,
+                    };
+                    match self.line.iter_mut().find(|w| w.who == who) {
+                        Some(old) => *old = place,
+                        None => self.line.push(place),
+                    }
+                }
+                return Answer::Busy;
+            }
+        }
+        self.tally.second_copies += u64::from(second_copy);
+        self.tally.hand_offs_confirmed += u64::from(handed);
+        let others = self.holders.iter().any(|h| h.who != who);
+        self.tally.granted_beside_others += u64::from(others);
+        self.tally.granted_alone += u64::from(!others);
+        self.holders.retain(|h| h.who != who);
+        self.line.retain(|w| w.who != who);
+        self.holders.push(Holder {
+            who,
+            mode,
+            confirmed: true,
+        });
+        Answer::Granted
+    }
+
+    fn downgrade(&mut self, who: Id) -> Answer {
+        let mut holders = self.holders.iter_mut();
+        let Some(holder) = holders.find(|h| h.who == who && h.confirmed) else {
+            return Answer::Gone;
+        };
+        holder.mode = Mode::Shared;
+        self.tally.downgraded += 1;
+        self.hand_on(None);
+        Answer::Extended
+    }
+
+    /// Whether it held.
+    fn leave(&mut self, who: Id) -> bool {
+        let held = self.holds(who);
+        let waited = self.waits(who);
+        self.holders.retain(|h| h.who != who);
+        self.line.retain(|w| w.who != who);
+        let divided = !self.holders.is_empty() && self.is_shared_or_free();
+        if held || (waited && divided) {
+            self.hand_on(None);
+        }
+        held
+    }
+
+    fn perform(&mut self, step: &Step) -> Answer {
+        match *step {
+            Step::Fresh(mode, queues) => {
+                self.attempts.push(Asked {
+                    mode,
+                    queues,
+                    giver: None,
+                });
+                return self.attempt(self.attempts.len() - 1);
+            }
+            Step::TakeUp(giver) => {
+                self.attempts.push(Asked {
+                    mode: Mode::Exclusive,
+                    queues: true,
+                    giver: Some(giver),
+                });
+                return self.attempt(self.attempts.len() - 1);
+            }
+            Step::Attempt(who) => return self.attempt(who),
+            Step::Downgrade(who) => return self.downgrade(who),
+            Step::Renew(who) => {
+                let held = self.has_confirmed(who);
+                self.tally.renewals_refused += u64::from(!held);
+                return if held { Answer::Extended } else { Answer::Gone };
+            }
+            Step::Release(who) => {
+                return match self.leave(who) {
+                    true => Answer::Released,
+                    false => Answer::AlreadyGone,
+                };
+            }
+            Step::Cleanup(who) => {
+                self.leave(who);
+            }
+            Step::ForceRelease => {
+                let held = !self.holders.is_empty();
+                self.holders.clear();
+                self.hand_on(None);
+                return Answer::Forced(held);
+            }
+            Step::LeaseEnds(who) => {
+                self.holders.retain(|h| h.who != who);
+                self.tally.leases_ended += 1;
+            }
+            Step::PlaceEnds(who) => self.waiter(who, |w| w.alive = false),
+            Step::GoesDeaf(who) => self.waiter(who, |w| w.hears = false),
+        }
+        Answer::Nothing
+    }
+
+    fn waiter(&mut self, who: Id, change: impl Fn(&mut Waiter)) {
+        self.line
+            .iter_mut()
+            .filter(|w| w.who == who)
+            .for_each(change);
+    }
+}
+
+impl<F: Family, P: Place> ReferenceStateMachine for Model<F, P> {
+    type State = Self;
+    type Transition = Step;
+
+    fn init_state() -> BoxedStrategy<Self> {
+        Just(Self::new()).boxed()
+    }
+
+    fn transitions(state: &Self) -> BoxedStrategy<Step> {
+        // The latest, and whoever has something here.
+        let all = state.attempts.len();
+        let mut speakers: Vec<Id> = (all.saturating_sub(3)..all).collect();
+        speakers.extend(state.line.iter().map(|w| w.who));
+        speakers.extend(state.holders.iter().flat_map(|h| [h.who; 2]));
+        any_step::<F>(speakers)
+    }
+
+    fn apply(mut model: Self, step: &Step) -> Self {
+        model.answer = model.perform(step);
+        if !P::IS_LAZY {
+            model.hand_on(None);
+        }
+        model
+    }
+
+    fn preconditions(model: &Self, step: &Step) -> bool {
+        let exists = |who: Id| who < model.attempts.len();
+        let alone = |who: Id| exists(who) && model.attempts[who].mode == Mode::Exclusive;
+        match *step {
+            Step::Fresh(..) => model.attempts.len() < 14,
+            // A giver has been granted the lock alone, whatever became of it.
+            Step::TakeUp(giver) => model.attempts.len() < 14 && alone(giver) && !F::PERMITS,
+            Step::Downgrade(who) => alone(who) && !F::PERMITS,
+            Step::LeaseEnds(who) => model.has_confirmed(who) || (P::IS_LAZY && model.holds(who)),
+            // The place of one who was handed the lock ends with what it was handed.
+            Step::PlaceEnds(who) => P::IS_LAZY && exists(who) && !model.holds(who),
+            Step::GoesDeaf(who) => P::IS_LAZY && exists(who),
+            // A manager does not release what it was not granted.
+            Step::Release(who) => exists(who) && (P::IS_LAZY || !model.waits(who)),
+            // Inside one process there are no late copies.
+            Step::Attempt(who) => exists(who) && (P::IS_LAZY || !model.givers.contains(&who)),
+            Step::Renew(who) | Step::Cleanup(who) => exists(who),
+            Step::ForceRelease => true,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The scripts on a real server.
+
+use std::sync::LazyLock;
+
+use leasehold::backend::Claim;
+use leasehold::backend::redis::Redis;
+use leasehold::{Key, OwnerId};
+use leasehold_testkit::servers::RedisServer;
+use redis::Value;
+use redis::aio::MultiplexedConnection;
+use tokio::runtime::Runtime;
+
+use crate::world::Place;
+
+#[derive(Debug, Clone)]
+pub(crate) struct OnRedis;
+
+struct Server {
+    runtime: Runtime,
+    backend: Redis,
+    raw: MultiplexedConnection,
+    _server: RedisServer,
+}
+
+/// One per test; each history has a key of its own.
+static SERVER: LazyLock<Server> = LazyLock::new(|| {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let (server, backend, raw) = runtime.block_on(async {
+        let server = RedisServer::start().await.unwrap();
+        let backend = Redis::connect(&server.url()).await.unwrap();
+        let client = redis::Client::open(server.url()).unwrap();
+        let raw = client.get_multiplexed_async_connection().await.unwrap();
+        (server, backend, raw)
+    });
+    Server {
+        runtime,
+        backend,
+        raw,
+        _server: server,
+    }
+});
+
+impl Place for OnRedis {
+    const IS_LAZY: bool = true;
+
+    type Backend = Redis;
+
+    fn backend() -> &'static Redis {
+        &SERVER.backend
+    }
+
+    fn run<T>(request: impl Future<Output = T>) -> T {
+        SERVER.runtime.block_on(request)
+    }
+
+    fn end_lease(claim: &Claim) {
+        let (lock, owner) = (claim.key.full(), claim.owner.to_string());
+        let holder: Option<String> = ask("GET", &[lock]);
+        if holder.as_deref() == Some(&*owner) {
+            say("PEXPIRE", &[lock, "0"]);
+            return;
+        }
+        let shares = companion(&claim.key, "shares");
+        let all: Vec<String> = ask("ZRANGE", &[&shares, "0", "-1"]);
+        for share in all.iter().filter(|share| share.starts_with(&owner)) {
+            say("ZADD", &[&shares, "1", share]);
+        }
+    }
+
+    fn end_place(key: &Key, owner: OwnerId) {
+        rewrite_place(key, owner, |_ends, mode, inbox| format!("1 {mode} {inbox}"));
+    }
+
+    fn deafen(key: &Key, owner: OwnerId) {
+        rewrite_place(key, owner, |ends, mode, _| format!("{ends} {mode} nobody"));
+    }
+}
+
+fn rewrite_place(key: &Key, owner: OwnerId, change: impl Fn(&str, &str, &str) -> String) {
+    let (leases, owner) = (companion(key, "leases"), owner.to_string());
+    let place: Option<String> = ask("HGET", &[&leases, &owner]);
+    let fields = place.as_deref().map(|place| place.splitn(3, ' '));
+    if let Some([ends, mode, inbox]) = fields.map(|mut f| [(); 3].map(|()| f.next().unwrap())) {
+        say("HSET", &[&leases, &owner, &change(ends, mode, inbox)]);
+    }
+}
+
+fn companion(key: &Key, name: &str) -> String {
+    format!("{{{}}}:lh1:{name}", key.full())
+}
+
+fn say(command: &str, arguments: &[&str]) {
+    let _whatever: Value = ask(command, arguments);
+}
+
+fn ask<T: redis::FromRedisValue>(command: &str, arguments: &[&str]) -> T {
+    let mut raw = SERVER.raw.clone();
+    let mut command = redis::cmd(command);
+    OnRedis::run(command.arg(arguments).query_async(&mut raw)).unwrap()
+}

@@ -1,0 +1,110 @@
+//! What may happen, and the words for it that the model and the worlds share.
+
+use std::fmt::Debug;
+
+use leasehold::backend::Mode;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// An attempt, by its place among all that were made.
+pub(crate) type Id = usize;
+
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    /// A new attempt: how it wants to hold, and whether it queues.
+    Fresh(Mode, bool),
+    /// The same request again: a confirm, a refresh, or a second copy.
+    Attempt(Id),
+    /// A new attempt that takes the lock up from a holder.
+    TakeUp(Id),
+    Renew(Id),
+    Downgrade(Id),
+    Release(Id),
+    Cleanup(Id),
+    ForceRelease,
+    /// A holder's lease ends.
+    LeaseEnds(Id),
+    /// A waiter has been silent for too long.
+    PlaceEnds(Id),
+    /// A waiter's process is gone: nobody listens to its inbox.
+    GoesDeaf(Id),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Granted,
+    Busy,
+    Spent,
+    /// A copy of a request that has no place any more.
+    Late,
+    Extended,
+    Gone,
+    Released,
+    AlreadyGone,
+    Forced(bool),
+    Nothing,
+}
+
+/// What is known of the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// Who holds it alone.
+    pub(crate) alone: Option<Id>,
+    pub(crate) holders: usize,
+    pub(crate) waiting: usize,
+}
+
+/// Modes that are used together.
+pub(crate) trait Family: Debug + Clone + Send + Sync + 'static {
+    const PERMITS: bool;
+
+    fn modes() -> Vec<Mode>;
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct ReadWrite;
+
+impl Family for ReadWrite {
+    const PERMITS: bool = false;
+
+    fn modes() -> Vec<Mode> {
+        vec![Mode::Exclusive, Mode::Shared, Mode::Shared]
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Permits;
+
+impl Family for Permits {
+    const PERMITS: bool = true;
+
+    /// Most name the same number, and some a larger or a smaller one.
+    fn modes() -> Vec<Mode> {
+        let all = [(1, 4), (1, 4), (2, 4), (3, 4), (4, 4), (1, 2), (2, 6)];
+        all.map(|(count, of)| Mode::Permits { count, of }).to_vec()
+    }
+}
+
+/// A step by one of `speakers`.
+pub(crate) fn any_step<F: Family>(speakers: Vec<Id>) -> BoxedStrategy<Step> {
+    let fresh = (select(F::modes()), prop::bool::weighted(0.8));
+    let fresh = fresh.prop_map(|(mode, queues)| Step::Fresh(mode, queues));
+    if speakers.is_empty() {
+        return fresh.boxed();
+    }
+    let who = select(speakers);
+    prop_oneof![
+        6 => fresh,
+        12 => who.clone().prop_map(Step::Attempt),
+        1 => who.clone().prop_map(Step::TakeUp),
+        3 => who.clone().prop_map(Step::Renew),
+        2 => who.clone().prop_map(Step::Downgrade),
+        5 => who.clone().prop_map(Step::Release),
+        3 => who.clone().prop_map(Step::Cleanup),
+        1 => Just(Step::ForceRelease),
+        3 => who.clone().prop_map(Step::LeaseEnds),
+        2 => who.clone().prop_map(Step::PlaceEnds),
+        2 => who.prop_map(Step::GoesDeaf),
+    ]
+    .boxed()
+}

@@ -1,0 +1,80 @@
+//! How much the histories have exercised.
+
+/// How often what mattered has happened.
+#[derive(Debug, Clone)]
+pub(crate) struct Tally {
+    pub(crate) granted_alone: u64,
+    pub(crate) granted_beside_others: u64,
+    pub(crate) second_copies: u64,
+    pub(crate) handed_on_together: u64,
+    pub(crate) hand_offs_confirmed: u64,
+    pub(crate) kept_back_by_a_waiter: u64,
+    pub(crate) downgraded: u64,
+    pub(crate) taken_up: u64,
+    pub(crate) spent: u64,
+    pub(crate) late: u64,
+    pub(crate) leases_ended: u64,
+    pub(crate) passed_over_deaf: u64,
+    pub(crate) purged: u64,
+    pub(crate) renewals_refused: u64,
+}
+
+/// Nothing of this happens to permits.
+const NOT_PERMITS: [&str; 4] = ["downgraded", "taken_up", "spent", "late"];
+
+/// This happens on a server only.
+const ON_A_SERVER: [&str; 2] = ["passed_over_deaf", "purged"];
+
+impl Tally {
+    pub(crate) const NOTHING: Self = Self {
+        granted_alone: 0,
+        granted_beside_others: 0,
+        second_copies: 0,
+        handed_on_together: 0,
+        hand_offs_confirmed: 0,
+        kept_back_by_a_waiter: 0,
+        downgraded: 0,
+        taken_up: 0,
+        spent: 0,
+        late: 0,
+        leases_ended: 0,
+        passed_over_deaf: 0,
+        purged: 0,
+        renewals_refused: 0,
+    };
+
+    fn all(&mut self) -> [(&'static str, &mut u64); 14] {
+        [
+            ("granted_alone", &mut self.granted_alone),
+            ("granted_beside_others", &mut self.granted_beside_others),
+            ("second_copies", &mut self.second_copies),
+            ("handed_on_together", &mut self.handed_on_together),
+            ("hand_offs_confirmed", &mut self.hand_offs_confirmed),
+            ("kept_back_by_a_waiter", &mut self.kept_back_by_a_waiter),
+            ("downgraded", &mut self.downgraded),
+            ("taken_up", &mut self.taken_up),
+            ("spent", &mut self.spent),
+            ("late", &mut self.late),
+            ("leases_ended", &mut self.leases_ended),
+            ("passed_over_deaf", &mut self.passed_over_deaf),
+            ("purged", &mut self.purged),
+            ("renewals_refused", &mut self.renewals_refused),
+        ]
+    }
+
+    pub(crate) fn add(&mut self, more: &Self) {
+        let mut more = more.clone();
+        let pairs = self.all().into_iter().zip(more.all());
+        pairs.for_each(|((_, total), (_, more))| *total += *more);
+    }
+
+    /// What has happened less than `times` times, of what can happen at all.
+    pub(crate) fn rarer_than(&self, times: u64, permits: bool, server: bool) -> Vec<&'static str> {
+        let mut all = self.clone();
+        let rare = all.all().into_iter().filter(|(_, n)| **n < times);
+        rare.map(|(name, _)| name)
+            .filter(|name| !(permits && NOT_PERMITS.contains(name)))
+            .filter(|name| server || !ON_A_SERVER.contains(name))
+            .collect()
+    }
+}
