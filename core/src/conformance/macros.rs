@@ -1,8 +1,8 @@
 /// Makes a test of each case of the conformance suite, for a world that the block describes.
 ///
 /// The block is run once per test; its value is an async closure that opens a further connection to
-/// the world. Name `contract`, `behaviour` or both: a wrapper that loses answers cannot keep the
-/// contract to the letter, and its locks must behave all the same. See the
+/// the world. Name the parts `contract`, `behaviour`, `kinds` and `sharing`, or some of them: a wrapper that loses
+/// answers cannot keep `contract` and `kinds` to the letter, and its locks must behave all the same. See the
 /// [module](crate::conformance) for an example.
 #[macro_export]
 #[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
@@ -60,6 +60,43 @@ macro_rules! __conformance_parts {
                 a_wait_has_its_limit
                 a_shutdown_frees_everything
                 waiters_are_served_in_order
+            }
+        }
+        $crate::__conformance_parts! { $attributes $world $($rest)* }
+    };
+    ($attributes:tt $world:block kinds $($rest:ident)*) => {
+        mod kinds {
+            #[allow(unused_imports, reason = "the world may be described without them")]
+            use super::*;
+            $crate::__conformance_cases! { $attributes $world kinds
+                readers_share_and_writers_do_not
+                readers_share_a_token
+                a_waiting_writer_is_not_starved
+                a_writer_that_gives_up_blocks_nobody
+                each_share_ends_by_its_own_lease
+                a_renewed_share_goes_on
+                a_downgrade_lets_readers_in
+                permits_are_counted
+                permits_are_served_in_turn
+                each_keeps_to_its_own_number
+                locks_and_permits_do_not_mix
+                a_handover_works_once
+                shares_can_be_forced_open
+            }
+        }
+        $crate::__conformance_parts! { $attributes $world $($rest)* }
+    };
+    ($attributes:tt $world:block sharing $($rest:ident)*) => {
+        mod sharing {
+            #[allow(unused_imports, reason = "the world may be described without them")]
+            use super::*;
+            $crate::__conformance_cases! { $attributes $world sharing
+                readers_never_meet_a_writer
+                no_more_permits_than_there_are
+                a_lost_share_is_noticed
+                a_cancelled_reader_leaves_nothing
+                a_downgraded_guard_reads_on
+                a_lock_is_handed_over
             }
         }
         $crate::__conformance_parts! { $attributes $world $($rest)* }

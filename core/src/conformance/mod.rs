@@ -2,8 +2,8 @@
 //!
 //! **Unstable**, like the [`Backend`](crate::backend::Backend) trait: a minor release may add cases.
 //!
-//! [`contract`] holds cases about the trait itself, [`behaviour`] cases about locks as their users see
-//! them. Each is a plain function that panics when the backend breaks it; it is given a function that
+//! [`contract`] and [`kinds`] hold cases about the trait itself, [`behaviour`] and [`sharing`] cases about locks as
+//! their users see them; [`kinds`] and [`sharing`] are about locks that several may hold. Each is a plain function that panics when the backend breaks it; it is given a function that
 //! opens a further connection to one shared world, as a further process would. Keys are new for each
 //! case, so a world may be a server that others use too.
 //!
@@ -15,7 +15,7 @@
 //! leasehold::conformance_tests! {
 //!     mod in_process {
 //!         #[tokio::test(start_paused = true)]
-//!         contract, behaviour => {
+//!         contract, behaviour, kinds, sharing => {
 //!             let world = leasehold::backend::InProcess::new();
 //!             async move || world.clone()
 //!         }
@@ -33,7 +33,9 @@
 pub mod behaviour;
 pub mod contract;
 mod faulty;
+pub mod kinds;
 mod macros;
+pub mod sharing;
 mod tools;
 
 pub use self::faulty::{Call, Command, Fault, Faulty};

@@ -1,0 +1,369 @@
+//! What the manager relies on where several may hold a lock, asked of the trait directly. A case about what the
+//! backend does not claim to know asks nothing.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::tools::{attempt, eventually, fresh_key, insist, queue_for, short_ttl, take};
+use crate::Key;
+use crate::backend::{
+    Attempt, AttemptAnswer, Backend, Claim, Inspection, Mode, Refusal, ReleaseAnswer, RenewAnswer,
+};
+
+const TTL: Duration = Duration::from_secs(30);
+
+fn trying(key: &Key, mode: Mode) -> Attempt {
+    Attempt::new(key.clone(), TTL, false).in_mode(mode)
+}
+
+fn queueing(key: &Key, mode: Mode) -> Attempt {
+    Attempt::new(key.clone(), TTL, true).in_mode(mode)
+}
+
+const fn permits(count: u32, of: u32) -> Mode {
+    Mode::Permits { count, of }
+}
+
+async fn release(backend: &impl Backend, claim: &Claim) -> ReleaseAnswer {
+    insist(async || backend.release(claim).await).await
+}
+
+async fn downgrade(backend: &impl Backend, claim: &mut Claim) -> bool {
+    let answer = insist(async || backend.downgrade(claim).await).await;
+    claim.mode = Mode::Shared;
+    matches!(answer, RenewAnswer::Extended { .. })
+}
+
+async fn inspect(backend: &impl Backend, key: &Key) -> Inspection {
+    insist(async || backend.inspect(key).await).await
+}
+
+async fn is_held(backend: &impl Backend, claim: &Claim) -> bool {
+    let claims = std::slice::from_ref(claim);
+    let answer = insist(async || {
+        let mut answers = backend.renew(claims).await;
+        answers.pop().expect("an answer per claim")
+    });
+    matches!(answer.await, RenewAnswer::Extended { .. })
+}
+
+async fn refusal(backend: &impl Backend, request: &Attempt) -> Option<Refusal> {
+    match insist(async || backend.attempt(request).await).await {
+        AttemptAnswer::Refused(refusal) => Some(refusal),
+        _ => None,
+    }
+}
+
+/// Readers hold a lock together and keep writers out; a writer keeps all out.
+pub async fn readers_share_and_writers_do_not<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().shared {
+        return;
+    }
+    let key = fresh_key("readers");
+    let first = take(&here, &trying(&key, Mode::Shared)).await;
+    let second = take(&there, &trying(&key, Mode::Shared)).await;
+    assert_eq!(inspect(&here, &key).await.holders, 2);
+    assert_eq!(attempt(&there, &trying(&key, Mode::Exclusive)).await, None);
+    assert!(is_held(&here, &first).await && is_held(&there, &second).await);
+    assert_eq!(release(&here, &first).await, ReleaseAnswer::Released);
+    assert_eq!(release(&here, &first).await, ReleaseAnswer::AlreadyGone);
+    assert_eq!(attempt(&there, &trying(&key, Mode::Exclusive)).await, None);
+    release(&there, &second).await;
+    let writer = take(&there, &trying(&key, Mode::Exclusive)).await;
+    assert_eq!(attempt(&here, &trying(&key, Mode::Shared)).await, None);
+    assert_eq!(attempt(&here, &trying(&key, Mode::Exclusive)).await, None);
+    release(&there, &writer).await;
+    assert!(inspect(&here, &key).await.is_free());
+}
+
+/// Readers who hold a lock together share a token. It is above every writer's before them, and below every
+/// writer's after them.
+pub async fn readers_share_a_token<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().shared {
+        return;
+    }
+    let key = fresh_key("readers_token");
+    let writer = take(&here, &trying(&key, Mode::Exclusive)).await;
+    release(&here, &writer).await;
+    let requests = [
+        trying(&key, Mode::Shared),
+        trying(&key, Mode::Shared),
+        trying(&key, Mode::Shared),
+    ];
+    let first = take(&here, &requests[0]).await;
+    let second = take(&there, &requests[1]).await;
+    assert!(first.token > writer.token);
+    assert_eq!(second.token, first.token);
+    release(&here, &first).await;
+    let third = take(&here, &requests[2]).await;
+    assert_eq!(third.token, first.token);
+    assert_eq!(attempt(&here, &requests[2]).await, Some(third.token));
+    release(&there, &second).await;
+    release(&here, &third).await;
+    let writer = take(&there, &trying(&key, Mode::Exclusive)).await;
+    assert!(writer.token > third.token);
+}
+
+/// A waiting writer lets no new reader pass; after it, those who stand together are let in together.
+pub async fn a_waiting_writer_is_not_starved<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().shared || !here.capabilities().fifo {
+        return;
+    }
+    let key = fresh_key("starved");
+    let reader = take(&here, &queueing(&key, Mode::Shared)).await;
+    let writer = queueing(&key, Mode::Exclusive);
+    assert_eq!(attempt(&there, &writer).await, None);
+    let late = [
+        queueing(&key, Mode::Shared),
+        queueing(&key, Mode::Shared),
+        queueing(&key, Mode::Exclusive),
+        queueing(&key, Mode::Shared),
+    ];
+    assert_eq!(attempt(&here, &trying(&key, Mode::Shared)).await, None);
+    for request in &late {
+        assert_eq!(attempt(&here, request).await, None);
+    }
+    release(&here, &reader).await;
+    let writer = queue_for(&there, &writer).await;
+    assert_eq!(attempt(&here, &late[0]).await, None);
+    release(&there, &writer).await;
+    let together = [
+        queue_for(&here, &late[0]).await,
+        queue_for(&here, &late[1]).await,
+    ];
+    assert_eq!(attempt(&here, &late[2]).await, None);
+    assert_eq!(attempt(&here, &late[3]).await, None);
+    for claim in together {
+        release(&here, &claim).await;
+    }
+    let writer = queue_for(&here, &late[2]).await;
+    release(&here, &writer).await;
+    let reader = queue_for(&here, &late[3]).await;
+    release(&here, &reader).await;
+    assert!(inspect(&here, &key).await.is_free());
+}
+
+/// A writer that gives up lets those behind it in at once.
+pub async fn a_writer_that_gives_up_blocks_nobody<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().shared || !here.capabilities().fifo {
+        return;
+    }
+    let key = fresh_key("gives_up");
+    let _reader = take(&here, &queueing(&key, Mode::Shared)).await;
+    let writer = queueing(&key, Mode::Exclusive);
+    let behind = queueing(&key, Mode::Shared);
+    assert_eq!(attempt(&there, &writer).await, None);
+    assert_eq!(attempt(&there, &behind).await, None);
+    insist(async || there.cleanup(&writer).await).await;
+    assert!(attempt(&there, &behind).await.is_some());
+}
+
+/// Each holder's lease ends by itself, and none is longer or shorter for the others.
+pub async fn each_share_ends_by_its_own_lease<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    let ttl = short_ttl(&here);
+    let mut modes = Vec::new();
+    if here.capabilities().shared {
+        modes.push((Mode::Shared, Mode::Exclusive));
+    }
+    if here.capabilities().permits {
+        modes.push((permits(1, 2), permits(2, 2)));
+    }
+    for (mode, all) in modes {
+        let key = fresh_key("own_lease");
+        let sent = Instant::now();
+        let short = Attempt::new(key.clone(), ttl, false).in_mode(mode);
+        let dead = take(&here, &short).await;
+        let alive = take(&there, &trying(&key, mode)).await;
+        eventually("one is left", async || {
+            inspect(&there, &key).await.holders == 1
+        })
+        .await;
+        assert!(sent.elapsed() >= ttl, "gone after {:?}", sent.elapsed());
+        assert!(!is_held(&here, &dead).await);
+        assert!(is_held(&there, &alive).await);
+        assert_eq!(attempt(&there, &trying(&key, all)).await, None);
+        release(&there, &alive).await;
+        // The longest lease was released with its holder, and keeps nobody waiting.
+        take(&there, &trying(&key, all)).await;
+    }
+}
+
+/// A share is kept by renewing it, beside others that are not.
+pub async fn a_renewed_share_goes_on<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().shared {
+        return;
+    }
+    let ttl = short_ttl(&here);
+    let key = fresh_key("share_goes_on");
+    let short = || Attempt::new(key.clone(), ttl, false).in_mode(Mode::Shared);
+    let kept = take(&here, &short()).await;
+    let dead = take(&there, &short()).await;
+    for _ in 0..9 {
+        sleep(ttl / 3).await;
+        assert!(is_held(&here, &kept).await);
+        assert_eq!(attempt(&there, &trying(&key, Mode::Exclusive)).await, None);
+    }
+    assert!(!is_held(&there, &dead).await);
+}
+
+/// A writer becomes a reader without a gap, as often as it asks, and those who wait to read are let in.
+pub async fn a_downgrade_lets_readers_in<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().shared {
+        return;
+    }
+    let key = fresh_key("downgrade");
+    let mut held = take(&here, &trying(&key, Mode::Exclusive)).await;
+    let waiting = queueing(&key, Mode::Shared);
+    assert_eq!(attempt(&there, &waiting).await, None);
+    let mut foreign = trying(&key, Mode::Exclusive).claim(held.token);
+    assert!(!downgrade(&there, &mut foreign).await);
+    for _ in 0..2 {
+        assert!(downgrade(&here, &mut held).await);
+        assert!(is_held(&here, &held).await);
+        assert_eq!(attempt(&there, &trying(&key, Mode::Exclusive)).await, None);
+    }
+    let reader = queue_for(&there, &waiting).await;
+    assert!(reader.token > held.token);
+    release(&here, &held).await;
+    assert!(!downgrade(&here, &mut held).await);
+    assert!(is_held(&there, &reader).await);
+    release(&there, &reader).await;
+    assert!(inspect(&here, &key).await.is_free());
+}
+
+/// No more permits are taken than there are, and several are taken and released together.
+pub async fn permits_are_counted<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().permits {
+        return;
+    }
+    let key = fresh_key("permits");
+    let two = take(&here, &trying(&key, permits(2, 3))).await;
+    assert_eq!(attempt(&there, &trying(&key, permits(2, 3))).await, None);
+    let one = take(&there, &trying(&key, permits(1, 3))).await;
+    assert!(one.token != two.token);
+    assert_eq!(inspect(&there, &key).await.holders, 3);
+    assert_eq!(attempt(&here, &trying(&key, permits(1, 3))).await, None);
+    release(&here, &two).await;
+    assert_eq!(inspect(&there, &key).await.holders, 1);
+    take(&here, &trying(&key, permits(2, 3))).await;
+    assert_eq!(attempt(&here, &trying(&key, permits(1, 3))).await, None);
+}
+
+/// Who wants many permits is not overtaken by those who want few.
+pub async fn permits_are_served_in_turn<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().permits || !here.capabilities().fifo {
+        return;
+    }
+    let key = fresh_key("in_turn");
+    let first = take(&here, &queueing(&key, permits(1, 3))).await;
+    let second = take(&here, &queueing(&key, permits(1, 3))).await;
+    let all = queueing(&key, permits(3, 3));
+    assert_eq!(attempt(&there, &all).await, None);
+    let few = queueing(&key, permits(1, 3));
+    assert_eq!(attempt(&here, &few).await, None);
+    release(&here, &first).await;
+    assert_eq!(attempt(&here, &few).await, None);
+    release(&here, &second).await;
+    let all = queue_for(&there, &all).await;
+    assert_eq!(attempt(&here, &few).await, None);
+    release(&there, &all).await;
+    queue_for(&here, &few).await;
+}
+
+/// The number of permits is the one that each attempt names: nobody loses what it holds when it changes.
+pub async fn each_keeps_to_its_own_number<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().permits {
+        return;
+    }
+    let key = fresh_key("own_number");
+    let held = take(&here, &trying(&key, permits(3, 3))).await;
+    assert_eq!(attempt(&there, &trying(&key, permits(1, 3))).await, None);
+    let more = take(&there, &trying(&key, permits(1, 4))).await;
+    assert_eq!(attempt(&there, &trying(&key, permits(1, 2))).await, None);
+    assert!(is_held(&here, &held).await);
+    release(&here, &held).await;
+    take(&there, &trying(&key, permits(1, 2))).await;
+    assert!(is_held(&there, &more).await);
+}
+
+/// A key is for locks or for permits, as long as it is in use.
+pub async fn locks_and_permits_do_not_mix<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    let capabilities = backend.capabilities();
+    if !capabilities.permits {
+        return;
+    }
+    let mut locks = vec![Mode::Exclusive];
+    if capabilities.shared {
+        locks.push(Mode::Shared);
+    }
+    for mode in locks {
+        let key = fresh_key("mixed");
+        let held = take(&backend, &trying(&key, mode)).await;
+        let mixed = refusal(&backend, &queueing(&key, permits(1, 9))).await;
+        assert_eq!(mixed, Some(Refusal::OtherKind));
+        release(&backend, &held).await;
+        let held = take(&backend, &trying(&key, permits(1, 9))).await;
+        let mixed = refusal(&backend, &queueing(&key, mode)).await;
+        assert_eq!(mixed, Some(Refusal::OtherKind));
+        assert_eq!(inspect(&backend, &key).await.waiting, 0);
+        release(&backend, &held).await;
+        assert!(inspect(&backend, &key).await.is_free());
+    }
+}
+
+/// A lock passes from its holder to one other, once, with a larger token.
+pub async fn a_handover_works_once<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().handover {
+        return;
+    }
+    let key = fresh_key("handover");
+    let given = take(&here, &queueing(&key, Mode::Exclusive)).await;
+    let waiting = queueing(&key, Mode::Exclusive);
+    assert_eq!(attempt(&here, &waiting).await, None);
+    let taking = || queueing(&key, Mode::Exclusive).taking_up_from(Some(given.owner));
+    let (first, second) = (taking(), taking());
+    let taken = take(&there, &first).await;
+    assert!(taken.token > given.token);
+    assert_eq!(attempt(&there, &first).await, Some(taken.token));
+    let spent = Some(Refusal::HandoverSpent);
+    assert_eq!(refusal(&there, &second).await, spent);
+    assert!(!is_held(&here, &given).await);
+    assert_eq!(release(&here, &given).await, ReleaseAnswer::AlreadyGone);
+    assert!(is_held(&there, &taken).await);
+    release(&there, &taken).await;
+    assert_eq!(refusal(&there, &taking()).await, spent);
+    queue_for(&here, &waiting).await;
+}
+
+/// An operator takes a lock from all who share it.
+pub async fn shares_can_be_forced_open<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().shared {
+        return;
+    }
+    let key = fresh_key("shares_forced");
+    let first = take(&here, &trying(&key, Mode::Shared)).await;
+    let second = take(&there, &trying(&key, Mode::Shared)).await;
+    insist(async || there.force_release(&key).await).await;
+    let writer = take(&there, &trying(&key, Mode::Exclusive)).await;
+    for claim in [&first, &second] {
+        assert!(!is_held(&here, claim).await);
+        assert_eq!(release(&here, claim).await, ReleaseAnswer::AlreadyGone);
+    }
+    release(&there, &writer).await;
+    take(&here, &trying(&key, Mode::Shared)).await;
+    assert_eq!(inspect(&here, &key).await.holders, 1);
+}

@@ -1,0 +1,214 @@
+//! What users of locks that several may hold rely on, asked of managers. A case about what the backend does not claim
+//! to know asks nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::tools::{eventually, fresh_name, in_time, short_ttl};
+use crate::backend::Backend;
+use crate::{AcquireError, Error, HandoverTicket, LockManager, LossReason, ReleaseOutcome};
+
+async fn manager<B: Backend>(connect: &impl AsyncFn() -> B) -> LockManager {
+    LockManager::new(connect().await)
+}
+
+async fn becomes_free(locks: &LockManager, key: &str) {
+    eventually("nobody holds and nobody waits", async || {
+        match locks.inspect(key).await {
+            Ok(seen) => seen.is_free(),
+            Err(Error::Backend(_)) => false,
+            Err(error) => panic!("{error}"),
+        }
+    })
+    .await;
+}
+
+/// Sections of writers overlap with nothing, those of readers with each other, and all get their turns.
+pub async fn readers_never_meet_a_writer<B: Backend>(connect: impl AsyncFn() -> B) {
+    const TASKS: usize = 8;
+    const ROUNDS: usize = 12;
+    /// What a writer adds to the number of those inside.
+    const WRITER: i64 = 1000;
+    let backend = connect().await;
+    if !backend.capabilities().shared {
+        return;
+    }
+    let managers = [LockManager::new(backend), manager(&connect).await];
+    let key = fresh_name("read_write");
+    let (inside, most_readers) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicI64::new(0)));
+    let mut tasks = JoinSet::new();
+    for task in 0..TASKS {
+        let (locks, key) = (managers[task % 2].clone(), key.clone());
+        let (inside, most_readers) = (Arc::clone(&inside), Arc::clone(&most_readers));
+        tasks.spawn(async move {
+            for round in 0..ROUNDS {
+                // Whether or not a release's confirmation is lost, the lock goes on to the next.
+                if (task + round) % 4 == 0 {
+                    let guard = locks.lock(&key).acquire().await.expect("acquire");
+                    assert_eq!(inside.fetch_add(WRITER, Ordering::SeqCst), 0);
+                    sleep(Duration::from_micros(500)).await;
+                    assert_eq!(inside.fetch_sub(WRITER, Ordering::SeqCst), WRITER);
+                    let _outcome = guard.release().await;
+                } else {
+                    let guard = locks.read_lock(&key).acquire().await.expect("acquire");
+                    let readers = inside.fetch_add(1, Ordering::SeqCst) + 1;
+                    assert!(readers < WRITER, "{readers}");
+                    most_readers.fetch_max(readers, Ordering::SeqCst);
+                    sleep(Duration::from_millis(2)).await;
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    let _outcome = guard.release().await;
+                }
+            }
+        });
+    }
+    in_time("all get their turns", tasks.join_all()).await;
+    let most_readers = most_readers.load(Ordering::SeqCst);
+    assert!(most_readers > 1, "readers should have met each other");
+    becomes_free(&managers[0], &key).await;
+}
+
+/// However many want permits, in ones and twos, no more are taken than there are.
+pub async fn no_more_permits_than_there_are<B: Backend>(connect: impl AsyncFn() -> B) {
+    const PERMITS: u32 = 3;
+    let backend = connect().await;
+    if !backend.capabilities().permits {
+        return;
+    }
+    let managers = [LockManager::new(backend), manager(&connect).await];
+    let key = fresh_name("semaphore");
+    let (taken, most) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let mut tasks = JoinSet::new();
+    for task in 0..10_u32 {
+        let (locks, key) = (managers[task as usize % 2].clone(), key.clone());
+        let (taken, most) = (Arc::clone(&taken), Arc::clone(&most));
+        tasks.spawn(async move {
+            for round in 0..10 {
+                let semaphore = locks
+                    .semaphore(&key, PERMITS)
+                    .permits((task + round) % 2 + 1);
+                let guard = semaphore.acquire().await.expect("acquire");
+                let now = taken.fetch_add(guard.permits(), Ordering::SeqCst) + guard.permits();
+                assert!(now <= PERMITS, "{now} permits");
+                most.fetch_max(now, Ordering::SeqCst);
+                sleep(Duration::from_millis(1)).await;
+                taken.fetch_sub(guard.permits(), Ordering::SeqCst);
+                let _outcome = guard.release().await;
+            }
+        });
+    }
+    in_time("all get their turns", tasks.join_all()).await;
+    assert_eq!(most.load(Ordering::SeqCst), PERMITS);
+    becomes_free(&managers[0], &key).await;
+}
+
+/// A share that an operator took is lost, and said to be.
+pub async fn a_lost_share_is_noticed<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    if !backend.capabilities().shared {
+        return;
+    }
+    let ttl = short_ttl(&backend) * 3;
+    let (here, there) = (LockManager::new(backend), manager(&connect).await);
+    let key = fresh_name("lost_share");
+    let guard = here.read_lock(&key).ttl(ttl).acquire().await;
+    let guard = guard.expect("acquire");
+    eventually("it is forced open", async || {
+        there.force_release(&key).await.is_ok()
+    })
+    .await;
+    let lost = in_time("the loss is noticed", guard.lost()).await;
+    assert!(
+        matches!(lost.reason, LossReason::Gone | LossReason::Expired),
+        "{lost}"
+    );
+    let outcome = guard.release().await.expect("release");
+    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(lost.reason));
+}
+
+/// A reader that stops waiting leaves no place, and one that stops holding no share.
+pub async fn a_cancelled_reader_leaves_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    if !backend.capabilities().shared {
+        return;
+    }
+    let (here, there) = (LockManager::new(backend), manager(&connect).await);
+    let key = fresh_name("cancelled_reader");
+    for round in 0..20_u64 {
+        let writer = here.lock(&key).acquire().await.expect("acquire");
+        let reader = tokio::spawn(there.read_lock(&key).acquire());
+        sleep(Duration::from_micros(200 * round)).await;
+        if round % 2 == 0 {
+            drop(writer);
+            reader.abort();
+        } else {
+            reader.abort();
+            drop(writer);
+        }
+        // It may have had the lock before it was told.
+        drop(reader.await);
+        becomes_free(&here, &key).await;
+    }
+}
+
+/// A guard that was downgraded is a reader's: valid, renewed, and beside other readers. What it was before says
+/// that it is not any more.
+pub async fn a_downgraded_guard_reads_on<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    if !backend.capabilities().shared {
+        return;
+    }
+    let ttl = short_ttl(&backend) * 3;
+    let (here, there) = (LockManager::new(backend), manager(&connect).await);
+    let key = fresh_name("downgraded");
+    let reader = loop {
+        let writer = here.lock(&key).ttl(ttl).acquire().await.expect("acquire");
+        let (alone, token) = (writer.handle(), writer.token());
+        match writer.downgrade().await {
+            Ok(reader) => {
+                assert_eq!(alone.lost().await.reason, LossReason::Downgraded);
+                assert_eq!(reader.token(), token);
+                break reader;
+            }
+            // Lost on the way, and released for it.
+            Err(error) => assert!(!alone.is_valid(), "{error}"),
+        }
+    };
+    let beside = there.read_lock(&key).acquire().await.expect("acquire");
+    sleep(ttl * 3).await;
+    assert!(reader.is_valid() && beside.is_valid());
+    let _outcome = (reader.release().await, beside.release().await);
+    becomes_free(&here, &key).await;
+}
+
+/// A ticket makes a guard in another place, with a larger token, and once.
+pub async fn a_lock_is_handed_over<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backend = connect().await;
+    if !backend.capabilities().handover {
+        return;
+    }
+    let (here, there) = (LockManager::new(backend), manager(&connect).await);
+    let key = fresh_name("handed_over");
+    let (given, ticket) = loop {
+        let given = here.lock(&key).acquire().await.expect("acquire");
+        let handle = given.handle();
+        if let Ok(ticket) = given.hand_over().await {
+            break (handle, ticket.to_string());
+        }
+    };
+    assert_eq!(given.lost().await.reason, LossReason::HandedOver);
+    let ticket: HandoverTicket = ticket.parse().expect("a ticket");
+    let taken = there.take_up(&ticket).acquire().await.expect("take up");
+    assert_eq!((taken.key(), ticket.token()), (&*key, given.token()));
+    assert!(taken.token() > given.token());
+    let again = here.take_up(&ticket).acquire().await.err();
+    assert!(
+        matches!(again, Some(AcquireError::HandoverSpent { .. })),
+        "{again:?}"
+    );
+    let _outcome = taken.release().await;
+    becomes_free(&here, &key).await;
+}
