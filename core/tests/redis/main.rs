@@ -12,6 +12,7 @@ mod faults;
 mod foreign;
 mod outage;
 mod server;
+mod sharing;
 mod suite;
 mod tls;
 mod trouble;

@@ -18,6 +18,8 @@ pub struct Work {
     pub ttl: Duration,
     /// How long each is held.
     pub hold: Duration,
+    /// Of a semaphore with so many permits, or of a lock.
+    pub permits: Option<u32>,
 }
 
 /// Processes on one key of one server, and what they noted.
@@ -64,11 +66,13 @@ impl Fleet {
             count,
             ttl,
             hold,
+            permits,
         } = self.work;
         let numbers = [tasks, count].map(|n| n.to_string());
         let times = [ttl, hold].map(|time| time.as_millis().to_string());
         let client = ChildProcess::of(&self.program)
             .args([&self.url, "draw", "k"])
+            .arg(permits.unwrap_or_default().to_string())
             .args(numbers)
             .args(times)
             .arg(&file);

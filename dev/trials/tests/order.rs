@@ -17,6 +17,7 @@ fn work(count: usize) -> Work {
         count,
         ttl: Duration::from_secs(30),
         hold: Duration::ZERO,
+        permits: None,
     }
 }
 

@@ -16,6 +16,7 @@ async fn each_of_100_000_acquisitions_has_a_larger_token_than_the_one_before() {
         count: EACH,
         ttl: Duration::from_secs(30),
         hold: Duration::ZERO,
+        permits: None,
     };
     let mut fleet = Fleet::new(env!("CARGO_BIN_EXE_client"), &server.url(), work).unwrap();
     let begin = Instant::now();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::holds::{History, Hold};
+use super::moment::Moment;
 use super::violation::{Violation, Violations};
 
 impl History {
@@ -31,6 +32,30 @@ impl History {
             }
         }
         found
+    }
+
+    /// The most holds of one key that were valid at one moment. One without duration does not count, nor does the
+    /// part of a hold of which its holder, being killed, said nothing.
+    #[must_use]
+    pub fn most_at_once(&self) -> usize {
+        let most = |holds: Vec<&Hold>| {
+            let lasting = holds.into_iter().filter(|it| it.granted_at < it.until);
+            let mut turns: Vec<(Moment, bool)> = lasting
+                .flat_map(|it| [(it.granted_at, true), (it.until, false)])
+                .collect();
+            // One that ends in the moment in which another begins is not beside it.
+            turns.sort_unstable();
+            let counts = turns.into_iter().scan(0_usize, |count, (_, begins)| {
+                *count = if begins { *count + 1 } else { *count - 1 };
+                Some(*count)
+            });
+            counts.max().unwrap_or_default()
+        };
+        self.by_key()
+            .into_values()
+            .map(most)
+            .max()
+            .unwrap_or_default()
     }
 
     /// A hold that was asked for after another of its key had been granted has

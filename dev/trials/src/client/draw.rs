@@ -3,7 +3,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use leasehold::LockManager;
+use leasehold::kind::Kind;
+use leasehold::{Lock, LockGuard, LockManager};
 use leasehold_testkit::history::{Moment, Recorder};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -18,6 +19,8 @@ pub(crate) struct Draw {
     pub(crate) count: u64,
     pub(crate) ttl: Duration,
     pub(crate) hold: Duration,
+    /// Of a semaphore with so many, if it is one.
+    pub(crate) permits: Option<u32>,
     /// Where they are noted.
     pub(crate) file: PathBuf,
 }
@@ -50,18 +53,39 @@ impl Draw {
         drawn: Arc<AtomicU64>,
     ) -> Result<(), leasehold::Error> {
         while drawn.fetch_add(1, Ordering::Relaxed) < self.count {
-            let asked = Moment::now();
-            let guard = locks.lock(&self.key).ttl(self.ttl).acquire().await?;
-            let noted = recorder.granted(&self.key, guard.token().get(), asked);
-            if !self.hold.is_zero() {
-                sleep(self.hold).await;
+            match self.permits {
+                Some(permits) => {
+                    let lock = locks.semaphore(&self.key, permits);
+                    self.once(lock, &recorder, |guard| guard.slot_token().get())
+                        .await?;
+                }
+                None => {
+                    let lock = locks.lock(&self.key);
+                    self.once(lock, &recorder, |guard| guard.token().get())
+                        .await?;
+                }
             }
-            let before = Moment::now();
-            if guard.is_valid() {
-                noted.ended_at(before);
-            }
-            guard.release().await?;
         }
+        Ok(())
+    }
+
+    async fn once<K: Kind>(
+        &self,
+        lock: Lock<K>,
+        recorder: &Recorder,
+        token: fn(&LockGuard<K>) -> i64,
+    ) -> Result<(), leasehold::Error> {
+        let asked = Moment::now();
+        let guard = lock.ttl(self.ttl).acquire().await?;
+        let noted = recorder.granted(&self.key, token(&guard), asked);
+        if !self.hold.is_zero() {
+            sleep(self.hold).await;
+        }
+        let before = Moment::now();
+        if guard.is_valid() {
+            noted.ended_at(before);
+        }
+        guard.release().await?;
         Ok(())
     }
 }
