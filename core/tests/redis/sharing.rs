@@ -127,6 +127,25 @@ async fn readers_and_programs_in_other_languages_exclude_each_other() {
 }
 
 #[tokio::test]
+async fn a_reader_that_left_keeps_nobody_out_for_what_remained_of_its_lease() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let short = Duration::from_millis(500);
+    let dying = locks.read_lock("k").ttl(short).without_renewal();
+    let dying = dying.acquire().await.unwrap();
+    let long = locks.read_lock("k").ttl(Duration::from_secs(60));
+    long.acquire().await.unwrap().release().await.unwrap();
+    assert!(!foreign_lock(&mut raw).await);
+    // Whoever looks at the key alone sees the lease that is left.
+    let began = Instant::now();
+    while !foreign_lock(&mut raw).await {
+        assert!(began.elapsed() < short + HAND_OFF, "{:?}", began.elapsed());
+        sleep(Duration::from_millis(20)).await;
+    }
+    drop(dying);
+}
+
+#[tokio::test]
 async fn a_semaphore_and_a_lock_on_one_key_are_an_error() {
     let server = Server::start().await;
     let (locks, mut raw) = (server.locks().await, server.raw().await);

@@ -31,7 +31,8 @@ local function has_share(owner)
   return is_divided() and redis.call('ZSCORE', shares, owner .. ':0')
 end
 
--- Each share ends by its own lease, and with the last of them the lock is free.
+-- Each share ends by its own lease, and with the last of them the lock is free. The first write of a script cannot
+-- fail for want of memory, and after it none does: this one, where the lock is divided.
 if is_divided() then
   redis.call('ZREMRANGEBYSCORE', shares, '-inf', number(now))
   if redis.call('ZCARD', shares) == 0 then

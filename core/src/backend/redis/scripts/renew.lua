@@ -7,8 +7,6 @@ if divided(mode) then
   if not has_share(owner) or redis.call('ZSCORE', queue, owner) then
     return 0
   end
-  -- First what cannot fail for want of memory: a full server must not cost anybody a lease.
-  redis.call('PEXPIRE', lock, ttl_ms)
   take(owner, mode, ttl_ms)
   redis.call('PEXPIRE', fence, fence_ms)
   return 1
