@@ -1,0 +1,112 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use leasehold::{LockGuard, LockHandle, LossReason, Lost};
+use parking_lot::Mutex;
+use tokio::task::AbortHandle;
+
+use super::BodyCut;
+use crate::giving::give_back;
+use crate::{OnLoss, observe};
+
+type Shared = Arc<Mutex<Option<LockGuard>>>;
+pub(super) type Releasing = Pin<Box<dyn Future<Output = Option<BodyCut>> + Send>>;
+
+/// A lock on behalf of a body. Whoever reads slowly is not polled, so the maximum is kept by a task of its own.
+pub(crate) struct Custody {
+    guard: Shared,
+    lock: LockHandle,
+    lost: Pin<Box<dyn Future<Output = Lost> + Send>>,
+    timer: AbortHandle,
+    most: Duration,
+    on_loss: OnLoss,
+}
+
+/// What has become of the lock under a body that is not at its end.
+pub(super) enum Fate {
+    /// The body is to go on without it.
+    GoOn,
+    Cut(BodyCut),
+}
+
+impl Custody {
+    pub(crate) fn new(guard: LockGuard, most: Duration, on_loss: OnLoss) -> Self {
+        let lock = guard.handle();
+        let guard: Shared = Arc::new(Mutex::new(Some(guard)));
+        let kept = Arc::clone(&guard);
+        let timer = tokio::spawn(async move {
+            tokio::time::sleep(most).await;
+            let late = kept.lock().take();
+            drop(late);
+        });
+        Self {
+            guard,
+            lost: Box::pin(lock.lost()),
+            lock,
+            timer: timer.abort_handle(),
+            most,
+            on_loss,
+        }
+    }
+
+    /// Ready when the lock ended before the body did.
+    pub(super) fn poll_lost(&mut self, cx: &mut Context<'_>) -> Poll<Fate> {
+        let Poll::Ready(lost) = self.lost.as_mut().poll(cx) else {
+            return Poll::Pending;
+        };
+        // Nobody but the timer releases it while the body is on its way.
+        let late = lost.reason == LossReason::Released;
+        Poll::Ready(match self.on_loss {
+            OnLoss::Continue if late => {
+                observe::body_outlived(&self.lock);
+                Fate::GoOn
+            }
+            OnLoss::Continue => {
+                observe::went_on_without(&self.lock, lost.reason);
+                Fate::GoOn
+            }
+            OnLoss::Cancel if late => Fate::Cut(BodyCut::TooLong { after: self.most }),
+            OnLoss::Cancel => Fate::Cut(BodyCut::Lost {
+                reason: lost.reason,
+            }),
+        })
+    }
+
+    /// Releases the lock, so that the next request gets it once this has ended. What was the last of the body may
+    /// have come too late all the same.
+    pub(super) fn release(self) -> Releasing {
+        let guard = self.guard.lock().take();
+        Box::pin(async move {
+            let reason = give_back(guard?).await?;
+            match self.on_loss {
+                OnLoss::Cancel => Some(BodyCut::Lost { reason }),
+                OnLoss::Continue => {
+                    observe::went_on_without(&self.lock, reason);
+                    None
+                }
+            }
+        })
+    }
+}
+
+impl Drop for Custody {
+    fn drop(&mut self) {
+        self.timer.abort();
+        let guard = self.guard.lock().take();
+        drop(guard);
+    }
+}
+
+impl fmt::Debug for Custody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Custody")
+            .field("lock", &self.lock)
+            .field("most", &self.most)
+            .field("on_loss", &self.on_loss)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,10 @@
+//! Response bodies, and the lock that one may hold.
+
+mod custody;
+mod error;
+mod held;
+mod response;
+
+pub(crate) use self::custody::Custody;
+pub use self::error::BodyCut;
+pub use self::response::ResponseBody;

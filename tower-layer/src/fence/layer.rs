@@ -1,0 +1,172 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Response};
+use leasehold::FenceStore;
+use tower_layer::Layer;
+
+use super::line::Lines;
+use super::service::FenceService;
+use crate::Problem;
+use crate::key::{KeyExtractor, Keyed};
+use crate::methods::Methods;
+use crate::problem::Refusal;
+
+/// How long a request waits for those before it at the same resource, unless told otherwise: 5 s.
+pub const DEFAULT_LINE_LIMIT: Duration = Duration::from_secs(5);
+
+/// The resource's side: refuses requests whose fencing token is older than the newest that has been there.
+///
+/// The requests of one resource are handled one at a time, in the order in which they came. When it is its turn, a
+/// request's token is shown to the [`FenceStore`]: an older one is answered with 412, a newer one noted, and the handler
+/// gets it as [`FencedToken`](crate::FencedToken).
+///
+/// # What it protects
+///
+/// | the resource is changed by | |
+/// |---|---|
+/// | this process alone, before the handler's future ends | protected: a request that was admitted is done before the next is |
+/// | several processes, on one database | not by this alone: two requests may be admitted in two processes, and the older one's write come last. Give the token on: `Fence::new(fenced.token())` of `leasehold-sqlx` compares it in the write |
+/// | tasks that the handler spawns, or a body that is sent later | not protected |
+///
+/// Clones of a layer share its lines: make one for all routes of a resource. A mark that is to outlive the process needs a
+/// store that does.
+///
+/// # Default
+///
+/// | | value | change it with |
+/// |---|---|---|
+/// | methods | all that are not safe: not GET, HEAD, OPTIONS, TRACE | [`methods`](Self::methods), [`all_methods`](Self::all_methods) |
+/// | wait for those before | 5 s, then 409 | [`line_limit`](Self::line_limit) |
+/// | longest key | 256 bytes | [`max_key_bytes`](Self::max_key_bytes) |
+/// | refusals | `application/problem+json`; stale 412, no token 428, bad token 400, store down 503 | [`rejection`](Self::rejection) |
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(feature = "axum")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use axum::{Router, body::Body, http::Request, routing::put};
+/// use leasehold::InProcessFenceStore;
+/// use leasehold_tower::{FenceLayer, FencedToken, key};
+/// use tower::ServiceExt;
+///
+/// async fn write(fenced: FencedToken) -> String {
+///     format!("written to {} under token {}", fenced.resource(), fenced.token())
+/// }
+///
+/// let fence = FenceLayer::new(InProcessFenceStore::new(), key::path("file:{name}"));
+/// let app: Router = Router::new().route("/files/{name}", put(write)).route_layer(fence);
+///
+/// let put = |token| Request::put("/files/report").header("x-fencing-token", token).body(Body::empty());
+/// assert_eq!(app.clone().oneshot(put("6")?).await?.status(), 200);
+/// assert_eq!(app.clone().oneshot(put("5")?).await?.status(), 412);
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "axum"))]
+/// # fn main() {}
+/// ```
+#[must_use = "a layer does nothing until it is put around a service"]
+pub struct FenceLayer<K> {
+    key: Keyed<K>,
+    fence: Fence,
+}
+
+/// What the services of a layer share.
+#[derive(Clone)]
+pub(super) struct Fence {
+    pub(super) store: Arc<dyn FenceStore>,
+    pub(super) lines: Lines,
+    pub(super) methods: Methods,
+    pub(super) line_limit: Duration,
+    pub(super) refusal: Refusal,
+}
+
+impl<K: KeyExtractor> FenceLayer<K> {
+    /// A fence around what `key` names, whose newest tokens are in `store`.
+    pub fn new(store: impl FenceStore + 'static, key: K) -> Self {
+        Self {
+            key: Keyed::new(key),
+            fence: Fence {
+                store: Arc::new(store),
+                lines: Lines::default(),
+                methods: Methods::default(),
+                line_limit: DEFAULT_LINE_LIMIT,
+                refusal: Refusal::default(),
+            },
+        }
+    }
+
+    /// Fences requests with these methods alone; others pass through.
+    pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
+        self.fence.methods = Methods::only(methods);
+        self
+    }
+
+    /// Fences all requests, those with safe methods too.
+    pub fn all_methods(mut self) -> Self {
+        self.fence.methods = Methods::All;
+        self
+    }
+
+    /// How long a request waits for those before it. Then it is refused with 409: a handler that hangs holds up its
+    /// successors for so long and no longer.
+    pub fn line_limit(mut self, limit: Duration) -> Self {
+        self.fence.line_limit = limit;
+        self
+    }
+
+    /// The longest key that a request may name. Longer ones are a 400.
+    pub fn max_key_bytes(mut self, most: usize) -> Self {
+        self.key.max_bytes = most;
+        self
+    }
+
+    /// Answers in your own way where the request is refused; see [`LockLayer::rejection`](crate::LockLayer::rejection).
+    pub fn rejection<F>(mut self, rejection: F) -> Self
+    where
+        F: Fn(Problem) -> Response<Bytes> + Send + Sync + 'static,
+    {
+        self.fence.refusal = Refusal::by(rejection);
+        self
+    }
+}
+
+impl<K> Clone for FenceLayer<K> {
+    fn clone(&self) -> Self {
+        Self {
+            key: self.key.clone(),
+            fence: self.fence.clone(),
+        }
+    }
+}
+
+impl<S, K> Layer<S> for FenceLayer<K> {
+    type Service = FenceService<S, K>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        FenceService::new(inner, self.key.clone(), Arc::new(self.fence.clone()))
+    }
+}
+
+impl<K> fmt::Debug for FenceLayer<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FenceLayer")
+            .field("key", &self.key)
+            .field("fence", &self.fence)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Fence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fence")
+            .field("store", &self.store)
+            .field("methods", &self.methods)
+            .field("line_limit", &self.line_limit)
+            .finish_non_exhaustive()
+    }
+}

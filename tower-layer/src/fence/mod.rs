@@ -1,0 +1,14 @@
+//! Fencing tokens over HTTP: the client's side and the resource's.
+
+mod fenced;
+mod header;
+mod layer;
+mod line;
+mod service;
+mod token_layer;
+
+pub use self::fenced::FencedToken;
+pub use self::header::FENCING_TOKEN;
+pub use self::layer::{DEFAULT_LINE_LIMIT, FenceLayer};
+pub use self::service::FenceService;
+pub use self::token_layer::{FenceTokenLayer, FenceTokenService};

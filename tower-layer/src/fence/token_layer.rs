@@ -1,0 +1,102 @@
+use std::task::{Context, Poll};
+
+use http::Request;
+use leasehold::{FencingToken, LockHandle};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::header;
+
+/// The client's side: sends a lock's fencing token with each request, as `x-fencing-token`.
+///
+/// A token among the request's own extensions goes before the layer's. A request for which there is none is sent as it
+/// is; the header of one that has both is replaced.
+///
+/// It sends the token of a lock that was lost, too: it is the resource that knows whether a newer holder has been there.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use http::Request;
+/// use leasehold::LockManager;
+/// use leasehold_tower::FenceTokenLayer;
+/// use tower::{Layer, ServiceExt, service_fn};
+///
+/// let guard = LockManager::in_process().lock("order:42").acquire().await?;
+/// # let token = guard.token();
+/// // In place of an HTTP client:
+/// let client = service_fn(async |request: Request<()>| {
+///     Ok::<_, std::convert::Infallible>(request.headers()["x-fencing-token"].clone())
+/// });
+/// let sent = FenceTokenLayer::new(&guard.handle())
+///     .layer(client)
+///     .oneshot(Request::new(()))
+///     .await?;
+/// assert_eq!(sent.to_str()?, token.to_string());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[must_use = "a layer does nothing until it is put around a service"]
+pub struct FenceTokenLayer {
+    token: Option<FencingToken>,
+}
+
+impl FenceTokenLayer {
+    /// For a client that works under one lock.
+    pub fn new(lock: &LockHandle) -> Self {
+        lock.token().into()
+    }
+
+    /// For a client that outlives its locks: each request has the [`FencingToken`] in its extensions.
+    pub const fn from_extensions() -> Self {
+        Self { token: None }
+    }
+}
+
+impl From<FencingToken> for FenceTokenLayer {
+    fn from(token: FencingToken) -> Self {
+        Self { token: Some(token) }
+    }
+}
+
+impl<S> Layer<S> for FenceTokenLayer {
+    type Service = FenceTokenService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        FenceTokenService {
+            inner,
+            token: self.token,
+        }
+    }
+}
+
+/// A client that sends fencing tokens. Made by [`FenceTokenLayer`].
+#[derive(Debug, Clone)]
+pub struct FenceTokenService<S> {
+    inner: S,
+    token: Option<FencingToken>,
+}
+
+impl<S, Q> Service<Request<Q>> for FenceTokenService<S>
+where
+    S: Service<Request<Q>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<Q>) -> S::Future {
+        let own = request.extensions().get().copied();
+        if let Some(token) = own.or(self.token) {
+            header::write(request.headers_mut(), token);
+        }
+        self.inner.call(request)
+    }
+}

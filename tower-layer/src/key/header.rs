@@ -1,0 +1,57 @@
+use http::HeaderName;
+use http::request::Parts;
+
+use super::KeyExtractor;
+use crate::{Problem, ProblemKind};
+
+/// What the client sent in a header. A request without it, with an empty one, or with two of them is a 400.
+///
+/// The client chooses the key: [`scope`](KeyExtractor::scope) it, or anybody can hold up anybody else. And a lock is
+/// no idempotency: a request that is repeated *after* the first has been answered runs again.
+///
+/// # Panics
+///
+/// If `name` is no header's name in lower case. It is meant to be a literal, and found out at start.
+///
+/// # Examples
+///
+/// ```
+/// use leasehold_tower::key::{self, KeyExtractor};
+///
+/// let key = key::header("idempotency-key").scope(|request| {
+///     Some(request.headers.get("authorization")?.to_str().ok()?.to_owned())
+/// });
+/// # let _key = key;
+/// ```
+#[must_use]
+pub fn header(name: &'static str) -> Header {
+    Header {
+        name: HeaderName::from_static(name),
+    }
+}
+
+/// Made by [`header`].
+#[derive(Debug, Clone)]
+pub struct Header {
+    name: HeaderName,
+}
+
+impl KeyExtractor for Header {
+    fn key(&self, request: &mut Parts) -> Result<Option<String>, Problem> {
+        let refuse = |kind, what: &str| {
+            let detail = format!("`{}` {what}", self.name);
+            Err(Problem::new(kind).with_detail(detail))
+        };
+        let mut values = request.headers.get_all(&self.name).into_iter();
+        let Some(value) = values.next().filter(|value| !value.is_empty()) else {
+            return refuse(ProblemKind::MissingKey, "is missing; send it");
+        };
+        if values.next().is_some() {
+            return refuse(ProblemKind::InvalidKey, "was sent more than once; send one");
+        }
+        match value.to_str() {
+            Ok(value) => Ok(Some(value.to_owned())),
+            Err(_) => refuse(ProblemKind::InvalidKey, "is not all visible ASCII"),
+        }
+    }
+}

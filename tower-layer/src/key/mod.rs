@@ -1,0 +1,46 @@
+//! What a request locks.
+//!
+//! | key | is |
+//! |---|---|
+//! | [`path`]`("order:{id}")` | a text with decoded path parameters in it |
+//! | [`matched_path`]`()` | the route as axum knows it: one lock for all its requests (feature `axum`) |
+//! | [`header`]`("idempotency-key")` | what the client sent in a header |
+//! | [`from_fn`]`(..)` | what a function makes of the request's head |
+//!
+//! Any of them can be [scoped](KeyExtractor::scope) to a principal, so that one client's choice of key is nothing to
+//! another. What none of these can say is yours to say: implement [`KeyExtractor`].
+//!
+//! ```
+//! use leasehold_tower::key::{self, KeyExtractor};
+//!
+//! let orders = key::path("order:{id}");
+//! let retries = key::header("idempotency-key").scope(|request| {
+//!     // What an authenticating layer outside of this one has left.
+//!     request.extensions.get::<String>().cloned()
+//! });
+//! # let _keys = (orders, retries);
+//! ```
+//!
+//! A key is taken from the head of a request alone: reading a body first would take it from the handler.
+
+mod extractor;
+mod from_fn;
+mod header;
+mod keyed;
+#[cfg(feature = "axum")]
+mod matched_path;
+mod params;
+mod path;
+mod scoped;
+mod template;
+
+pub use self::extractor::KeyExtractor;
+pub use self::from_fn::{FromFn, from_fn};
+pub use self::header::{Header, header};
+pub use self::keyed::DEFAULT_MAX_KEY_BYTES;
+pub(crate) use self::keyed::Keyed;
+#[cfg(feature = "axum")]
+#[cfg_attr(docsrs, doc(cfg(feature = "axum")))]
+pub use self::matched_path::{MatchedPath, matched_path};
+pub use self::path::{Path, path};
+pub use self::scoped::Scoped;

@@ -1,0 +1,102 @@
+//! `order:{id}`: a text with parameters in it.
+
+/// A parsed template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Template {
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Parameter(String),
+}
+
+impl Template {
+    /// Reads `{name}` as a parameter, `{{` and `}}` as braces.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            let (before, from) = rest.split_at(at);
+            plain.push_str(before);
+            if let Some(after) = from.strip_prefix("{{") {
+                plain.push('{');
+                rest = after;
+            } else if let Some(after) = from.strip_prefix("}}") {
+                plain.push('}');
+                rest = after;
+            } else if let Some(inside) = from.strip_prefix('{') {
+                let (name, after) = inside
+                    .split_once('}')
+                    .ok_or("a `{` is not closed; write `{{` for a brace")?;
+                let good = |c: char| c.is_alphanumeric() || c == '_';
+                if name.is_empty() || !name.chars().all(good) {
+                    return Err(format!("`{{{name}}}` is no parameter; write `{{id}}`"));
+                }
+                if !plain.is_empty() {
+                    pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                }
+                pieces.push(Piece::Parameter(name.to_owned()));
+                rest = after;
+            } else {
+                return Err("a `}` closes nothing; write `}}` for a brace".to_owned());
+            }
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
+        }
+        Ok(Self { pieces })
+    }
+
+    /// The text with its parameters filled in, or the name of one that there is not.
+    pub(super) fn fill<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> Result<String, &str> {
+        let mut text = String::new();
+        for piece in &self.pieces {
+            text.push_str(match piece {
+                Piece::Text(plain) => plain,
+                Piece::Parameter(name) => value(name).ok_or(name.as_str())?,
+            });
+        }
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Template;
+
+    #[test]
+    fn fills_parameters_and_keeps_doubled_braces() {
+        let values = |name: &str| match name {
+            "id" => Some("7"),
+            "way" => Some("b/d"),
+            _ => None,
+        };
+        for (template, filled) in [
+            ("all", Ok("all")),
+            ("order:{id}", Ok("order:7")),
+            ("{id}{way}!", Ok("7b/d!")),
+            ("order:{{{id}}}", Ok("order:{7}")),
+            ("{it}", Err("it")),
+        ] {
+            let parsed = Template::parse(template).unwrap();
+            assert_eq!(parsed.fill(values), filled.map(str::to_owned), "{template}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told_with_the_remedy() {
+        for (template, told) in [
+            ("order:{id", "`{{`"),
+            ("order:id}", "`}}`"),
+            ("order:{}", "write `{id}`"),
+            ("order:{*rest}", "write `{id}`"),
+        ] {
+            let told_so = Template::parse(template).unwrap_err();
+            assert!(told_so.contains(told), "{template}: {told_so}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Tower middleware that takes a distributed lock for each request, by route, and its counterpart that refuses the
+//! requests of those who have lost theirs.
+//!
+//! ```
+//! # #[cfg(feature = "axum")]
+//! # fn main() {
+//! use std::time::Duration;
+//! use axum::{Router, extract::Path, routing::post};
+//! use leasehold::LockManager;
+//! use leasehold_tower::{LockLayer, Locked, key};
+//!
+//! async fn ship(Locked(lock): Locked, Path(id): Path<u64>) -> String {
+//!     // Read, think, write: one request per order at a time, over all processes.
+//!     format!("order {id} shipped under token {}", lock.token())
+//! }
+//!
+//! let locks = LockManager::in_process(); // or LockManager::connect("redis://127.0.0.1").await?
+//! let app: Router = Router::new()
+//!     .route("/orders/{id}/ship", post(ship))
+//!     .route_layer(LockLayer::new(locks, key::path("order:{id}")).wait(Duration::from_secs(2)));
+//! # }
+//! # #[cfg(not(feature = "axum"))]
+//! # fn main() {}
+//! ```
+//!
+//! # Which one
+//!
+//! | | is for |
+//! |---|---|
+//! | [`LockLayer`] | HTTP and gRPC servers: axum 0.8, tonic 0.14, any Tower service of `http` requests |
+//! | [`service::Lock`] | Tower services of any other kind |
+//! | [`FenceTokenLayer`] | HTTP clients that work under a lock: sends its fencing token |
+//! | [`FenceLayer`] | the server that they write to: refuses older tokens |
+//! | [`Problem`] | handlers that lock by themselves, with a `State<LockManager>`: `?` works in them |
+//!
+//! # What is guaranteed, and what is not
+//!
+//! A handler runs under its lock or not at all; while it runs it is dropped as soon as the lock is lost, where it
+//! awaits. The lock is released once, when the handler is done or dropped, has failed or panicked, and with
+//! [`LockLayer::until_body_end`] when the body is done or dropped. When the backend is down, requests are refused:
+//! none runs unlocked. What [`leasehold`] says of its locks holds for these.
+//!
+//! A lock is not idempotency: a request that is sent again after it was answered runs again, and one that was cut
+//! short may have been done in part. And a lock alone does not protect data: give the token to what you write to.
+//!
+//! # Order of layers
+//!
+//! From the outside in: tracing, CORS, load-shedding, time limit, authentication, then [`LockLayer`], then the
+//! handler. CORS preflights are `OPTIONS`, a safe method, and lock nothing. With axum add it with
+//! `Router::route_layer` or to a method router, where path parameters are known.
+//!
+//! ```
+//! # #[cfg(feature = "axum")]
+//! # fn main() {
+//! use std::time::Duration;
+//! use axum::error_handling::HandleErrorLayer;
+//! use axum::http::StatusCode;
+//! use axum::{BoxError, Router, routing::post};
+//! use leasehold::LockManager;
+//! use leasehold_tower::{LockLayer, key};
+//! use tower::ServiceBuilder;
+//! use tower_http::cors::CorsLayer;
+//! use tower_http::timeout::TimeoutLayer;
+//! use tower_http::trace::TraceLayer;
+//!
+//! let lock = LockLayer::new(LockManager::in_process(), key::path("order:{id}"));
+//! let app: Router = Router::new()
+//!     .route("/orders/{id}/ship", post(async || "shipped"))
+//!     .route_layer(lock)
+//!     .layer(
+//!         ServiceBuilder::new()
+//!             .layer(TraceLayer::new_for_http())
+//!             .layer(CorsLayer::permissive())
+//!             .layer(HandleErrorLayer::new(async |_: BoxError| StatusCode::SERVICE_UNAVAILABLE))
+//!             .load_shed()
+//!             .concurrency_limit(512)
+//!             .layer(TimeoutLayer::with_status_code(
+//!                 StatusCode::REQUEST_TIMEOUT,
+//!                 Duration::from_secs(10),
+//!             )),
+//!     );
+//! # }
+//! # #[cfg(not(feature = "axum"))]
+//! # fn main() {}
+//! ```
+//!
+//! # Handlers that lock by themselves
+//!
+//! ```
+//! # #[cfg(feature = "axum")]
+//! # fn main() {
+//! use axum::extract::{Path, State};
+//! use axum::{Router, routing::post};
+//! use leasehold::LockManager;
+//! use leasehold_tower::Problem;
+//!
+//! async fn ship(State(locks): State<LockManager>, Path(id): Path<u64>) -> Result<String, Problem> {
+//!     let guard = locks.lock(format!("order:{id}")).wait(std::time::Duration::ZERO).acquire().await?;
+//!     let shipped = guard.run(async { format!("order {id} shipped") }).await?;
+//!     guard.release().await?;
+//!     Ok(shipped)
+//! }
+//!
+//! let app: Router = Router::new()
+//!     .route("/orders/{id}/ship", post(ship))
+//!     .with_state(LockManager::in_process());
+//! # }
+//! # #[cfg(not(feature = "axum"))]
+//! # fn main() {}
+//! ```
+//!
+//! # Problems
+//!
+//! Refusals are `application/problem+json` (RFC 9457). Their `type` is this page's address with one of these names
+//! behind a `#`. None of them tells the key.
+//!
+//! | | status | gRPC | |
+//! |---|---|---|---|
+//! | <span id="contended">`contended`</span> | 409 | `ABORTED` | somebody else holds the lock; at a fence, somebody is at the resource |
+//! | <span id="too-many-waiters">`too-many-waiters`</span> | 409 | `RESOURCE_EXHAUSTED` | somebody else holds the lock, and enough wait already |
+//! | <span id="unavailable">`unavailable`</span> | 503, `Retry-After` | `UNAVAILABLE` | the backend failed, or the manager was shut down; nothing was done |
+//! | <span id="lost">`lost`</span> | 503 | `ABORTED` | the lock was lost midway; the work may have been done in part |
+//! | <span id="missing-key">`missing-key`</span> | 400 | `INVALID_ARGUMENT` | the header that says what to lock is not there |
+//! | <span id="invalid-key">`invalid-key`</span> | 400 | `INVALID_ARGUMENT` | too long, or not what a lock can be named |
+//! | <span id="misconfigured">`misconfigured`</span> | 500 | `INTERNAL` | the server's mistake; `detail` names it |
+//! | <span id="stale">`stale`</span> | 412 | `FAILED_PRECONDITION` | a newer holder has been at the resource |
+//! | <span id="missing-token">`missing-token`</span> | 428 | `INVALID_ARGUMENT` | the resource asks for a fencing token |
+//! | <span id="invalid-token">`invalid-token`</span> | 400 | `INVALID_ARGUMENT` | that is no fencing token |
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `axum` (default) | path parameters and matched paths of axum 0.8, extractors, `Problem: IntoResponse` |
+//! | `tonic` | gRPC calls are refused with a gRPC status; `tonic::Status: From<Problem>` |
+//!
+//! # Traces
+//!
+//! Events: `leasehold_tower.refused` (`WARN` where the server is to blame, else `DEBUG`),
+//! `.went_on_without_lock`, `.body_outlived_lock` (`WARN`).
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod body;
+mod fence;
+mod future;
+mod giving;
+pub mod key;
+mod lock;
+mod locked;
+mod methods;
+mod observe;
+mod on_loss;
+mod problem;
+pub mod service;
+mod source;
+
+pub use self::body::{BodyCut, ResponseBody};
+pub use self::fence::{
+    DEFAULT_LINE_LIMIT, FENCING_TOKEN, FenceLayer, FenceService, FenceTokenLayer,
+    FenceTokenService, FencedToken,
+};
+pub use self::future::ResponseFuture;
+pub use self::lock::{LockLayer, LockService, OnDisconnect};
+pub use self::locked::Locked;
+pub use self::on_loss::OnLoss;
+pub use self::problem::{DEFAULT_RETRY_AFTER, Problem, ProblemKind};
+pub use self::source::DEFAULT_MAX_WAITERS;
+
+/// An error of any kind, as Tower and axum have it.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

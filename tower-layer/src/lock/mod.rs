@@ -1,0 +1,10 @@
+//! A lock for each request.
+
+mod layer;
+mod options;
+mod service;
+mod work;
+
+pub use self::layer::LockLayer;
+pub use self::options::OnDisconnect;
+pub use self::service::LockService;

@@ -1,0 +1,117 @@
+use std::fmt;
+use std::mem;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use leasehold::Lock;
+use tower_service::Service;
+
+use super::options::Options;
+use super::work::{Guarding, handle};
+use crate::key::{KeyExtractor, Keyed};
+use crate::problem::Dialect;
+use crate::source::Source;
+use crate::{BoxError, ResponseBody, ResponseFuture};
+
+/// A service of which each request runs under its lock. Made by [`LockLayer`](crate::LockLayer).
+///
+/// Its error is the inner service's own: what goes wrong with a lock is a response.
+///
+/// # Panics
+///
+/// A call panics if the inner service does, and when a request is locked in a tokio runtime that was built without
+/// `enable_time`. Without a runtime the request is refused as misconfigured.
+pub struct LockService<S, K> {
+    inner: S,
+    settings: Arc<Settings<K>>,
+}
+
+struct Settings<K> {
+    source: Source,
+    key: Keyed<K>,
+    options: Arc<Options>,
+}
+
+impl<S, K> LockService<S, K> {
+    pub(super) fn new(inner: S, source: Source, key: Keyed<K>, options: Options) -> Self {
+        let settings = Settings {
+            source,
+            key,
+            options: Arc::new(options),
+        };
+        Self {
+            inner,
+            settings: Arc::new(settings),
+        }
+    }
+}
+
+impl<S, K, Q, B> Service<Request<Q>> for LockService<S, K>
+where
+    S: Service<Request<Q>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+    K: KeyExtractor,
+    Q: Send + 'static,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<ResponseBody<B>>;
+    type Error = S::Error;
+    type Future = ResponseFuture<S::Future, B, S::Error>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Q>) -> Self::Future {
+        let settings = &self.settings;
+        let options = &settings.options;
+        if !options.methods.include(request.method()) {
+            return ResponseFuture::passing(self.inner.call(request));
+        }
+        let dialect = Dialect::of(request.headers());
+        let (mut head, body) = request.into_parts();
+        let key = match settings.key.of(&mut head) {
+            Ok(Some(key)) => key,
+            Ok(None) => {
+                let request = Request::from_parts(head, body);
+                return ResponseFuture::passing(self.inner.call(request));
+            }
+            Err(problem) => {
+                return ResponseFuture::answered(options.refusal.answer(problem, dialect));
+            }
+        };
+        let lock: Lock = settings.source.lock(&key, options.ttl);
+        // The clone is not ready, and the one that is has to be called.
+        let clone = self.inner.clone();
+        let ready = mem::replace(&mut self.inner, clone);
+        let request = Request::from_parts(head, body);
+        let guarding = Guarding::new(Arc::clone(options), dialect, request.method());
+        let source = settings.source.clone();
+        ResponseFuture::guarded(Box::pin(handle(source, lock, guarding, ready, request)))
+    }
+}
+
+impl<S: Clone, K> Clone for LockService<S, K> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            settings: Arc::clone(&self.settings),
+        }
+    }
+}
+
+impl<S: fmt::Debug, K> fmt::Debug for LockService<S, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockService")
+            .field("inner", &self.inner)
+            .field("source", &self.settings.source)
+            .field("key", &self.settings.key)
+            .field("options", &self.settings.options)
+            .finish()
+    }
+}

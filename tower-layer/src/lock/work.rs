@@ -1,0 +1,151 @@
+//! What is done under a lock. Whatever holds a guard here drops what runs under it first.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::{future, panic};
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use http_body::Body;
+use leasehold::{Lock, LockGuard, LossReason};
+use tokio::task::JoinError;
+use tower_service::Service;
+use tracing::{Instrument, Span};
+
+use super::options::{OnDisconnect, Options, Until};
+use crate::body::Custody;
+use crate::giving::give_back;
+use crate::problem::Dialect;
+use crate::source::Source;
+use crate::{BoxError, Locked, OnLoss, Problem, ProblemKind, ResponseBody, observe};
+
+/// How one request is to be guarded.
+pub(super) struct Guarding {
+    options: Arc<Options>,
+    dialect: Dialect,
+    head_only: bool,
+}
+
+impl Guarding {
+    pub(super) fn new(options: Arc<Options>, dialect: Dialect, method: &Method) -> Self {
+        Self {
+            options,
+            dialect,
+            head_only: *method == Method::HEAD,
+        }
+    }
+
+    fn refuse<B>(&self, problem: Problem) -> Response<ResponseBody<B>> {
+        let response = self.options.refusal.answer(problem, self.dialect);
+        response.map(ResponseBody::answer)
+    }
+
+    /// Whether nobody will read a body: it would be dropped unread.
+    fn is_over<B: Body>(&self, response: &Response<B>) -> bool {
+        let status = response.status();
+        self.head_only
+            || status.is_informational()
+            || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+            || response.body().is_end_stream()
+    }
+}
+
+/// Acquires, and then does the work.
+pub(super) async fn handle<S, Q, B>(
+    source: Source,
+    lock: Lock,
+    guarding: Guarding,
+    service: S,
+    mut request: Request<Q>,
+) -> Result<Response<ResponseBody<B>>, S::Error>
+where
+    S: Service<Request<Q>, Response = Response<B>> + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+    Q: Send + 'static,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    let guard = match source.acquire(lock, guarding.options.wait).await {
+        Ok(guard) => guard,
+        Err(not) => return Ok(guarding.refuse(not.into())),
+    };
+    request.extensions_mut().insert(Locked(guard.handle()));
+    match guarding.options.on_disconnect {
+        OnDisconnect::Cancel => work(guard, guarding, service, request).await,
+        OnDisconnect::Finish => {
+            let work = work(guard, guarding, service, request);
+            match tokio::spawn(work.instrument(Span::current())).await {
+                Ok(response) => response,
+                Err(ended) => resume(ended).await,
+            }
+        }
+    }
+}
+
+async fn work<S, Q, B>(
+    guard: LockGuard,
+    guarding: Guarding,
+    mut service: S,
+    request: Request<Q>,
+) -> Result<Response<ResponseBody<B>>, S::Error>
+where
+    S: Service<Request<Q>, Response = Response<B>>,
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let lock = guard.handle();
+    let on_loss = guarding.options.on_loss;
+    let output = {
+        let mut inner = pin!(service.call(request));
+        let scoped = lock.scope(inner.as_mut());
+        match on_loss {
+            OnLoss::Cancel => guard.run(scoped).await,
+            OnLoss::Continue => Ok(scoped.await),
+        }
+    };
+    drop(service);
+    let response = match output {
+        Ok(Ok(response)) => response,
+        Ok(Err(error)) => {
+            give_back(guard).await;
+            return Err(error);
+        }
+        Err(lost) => return Ok(guarding.refuse(lost.into())),
+    };
+    let lost = match guarding.options.until {
+        Until::BodyEnd { most } if !guarding.is_over(&response) && guard.is_valid() => {
+            let custody = Custody::new(guard, most, on_loss);
+            return Ok(response.map(|body| ResponseBody::held(body, custody)));
+        }
+        _ => give_back(guard).await,
+    };
+    match (lost, on_loss) {
+        (Some(reason), OnLoss::Continue) => observe::went_on_without(&lock, reason),
+        // The handler's own failure is told as it is.
+        (Some(reason), OnLoss::Cancel) if is_success(&response) => {
+            return Ok(guarding.refuse(lost_at_the_end(reason)));
+        }
+        (None, _) | (Some(_), OnLoss::Cancel) => {}
+    }
+    Ok(response.map(ResponseBody::passing))
+}
+
+fn is_success<B>(response: &Response<B>) -> bool {
+    let status = response.status();
+    !(status.is_client_error() || status.is_server_error())
+}
+
+fn lost_at_the_end(reason: LossReason) -> Problem {
+    let detail =
+        format!("{reason}; the work was done, and may have been done beside another holder");
+    Problem::new(ProblemKind::Lost).with_detail(detail)
+}
+
+/// The handler panicked; or the runtime is going down, and nothing will come of this.
+async fn resume<T>(ended: JoinError) -> T {
+    match ended.try_into_panic() {
+        Ok(reason) => panic::resume_unwind(reason),
+        Err(_) => future::pending().await,
+    }
+}

@@ -1,0 +1,39 @@
+//! What is told to `tracing`. The names are part of the public API: they are listed in the crate's documentation
+//! and tested.
+
+use leasehold::{LockHandle, LossReason};
+use tracing::{debug, warn};
+
+use crate::{Problem, ProblemKind};
+
+pub(crate) fn refused(problem: &Problem) {
+    let (kind, status) = (problem.kind(), problem.status().as_u16());
+    match kind {
+        ProblemKind::Misconfigured | ProblemKind::Unavailable | ProblemKind::Lost => warn!(
+            name: "leasehold_tower.refused",
+            { problem = kind.uri(), status, detail = problem.detail() },
+            "a request was refused"
+        ),
+        _ => debug!(
+            name: "leasehold_tower.refused",
+            { problem = kind.uri(), status, detail = problem.detail() },
+            "a request was refused"
+        ),
+    }
+}
+
+pub(crate) fn went_on_without(lock: &LockHandle, reason: LossReason) {
+    warn!(
+        name: "leasehold_tower.went_on_without_lock",
+        { lock.key = lock.key(), lock.token = lock.token().get(), reason = reason.as_str() },
+        "a lock was lost, and its request went on"
+    );
+}
+
+pub(crate) fn body_outlived(lock: &LockHandle) {
+    warn!(
+        name: "leasehold_tower.body_outlived_lock",
+        { lock.key = lock.key(), lock.token = lock.token().get() },
+        "a body was not at its end when its lock had to be released"
+    );
+}

@@ -1,0 +1,108 @@
+//! Which problem an error is. What an error says of keys and servers stays out of it.
+
+use leasehold::{
+    AcquireError, AdmitError, Error, InvalidKey, InvalidToken, Lost, ReleaseError, RenewError,
+    Stale,
+};
+
+use super::{Problem, ProblemKind};
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Acquire(error) => error.into(),
+            Error::Lost(lost) => lost.into(),
+            Error::LostInBody(lost) => lost.lost.into(),
+            Error::Renew(error) => error.into(),
+            Error::Key(error) => error.into(),
+            Error::Token(error) => error.into(),
+            Error::Stale(stale) => stale.into(),
+            Error::Admit(error) => error.into(),
+            Error::Backend(error) => unavailable(error.is_temporary()),
+            Error::Option(error) => misconfigured(error.to_string()),
+            Error::NoManager(error) => misconfigured(error.to_string()),
+            // A connection, a release, a shutdown, and what is not known yet.
+            _ => unavailable(true),
+        }
+    }
+}
+
+impl From<AcquireError> for Problem {
+    fn from(error: AcquireError) -> Self {
+        match error {
+            AcquireError::TimedOut { .. } => Self::new(ProblemKind::Contended),
+            AcquireError::AlreadyHeld { .. } => misconfigured(
+                "this request holds the same lock already; lock in one place, a layer or the handler",
+            ),
+            AcquireError::Key(error) => error.into(),
+            AcquireError::Option(error) => misconfigured(error.to_string()),
+            AcquireError::NoRuntime => misconfigured(AcquireError::NoRuntime.to_string()),
+            AcquireError::Backend { source, .. } => unavailable(source.is_temporary()),
+            // Shut down, and what is not known yet.
+            _ => unavailable(true),
+        }
+    }
+}
+
+impl From<Lost> for Problem {
+    fn from(lost: Lost) -> Self {
+        let detail = format!("{}; the work may have been done in part", lost.reason);
+        Self::new(ProblemKind::Lost).with_detail(detail)
+    }
+}
+
+impl From<InvalidKey> for Problem {
+    fn from(error: InvalidKey) -> Self {
+        Self::new(ProblemKind::InvalidKey).with_detail(error.problem().to_string())
+    }
+}
+
+impl From<RenewError> for Problem {
+    fn from(error: RenewError) -> Self {
+        match error {
+            RenewError::Lost(lost) => lost.into(),
+            _ => unavailable(true),
+        }
+    }
+}
+
+impl From<ReleaseError> for Problem {
+    fn from(_: ReleaseError) -> Self {
+        unavailable(true)
+    }
+}
+
+impl From<InvalidToken> for Problem {
+    fn from(_: InvalidToken) -> Self {
+        let detail = format!("tokens are whole numbers from 1 to {}", i64::MAX);
+        Self::new(ProblemKind::InvalidToken).with_detail(detail)
+    }
+}
+
+impl From<Stale> for Problem {
+    fn from(stale: Stale) -> Self {
+        Self::new(ProblemKind::Stale).with_detail(stale.to_string())
+    }
+}
+
+impl From<AdmitError> for Problem {
+    fn from(error: AdmitError) -> Self {
+        match error {
+            AdmitError::Stale(stale) => stale.into(),
+            _ => unavailable(true),
+        }
+    }
+}
+
+fn misconfigured(detail: impl Into<String>) -> Problem {
+    Problem::new(ProblemKind::Misconfigured).with_detail(detail)
+}
+
+fn unavailable(temporary: bool) -> Problem {
+    let problem = Problem::new(ProblemKind::Unavailable);
+    if temporary {
+        problem
+    } else {
+        problem.with_retry_after(None)
+    }
+}

@@ -1,0 +1,12 @@
+//! How a refusal reads.
+
+mod document;
+mod from;
+mod kind;
+mod refusal;
+#[cfg(feature = "tonic")]
+mod status;
+
+pub use self::document::{DEFAULT_RETRY_AFTER, Problem};
+pub use self::kind::ProblemKind;
+pub(crate) use self::refusal::{Dialect, Refusal};

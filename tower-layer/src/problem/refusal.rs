@@ -1,0 +1,73 @@
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Response};
+
+use super::Problem;
+use crate::observe;
+
+type Rejection = Arc<dyn Fn(Problem) -> Response<Bytes> + Send + Sync>;
+
+/// How a layer answers in place of the service.
+#[derive(Clone, Default)]
+pub(crate) struct Refusal {
+    own: Option<Rejection>,
+}
+
+/// How a client wants to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Http,
+    #[cfg(feature = "tonic")]
+    Grpc,
+}
+
+impl Dialect {
+    #[cfg(feature = "tonic")]
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let media = headers.get(http::header::CONTENT_TYPE);
+        let grpc = b"application/grpc";
+        match media.map(http::HeaderValue::as_bytes) {
+            Some(media)
+                if media.starts_with(grpc) && !media.starts_with(b"application/grpc-web") =>
+            {
+                Self::Grpc
+            }
+            _ => Self::Http,
+        }
+    }
+
+    #[cfg(not(feature = "tonic"))]
+    pub(crate) const fn of(_: &HeaderMap) -> Self {
+        Self::Http
+    }
+}
+
+impl Refusal {
+    pub(crate) fn by(
+        rejection: impl Fn(Problem) -> Response<Bytes> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            own: Some(Arc::new(rejection)),
+        }
+    }
+
+    pub(crate) fn answer(&self, problem: Problem, dialect: Dialect) -> Response<Bytes> {
+        observe::refused(&problem);
+        match (dialect, &self.own) {
+            #[cfg(feature = "tonic")]
+            (Dialect::Grpc, _) => tonic::Status::from(problem).into_http(),
+            (Dialect::Http, Some(own)) => own(problem),
+            (Dialect::Http, None) => problem.into_http(),
+        }
+    }
+}
+
+impl fmt::Debug for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Refusal")
+            .field("own", &self.own.is_some())
+            .finish()
+    }
+}

@@ -1,0 +1,22 @@
+use tonic::{Code, Status};
+
+use super::{Problem, ProblemKind};
+
+/// `ABORTED` for a lock that is contended or was lost, `UNAVAILABLE` for a backend that is down.
+#[cfg_attr(docsrs, doc(cfg(feature = "tonic")))]
+impl From<Problem> for Status {
+    fn from(problem: Problem) -> Self {
+        let code = match problem.kind() {
+            ProblemKind::Contended | ProblemKind::Lost => Code::Aborted,
+            ProblemKind::TooManyWaiters => Code::ResourceExhausted,
+            ProblemKind::Unavailable => Code::Unavailable,
+            ProblemKind::MissingKey
+            | ProblemKind::InvalidKey
+            | ProblemKind::MissingToken
+            | ProblemKind::InvalidToken => Code::InvalidArgument,
+            ProblemKind::Misconfigured => Code::Internal,
+            ProblemKind::Stale => Code::FailedPrecondition,
+        };
+        Self::new(code, problem.to_string())
+    }
+}

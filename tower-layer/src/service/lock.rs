@@ -1,0 +1,171 @@
+use std::fmt;
+use std::mem;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use leasehold::{LockGuard, LockManager};
+use tower_service::Service;
+
+use super::{LockFuture, LockKey, LockServiceError};
+use crate::giving::give_back;
+use crate::source::Source;
+
+/// A service of any kind, each of whose calls runs under its lock.
+///
+/// A call that loses its lock is dropped where it awaits. The lock is released, and the release confirmed, before the
+/// response is given back. For HTTP there is [`LockLayer`](crate::LockLayer).
+///
+/// # Default
+///
+/// No wait: a call that finds its lock busy fails at once. 1024 waiters, where there is a wait. The manager's TTL.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::convert::Infallible;
+/// use leasehold::LockManager;
+/// use leasehold_tower::service::{Lock, LockServiceError};
+/// use tower::layer::layer_fn;
+/// use tower::{ServiceBuilder, ServiceExt, service_fn};
+///
+/// let locks = LockManager::in_process();
+/// let by_order = |order: &u64| Some(format!("order:{order}"));
+/// let ship = ServiceBuilder::new()
+///     .layer(layer_fn(|inner| Lock::new(inner, locks.clone(), by_order)))
+///     .service(service_fn(async |order: u64| Ok::<_, Infallible>(order)));
+///
+/// assert_eq!(ship.clone().oneshot(42).await?, 42);
+///
+/// let _elsewhere = locks.lock("order:42").acquire().await?;
+/// assert!(matches!(ship.oneshot(42).await, Err(LockServiceError::Lock(_))));
+/// # Ok(())
+/// # }
+/// ```
+pub struct Lock<S, K> {
+    inner: S,
+    source: Source,
+    key: Arc<K>,
+    ttl: Option<Duration>,
+    wait: Duration,
+}
+
+impl<S, K> Lock<S, K> {
+    /// Locks what `key` says, through `locks`, for each call of `inner`.
+    #[must_use]
+    pub fn new(inner: S, locks: LockManager, key: K) -> Self {
+        Self {
+            inner,
+            source: Source::new(locks),
+            key: Arc::new(key),
+            ttl: None,
+            wait: Duration::ZERO,
+        }
+    }
+
+    /// See [`Lock::ttl`](leasehold::Lock::ttl).
+    #[must_use]
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = Some(ttl);
+        self
+    }
+
+    /// How long a call waits for a busy lock.
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// How many calls may wait at once, in all clones of this service and over all keys. One more fails at once.
+    #[must_use]
+    pub fn max_waiters(mut self, most: usize) -> Self {
+        self.source.max_waiters(most);
+        self
+    }
+}
+
+impl<S, K, R> Service<R> for Lock<S, K>
+where
+    S: Service<R> + Clone + Send + 'static,
+    S::Response: Send,
+    S::Error: Send,
+    S::Future: Send,
+    K: LockKey<R> + Send + Sync + 'static,
+    R: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = LockServiceError<S::Error>;
+    type Future = LockFuture<S::Future, S::Response, S::Error>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        let ready = self.inner.poll_ready(cx);
+        ready.map_err(LockServiceError::Service)
+    }
+
+    fn call(&mut self, mut request: R) -> Self::Future {
+        let Some(key) = self.key.key(&request) else {
+            return LockFuture::passing(self.inner.call(request));
+        };
+        // The clone is not ready, and the one that is has to be called.
+        let clone = self.inner.clone();
+        let ready = mem::replace(&mut self.inner, clone);
+        let (source, wait, tell) = (self.source.clone(), self.wait, Arc::clone(&self.key));
+        let lock = source.lock(&key, self.ttl);
+        LockFuture::locked(Box::pin(async move {
+            let guard = source.acquire(lock, wait).await?;
+            tell.locked(&mut request, &guard.handle());
+            under(guard, ready, request).await
+        }))
+    }
+}
+
+async fn under<S, R>(
+    guard: LockGuard,
+    mut service: S,
+    request: R,
+) -> Result<S::Response, LockServiceError<S::Error>>
+where
+    S: Service<R>,
+{
+    let lock = guard.handle();
+    let output = {
+        let mut inner = pin!(service.call(request));
+        guard.run(lock.scope(inner.as_mut())).await
+    };
+    drop(service);
+    let output = output.map_err(|lost| LockServiceError::Lock(lost.into()))?;
+    let was_lost = give_back(guard).await.is_some();
+    // The service's own failure is told as it is.
+    let response = output.map_err(LockServiceError::Service)?;
+    if was_lost {
+        return Err(LockServiceError::Lock(lock.lost().await.into()));
+    }
+    Ok(response)
+}
+
+impl<S: Clone, K> Clone for Lock<S, K> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            source: self.source.clone(),
+            key: Arc::clone(&self.key),
+            ttl: self.ttl,
+            wait: self.wait,
+        }
+    }
+}
+
+impl<S: fmt::Debug, K> fmt::Debug for Lock<S, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lock")
+            .field("inner", &self.inner)
+            .field("source", &self.source)
+            .field("ttl", &self.ttl)
+            .field("wait", &self.wait)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,89 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use leasehold::{AcquireError, Lock, LockGuard, LockManager};
+use tokio::sync::Semaphore;
+
+use crate::{Problem, ProblemKind};
+
+/// How many requests may wait in one layer, unless it is told otherwise.
+pub const DEFAULT_MAX_WAITERS: usize = 1024;
+
+/// Why there is no lock.
+#[derive(Debug)]
+pub(crate) enum NotLocked {
+    Refused(AcquireError),
+    TooManyWaiters,
+}
+
+impl From<AcquireError> for NotLocked {
+    fn from(error: AcquireError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<NotLocked> for Problem {
+    fn from(not: NotLocked) -> Self {
+        match not {
+            NotLocked::Refused(error) => error.into(),
+            NotLocked::TooManyWaiters => Self::new(ProblemKind::TooManyWaiters),
+        }
+    }
+}
+
+/// Where locks come from, and who waits for them. Clones share their waiters.
+#[derive(Clone)]
+pub(crate) struct Source {
+    locks: LockManager,
+    waiters: Arc<Semaphore>,
+}
+
+impl Source {
+    pub(crate) fn new(locks: LockManager) -> Self {
+        Self {
+            locks,
+            waiters: Arc::new(Semaphore::new(DEFAULT_MAX_WAITERS)),
+        }
+    }
+
+    pub(crate) fn max_waiters(&mut self, most: usize) {
+        self.waiters = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
+    }
+
+    pub(crate) fn lock(&self, key: &str, ttl: Option<Duration>) -> Lock {
+        let lock = self.locks.lock(key);
+        match ttl {
+            Some(ttl) => lock.ttl(ttl),
+            None => lock,
+        }
+    }
+
+    /// Only who finds its lock busy is a waiter: it is asked for without waiting first.
+    pub(crate) async fn acquire(&self, lock: Lock, wait: Duration) -> Result<LockGuard, NotLocked> {
+        let error = match lock.clone().wait(Duration::ZERO).acquire().await {
+            Ok(guard) => return Ok(guard),
+            Err(error) => error,
+        };
+        let waiting_may_help = match &error {
+            AcquireError::TimedOut { .. } => true,
+            AcquireError::Backend { source, .. } => source.is_temporary(),
+            _ => false,
+        };
+        if wait.is_zero() || !waiting_may_help {
+            return Err(error.into());
+        }
+        let Ok(_waiting) = self.waiters.try_acquire() else {
+            return Err(NotLocked::TooManyWaiters);
+        };
+        Ok(lock.wait(wait).acquire().await?)
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("may_wait", &self.waiters.available_permits())
+            .finish_non_exhaustive()
+    }
+}
