@@ -33,7 +33,8 @@ pub const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(5);
 ///     guard.release().await?;
 ///     Ok(shipped)
 /// }
-/// # let _handler = axum::Router::new().route("/{id}", axum::routing::post(ship)).with_state(LockManager::in_process());
+/// # let app = axum::Router::new().route("/{id}", axum::routing::post(ship));
+/// # let _app: axum::Router = app.with_state(LockManager::in_process());
 /// # }
 /// ```
 ///

@@ -1,0 +1,158 @@
+//! However a request ends, its lock is released once, and after what ran under it.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use http::Request;
+use leasehold::{LockHandle, LockManager};
+use leasehold_tower::{LockLayer, Locked, OnDisconnect};
+use tokio::sync::Notify;
+use tower::{Layer, ServiceExt, service_fn};
+
+use crate::tools::{behind, done, is_free, orders, post, send, status, until_free};
+
+/// Notes whether the lock was still held when this was dropped.
+struct Witness {
+    lock: LockHandle,
+    dropped_under_lock: Arc<AtomicUsize>,
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        let held = usize::from(self.lock.is_valid());
+        self.dropped_under_lock.fetch_add(held, Ordering::SeqCst);
+    }
+}
+
+fn witness(request: &Request<()>, count: &Arc<AtomicUsize>) -> Witness {
+    let Locked(lock) = request.extensions().get().unwrap();
+    Witness {
+        lock: lock.clone(),
+        dropped_under_lock: Arc::clone(count),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_of_the_service_is_its_own_and_releases() {
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), orders());
+    let failing = service_fn(async |_: Request<()>| {
+        Err::<http::Response<http_body_util::Full<bytes::Bytes>>, _>("out of stock")
+    });
+    let service = layer.layer(failing);
+    for _ in 0..3 {
+        let failed = service.clone().oneshot(post("/orders/7")).await;
+        assert_eq!(failed.err(), Some("out of stock"));
+        assert!(is_free(&locks, "order:7").await);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_releases_after_what_ran() {
+    for on_disconnect in [OnDisconnect::Cancel, OnDisconnect::Finish] {
+        let locks = LockManager::in_process();
+        let count = Arc::new(AtomicUsize::new(0));
+        let noted = Arc::clone(&count);
+        let layer = LockLayer::new(locks.clone(), orders()).on_disconnect(on_disconnect);
+        let service = behind(layer, move |request| {
+            let witness = witness(&request, &noted);
+            async move {
+                tokio::task::yield_now().await;
+                let _witness = witness;
+                panic!("a bug")
+            }
+        });
+        let panicked = tokio::spawn(async move { send(&service, post("/orders/7")).await });
+        assert!(panicked.await.unwrap_err().is_panic(), "{on_disconnect:?}");
+        until_free(&locks, "order:7").await;
+        assert_eq!(count.load(Ordering::SeqCst), 1, "{on_disconnect:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_request_drops_its_handler_and_releases_after_it() {
+    let locks = LockManager::in_process();
+    let count = Arc::new(AtomicUsize::new(0));
+    let noted = Arc::clone(&count);
+    let service = behind(LockLayer::new(locks.clone(), orders()), move |request| {
+        let witness = witness(&request, &noted);
+        async move {
+            let _witness = witness;
+            std::future::pending().await
+        }
+    });
+    let cut = tokio::time::timeout(Duration::from_secs(1), send(&service, post("/orders/7")));
+    assert!(cut.await.is_err());
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+    until_free(&locks, "order:7").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_finish_the_handler_ends_its_work_under_the_lock() {
+    let locks = LockManager::in_process();
+    let (inside, finished) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+    let layer = LockLayer::new(locks.clone(), orders()).on_disconnect(OnDisconnect::Finish);
+    let (enter, finish) = (Arc::clone(&inside), Arc::clone(&finished));
+    let service = behind(layer, move |request| {
+        let (inside, finished) = (Arc::clone(&enter), Arc::clone(&finish));
+        let witness = witness(&request, &finished);
+        async move {
+            inside.notify_one();
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            drop(witness);
+            done()
+        }
+    });
+    let request = tokio::spawn({
+        let service = service.clone();
+        async move { send(&service, post("/orders/7")).await }
+    });
+    inside.notified().await;
+    request.abort();
+    assert!(request.await.unwrap_err().is_cancelled());
+    assert_eq!(status(&service, post("/orders/7")).await, 409);
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert_eq!(finished.load(Ordering::SeqCst), 1);
+    assert!(is_free(&locks, "order:7").await);
+    assert_eq!(status(&service, post("/orders/7")).await, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_finish_who_still_waits_gives_up() {
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), orders())
+        .on_disconnect(OnDisconnect::Finish)
+        .wait(Duration::MAX);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&runs);
+    let service = behind(layer, move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        async { done() }
+    });
+    let held = locks.lock("order:7").acquire().await.unwrap();
+    let waiting = tokio::time::timeout(Duration::from_secs(1), send(&service, post("/orders/7")));
+    assert!(waiting.await.is_err());
+    held.release().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+    assert!(is_free(&locks, "order:7").await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_passes_is_not_boxed() {
+    let layer = LockLayer::new(LockManager::in_process(), orders());
+    let service = layer.layer(service_fn(|_: Request<()>| {
+        std::future::ready(Ok::<_, Infallible>(done()))
+    }));
+    let ready = size_of::<
+        std::future::Ready<Result<http::Response<http_body_util::Full<bytes::Bytes>>, Infallible>>,
+    >();
+    let future = tower::Service::call(&mut service.clone(), post("/elsewhere"));
+    assert!(
+        size_of_val(&future) >= ready,
+        "the service's own future is in it"
+    );
+    future.await.unwrap();
+}

@@ -1,0 +1,294 @@
+//! What a request locks, and what is refused.
+
+use axum::Router;
+use axum::body::Body;
+use axum::routing::{MethodRouter, post};
+use http::{HeaderValue, Request, Response};
+use leasehold::{LockManager, MAX_KEY_BYTES};
+use leasehold_tower::key::{self, KeyExtractor};
+use leasehold_tower::{LockLayer, Locked};
+use tower::ServiceExt;
+
+use crate::tools::{document, problem, text};
+
+/// Answers with the key that it runs under.
+fn telling() -> MethodRouter {
+    post(async |lock: Option<Locked>| {
+        lock.map_or("none".to_owned(), |Locked(lock)| lock.key().to_owned())
+    })
+}
+
+async fn send(app: &Router, path: &str) -> Response<Body> {
+    let request = Request::post(path).body(Body::empty()).unwrap();
+    app.clone().oneshot(request).await.unwrap()
+}
+
+fn locking<K: KeyExtractor>(key: K) -> LockLayer<K> {
+    LockLayer::new(LockManager::in_process(), key)
+}
+
+#[tokio::test]
+async fn parameters_are_decoded_wherever_the_layer_is_added() {
+    let order = || locking(key::path("order:{id}"));
+    let route = "/orders/{id}/ship";
+    let apps = [
+        Router::new().route(route, telling().layer(order())),
+        Router::new().route(route, telling()).route_layer(order()),
+        Router::new().route(route, telling()).layer(order()),
+        Router::new().nest(
+            "/orders/{id}",
+            Router::new().route("/ship", telling()).route_layer(order()),
+        ),
+        Router::new()
+            .route(route, telling())
+            .layer(locking(key::path("order:{id}").on(route))),
+    ];
+    for app in apps {
+        assert_eq!(text(send(&app, "/orders/7/ship").await).await, "order:7");
+        assert_eq!(text(send(&app, "/orders/%37/ship").await).await, "order:7");
+        assert_eq!(
+            text(send(&app, "/orders/a%2Fb%20%C3%BC/ship").await).await,
+            "order:a/b ü"
+        );
+        assert_eq!(
+            problem(send(&app, "/orders/%FF/ship").await).await,
+            (400, "invalid-key".to_owned())
+        );
+    }
+}
+
+#[tokio::test]
+async fn two_spellings_are_one_lock() {
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), key::path("order:{id}"));
+    let app = Router::new()
+        .route("/orders/{id}", telling())
+        .route_layer(layer);
+    let _held = locks.lock("order:7").acquire().await.unwrap();
+    for path in ["/orders/7", "/orders/%37"] {
+        assert_eq!(
+            problem(send(&app, path).await).await,
+            (409, "contended".to_owned())
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_route_without_the_parameter_is_the_servers_mistake_and_named() {
+    let order = || locking(key::path("order:{order_id}"));
+    let apps = [
+        Router::new()
+            .route("/orders/{id}", telling())
+            .route_layer(order()),
+        // A fallback has no route.
+        Router::new()
+            .layer(order())
+            .fallback(telling())
+            .layer(order()),
+    ];
+    for app in apps {
+        let (status, told) = document(send(&app, "/orders/7").await).await;
+        assert_eq!(
+            (status, &told["type"]),
+            (500, &"https://docs.rs/leasehold-tower#misconfigured".into())
+        );
+        assert!(
+            told["detail"].as_str().unwrap().contains("`order_id`"),
+            "{told}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn around_the_whole_router_there_is_no_route_yet() {
+    let app = Router::new().route("/orders/{id}", telling());
+    let whole = tower::Layer::layer(&locking(key::path("order:{id}")), app.clone());
+    let request = || Request::post("/orders/7").body(Body::empty()).unwrap();
+    assert_eq!(
+        problem(whole.oneshot(request()).await.unwrap()).await,
+        (500, "misconfigured".to_owned())
+    );
+    let on = key::path("order:{id}").on("/orders/{id}");
+    let whole = tower::Layer::layer(&locking(on), app);
+    assert_eq!(
+        text(whole.oneshot(request()).await.unwrap()).await,
+        "order:7"
+    );
+}
+
+#[tokio::test]
+async fn a_path_of_another_shape_passes() {
+    let layer = locking(key::path("file:{rest}").on("/files/{*rest}"));
+    let app = Router::new().fallback(telling()).layer(layer);
+    assert_eq!(text(send(&app, "/files/a/b%20c").await).await, "file:a/b c");
+    assert_eq!(text(send(&app, "/other/a").await).await, "none");
+}
+
+#[tokio::test]
+async fn the_matched_path_is_one_lock_for_the_route() {
+    let app = Router::new()
+        .route("/orders/{id}/items/{item}", telling())
+        .layer(locking(key::matched_path()));
+    for path in ["/orders/1/items/2", "/orders/3/items/4"] {
+        assert_eq!(
+            text(send(&app, path).await).await,
+            "/orders/:id/items/:item"
+        );
+    }
+    assert_eq!(
+        problem(send(&app, "/nowhere").await).await,
+        (500, "misconfigured".to_owned())
+    );
+}
+
+fn with_header(values: &[&[u8]]) -> Request<Body> {
+    let mut request = Request::post("/").body(Body::empty()).unwrap();
+    for value in values {
+        let value = HeaderValue::from_bytes(value).unwrap();
+        request.headers_mut().append("idempotency-key", value);
+    }
+    request
+}
+
+#[tokio::test]
+async fn a_header_is_there_once_and_is_text() {
+    let app = Router::new()
+        .route("/", telling())
+        .layer(locking(key::header("idempotency-key")));
+    let good = app.clone().oneshot(with_header(&[b"k-1"])).await.unwrap();
+    assert_eq!(text(good).await, "k-1");
+    let bad: [(&[&[u8]], &str); 4] = [
+        (&[], "missing-key"),
+        (&[b""], "missing-key"),
+        (&[b"a", b"b"], "invalid-key"),
+        (&[b"\xff"], "invalid-key"),
+    ];
+    for (values, kind) in bad {
+        let answer = app.clone().oneshot(with_header(values)).await.unwrap();
+        let (status, told) = document(answer).await;
+        assert_eq!(status, 400);
+        assert!(told["type"].as_str().unwrap().ends_with(kind), "{told}");
+        assert!(
+            told["detail"]
+                .as_str()
+                .unwrap()
+                .contains("`idempotency-key`"),
+            "{told}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_scoped_key_is_its_principals() {
+    let whose = |request: &http::request::Parts| {
+        let user = request.headers.get("user")?;
+        Some(user.to_str().ok()?.to_owned())
+    };
+    let layer = locking(key::header("idempotency-key").scope(whose));
+    let app = Router::new().route("/", telling()).layer(layer);
+    let mut request = with_header(&[b"k"]);
+    request
+        .headers_mut()
+        .insert("user", HeaderValue::from_static("alice"));
+    assert_eq!(
+        text(app.clone().oneshot(request).await.unwrap()).await,
+        "alice:k"
+    );
+    let nobody = app.oneshot(with_header(&[b"k"])).await.unwrap();
+    assert_eq!(problem(nobody).await, (500, "misconfigured".to_owned()));
+}
+
+/// All that a response says.
+async fn whole(response: Response<Body>) -> (u16, String) {
+    let (status, headers) = (
+        response.status().as_u16(),
+        format!("{:?}", response.headers()),
+    );
+    (status, headers + &text(response).await)
+}
+
+#[tokio::test]
+async fn a_key_that_cannot_be_one_is_refused_and_never_echoed() {
+    let secret = "s3cret";
+    let long = format!("{secret}{}", "x".repeat(10_000));
+    let by_header = Router::new()
+        .route("/", telling())
+        .layer(locking(key::header("idempotency-key")));
+    let by_path = Router::new()
+        .route("/orders/{id}", telling())
+        .layer(locking(key::path("order:{id}")).max_key_bytes(2 * MAX_KEY_BYTES));
+    let mut answers = vec![
+        by_header
+            .clone()
+            .oneshot(with_header(&[long.as_bytes()]))
+            .await
+            .unwrap(),
+        by_header
+            .oneshot(with_header(&[b"s3cret:lh1:x"]))
+            .await
+            .unwrap(),
+    ];
+    let more = format!("/orders/{secret}{}", "y".repeat(MAX_KEY_BYTES));
+    for path in [
+        format!("/orders/{long}"),
+        more,
+        format!("/orders/{secret}%7D"),
+        format!("/orders/{secret}%00"),
+        format!("/orders/{secret}:lh1:"),
+    ] {
+        answers.push(send(&by_path, &path).await);
+    }
+    for answer in answers {
+        let (status, said) = whole(answer).await;
+        assert_eq!(status, 400, "{said}");
+        assert!(said.contains("leasehold-tower#invalid-key"), "{said}");
+        assert!(!said.contains(secret), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn no_refusal_echoes_the_key() {
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), key::path("order:{id}"));
+    let app = Router::new()
+        .route("/orders/{id}", telling())
+        .layer(layer.clone());
+    let nested = Router::new()
+        .route("/orders/{id}", telling())
+        .layer(layer.clone())
+        .layer(layer);
+    let (status, said) = whole(send(&nested, "/orders/s3cret").await).await;
+    assert_eq!(status, 500);
+    assert!(!said.contains("s3cret"), "{said}");
+    let held = locks.lock("order:s3cret").acquire().await.unwrap();
+    let (status, said) = whole(send(&app, "/orders/s3cret").await).await;
+    assert_eq!(status, 409);
+    assert!(!said.contains("s3cret"), "{said}");
+    held.release().await.unwrap();
+    locks.shutdown().await.unwrap();
+    let (status, said) = whole(send(&app, "/orders/s3cret").await).await;
+    assert_eq!(status, 503);
+    assert!(!said.contains("s3cret"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_read_is_found_out_at_start() {
+    for mistake in [
+        || drop(key::path("order:{id")),
+        || drop(key::path("order:{id}").on("/orders/{id")),
+        || drop(key::header("Idempotency Key")),
+    ] {
+        assert!(std::panic::catch_unwind(mistake).is_err());
+    }
+}
+#[tokio::test]
+async fn a_handler_without_its_lock_is_the_servers_mistake() {
+    let app = Router::new().route(
+        "/",
+        post(async |Locked(lock): Locked| lock.key().to_owned()),
+    );
+    assert_eq!(
+        problem(send(&app, "/").await).await,
+        (500, "misconfigured".to_owned())
+    );
+}

@@ -1,0 +1,157 @@
+//! A lock that is lost midway.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http::{Response, StatusCode};
+use http_body_util::Full;
+use leasehold::LockManager;
+use leasehold::backend::InProcess;
+use leasehold_tower::{LockLayer, OnLoss};
+use tracing::subscriber::DefaultGuard;
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::registry;
+
+use crate::tools::{behind, document, done, orders, post, problem, send, status, text};
+
+const TTL: Duration = Duration::from_secs(1);
+
+/// Locks that nobody renews: they are lost after a second.
+fn short_lived() -> LockManager {
+    let builder = LockManager::builder(InProcess::new()).ttl(TTL);
+    builder.without_renewal().build().unwrap()
+}
+
+/// The names of the events in this thread.
+#[derive(Clone, Default)]
+struct Names(Arc<std::sync::Mutex<Vec<String>>>);
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Names {
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        let metadata = event.metadata();
+        let told = format!("{} {}", metadata.level(), metadata.name());
+        self.0.lock().unwrap().push(told);
+    }
+}
+
+impl Names {
+    fn listen(&self) -> DefaultGuard {
+        tracing::subscriber::set_default(registry().with(self.clone()))
+    }
+
+    fn all(&self) -> Vec<String> {
+        let names = self.0.lock().unwrap();
+        let ours = names.iter().filter(|name| name.contains("leasehold_tower"));
+        ours.cloned().collect()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_handler_is_dropped_and_the_problem_says_so() {
+    let names = Names::default();
+    let _listening = names.listen();
+    let finished = Arc::new(AtomicBool::new(false));
+    let finish = Arc::clone(&finished);
+    let service = behind(LockLayer::new(short_lived(), orders()), move |_| {
+        let finish = Arc::clone(&finish);
+        async move {
+            tokio::time::sleep(TTL * 2).await;
+            finish.store(true, Ordering::SeqCst);
+            done()
+        }
+    });
+    let begun = tokio::time::Instant::now();
+    let answer = send(&service, post("/orders/7")).await;
+    assert!(begun.elapsed() <= TTL, "{:?}", begun.elapsed());
+    assert!(answer.headers().get("retry-after").is_none());
+    let (status, told) = document(answer).await;
+    assert_eq!(
+        (status, told["type"].as_str().unwrap()),
+        (503, "https://docs.rs/leasehold-tower#lost")
+    );
+    assert!(
+        told["detail"].as_str().unwrap().contains("in part"),
+        "{told}"
+    );
+    assert!(!told.to_string().contains("order:7"), "{told}");
+    tokio::time::sleep(TTL * 3).await;
+    assert!(!finished.load(Ordering::SeqCst));
+    assert_eq!(names.all(), ["WARN leasehold_tower.refused"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_continue_the_response_goes_through_and_the_trace_says_so() {
+    let names = Names::default();
+    let _listening = names.listen();
+    let layer = LockLayer::new(short_lived(), orders()).on_loss(OnLoss::Continue);
+    let service = behind(layer, async |_| {
+        tokio::time::sleep(TTL * 2).await;
+        done()
+    });
+    let answer = send(&service, post("/orders/7")).await;
+    assert_eq!(answer.status(), 200);
+    assert_eq!(text(answer).await, "done");
+    assert_eq!(names.all(), ["WARN leasehold_tower.went_on_without_lock"]);
+}
+
+/// A handler whose lock is lost in its last step.
+fn lost_in_the_last_step(answer: StatusCode) -> crate::tools::Locked {
+    let locks = LockManager::in_process();
+    let manager = locks.clone();
+    behind(LockLayer::new(locks, orders()), move |_| {
+        let locks = manager.clone();
+        async move {
+            // Its first poll ends all guards.
+            let _ended = locks.shutdown().now_or_never();
+            let mut response = Response::new(Full::<Bytes>::default());
+            *response.status_mut() = answer;
+            response
+        }
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_had_completed_is_told_but_not_who_had_failed() {
+    let completed = lost_in_the_last_step(StatusCode::CREATED);
+    let (status_code, told) = document(send(&completed, post("/orders/7")).await).await;
+    assert_eq!(status_code, 503);
+    assert!(
+        told["detail"].as_str().unwrap().contains("work was done"),
+        "{told}"
+    );
+    for own in [StatusCode::NOT_FOUND, StatusCode::INTERNAL_SERVER_ERROR] {
+        assert_eq!(
+            status(&lost_in_the_last_step(own), post("/orders/7")).await,
+            own
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_that_was_forced_open_is_lost_too() {
+    let locks = LockManager::in_process();
+    let operator = locks.clone();
+    let service = behind(LockLayer::new(locks, orders()).ttl(TTL), move |_| {
+        let operator = operator.clone();
+        async move {
+            operator.force_release("order:7").await.unwrap();
+            std::future::pending().await
+        }
+    });
+    let answer = problem(send(&service, post("/orders/7")).await).await;
+    assert_eq!(answer, (503, "lost".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_contended_lock_is_no_warning() {
+    let names = Names::default();
+    let _listening = names.listen();
+    let locks = LockManager::in_process();
+    let service = behind(LockLayer::new(locks.clone(), orders()), async |_| done());
+    let _held = locks.lock("order:7").acquire().await.unwrap();
+    assert_eq!(status(&service, post("/orders/7")).await, 409);
+    assert_eq!(names.all(), ["DEBUG leasehold_tower.refused"]);
+}

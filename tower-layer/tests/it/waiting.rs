@@ -1,0 +1,93 @@
+//! Waiting for a busy lock, and how many may.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use leasehold::LockManager;
+use leasehold_tower::LockLayer;
+use tokio::time::Instant;
+
+use crate::tools::{behind, done, orders, post, problem, send, status, until_free};
+
+#[tokio::test(start_paused = true)]
+async fn waits_as_long_as_it_may() {
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), orders()).wait(Duration::from_secs(3));
+    let service = behind(layer, async |_| done());
+    let held = locks.lock("order:7").acquire().await.unwrap();
+    let begun = Instant::now();
+    assert_eq!(status(&service, post("/orders/7")).await, 409);
+    assert_eq!(begun.elapsed(), Duration::from_secs(3));
+    let give = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        held.release().await.unwrap();
+    };
+    let begun = Instant::now();
+    let (answer, ()) = tokio::join!(status(&service, post("/orders/7")), give);
+    assert_eq!(answer, 200);
+    assert_eq!(begun.elapsed(), Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_more_than_may_wait_is_refused_at_once() {
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), orders())
+        .wait(Duration::from_secs(60))
+        .max_waiters(10);
+    let service = behind(layer, async |_| {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        done()
+    });
+    let held = locks.lock("order:7").acquire().await.unwrap();
+    let ten: Vec<_> = (0..10)
+        .map(|_| {
+            let service = service.clone();
+            tokio::spawn(async move { status(&service, post("/orders/7")).await })
+        })
+        .collect();
+    while locks.inspect("order:7").await.unwrap().waiting < 10 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let begun = Instant::now();
+    let eleventh = problem(send(&service, post("/orders/7")).await).await;
+    assert_eq!(eleventh, (409, "too-many-waiters".to_owned()));
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+
+    // Who finds its lock free waits for nobody.
+    for order in 100..120 {
+        let path = format!("/orders/{order}");
+        assert_eq!(status(&service, post(&path)).await, 200);
+    }
+    held.release().await.unwrap();
+    for answer in join_all(ten).await {
+        assert_eq!(answer.unwrap(), 200);
+    }
+    // And their places are free again.
+    let _held = locks.lock("order:7").acquire().await.unwrap();
+    let waiter = tokio::spawn({
+        let service = service.clone();
+        async move { status(&service, post("/orders/7")).await }
+    });
+    while locks.inspect("order:7").await.unwrap().waiting < 1 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    waiter.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_gives_up_waiting_leaves_nothing() {
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), orders())
+        .wait(Duration::MAX)
+        .max_waiters(1);
+    let service = behind(layer, async |_| done());
+    let held = locks.lock("order:7").acquire().await.unwrap();
+    for _ in 0..3 {
+        let waiting =
+            tokio::time::timeout(Duration::from_secs(1), send(&service, post("/orders/7")));
+        assert!(waiting.await.is_err());
+    }
+    held.release().await.unwrap();
+    until_free(&locks, "order:7").await;
+    assert_eq!(status(&service, post("/orders/7")).await, 200);
+}
