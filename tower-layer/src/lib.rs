@@ -59,6 +59,7 @@
 //! use leasehold::LockManager;
 //! use leasehold_tower::{LockLayer, key};
 //! use tower::ServiceBuilder;
+//! use tower::limit::GlobalConcurrencyLimitLayer;
 //! use tower_http::cors::CorsLayer;
 //! use tower_http::timeout::TimeoutLayer;
 //! use tower_http::trace::TraceLayer;
@@ -73,7 +74,7 @@
 //!             .layer(CorsLayer::permissive())
 //!             .layer(HandleErrorLayer::new(async |_: BoxError| StatusCode::SERVICE_UNAVAILABLE))
 //!             .load_shed()
-//!             .concurrency_limit(512)
+//!             .layer(GlobalConcurrencyLimitLayer::new(512))
 //!             .layer(TimeoutLayer::with_status_code(
 //!                 StatusCode::REQUEST_TIMEOUT,
 //!                 Duration::from_secs(10),

@@ -9,8 +9,14 @@
 mod any_service;
 mod bodies;
 mod endings;
+mod grpc;
+mod http;
 mod keys;
+mod layers;
 mod locking;
 mod loss;
+mod redis;
+mod shop;
 mod tools;
 mod waiting;
+mod wire;

@@ -1,0 +1,146 @@
+//! Among other layers, in the order that the documentation tells.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::error_handling::HandleErrorLayer;
+use axum::routing::post;
+use axum::{BoxError, Router};
+use http::{Method, StatusCode};
+use leasehold::LockManager;
+use leasehold_tower::{LockLayer, key};
+use tokio::sync::Notify;
+use tower::ServiceBuilder;
+use tower::limit::GlobalConcurrencyLimitLayer;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::cors::CorsLayer;
+use tower_http::timeout::TimeoutLayer;
+use tower_http::trace::TraceLayer;
+
+use crate::tools::{problem, until_free};
+use crate::wire::{Browser, Socket, serve};
+
+const ROOM: usize = 3;
+
+struct Site {
+    at: SocketAddr,
+    locks: LockManager,
+    begun: Arc<Notify>,
+    dropped: Arc<AtomicUsize>,
+    browser: Browser,
+}
+
+struct Dropped(Arc<AtomicUsize>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Site {
+    async fn new(limit: Duration, wait: Duration) -> Self {
+        let locks = LockManager::in_process();
+        let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+        let (begin, count) = (Arc::clone(&begun), Arc::clone(&dropped));
+        let hang = post(async move || {
+            let _dropped = Dropped(count);
+            begin.notify_one();
+            std::future::pending::<&'static str>().await
+        });
+        let outer = ServiceBuilder::new()
+            .layer(TraceLayer::new_for_http())
+            .layer(CatchPanicLayer::new())
+            .layer(CorsLayer::permissive())
+            .layer(HandleErrorLayer::new(async |_: BoxError| {
+                StatusCode::SERVICE_UNAVAILABLE
+            }))
+            .load_shed()
+            .layer(GlobalConcurrencyLimitLayer::new(ROOM))
+            .layer(TimeoutLayer::with_status_code(
+                StatusCode::REQUEST_TIMEOUT,
+                limit,
+            ));
+        let app = Router::new()
+            .route("/orders/{id}/hang", hang)
+            .route("/orders/{id}/done", post(async || "done"))
+            .route("/orders/{id}/bug", post(async || -> () { panic!("a bug") }))
+            .route_layer(LockLayer::new(locks.clone(), key::path("order:{id}")).wait(wait))
+            .layer(outer);
+        Self {
+            at: serve(app).await,
+            locks,
+            begun,
+            dropped,
+            browser: Browser::new(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_time_limit_drops_the_handler_and_frees_the_lock() {
+    let site = Site::new(Duration::from_millis(200), Duration::ZERO).await;
+    assert_eq!(site.browser.post(site.at, "/orders/7/hang").await, 408);
+    assert_eq!(site.dropped.load(Ordering::SeqCst), 1);
+    until_free(&site.locks, "order:7").await;
+    assert_eq!(site.browser.post(site.at, "/orders/7/done").await, 200);
+}
+
+#[tokio::test]
+async fn a_time_limit_counts_the_wait() {
+    let site = Site::new(Duration::from_millis(200), Duration::MAX).await;
+    let held = site.locks.lock("order:7").acquire().await.unwrap();
+    assert_eq!(site.browser.post(site.at, "/orders/7/done").await, 408);
+    held.release().await.unwrap();
+    until_free(&site.locks, "order:7").await;
+    assert_eq!(site.browser.post(site.at, "/orders/7/done").await, 200);
+}
+
+#[tokio::test]
+async fn load_is_shed_while_requests_wait_for_their_locks() {
+    let site = Site::new(Duration::from_secs(60), Duration::MAX).await;
+    let held = site.locks.lock("order:7").acquire().await.unwrap();
+    let mut sockets = Vec::new();
+    for waiting in 1..=ROOM {
+        sockets.push(Socket::asking(site.at, "POST", "/orders/7/done").await);
+        while site.locks.inspect("order:7").await.unwrap().waiting < waiting {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    assert_eq!(site.browser.post(site.at, "/orders/8/done").await, 503);
+    held.release().await.unwrap();
+    for socket in &mut sockets {
+        assert!(socket.read_until("done").await.contains(" 200 "));
+    }
+    assert_eq!(site.browser.post(site.at, "/orders/8/done").await, 200);
+}
+
+#[tokio::test]
+async fn a_preflight_locks_nothing_and_refusals_are_readable_across_origins() {
+    let site = Site::new(Duration::from_secs(60), Duration::ZERO).await;
+    let hanging = Socket::asking(site.at, "POST", "/orders/7/hang").await;
+    site.begun.notified().await;
+    let preflight = site
+        .browser
+        .send(Method::OPTIONS, site.at, "/orders/7/done")
+        .await;
+    assert_eq!(preflight.status(), 200);
+    let refused = site
+        .browser
+        .send(Method::POST, site.at, "/orders/7/done")
+        .await;
+    assert_eq!(refused.headers()["access-control-allow-origin"], "*");
+    assert_eq!(problem(refused).await, (409, "contended".to_owned()));
+    drop(hanging);
+    until_free(&site.locks, "order:7").await;
+}
+
+#[tokio::test]
+async fn a_panic_that_is_caught_outside_releases() {
+    let site = Site::new(Duration::from_secs(60), Duration::ZERO).await;
+    assert_eq!(site.browser.post(site.at, "/orders/7/bug").await, 500);
+    until_free(&site.locks, "order:7").await;
+    assert_eq!(site.browser.post(site.at, "/orders/7/done").await, 200);
+}

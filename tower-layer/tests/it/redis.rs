@@ -1,0 +1,212 @@
+//! Several instances over one Redis server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::Path;
+use axum::routing::{get, post};
+use http::Method;
+use leasehold::LockManager;
+use leasehold::backend::redis::Redis;
+use leasehold_testkit::proxy::Proxy;
+use leasehold_testkit::servers::RedisServer;
+use leasehold_tower::{LockLayer, OnLoss, key};
+use tokio::sync::Notify;
+
+use crate::shop::Shop;
+use crate::tools::{behind, done, orders, problem, status};
+use crate::wire::{Browser, serve};
+
+const WAIT: Duration = Duration::from_secs(100);
+
+async fn instance(url: &str, shop: Shop) -> SocketAddr {
+    let locks = LockManager::connect(url).await.unwrap();
+    let ship = async move |Path(id): Path<u64>| shop.ship(id).await;
+    let look = get(async || "here");
+    let layer = LockLayer::new(locks, key::path("order:{id}")).wait(WAIT);
+    serve(
+        Router::new()
+            .route("/orders/{id}", post(ship).merge(look))
+            .route_layer(layer),
+    )
+    .await
+}
+
+async fn two_axum_instances(orders: u64) {
+    let server = RedisServer::start().await.unwrap();
+    let shop = Shop::of(orders as usize);
+    let one = instance(&server.url(), shop.clone()).await;
+    let two = instance(&server.url(), shop.clone()).await;
+    let browser = Browser::new();
+    let send = async |order: u64, turn: usize| {
+        let at = if turn.is_multiple_of(2) { one } else { two };
+        browser.post(at, &format!("/orders/{order}")).await == 200
+    };
+    shop.is_orderly(orders, send).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_axum_instances_one_order() {
+    two_axum_instances(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_axum_instances_fifty_orders() {
+    two_axum_instances(50).await;
+}
+
+async fn two_plain_services(many: u64) {
+    let server = RedisServer::start().await.unwrap();
+    let shop = Shop::of(many as usize);
+    let mut services = Vec::new();
+    for _ in 0..2 {
+        let locks = LockManager::connect(&server.url()).await.unwrap();
+        let shop = shop.clone();
+        let layer = LockLayer::new(locks, orders()).wait(WAIT);
+        services.push(behind(layer, move |request| {
+            let (shop, path) = (shop.clone(), request.uri().path().to_owned());
+            async move {
+                let order = path.rsplit('/').next().unwrap();
+                shop.ship(order.parse().unwrap()).await;
+                done()
+            }
+        }));
+    }
+    let send = async |order: u64, turn: usize| {
+        let request = crate::tools::post(&format!("/orders/{order}"));
+        status(&services[turn % 2], request).await == 200
+    };
+    shop.is_orderly(many, send).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_plain_services_one_order() {
+    two_plain_services(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_plain_services_fifty_orders() {
+    two_plain_services(50).await;
+}
+
+/// A site whose only handler of POST hangs, behind a layer.
+struct Hanging {
+    at: SocketAddr,
+    begun: Arc<Notify>,
+    runs: Arc<AtomicUsize>,
+    browser: Browser,
+}
+
+impl Hanging {
+    async fn new(
+        locks: LockManager,
+        change: impl Fn(LockLayer<key::Path>) -> LockLayer<key::Path>,
+        hang: Duration,
+    ) -> Self {
+        let (begun, runs) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+        let (begin, count) = (Arc::clone(&begun), Arc::clone(&runs));
+        let handler = async move || {
+            count.fetch_add(1, Ordering::SeqCst);
+            begin.notify_one();
+            tokio::time::sleep(hang).await;
+            "done"
+        };
+        let layer = change(LockLayer::new(locks, key::path("order:{id}")));
+        let route = post(handler).get(async || "here");
+        let app = Router::new()
+            .route("/orders/{id}", route)
+            .route_layer(layer);
+        Self {
+            at: serve(app).await,
+            begun,
+            runs,
+            browser: Browser::new(),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_are_not_held_up() {
+    let server = RedisServer::start().await.unwrap();
+    let locks = LockManager::connect(&server.url()).await.unwrap();
+    let other = LockManager::connect(&server.url()).await.unwrap();
+    let site = Hanging::new(locks, |layer| layer, Duration::ZERO).await;
+    let held = other.lock("order:7").acquire().await.unwrap();
+    for _ in 0..20 {
+        assert_eq!(site.browser.get(site.at, "/orders/7").await, 200);
+        assert_eq!(site.browser.post(site.at, "/orders/7").await, 409);
+    }
+    held.release().await.unwrap();
+    assert_eq!(site.browser.post(site.at, "/orders/7").await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backend_that_is_down_is_unavailable_and_nothing_runs() {
+    let server = RedisServer::start().await.unwrap();
+    let limit = Duration::from_millis(500);
+    let redis = Redis::connect(&server.url()).await.unwrap();
+    let locks = LockManager::builder(redis)
+        .command_timeout(limit)
+        .build()
+        .unwrap();
+    let site = Hanging::new(locks, |layer| layer, Duration::ZERO).await;
+    assert_eq!(site.browser.post(site.at, "/orders/7").await, 200);
+    for down in [RedisServer::kill as fn(&RedisServer), |server| {
+        server.pause().unwrap()
+    }] {
+        down(&server);
+        let begun = Instant::now();
+        let answer = site.browser.send(Method::POST, site.at, "/orders/7").await;
+        let took = begun.elapsed();
+        assert_eq!(answer.headers()["retry-after"], "5");
+        assert_eq!(problem(answer).await, (503, "unavailable".to_owned()));
+        assert!(took < limit * 4, "{took:?}");
+        assert_eq!(site.runs.load(Ordering::SeqCst), 1);
+        assert_eq!(site.browser.get(site.at, "/orders/7").await, 200);
+        site.runs.store(0, Ordering::SeqCst);
+        server.restart().await.unwrap();
+        let up = async {
+            while site.browser.post(site.at, "/orders/7").await != 200 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), up)
+            .await
+            .unwrap();
+        assert_eq!(site.runs.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_that_is_lost_midway() {
+    let server = RedisServer::start().await.unwrap();
+    let proxy = Proxy::start(server.port()).await.unwrap();
+    let ttl = Duration::from_secs(1);
+    // What is lost stays taken for its TTL, so each has an order of its own.
+    for (path, on_loss, hang, expected) in [
+        ("/orders/7", OnLoss::Cancel, Duration::from_secs(600), 503),
+        ("/orders/8", OnLoss::Continue, ttl * 2, 200),
+    ] {
+        let locks = LockManager::connect(&server.url_at(proxy.port()))
+            .await
+            .unwrap();
+        let site = Hanging::new(locks, |layer| layer.ttl(ttl).on_loss(on_loss), hang).await;
+        let sent = site.browser.send(Method::POST, site.at, path);
+        let cut = async {
+            let begun = tokio::time::timeout(Duration::from_secs(20), site.begun.notified());
+            begun.await.expect("the handler should run");
+            proxy.refuse().await.unwrap();
+            proxy.cut();
+        };
+        let (answer, ()) = tokio::join!(sent, cut);
+        assert_eq!(answer.status(), expected, "{on_loss:?}");
+        if on_loss == OnLoss::Cancel {
+            assert!(answer.headers().get("retry-after").is_none());
+            assert_eq!(problem(answer).await, (503, "lost".to_owned()));
+        }
+        proxy.accept().await.unwrap();
+    }
+}
