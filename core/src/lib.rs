@@ -122,7 +122,7 @@
 //! | `conformance` | the suite that every backend must pass, and a wrapper that makes a backend misbehave |
 //! | `macros` (default) | [`macro@distributed_lock`] |
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |
-//! | `redis` (default) | [`backend::redis`] and `LockManager::connect` |
+//! | `redis` (default) | [`backend::redis`], `LockManager::connect` and `RedisFenceStore` |
 //! | `test-util` | `LockGuard::simulate_loss` |
 //! | `tls-rustls` | `rediss://`: TLS to Redis, with rustls |
 //!
@@ -178,6 +178,9 @@ pub use self::ending::{LossReason, Lost, LostInBody, ReleaseOutcome};
 pub use self::error::{
     AcquireError, ConvertError, Error, NoManager, ReleaseError, RenewError, ShutdownError,
 };
+#[cfg(feature = "redis")]
+#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
+pub use self::fence::RedisFenceStore;
 pub use self::fence::{AdmitError, FenceStore, InProcessFenceStore, Stale};
 pub use self::guard::LockGuard;
 pub use self::handle::LockHandle;

@@ -2,10 +2,14 @@
 
 mod error;
 mod in_process;
+#[cfg(feature = "redis")]
+mod redis;
 mod stale;
 mod store;
 
 pub use self::error::AdmitError;
 pub use self::in_process::InProcessFenceStore;
+#[cfg(feature = "redis")]
+pub use self::redis::RedisFenceStore;
 pub use self::stale::Stale;
 pub use self::store::FenceStore;

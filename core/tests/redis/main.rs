@@ -9,6 +9,7 @@
 
 mod companions;
 mod faults;
+mod fence;
 mod foreign;
 mod outage;
 mod server;

@@ -23,6 +23,8 @@ use self::copies::{COPIES_LAST, Copies};
 use self::inbox::Inbox;
 use self::names::Names;
 use self::node::Node;
+#[cfg(feature = "tls-rustls")]
+pub(crate) use self::tls::choose_provider;
 use super::{
     Applied, Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, Mode,
     ReleaseAnswer, RenewAnswer, async_trait,

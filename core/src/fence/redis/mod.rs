@@ -1,0 +1,171 @@
+//! Fences on a Redis or Valkey server.
+
+mod link;
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use async_trait::async_trait;
+use redis::{Client, IntoConnectionInfo, Script};
+
+use self::link::Link;
+use super::{AdmitError, FenceStore, Stale};
+use crate::backend::{BackendError, ConnectError};
+use crate::{FencingToken, InvalidKey, Key};
+
+/// What stands before every resource of a store that names no prefix.
+const DEFAULT_PREFIX: &str = "fence:";
+
+static ADMIT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("admit.lua")));
+
+/// A [`FenceStore`] on one Redis or Valkey server: the newest token of each resource outlives the processes that
+/// show theirs, and is the same for all of them.
+///
+/// One round trip per admission, in one atomic step on the server.
+///
+/// # Keys
+///
+/// `{fence:file:report}:lh1:mark` for the resource `file:report`: the newest token, as text. It never goes down, and
+/// has no TTL: a resource that is no more keeps its mark until you delete it. A deleted mark admits any token, until a
+/// newer one is shown.
+///
+/// # What is guaranteed
+///
+/// A token that was admitted keeps all older ones out for as long as the server remembers it: with `appendonly yes`,
+/// `appendfsync always` and `maxmemory-policy noeviction`, for ever. A server that loses its memory, or a replica
+/// that is promoted before it has seen the newest mark, admits older tokens again until a newer one is shown.
+///
+/// # Rights
+///
+/// The least that a user needs, with the default prefix: `~{fence:*}:lh1:mark +@connection +evalsha +script|load +get
+/// +set`.
+///
+/// # Examples
+///
+/// ```no_run
+/// # async fn admit(guard: leasehold::LockGuard) -> Result<(), leasehold::Error> {
+/// use leasehold::{FenceStore, RedisFenceStore};
+///
+/// let fences = RedisFenceStore::connect("redis://127.0.0.1").await?;
+/// fences.admit("file:report", guard.token()).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct RedisFenceStore {
+    link: Link,
+    prefix: Box<str>,
+}
+
+impl RedisFenceStore {
+    /// A store on the server at `url`; see [`Redis::connect`](crate::backend::redis::Redis::connect) for what a URL
+    /// looks like.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`] says whether the URL or the server is at fault.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes what was opened.
+    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
+        let info = url.into_connection_info().map_err(refused_url)?;
+        Self::connect_client(Client::open(info).map_err(refused_url)?).await
+    }
+
+    /// A store on the server that `client` connects to: with a TLS configuration or credentials of your own.
+    ///
+    /// Tied to version 1 of the `redis` crate.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub async fn connect_client(client: Client) -> Result<Self, ConnectError> {
+        let link = Link::new(client).map_err(refused_url)?;
+        let connected = link.connect().await;
+        connected.map_err(|source| ConnectError::Server { source })?;
+        Ok(Self {
+            link,
+            prefix: DEFAULT_PREFIX.into(),
+        })
+    }
+
+    /// Puts another text before every resource than `fence:`.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidKey`] for a prefix that no resource can follow.
+    pub fn with_prefix(mut self, prefix: &str) -> Result<Self, InvalidKey> {
+        // A prefix is good if a short resource behind it is.
+        Key::new(prefix, "r")?;
+        self.prefix = prefix.into();
+        Ok(self)
+    }
+
+    async fn newest(
+        &self,
+        resource: &str,
+        token: FencingToken,
+    ) -> Result<FencingToken, BackendError> {
+        let invalid = |error: InvalidKey| {
+            BackendError::not_applied("the resource has a name that no lock can have")
+                .permanent()
+                .with_source(error)
+        };
+        let mark = mark(&Key::new(&self.prefix, resource).map_err(invalid)?);
+        let newest = self.link.run(&ADMIT, &mark, &token.to_string()).await?;
+        newest.parse().map_err(|error| {
+            BackendError::unknown("the server answered something that is no token")
+                .with_source(error)
+        })
+    }
+}
+
+#[async_trait]
+impl FenceStore for RedisFenceStore {
+    async fn admit(&self, resource: &str, token: FencingToken) -> Result<(), AdmitError> {
+        match self.newest(resource, token).await {
+            Ok(newest) if newest == token => Ok(()),
+            Ok(current) => Err(Stale { token, current }.into()),
+            Err(source) => Err(AdmitError::Store {
+                resource: resource.to_owned(),
+                source: source.into(),
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for RedisFenceStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisFenceStore")
+            .field("prefix", &self.prefix)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A name with a hash tag of its own is placed by it, as a lock's companions are.
+fn mark(resource: &Key) -> String {
+    let full = resource.full();
+    if full.contains('}') {
+        format!("{full}:lh1:mark")
+    } else {
+        format!("{{{full}}}:lh1:mark")
+    }
+}
+
+fn refused_url(error: redis::RedisError) -> ConnectError {
+    ConnectError::Url {
+        source: error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_named_by_prefix_and_resource() {
+        let name = |resource| mark(&Key::new("fence:", resource).unwrap());
+        assert_eq!(name("file:report"), "{fence:file:report}:lh1:mark");
+        assert_eq!(name("{42}:report"), "fence:{42}:report:lh1:mark");
+    }
+}

@@ -1,0 +1,185 @@
+//! Fences on a real server: over restarts, over processes' own connections, and when it fails.
+
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use leasehold::{AdmitError, ConnectError, FenceStore, FencingToken, RedisFenceStore, Stale};
+use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
+use leasehold_testkit::servers::RedisBuilder;
+
+use crate::server::Server;
+use crate::trouble::whole;
+
+fn token(number: i64) -> FencingToken {
+    FencingToken::try_from(number).unwrap()
+}
+
+async fn store(server: &Server) -> RedisFenceStore {
+    RedisFenceStore::connect(&server.url()).await.unwrap()
+}
+
+async fn stale(fences: &dyn FenceStore, number: i64) -> Stale {
+    match fences.admit("r", token(number)).await {
+        Err(AdmitError::Stale(stale)) => stale,
+        other => panic!("{number} should be stale: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn accepts_the_newest_again_and_refuses_what_is_older_to_the_last_digit() {
+    let server = Server::start().await;
+    let (one, two) = (store(&server).await, store(&server).await);
+    // Apart by one above 2^53, and of different lengths.
+    let rising = [5, 9, 10, 1 << 53, (1 << 53) + 1, i64::MAX - 1, i64::MAX];
+    for (at, newest) in rising.into_iter().enumerate() {
+        one.admit("r", token(newest)).await.unwrap();
+        two.admit("r", token(newest)).await.unwrap();
+        for older in &rising[..at] {
+            let refused = stale(&two, *older).await;
+            assert_eq!(
+                (refused.token, refused.current),
+                (token(*older), token(newest))
+            );
+        }
+    }
+    one.admit("other", token(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_mark_is_where_the_documentation_says_and_has_no_ttl() {
+    let server = Server::start().await;
+    let fences = store(&server).await;
+    fences.admit("file:report", token(7)).await.unwrap();
+    let mut raw = server.raw().await;
+    let ask = async |raw: &mut _, words: &[&str]| {
+        let mut command = redis::cmd(words[0]);
+        command.arg(&words[1..]);
+        command.query_async::<redis::Value>(raw).await.unwrap()
+    };
+    let keys = ask(&mut raw, &["KEYS", "*"]).await;
+    let mark = "{fence:file:report}:lh1:mark";
+    assert_eq!(
+        redis::from_redis_value::<Vec<String>>(keys).unwrap(),
+        [mark]
+    );
+    assert_eq!(ask(&mut raw, &["TTL", mark]).await, redis::Value::Int(-1));
+    let other = store(&server).await.with_prefix("mine:").unwrap();
+    other.admit("file:report", token(1)).await.unwrap();
+    assert!(store(&server).await.with_prefix("a}b").is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_largest_of_many_stays() {
+    let server = Server::start().await;
+    let fences = Arc::new(store(&server).await);
+    let tasks: Vec<_> = (1..=200)
+        .map(|number| {
+            let fences = Arc::clone(&fences);
+            tokio::spawn(async move { fences.admit("r", token(number)).await.is_ok() })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(stale(&*fences, 199).await.current, token(200));
+}
+
+#[tokio::test]
+async fn the_mark_outlives_a_restart_and_the_store_comes_back() {
+    let server = Server::with(RedisBuilder::keeps_data).await;
+    let fences = store(&server).await;
+    fences.admit("r", token(6)).await.unwrap();
+    server.kill();
+    server.start_again().await;
+    // On the connection that died, and on a new one.
+    assert_eq!(stale(&fences, 5).await.current, token(6));
+    assert_eq!(stale(&store(&server).await, 5).await.current, token(6));
+    fences.admit("r", token(6)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_or_silent_admits_nobody_and_says_so_in_time() {
+    let server = Server::start().await;
+    let fences = store(&server).await;
+    let refused = async |name: &str, most: Duration| {
+        let begun = Instant::now();
+        let error = fences.admit("r", token(7)).await.unwrap_err();
+        assert!(matches!(error, AdmitError::Store { .. }), "{error:?}");
+        assert!(whole(&error).contains(name), "{}", whole(&error));
+        assert!(begun.elapsed() < most, "{:?}", begun.elapsed());
+    };
+    server.kill();
+    refused("nobody listens", Duration::from_secs(1)).await;
+    server.start_again().await;
+    fences.admit("r", token(7)).await.unwrap();
+    server.inner().pause().unwrap();
+    refused("in time", Duration::from_secs(4)).await;
+    server.inner().resume().unwrap();
+    fences.admit("r", token(7)).await.unwrap();
+}
+
+#[tokio::test]
+async fn packets_that_vanish_cost_one_connection() {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let url = server.inner().url_at(proxy.port());
+    let fences = RedisFenceStore::connect(&url).await.unwrap();
+    proxy.set(Direction::ToServer, Traffic::Drop);
+    assert!(fences.admit("r", token(7)).await.is_err());
+    proxy.pass();
+    fences.admit("r", token(7)).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_resource_or_a_mark_is_told() {
+    let server = Server::start().await;
+    let fences = store(&server).await;
+    let error = fences.admit("a}b", token(7)).await.unwrap_err();
+    assert!(whole(&error).contains("remove it"), "{}", whole(&error));
+    for foreign in ["text", "0", "-7", "7.5"] {
+        let mut set = redis::cmd("SET");
+        set.arg("{fence:r}:lh1:mark").arg(foreign);
+        set.exec_async(&mut server.raw().await).await.unwrap();
+        let error = fences.admit("r", token(7)).await.unwrap_err();
+        assert!(
+            error.source().is_some() && whole(&error).contains("something else"),
+            "{}",
+            whole(&error)
+        );
+    }
+    let bad = RedisFenceStore::connect("redis://host:port")
+        .await
+        .unwrap_err();
+    assert!(matches!(bad, ConnectError::Url { .. }), "{bad}");
+    let down = RedisFenceStore::connect("redis://127.0.0.1:1")
+        .await
+        .unwrap_err();
+    assert!(matches!(down, ConnectError::Server { .. }), "{down}");
+}
+
+#[tokio::test]
+async fn a_server_that_forgot_the_script_is_told_it_again() {
+    let server = Server::start().await;
+    let fences = store(&server).await;
+    fences.admit("r", token(7)).await.unwrap();
+    let mut flush = redis::cmd("SCRIPT");
+    flush
+        .arg("FLUSH")
+        .exec_async(&mut server.raw().await)
+        .await
+        .unwrap();
+    fences.admit("r", token(8)).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_least_rights_of_the_documentation_are_enough() {
+    let documentation = include_str!("../../src/fence/redis/mod.rs");
+    let rights = documentation.split("default prefix: `").nth(1).unwrap();
+    let rights = rights.split('`').next().unwrap().replace("\n///", "");
+    let server = Server::with(|server| server.user("least", "pass", &rights)).await;
+    let url = format!("redis://least:pass@127.0.0.1:{}", server.inner().port());
+    let fences = RedisFenceStore::connect(&url).await.unwrap();
+    fences.admit("r", token(7)).await.unwrap();
+    assert_eq!(stale(&fences, 5).await.current, token(7));
+}
