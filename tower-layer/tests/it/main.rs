@@ -3,12 +3,14 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stdout,
     reason = "helpers of tests"
 )]
 
 mod any_service;
 mod bodies;
 mod endings;
+mod fencing;
 mod grpc;
 mod http;
 mod keys;
@@ -18,5 +20,6 @@ mod loss;
 mod redis;
 mod shop;
 mod tools;
+mod two_processes;
 mod waiting;
 mod wire;

@@ -1,0 +1,280 @@
+//! A resource behind a fence, in one process.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Path;
+use axum::routing::{MethodRouter, put};
+use http::{Request, Response};
+use leasehold::{
+    AdmitError, FenceStore, FencingToken, InProcessFenceStore, LockManager, RedisFenceStore,
+};
+use leasehold_sqlx::{SqlFenceStore, ddl};
+use leasehold_testkit::servers::RedisServer;
+use leasehold_tower::{FenceLayer, FenceTokenLayer, FencedToken, key};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tower::{Layer, ServiceExt, service_fn};
+
+use crate::tools::{document, problem};
+
+/// A resource that notes who wrote, and whose writers can be held up after they were let in.
+#[derive(Clone, Default)]
+struct File {
+    writers: Arc<Mutex<Vec<i64>>>,
+    admitted: Arc<Notify>,
+    go_on: Arc<Notify>,
+}
+
+impl File {
+    fn handler(&self) -> MethodRouter {
+        let file = self.clone();
+        put(async move |fenced: FencedToken, Path(way): Path<String>| {
+            assert_eq!(fenced.resource(), format!("file:{way}"));
+            if way == "held" {
+                file.admitted.notify_one();
+                file.go_on.notified().await;
+            }
+            file.writers.lock().push(fenced.token().get());
+        })
+    }
+
+    fn app(
+        &self,
+        store: impl FenceStore + 'static,
+        change: impl Fn(FenceLayer<key::Path>) -> FenceLayer<key::Path>,
+    ) -> Router {
+        let layer = change(FenceLayer::new(store, key::path("file:{name}")));
+        let route = self.handler().get(async || "here");
+        Router::new()
+            .route("/files/{name}", route)
+            .route_layer(layer)
+    }
+
+    fn writers(&self) -> Vec<i64> {
+        self.writers.lock().clone()
+    }
+}
+
+fn write(name: &str, token: &str) -> Request<Body> {
+    let request = Request::put(format!("/files/{name}")).header("x-fencing-token", token);
+    request.body(Body::empty()).unwrap()
+}
+
+async fn send(app: &Router, request: Request<Body>) -> Response<Body> {
+    app.clone().oneshot(request).await.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_admitted_is_done_before_the_next_and_the_older_is_refused() {
+    let file = File::default();
+    let app = file.app(InProcessFenceStore::new(), |layer| {
+        layer.line_limit(Duration::from_secs(60))
+    });
+    let older = tokio::spawn(app.clone().oneshot(write("held", "5")));
+    file.admitted.notified().await;
+    let newer = tokio::spawn(app.clone().oneshot(write("held", "6")));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!newer.is_finished(), "in line");
+    // Other resources are not in line, and neither are reads.
+    assert_eq!(send(&app, write("other", "1")).await.status(), 200);
+    let read = Request::get("/files/held").body(Body::empty()).unwrap();
+    assert_eq!(send(&app, read).await.status(), 200);
+
+    file.go_on.notify_one();
+    assert_eq!(older.await.unwrap().unwrap().status(), 200);
+    file.admitted.notified().await;
+    file.go_on.notify_one();
+    assert_eq!(newer.await.unwrap().unwrap().status(), 200);
+    assert_eq!(file.writers(), [1, 5, 6]);
+    let stale = send(&app, write("held", "5")).await;
+    assert_eq!(problem(stale).await, (412, "stale".to_owned()));
+    assert_eq!(file.writers(), [1, 5, 6]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_older_one_that_is_behind_in_the_line_is_refused() {
+    let file = File::default();
+    let app = file.app(InProcessFenceStore::new(), |layer| layer);
+    let newer = tokio::spawn(app.clone().oneshot(write("held", "6")));
+    file.admitted.notified().await;
+    let older = tokio::spawn(app.clone().oneshot(write("held", "5")));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    file.go_on.notify_one();
+    assert_eq!(newer.await.unwrap().unwrap().status(), 200);
+    let stale = older.await.unwrap().unwrap();
+    let (status, told) = document(stale).await;
+    assert_eq!(status, 412);
+    assert!(
+        told["detail"]
+            .as_str()
+            .unwrap()
+            .contains("has seen token 6"),
+        "{told}"
+    );
+    assert_eq!(file.writers(), [6]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_hangs_holds_others_up_no_longer_than_the_limit() {
+    let file = File::default();
+    let app = file.app(InProcessFenceStore::new(), |layer| {
+        layer.line_limit(Duration::from_secs(2))
+    });
+    let hanging = tokio::spawn(app.clone().oneshot(write("held", "5")));
+    file.admitted.notified().await;
+    let begun = tokio::time::Instant::now();
+    let refused = send(&app, write("held", "6")).await;
+    assert_eq!(problem(refused).await, (409, "contended".to_owned()));
+    assert_eq!(begun.elapsed(), Duration::from_secs(2));
+    // Its client goes, and so does it.
+    hanging.abort();
+    assert!(hanging.await.unwrap_err().is_cancelled());
+    let next = tokio::spawn(app.clone().oneshot(write("held", "6")));
+    file.admitted.notified().await;
+    file.go_on.notify_one();
+    assert_eq!(next.await.unwrap().unwrap().status(), 200);
+    assert_eq!(file.writers(), [6]);
+}
+
+#[tokio::test]
+async fn a_request_says_its_token_once_and_rightly() {
+    let file = File::default();
+    let app = file.app(InProcessFenceStore::new(), |layer| layer);
+    let none = Request::put("/files/a").body(Body::empty()).unwrap();
+    let mut twice = write("a", "5");
+    twice.headers_mut().append("x-fencing-token", 5.into());
+    let (status, told) = document(send(&app, none).await).await;
+    assert_eq!(status, 428);
+    assert!(
+        told["detail"].as_str().unwrap().contains("x-fencing-token"),
+        "{told}"
+    );
+    for bad in [
+        twice,
+        write("a", "five"),
+        write("a", "0"),
+        write("a", "-5"),
+        write("a", ""),
+    ] {
+        assert_eq!(
+            problem(send(&app, bad).await).await,
+            (400, "invalid-token".to_owned())
+        );
+    }
+    assert!(file.writers().is_empty());
+}
+
+#[derive(Debug)]
+struct Down;
+
+#[async_trait::async_trait]
+impl FenceStore for Down {
+    async fn admit(&self, resource: &str, _: FencingToken) -> Result<(), AdmitError> {
+        Err(AdmitError::Store {
+            resource: resource.to_owned(),
+            source: "the disk is gone".into(),
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_fails_lets_nobody_in() {
+    let file = File::default();
+    let answer = send(&file.app(Down, |layer| layer), write("s3cret", "5")).await;
+    assert_eq!(answer.headers()["retry-after"], "5");
+    let (status, told) = document(answer).await;
+    assert_eq!(
+        (status, &told["type"]),
+        (503, &"https://docs.rs/leasehold-tower#unavailable".into())
+    );
+    assert!(!told.to_string().contains("s3cret"), "{told}");
+    assert!(file.writers().is_empty());
+}
+
+#[tokio::test]
+async fn routes_that_share_a_layer_share_its_lines_and_marks() {
+    let file = File::default();
+    let layer = FenceLayer::new(InProcessFenceStore::new(), key::path("file:{name}"));
+    let app = Router::new()
+        .route("/files/{name}", file.handler().layer(layer.clone()))
+        .route("/copies/{name}", file.handler().layer(layer));
+    assert_eq!(send(&app, write("a", "6")).await.status(), 200);
+    let copy = Request::put("/copies/a").header("x-fencing-token", "5");
+    let stale = send(&app, copy.body(Body::empty()).unwrap()).await;
+    assert_eq!(stale.status(), 412);
+}
+
+#[tokio::test]
+async fn a_mark_in_redis_outlives_a_restart() {
+    let server = RedisServer::builder().keeps_data().start().await.unwrap();
+    let file = File::default();
+    let store = async || RedisFenceStore::connect(&server.url()).await.unwrap();
+    let app = file.app(store().await, |layer| layer);
+    assert_eq!(send(&app, write("a", "6")).await.status(), 200);
+    server.restart().await.unwrap();
+    // The process that was, and one that is new.
+    for app in [app, file.app(store().await, |layer| layer)] {
+        assert_eq!(send(&app, write("a", "5")).await.status(), 412);
+        assert_eq!(send(&app, write("a", "6")).await.status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn a_mark_in_sql_outlives_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!(
+        "sqlite://{}?mode=rwc",
+        dir.path().join("fences.db").display()
+    );
+    let file = File::default();
+    for (token, expected) in [("6", 200), ("5", 412), ("6", 200), ("7", 200), ("6", 412)] {
+        let pool = sqlx::SqlitePool::connect(&url).await.unwrap();
+        ddl::create_fences(&pool).await.unwrap();
+        let app = file.app(SqlFenceStore::new(pool.clone()), |layer| layer);
+        assert_eq!(
+            send(&app, write("a", token)).await.status(),
+            expected,
+            "{token}"
+        );
+        pool.close().await;
+    }
+    assert_eq!(file.writers(), [6, 6, 7]);
+}
+
+#[tokio::test]
+async fn a_client_sends_the_token_of_its_lock() {
+    let sent = service_fn(async |request: Request<()>| {
+        let header = request.headers().get("x-fencing-token");
+        Ok::<_, Infallible>(header.map(|it| it.to_str().unwrap().to_owned()))
+    });
+    let guard = LockManager::in_process()
+        .lock("order:7")
+        .acquire()
+        .await
+        .unwrap();
+    let own = FencingToken::try_from(7).unwrap();
+    let mut with_own = Request::new(());
+    with_own.extensions_mut().insert(own);
+    with_own.headers_mut().insert("x-fencing-token", 1.into());
+
+    let one_lock = FenceTokenLayer::new(&guard.handle()).layer(sent);
+    let token = guard.token().to_string();
+    assert_eq!(
+        one_lock.clone().oneshot(Request::new(())).await.unwrap(),
+        Some(token)
+    );
+    assert_eq!(
+        one_lock.clone().oneshot(with_own.clone()).await.unwrap(),
+        Some("7".to_owned())
+    );
+    let many = FenceTokenLayer::from_extensions().layer(sent);
+    assert_eq!(
+        many.clone().oneshot(with_own).await.unwrap(),
+        Some("7".to_owned())
+    );
+    assert_eq!(many.clone().oneshot(Request::new(())).await.unwrap(), None);
+}
