@@ -63,7 +63,8 @@
 //!
 //! **A lock alone does not protect data.** Code that checked its guard can be paused before the write that
 //! follows, for longer than the lease. Let the resource compare [`FencingToken`]s, and a write that comes too
-//! late is refused: in SQL with the crate `leasehold-sqlx`, elsewhere with a [`FenceStore`]. A lock is no
+//! late is refused: in SQL with the crate `leasehold-sqlx`, over HTTP with `leasehold-tower`, elsewhere with a
+//! [`FenceStore`]. A lock is no
 //! substitute for idempotency either: work that was cut short may have been done in part.
 //!
 //! # Outcomes

@@ -18,6 +18,7 @@ use leasehold_tower::{BodyCut, LockLayer, Locked, OnLoss, ResponseBody};
 use tokio::sync::mpsc;
 use tower::{Layer, ServiceExt, service_fn};
 
+use crate::events::Names;
 use crate::tools::{is_free, orders, post, until_free};
 
 const MOST: Duration = Duration::from_secs(60);
@@ -191,6 +192,8 @@ async fn a_body_that_nobody_polls_gives_the_lock_up_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn with_continue_a_late_body_goes_on_without_the_lock() {
+    let names = Names::default();
+    let _listening = names.listen();
     let locks = LockManager::in_process();
     let mut scene = Scene::with(locks, None, |layer| layer.on_loss(OnLoss::Continue)).await;
     tokio::time::sleep(MOST * 2).await;
@@ -198,6 +201,7 @@ async fn with_continue_a_late_body_goes_on_without_the_lock() {
     assert_eq!(scene.part(Ok("late")).await, ok("late"));
     scene.parts = None;
     assert_eq!(scene.next().await, None);
+    assert_eq!(names.all(), ["WARN leasehold_tower.body_outlived_lock"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,10 +11,8 @@ use http_body_util::Full;
 use leasehold::LockManager;
 use leasehold::backend::InProcess;
 use leasehold_tower::{LockLayer, OnLoss};
-use tracing::subscriber::DefaultGuard;
-use tracing_subscriber::layer::{Context, SubscriberExt};
-use tracing_subscriber::registry;
 
+use crate::events::Names;
 use crate::tools::{behind, document, done, orders, post, problem, send, status, text};
 
 const TTL: Duration = Duration::from_secs(1);
@@ -23,30 +21,6 @@ const TTL: Duration = Duration::from_secs(1);
 fn short_lived() -> LockManager {
     let builder = LockManager::builder(InProcess::new()).ttl(TTL);
     builder.without_renewal().build().unwrap()
-}
-
-/// The names of the events in this thread.
-#[derive(Clone, Default)]
-struct Names(Arc<std::sync::Mutex<Vec<String>>>);
-
-impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Names {
-    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
-        let metadata = event.metadata();
-        let told = format!("{} {}", metadata.level(), metadata.name());
-        self.0.lock().unwrap().push(told);
-    }
-}
-
-impl Names {
-    fn listen(&self) -> DefaultGuard {
-        tracing::subscriber::set_default(registry().with(self.clone()))
-    }
-
-    fn all(&self) -> Vec<String> {
-        let names = self.0.lock().unwrap();
-        let ours = names.iter().filter(|name| name.contains("leasehold_tower"));
-        ours.cloned().collect()
-    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,6 +10,7 @@
 mod any_service;
 mod bodies;
 mod endings;
+mod events;
 mod fencing;
 mod grpc;
 mod http;
@@ -17,6 +18,8 @@ mod keys;
 mod layers;
 mod locking;
 mod loss;
+mod once;
+mod problems;
 mod redis;
 mod shop;
 mod tools;

@@ -1,0 +1,185 @@
+//! Which problem an error is, and how it reads.
+
+use std::time::Duration;
+
+use axum::response::IntoResponse;
+use http::StatusCode;
+use leasehold::backend::{Applied, BackendError, InProcess};
+use leasehold::conformance::{Command, Fault, Faulty};
+use leasehold::{AcquireError, AdmitError, Error, FencingToken, Key, LockManager, Stale};
+use leasehold_tower::{Problem, ProblemKind};
+
+fn key() -> Key {
+    Key::new("lock:", "s3cret").unwrap()
+}
+
+fn backend(temporary: bool) -> Error {
+    let source = BackendError::not_applied("s3cret server");
+    let source = if temporary {
+        source
+    } else {
+        source.permanent()
+    };
+    let applied = Applied::No;
+    AcquireError::Backend {
+        key: key(),
+        applied,
+        source,
+    }
+    .into()
+}
+
+fn stale() -> Stale {
+    let token = |number| FencingToken::try_from(number).unwrap();
+    Stale {
+        token: token(5),
+        current: token(6),
+    }
+}
+
+/// Errors of all kinds, and the problem that each of them is.
+async fn table() -> Vec<(Error, ProblemKind)> {
+    let locks = LockManager::in_process();
+    let guard = locks.lock("s3cret").acquire().await.unwrap();
+    guard.simulate_loss();
+    let lost = guard.lost().await;
+    let not_renewed = guard.renew().await.unwrap_err();
+    let short = locks
+        .lock("k")
+        .ttl(Duration::ZERO)
+        .acquire()
+        .await
+        .unwrap_err();
+    let mute = Faulty::new(InProcess::new(), |call| match call.command {
+        Command::Release => Fault::HangBefore,
+        _ => Fault::None,
+    });
+    let held = LockManager::new(mute)
+        .lock("s3cret")
+        .acquire()
+        .await
+        .unwrap();
+    let not_released = held.release().await.unwrap_err();
+    let timed_out = AcquireError::TimedOut {
+        key: key(),
+        waited: Duration::ZERO,
+    };
+    let store = AdmitError::Store {
+        resource: "s3cret".to_owned(),
+        source: "s3cret".into(),
+    };
+    vec![
+        (timed_out.into(), ProblemKind::Contended),
+        (
+            AcquireError::Closed { key: key() }.into(),
+            ProblemKind::Unavailable,
+        ),
+        (
+            AcquireError::AlreadyHeld { key: key() }.into(),
+            ProblemKind::Misconfigured,
+        ),
+        (AcquireError::NoRuntime.into(), ProblemKind::Misconfigured),
+        (short.into(), ProblemKind::Misconfigured),
+        (
+            LockManager::current().unwrap_err().into(),
+            ProblemKind::Misconfigured,
+        ),
+        (backend(true), ProblemKind::Unavailable),
+        (backend(false), ProblemKind::Unavailable),
+        (not_released.into(), ProblemKind::Unavailable),
+        (lost.into(), ProblemKind::Lost),
+        (not_renewed.into(), ProblemKind::Lost),
+        (
+            Key::new("", "s3cret\n").unwrap_err().into(),
+            ProblemKind::InvalidKey,
+        ),
+        (
+            "s3cret".parse::<FencingToken>().unwrap_err().into(),
+            ProblemKind::InvalidToken,
+        ),
+        (stale().into(), ProblemKind::Stale),
+        (AdmitError::from(stale()).into(), ProblemKind::Stale),
+        (store.into(), ProblemKind::Unavailable),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_error_is_the_problem_that_it_is_and_tells_no_key() {
+    for (error, kind) in table().await {
+        let told = error.to_string();
+        let problem = Problem::from(error);
+        assert_eq!(problem.kind(), kind, "{told}");
+        assert_eq!(problem.status(), kind.status(), "{told}");
+        assert!(
+            !format!("{problem} {problem:?}").contains("s3cret"),
+            "{problem}"
+        );
+        let text = problem.into_http();
+        assert!(
+            !String::from_utf8_lossy(text.body()).contains("s3cret"),
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn waiting_is_asked_for_where_it_helps() {
+    assert!(Problem::from(backend(true)).retry_after().is_some());
+    assert_eq!(Problem::from(backend(false)).retry_after(), None);
+    assert_eq!(Problem::new(ProblemKind::Contended).retry_after(), None);
+    let wait = Some(Duration::from_millis(1));
+    let short = Problem::new(ProblemKind::Contended)
+        .with_retry_after(wait)
+        .into_http();
+    assert_eq!(short.headers()["retry-after"], "1", "never zero");
+}
+
+#[test]
+fn a_problem_is_a_response_and_reads_as_the_standard_says() {
+    let problem = Problem::new(ProblemKind::Contended)
+        .with_status(StatusCode::LOCKED)
+        .with_detail("a \"quoted\" word");
+    let document: serde_json::Value =
+        serde_json::from_slice(problem.clone().into_http().body()).unwrap();
+    assert_eq!(
+        document,
+        serde_json::json!({
+            "type": "https://docs.rs/leasehold-tower#contended",
+            "title": "Locked by another request",
+            "status": 423,
+            "detail": "a \"quoted\" word",
+        })
+    );
+    assert_eq!(problem.into_response().status(), 423);
+}
+
+#[test]
+fn each_kind_is_described_where_its_type_leads() {
+    let documentation = include_str!("../../src/lib.rs");
+    use ProblemKind::{
+        Contended, InvalidKey, InvalidToken, Lost, Misconfigured, MissingKey, MissingToken, Stale,
+        TooManyWaiters, Unavailable,
+    };
+    for kind in [
+        Contended,
+        InvalidKey,
+        InvalidToken,
+        Lost,
+        Misconfigured,
+        MissingKey,
+        MissingToken,
+        Stale,
+        TooManyWaiters,
+        Unavailable,
+    ] {
+        let (_, name) = kind.uri().split_once('#').unwrap();
+        let (_, row) = documentation
+            .split_once(&format!("id=\"{name}\">"))
+            .unwrap();
+        let row = row.lines().next().unwrap();
+        assert!(
+            row.contains(&format!("| {}", kind.status().as_u16())),
+            "{row}"
+        );
+    }
+}
