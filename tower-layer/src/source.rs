@@ -61,6 +61,9 @@ impl Source {
 
     /// Only who finds its lock busy is a waiter: it is asked for without waiting first.
     pub(crate) async fn acquire(&self, lock: Lock, wait: Duration) -> Result<LockGuard, NotLocked> {
+        if wait.is_zero() {
+            return Ok(lock.wait(wait).acquire().await?);
+        }
         let error = match lock.clone().wait(Duration::ZERO).acquire().await {
             Ok(guard) => return Ok(guard),
             Err(error) => error,
@@ -70,7 +73,7 @@ impl Source {
             AcquireError::Backend { source, .. } => source.is_temporary(),
             _ => false,
         };
-        if wait.is_zero() || !waiting_may_help {
+        if !waiting_may_help {
             return Err(error.into());
         }
         let Ok(_waiting) = self.waiters.try_acquire() else {

@@ -1,63 +1,60 @@
-//! Where decoded path parameters come from.
+//! A template filled with decoded path parameters, and where these come from.
 
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 
+use super::template::Template;
 use crate::{Problem, ProblemKind};
 
-/// Decoded parameters by name.
-#[derive(Debug)]
-pub(super) struct Params(Vec<(String, String)>);
+/// From what `route` finds in the request's path; `None` if that is another path.
+pub(super) fn matched(
+    template: &Template,
+    route: &matchit::Router<()>,
+    request: &Parts,
+) -> Result<Option<String>, Problem> {
+    let Ok(matched) = route.at(request.uri.path()) else {
+        return Ok(None);
+    };
+    let filled = template.fill(|name| {
+        let raw = matched.params.get(name).ok_or_else(|| missing(name))?;
+        let decoded = percent_decode_str(raw).decode_utf8();
+        decoded.map_err(|_| not_text(name))
+    });
+    filled.map(Some)
+}
 
-impl Params {
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
-        let named = self.0.iter().find(|(its, _)| its == name);
-        named.map(|(_, value)| value.as_str())
-    }
+/// From what axum's router has found.
+#[cfg(feature = "axum")]
+pub(super) fn routed(template: &Template, request: &mut Parts) -> Result<String, Problem> {
+    use axum::extract::rejection::RawPathParamsRejection;
+    use axum::extract::{FromRequestParts, RawPathParams};
+    use futures_util::FutureExt;
 
-    /// What `route` finds in the request's path; `None` if that is another path.
-    pub(super) fn matched(
-        route: &matchit::Router<()>,
-        request: &Parts,
-    ) -> Result<Option<Self>, Problem> {
-        let Ok(matched) = route.at(request.uri.path()) else {
-            return Ok(None);
-        };
-        let decoded = matched.params.iter().map(|(name, raw)| {
-            let value = percent_decode_str(raw).decode_utf8();
-            let value = value.map_err(|_| not_text(name))?;
-            Ok((name.to_owned(), value.into_owned()))
-        });
-        decoded
-            .collect::<Result<_, _>>()
-            .map(|params| Some(Self(params)))
-    }
-
-    /// What axum's router has found.
-    #[cfg(feature = "axum")]
-    pub(super) fn routed(request: &mut Parts) -> Result<Self, Problem> {
-        use axum::extract::rejection::RawPathParamsRejection;
-        use axum::extract::{FromRequestParts, RawPathParams};
-        use futures_util::FutureExt;
-
-        // It awaits nothing.
-        match RawPathParams::from_request_parts(request, &()).now_or_never() {
-            Some(Ok(params)) => {
-                let owned = params
-                    .iter()
-                    .map(|(name, value)| (name.to_owned(), value.to_owned()));
-                Ok(Self(owned.collect()))
-            }
-            Some(Err(RawPathParamsRejection::InvalidUtf8InPathParam(_))) => Err(not_text("path")),
-            Some(Err(_)) | None => Ok(Self(Vec::new())),
+    // It awaits nothing.
+    let params = match RawPathParams::from_request_parts(request, &()).now_or_never() {
+        Some(Ok(params)) => Some(params),
+        Some(Err(RawPathParamsRejection::InvalidUtf8InPathParam(_))) => {
+            return Err(not_text("path"));
         }
-    }
+        Some(Err(_)) | None => None,
+    };
+    template.fill(|name| {
+        let mut params = params.iter().flatten();
+        let named = params.find(|(its, _)| *its == name);
+        named
+            .map(|(_, value)| value.into())
+            .ok_or_else(|| missing(name))
+    })
+}
 
-    #[cfg(not(feature = "axum"))]
-    #[allow(clippy::unnecessary_wraps, reason = "its twin can fail")]
-    pub(super) fn routed(_: &mut Parts) -> Result<Self, Problem> {
-        Ok(Self(Vec::new()))
-    }
+#[cfg(not(feature = "axum"))]
+pub(super) fn routed(template: &Template, _: &mut Parts) -> Result<String, Problem> {
+    template.fill(|name| Err(missing(name)))
+}
+
+fn missing(name: &str) -> Problem {
+    let detail = format!("the lock's key needs the parameter `{name}`, which this route has not");
+    Problem::new(ProblemKind::Misconfigured).with_detail(detail)
 }
 
 fn not_text(name: &str) -> Problem {

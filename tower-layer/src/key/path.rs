@@ -1,9 +1,8 @@
 use http::request::Parts;
 
-use super::KeyExtractor;
-use super::params::Params;
 use super::template::Template;
-use crate::{Problem, ProblemKind};
+use super::{KeyExtractor, params};
+use crate::Problem;
 
 /// A text with path parameters in it, such as `order:{id}`. They are decoded: `/orders/7` and `/orders/%37` lock the
 /// same. Braces that are meant are doubled.
@@ -74,18 +73,9 @@ impl Path {
 
 impl KeyExtractor for Path {
     fn key(&self, request: &mut Parts) -> Result<Option<String>, Problem> {
-        let params = match &self.route {
-            Some(route) => match Params::matched(route, request)? {
-                Some(params) => params,
-                None => return Ok(None),
-            },
-            None => Params::routed(request)?,
-        };
-        let filled = self.template.fill(|name| params.get(name));
-        filled.map(Some).map_err(|name| {
-            let detail =
-                format!("the lock's key needs the parameter `{name}`, which this route has not");
-            Problem::new(ProblemKind::Misconfigured).with_detail(detail)
-        })
+        match &self.route {
+            Some(route) => params::matched(&self.template, route, request),
+            None => params::routed(&self.template, request).map(Some),
+        }
     }
 }

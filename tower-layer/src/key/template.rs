@@ -1,5 +1,7 @@
 //! `order:{id}`: a text with parameters in it.
 
+use std::borrow::Cow;
+
 /// A parsed template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Template {
@@ -51,14 +53,17 @@ impl Template {
         Ok(Self { pieces })
     }
 
-    /// The text with its parameters filled in, or the name of one that there is not.
-    pub(super) fn fill<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> Result<String, &str> {
+    /// The text with its parameters filled in.
+    pub(super) fn fill<'v, E>(
+        &self,
+        value: impl Fn(&str) -> Result<Cow<'v, str>, E>,
+    ) -> Result<String, E> {
         let mut text = String::new();
         for piece in &self.pieces {
-            text.push_str(match piece {
-                Piece::Text(plain) => plain,
-                Piece::Parameter(name) => value(name).ok_or(name.as_str())?,
-            });
+            match piece {
+                Piece::Text(plain) => text.push_str(plain),
+                Piece::Parameter(name) => text.push_str(&value(name)?),
+            }
         }
         Ok(text)
     }
@@ -71,16 +76,16 @@ mod tests {
     #[test]
     fn fills_parameters_and_keeps_doubled_braces() {
         let values = |name: &str| match name {
-            "id" => Some("7"),
-            "way" => Some("b/d"),
-            _ => None,
+            "id" => Ok("7".into()),
+            "way" => Ok("b/d".into()),
+            other => Err(other.to_owned()),
         };
         for (template, filled) in [
             ("all", Ok("all")),
             ("order:{id}", Ok("order:7")),
             ("{id}{way}!", Ok("7b/d!")),
             ("order:{{{id}}}", Ok("order:{7}")),
-            ("{it}", Err("it")),
+            ("{it}", Err("it".to_owned())),
         ] {
             let parsed = Template::parse(template).unwrap();
             assert_eq!(parsed.fill(values), filled.map(str::to_owned), "{template}");

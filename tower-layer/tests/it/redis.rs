@@ -155,7 +155,7 @@ async fn a_backend_that_is_down_is_unavailable_and_nothing_runs() {
     let site = Hanging::new(locks, |layer| layer, Duration::ZERO).await;
     assert_eq!(site.browser.post(site.at, "/orders/7").await, 200);
     for down in [RedisServer::kill as fn(&RedisServer), |server| {
-        server.pause().unwrap()
+        server.pause().unwrap();
     }] {
         down(&server);
         let begun = Instant::now();

@@ -39,7 +39,7 @@ async fn in_a_process_of_its_own() {
         .route_layer(fence);
     let at = serve(app.with_state(pool)).await;
     println!("\nserves at {at}");
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 async fn write(

@@ -19,7 +19,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(client: Client) -> Result<Self, RedisError> {
+    pub(super) fn new(client: &Client) -> Result<Self, RedisError> {
         let info = client.get_connection_info().clone();
         let tcp = info.tcp_settings().clone().set_nodelay(true);
         #[cfg(feature = "tls-rustls")]

@@ -80,7 +80,7 @@ impl RedisFenceStore {
     ///
     /// As [`connect`](Self::connect).
     pub async fn connect_client(client: Client) -> Result<Self, ConnectError> {
-        let link = Link::new(client).map_err(refused_url)?;
+        let link = Link::new(&client).map_err(refused_url)?;
         let connected = link.connect().await;
         connected.map_err(|source| ConnectError::Server { source })?;
         Ok(Self {
