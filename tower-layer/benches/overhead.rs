@@ -64,7 +64,7 @@ fn median(mut times: Vec<Duration>, count: usize) -> f64 {
     times[times.len() / 2].as_secs_f64() * 1e6 / count as f64
 }
 
-async fn compare(name: &str, locks: LockManager, count: usize) {
+async fn compare(name: &'static str, locks: LockManager, count: usize) {
     let handler = service_fn(async |_: Request<()>| {
         Ok::<_, Infallible>(Response::new(Full::<Bytes>::from("done")))
     });
@@ -95,10 +95,14 @@ async fn compare(name: &str, locks: LockManager, count: usize) {
     );
 }
 
+/// On workers of the runtime, as a server does.
 #[tokio::main]
 async fn main() {
-    compare("in process", LockManager::in_process(), 200).await;
+    let in_process = compare("in process", LockManager::in_process(), 200);
+    tokio::spawn(in_process).await.unwrap();
     let server = RedisServer::start().await.unwrap();
     let locks = LockManager::connect(&server.url()).await.unwrap();
-    compare("over Redis", locks, 20).await;
+    tokio::spawn(compare("over Redis", locks, 20))
+        .await
+        .unwrap();
 }

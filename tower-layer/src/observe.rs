@@ -1,26 +1,8 @@
-//! What is told to `tracing`. The names are part of the public API: they are listed in the crate's documentation
+//! What is told to `tracing`, but for refusals. The names are part of the public API: they are listed in the crate's documentation
 //! and tested.
 
 use leasehold::{LockHandle, LossReason};
-use tracing::{debug, warn};
-
-use crate::{Problem, ProblemKind};
-
-pub(crate) fn refused(problem: &Problem) {
-    let (kind, status) = (problem.kind(), problem.status().as_u16());
-    match kind {
-        ProblemKind::Misconfigured | ProblemKind::Unavailable | ProblemKind::Lost => warn!(
-            name: "leasehold_tower.refused",
-            { problem = kind.uri(), status, detail = problem.detail() },
-            "a request was refused"
-        ),
-        _ => debug!(
-            name: "leasehold_tower.refused",
-            { problem = kind.uri(), status, detail = problem.detail() },
-            "a request was refused"
-        ),
-    }
-}
+use tracing::warn;
 
 pub(crate) fn went_on_without(lock: &LockHandle, reason: LossReason) {
     warn!(

@@ -7,6 +7,7 @@ use http::{Method, Response};
 use leasehold::FenceStore;
 use tower_layer::Layer;
 
+use super::gate::Gate;
 use super::line::Lines;
 use super::service::FenceService;
 use crate::Problem;
@@ -72,17 +73,7 @@ pub const DEFAULT_LINE_LIMIT: Duration = Duration::from_secs(5);
 #[must_use = "a layer does nothing until it is put around a service"]
 pub struct FenceLayer<K> {
     key: Keyed<K>,
-    fence: Fence,
-}
-
-/// What the services of a layer share.
-#[derive(Clone)]
-pub(super) struct Fence {
-    pub(super) store: Arc<dyn FenceStore>,
-    pub(super) lines: Lines,
-    pub(super) methods: Methods,
-    pub(super) line_limit: Duration,
-    pub(super) refusal: Refusal,
+    gate: Gate,
 }
 
 impl<K: KeyExtractor> FenceLayer<K> {
@@ -90,7 +81,7 @@ impl<K: KeyExtractor> FenceLayer<K> {
     pub fn new(store: impl FenceStore + 'static, key: K) -> Self {
         Self {
             key: Keyed::new(key),
-            fence: Fence {
+            gate: Gate {
                 store: Arc::new(store),
                 lines: Lines::default(),
                 methods: Methods::default(),
@@ -102,20 +93,20 @@ impl<K: KeyExtractor> FenceLayer<K> {
 
     /// Fences requests with these methods alone; others pass through.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
-        self.fence.methods = Methods::only(methods);
+        self.gate.methods = Methods::only(methods);
         self
     }
 
     /// Fences all requests, those with safe methods too.
     pub fn all_methods(mut self) -> Self {
-        self.fence.methods = Methods::All;
+        self.gate.methods = Methods::All;
         self
     }
 
     /// How long a request waits for those before it. Then it is refused with 409: a handler that hangs holds up its
     /// successors for so long and no longer.
     pub fn line_limit(mut self, limit: Duration) -> Self {
-        self.fence.line_limit = limit;
+        self.gate.line_limit = limit;
         self
     }
 
@@ -130,7 +121,7 @@ impl<K: KeyExtractor> FenceLayer<K> {
     where
         F: Fn(Problem) -> Response<Bytes> + Send + Sync + 'static,
     {
-        self.fence.refusal = Refusal::by(rejection);
+        self.gate.refusal = Refusal::by(rejection);
         self
     }
 }
@@ -139,7 +130,7 @@ impl<K> Clone for FenceLayer<K> {
     fn clone(&self) -> Self {
         Self {
             key: self.key.clone(),
-            fence: self.fence.clone(),
+            gate: self.gate.clone(),
         }
     }
 }
@@ -148,7 +139,7 @@ impl<S, K> Layer<S> for FenceLayer<K> {
     type Service = FenceService<S, K>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        FenceService::new(inner, self.key.clone(), Arc::new(self.fence.clone()))
+        FenceService::new(inner, self.key.clone(), Arc::new(self.gate.clone()))
     }
 }
 
@@ -156,17 +147,7 @@ impl<K> fmt::Debug for FenceLayer<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FenceLayer")
             .field("key", &self.key)
-            .field("fence", &self.fence)
+            .field("gate", &self.gate)
             .finish()
-    }
-}
-
-impl fmt::Debug for Fence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fence")
-            .field("store", &self.store)
-            .field("methods", &self.methods)
-            .field("line_limit", &self.line_limit)
-            .finish_non_exhaustive()
     }
 }

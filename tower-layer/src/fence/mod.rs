@@ -1,6 +1,7 @@
 //! Fencing tokens over HTTP: the client's side and the resource's.
 
 mod fenced;
+mod gate;
 mod header;
 mod layer;
 mod line;

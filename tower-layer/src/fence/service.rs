@@ -8,15 +8,18 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
-use leasehold::FencingToken;
+use leasehold::{FencingToken, Key};
 use tower_service::Service;
 
 use super::fenced::FencedToken;
+use super::gate::Gate;
 use super::header;
-use super::layer::Fence;
 use crate::key::{KeyExtractor, Keyed};
 use crate::problem::Dialect;
 use crate::{BoxError, Problem, ProblemKind, ResponseBody, ResponseFuture};
+
+/// Stands for whatever prefix a store has.
+const PREFIX: &str = "fence:";
 
 /// A service behind a fence. Made by [`FenceLayer`](crate::FenceLayer).
 ///
@@ -26,22 +29,24 @@ use crate::{BoxError, Problem, ProblemKind, ResponseBody, ResponseFuture};
 pub struct FenceService<S, K> {
     inner: S,
     key: Keyed<K>,
-    fence: Arc<Fence>,
+    gate: Arc<Gate>,
 }
 
 impl<S, K> FenceService<S, K> {
-    pub(super) const fn new(inner: S, key: Keyed<K>, fence: Arc<Fence>) -> Self {
-        Self { inner, key, fence }
+    pub(super) const fn new(inner: S, key: Keyed<K>, gate: Arc<Gate>) -> Self {
+        Self { inner, key, gate }
     }
 }
 
 impl<S, K: KeyExtractor> FenceService<S, K> {
     /// What is fenced and under which token, or `None` if nothing is.
     fn claim(&self, head: &mut Parts) -> Result<Option<(String, FencingToken)>, Problem> {
-        match self.key.of(head)? {
-            Some(resource) => Ok(Some((resource, header::read(&head.headers)?))),
-            None => Ok(None),
-        }
+        let Some(resource) = self.key.of(head)? else {
+            return Ok(None);
+        };
+        // What one store refuses all refuse, so that it is found out with the first.
+        Key::new(PREFIX, &resource)?;
+        Ok(Some((resource, header::read(&head.headers)?)))
     }
 }
 
@@ -64,7 +69,7 @@ where
     }
 
     fn call(&mut self, request: Request<Q>) -> Self::Future {
-        if !self.fence.methods.include(request.method()) {
+        if !self.gate.methods.include(request.method()) {
             return ResponseFuture::passing(self.inner.call(request));
         }
         let dialect = Dialect::of(request.headers());
@@ -72,7 +77,7 @@ where
         let claim = match self.claim(&mut head) {
             Ok(claim) => claim,
             Err(problem) => {
-                return ResponseFuture::answered(self.fence.refusal.answer(problem, dialect));
+                return ResponseFuture::answered(self.gate.refusal.answer(problem, dialect));
             }
         };
         let request = Request::from_parts(head, body);
@@ -82,12 +87,12 @@ where
         // The clone is not ready, and the one that is has to be called.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
-        let fence = Arc::clone(&self.fence);
+        let gate = Arc::clone(&self.gate);
         ResponseFuture::guarded(Box::pin(async move {
-            match admitted(&fence, &resource, token, ready, request).await {
+            match admitted(&gate, &resource, token, ready, request).await {
                 Ok(response) => response.map(|it| it.map(ResponseBody::passing)),
                 Err(problem) => {
-                    let response = fence.refusal.answer(problem, dialect);
+                    let response = gate.refusal.answer(problem, dialect);
                     Ok(response.map(ResponseBody::answer))
                 }
             }
@@ -97,7 +102,7 @@ where
 
 /// Waits for its turn, shows the token, and calls the service within the turn.
 async fn admitted<S, Q>(
-    fence: &Fence,
+    gate: &Gate,
     resource: &str,
     token: FencingToken,
     mut service: S,
@@ -106,9 +111,9 @@ async fn admitted<S, Q>(
 where
     S: Service<Request<Q>>,
 {
-    let turn = tokio::time::timeout(fence.line_limit, fence.lines.enter(resource)).await;
+    let turn = tokio::time::timeout(gate.line_limit, gate.lines.enter(resource)).await;
     let turn = turn.map_err(|_| Problem::new(ProblemKind::Contended))?;
-    fence.store.admit(resource, token).await?;
+    gate.store.admit(resource, token).await?;
     let fenced = FencedToken::new(token, resource);
     request.extensions_mut().insert(fenced);
     let output = pin!(service.call(request)).await;
@@ -121,7 +126,7 @@ impl<S: Clone, K> Clone for FenceService<S, K> {
         Self {
             inner: self.inner.clone(),
             key: self.key.clone(),
-            fence: Arc::clone(&self.fence),
+            gate: Arc::clone(&self.gate),
         }
     }
 }
@@ -131,7 +136,7 @@ impl<S: fmt::Debug, K> fmt::Debug for FenceService<S, K> {
         f.debug_struct("FenceService")
             .field("inner", &self.inner)
             .field("key", &self.key)
-            .field("fence", &self.fence)
+            .field("gate", &self.gate)
             .finish()
     }
 }

@@ -1,7 +1,8 @@
+use std::fmt;
+
 use http::request::Parts;
 
-use super::Scoped;
-use crate::Problem;
+use crate::{Problem, ProblemKind};
 
 /// Says what a request locks.
 ///
@@ -43,6 +44,74 @@ pub trait KeyExtractor: Send + Sync + 'static {
         Self: Sized,
         F: Fn(&Parts) -> Option<String> + Send + Sync + 'static,
     {
-        Scoped::new(self, principal)
+        Scoped {
+            key: self,
+            principal,
+        }
+    }
+}
+
+/// A key within what belongs to a principal. Made by [`KeyExtractor::scope`].
+#[derive(Clone, Copy)]
+pub struct Scoped<K, F> {
+    key: K,
+    principal: F,
+}
+
+impl<K, F> KeyExtractor for Scoped<K, F>
+where
+    K: KeyExtractor,
+    F: Fn(&Parts) -> Option<String> + Send + Sync + 'static,
+{
+    fn key(&self, request: &mut Parts) -> Result<Option<String>, Problem> {
+        let Some(key) = self.key.key(request)? else {
+            return Ok(None);
+        };
+        let Some(principal) = (self.principal)(request) else {
+            let detail = "it is not known whose key this is; add the layer inside of the one that authenticates";
+            return Err(Problem::new(ProblemKind::Misconfigured).with_detail(detail));
+        };
+        Ok(Some(format!("{}:{key}", escaped(&principal))))
+    }
+}
+
+impl<K: fmt::Debug, F> fmt::Debug for Scoped<K, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scoped")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+fn escaped(principal: &str) -> String {
+    principal.replace('%', "%25").replace(':', "%3A")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::header;
+
+    fn key(principal: Option<&str>, key: &str) -> Result<String, ProblemKind> {
+        let request = http::Request::builder().header("k", key);
+        let mut request = request.body(()).unwrap().into_parts().0;
+        let principal = principal.map(str::to_owned);
+        let scoped = header("k").scope(move |_| principal.clone());
+        scoped
+            .key(&mut request)
+            .map(Option::unwrap_or_default)
+            .map_err(|problem| problem.kind())
+    }
+
+    #[test]
+    fn no_two_principals_share_a_key() {
+        assert_eq!(key(Some("alice"), "k").unwrap(), "alice:k");
+        assert_ne!(key(Some("a"), "b:k"), key(Some("a:b"), "k"));
+        assert_ne!(key(Some("a%3Ab"), "k"), key(Some("a:b"), "k"));
+    }
+
+    #[test]
+    fn a_key_of_nobodys_is_refused() {
+        assert_eq!(key(None, "k"), Err(ProblemKind::Misconfigured));
     }
 }

@@ -31,10 +31,9 @@ mod keyed;
 mod matched_path;
 mod params;
 mod path;
-mod scoped;
 mod template;
 
-pub use self::extractor::KeyExtractor;
+pub use self::extractor::{KeyExtractor, Scoped};
 pub use self::from_fn::{FromFn, from_fn};
 pub use self::header::{Header, header};
 pub use self::keyed::DEFAULT_MAX_KEY_BYTES;
@@ -43,4 +42,3 @@ pub(crate) use self::keyed::Keyed;
 #[cfg_attr(docsrs, doc(cfg(feature = "axum")))]
 pub use self::matched_path::{MatchedPath, matched_path};
 pub use self::path::{Path, path};
-pub use self::scoped::Scoped;

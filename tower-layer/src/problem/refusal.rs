@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
+use tracing::{debug, warn};
 
-use super::Problem;
-use crate::observe;
+use super::{Problem, ProblemKind};
 
 type Rejection = Arc<dyn Fn(Problem) -> Response<Bytes> + Send + Sync>;
 
@@ -54,7 +54,7 @@ impl Refusal {
     }
 
     pub(crate) fn answer(&self, problem: Problem, dialect: Dialect) -> Response<Bytes> {
-        observe::refused(&problem);
+        tell(&problem);
         match (dialect, &self.own) {
             #[cfg(feature = "tonic")]
             (Dialect::Grpc, _) => tonic::Status::from(problem).into_http(),
@@ -69,5 +69,22 @@ impl fmt::Debug for Refusal {
         f.debug_struct("Refusal")
             .field("own", &self.own.is_some())
             .finish()
+    }
+}
+
+/// Its name is part of the public API.
+fn tell(problem: &Problem) {
+    let (kind, status) = (problem.kind(), problem.status().as_u16());
+    match kind {
+        ProblemKind::Misconfigured | ProblemKind::Unavailable | ProblemKind::Lost => warn!(
+            name: "leasehold_tower.refused",
+            { problem = kind.uri(), status, detail = problem.detail() },
+            "a request was refused"
+        ),
+        _ => debug!(
+            name: "leasehold_tower.refused",
+            { problem = kind.uri(), status, detail = problem.detail() },
+            "a request was refused"
+        ),
     }
 }

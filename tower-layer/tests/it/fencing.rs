@@ -168,6 +168,20 @@ async fn a_request_says_its_token_once_and_rightly() {
     assert!(file.writers().is_empty());
 }
 
+#[tokio::test]
+async fn what_cannot_be_a_resource_is_refused_before_any_store_is_asked() {
+    let file = File::default();
+    let app = file.app(Down, |layer| layer);
+    for bad in ["s3cret%7D", "s3cret%00", &"s3cret".repeat(2_000)] {
+        let (status, told) = document(send(&app, write(bad, "5")).await).await;
+        assert_eq!(
+            (status, &told["type"]),
+            (400, &"https://docs.rs/leasehold-tower#invalid-key".into())
+        );
+        assert!(!told.to_string().contains("s3cret"), "{told}");
+    }
+}
+
 #[derive(Debug)]
 struct Down;
 

@@ -1,0 +1,29 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use leasehold::FenceStore;
+
+use super::line::Lines;
+use crate::methods::Methods;
+use crate::problem::Refusal;
+
+/// What the services of a layer share.
+#[derive(Clone)]
+pub(super) struct Gate {
+    pub(super) store: Arc<dyn FenceStore>,
+    pub(super) lines: Lines,
+    pub(super) methods: Methods,
+    pub(super) line_limit: Duration,
+    pub(super) refusal: Refusal,
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate")
+            .field("store", &self.store)
+            .field("methods", &self.methods)
+            .field("line_limit", &self.line_limit)
+            .finish_non_exhaustive()
+    }
+}
