@@ -247,6 +247,23 @@ async fn a_key_that_cannot_be_one_is_refused_and_never_echoed() {
 }
 
 #[tokio::test]
+async fn the_longest_key_is_what_the_layer_says() {
+    let long = |bytes| "k".repeat(bytes);
+    let default = leasehold_tower::key::DEFAULT_MAX_KEY_BYTES;
+    for (most, layer) in [
+        (default, locking(key::header("idempotency-key"))),
+        (8, locking(key::header("idempotency-key")).max_key_bytes(8)),
+    ] {
+        let app = Router::new().route("/", telling()).layer(layer);
+        for (bytes, expected) in [(most, 200), (most + 1, 400)] {
+            let request = with_header(&[long(bytes).as_bytes()]);
+            let answer = app.clone().oneshot(request).await.unwrap();
+            assert_eq!(answer.status(), expected, "{bytes} of {most}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn no_refusal_echoes_the_key() {
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), key::path("order:{id}"));
