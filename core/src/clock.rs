@@ -56,6 +56,14 @@ pub(crate) async fn sleep_until(moment: Moment) {
     }
 }
 
+/// As [`sleep_until`]; never, if there is no moment.
+pub(crate) async fn at(moment: Option<Moment>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// The time this machine has been suspended, as far as noticed; never shrinks.
 fn suspended() -> Duration {
     static SEEN_NANOS: AtomicU64 = AtomicU64::new(0);

@@ -1,14 +1,15 @@
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::backend::Mode;
-use crate::engine::{Hold, ReleaseDebt, downgrade, hand_over, renew_now};
-use crate::kind::{Exclusive, Fenced, Kind, Permits, Shared};
+use crate::engine::{Hold, downgrade, hand_over, renew_now};
+use crate::kind::{Exclusive, Fenced, Kind, Permits, Reentrant, Shared, Sole};
 use crate::{
-    ConvertError, FencingToken, HandoverTicket, LockHandle, Lost, ReleaseError, ReleaseOutcome,
-    RenewError, Run, SlotToken,
+    ConvertError, FencingToken, HandoverTicket, LockHandle, Lost, ReentrantReleaseOutcome,
+    ReleaseError, ReleaseOutcome, RenewError, Run, SlotToken,
 };
 
 /// A held lock.
@@ -49,7 +50,7 @@ use crate::{
 #[must_use = "the lock is released as soon as the guard is dropped; bind it to a name"]
 #[clippy::has_significant_drop]
 pub struct LockGuard<K: Kind = Exclusive> {
-    hold: Hold,
+    hold: Arc<Hold>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -92,7 +93,8 @@ impl LockGuard {
     /// # }
     /// ```
     pub async fn downgrade(self) -> Result<LockGuard<Shared>, ConvertError> {
-        downgrade(self.hold).await.map(LockGuard::new)
+        let shared = downgrade(&self.hold).await?;
+        Ok(LockGuard::new(Arc::new(shared)))
     }
 
     /// Gives the lock to whoever gets the ticket, in whatever process: [`take_up`](crate::LockManager::take_up).
@@ -130,8 +132,48 @@ impl LockGuard<Permits> {
     }
 }
 
+impl<K: Sole> LockGuard<K> {
+    /// Releases the lock and waits until the backend has confirmed it.
+    ///
+    /// # Errors
+    ///
+    /// [`ReleaseError`] if there was no confirmation within the manager's command timeout, a renewal that
+    /// was under way included. The guard is gone all the same, and the release goes on in the background.
+    ///
+    /// # Cancel safety
+    ///
+    /// From the first poll on, the release takes place even if the future is dropped.
+    pub async fn release(self) -> Result<ReleaseOutcome, ReleaseError> {
+        self.hold.release().await
+    }
+}
+
+impl LockGuard<Reentrant> {
+    /// Gives this guard's part in the lock up. If it was the last one in its scope, releases the lock and waits
+    /// until the backend has confirmed it; else nobody is asked.
+    ///
+    /// # Errors
+    ///
+    /// As for a lock of another kind: [`ReleaseError`] if there was no confirmation in time.
+    ///
+    /// # Cancel safety
+    ///
+    /// From the first poll on, the release takes place even if the future is dropped.
+    pub async fn release(self) -> Result<ReentrantReleaseOutcome, ReleaseError> {
+        let lease = Arc::clone(&self.hold.lease);
+        // Of guards that go at once, exactly one is the last.
+        match Arc::into_inner(self.hold) {
+            Some(hold) => Ok(hold.release().await?.into()),
+            None => Ok(match lease.validity() {
+                Ok(_) => ReentrantReleaseOutcome::StillHeld,
+                Err(reason) => ReentrantReleaseOutcome::AlreadyLost(reason),
+            }),
+        }
+    }
+}
+
 impl<K: Kind> LockGuard<K> {
-    pub(crate) fn new(hold: Hold) -> Self {
+    pub(crate) fn new(hold: Arc<Hold>) -> Self {
         Self {
             hold,
             kind: PhantomData,
@@ -207,26 +249,6 @@ impl<K: Kind> LockGuard<K> {
     /// Once polled, the renewal takes place even if the future is dropped.
     pub async fn renew(&self) -> Result<(), RenewError> {
         renew_now(&self.hold.engine, &self.hold.lease).await
-    }
-
-    /// Releases the lock and waits until the backend has confirmed it.
-    ///
-    /// # Errors
-    ///
-    /// [`ReleaseError`] if there was no confirmation within the manager's command timeout, a renewal that
-    /// was under way included. The guard is gone all the same, and the release goes on in the background.
-    ///
-    /// # Cancel safety
-    ///
-    /// From the first poll on, the release takes place even if the future is dropped.
-    pub async fn release(self) -> Result<ReleaseOutcome, ReleaseError> {
-        match ReleaseDebt::take(&self.hold.engine, &self.hold.lease) {
-            Ok(debt) => debt
-                .pay()
-                .await
-                .map_err(|source| ReleaseError::new(self.hold.lease.claim.key.clone(), source)),
-            Err(reason) => Ok(ReleaseOutcome::AlreadyLost(reason)),
-        }
     }
 
     /// Makes this guard lost, as if its lease had run out, to test how your code takes it.

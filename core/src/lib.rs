@@ -168,6 +168,7 @@ mod manager;
 mod observe;
 mod options;
 mod owner;
+mod reentrant;
 mod run;
 mod runtime;
 mod slot;
@@ -193,6 +194,7 @@ pub use self::options::{
     MAX_COMMAND_TIMEOUT, MAX_PERMITS, MAX_TTL,
 };
 pub use self::owner::OwnerId;
+pub use self::reentrant::{OwnerScope, ReentrantReleaseOutcome};
 pub use self::run::Run;
 pub use self::slot::SlotToken;
 pub use self::ticket::{HandoverTicket, InvalidTicket};

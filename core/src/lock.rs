@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tracing::Instrument;
 
 use crate::backend::Mode;
 use crate::engine::{Engine, Patience, Wanted};
-use crate::kind::{Exclusive, Kind, Permits};
-use crate::observe::Acquisition;
+use crate::kind::{Exclusive, Kind, Permits, Reentrant};
 use crate::options::{LockOptions, validate_permits};
-use crate::{AcquireError, InvalidKey, Key, LockGuard, OwnerId, holding};
+use crate::reentrant::held_around;
+use crate::{AcquireError, InvalidKey, Key, LockGuard, OwnerId, OwnerScope, holding};
 
 /// A lock that can be acquired: a key and how to hold it. Made by
 /// [`LockManager::lock`](crate::LockManager::lock).
@@ -48,8 +47,53 @@ pub struct Lock<K: Kind = Exclusive> {
     key: Result<Key, InvalidKey>,
     mode: Mode,
     giver: Option<OwnerId>,
+    scope: Option<OwnerScope>,
     options: LockOptions,
     kind: PhantomData<fn() -> K>,
+}
+
+impl Lock {
+    /// The same lock, to be held by `scope`: whoever acquires it there while it is held shares it, without a wait
+    /// and without asking the backend. It is released with the last of the guards.
+    ///
+    /// The options count for whoever acquires it first, but for `wait`. Others who acquire it meanwhile, in the
+    /// same scope, wait for that; who does not wait is told that it is busy.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// use leasehold::kind::Reentrant;
+    /// use leasehold::{LockGuard, LockManager, OwnerScope};
+    ///
+    /// async fn ship(locks: &LockManager, owner: &OwnerScope) -> Result<i64, leasehold::Error> {
+    ///     let guard: LockGuard<Reentrant> = locks.lock("order:42").reentrant(owner).acquire().await?;
+    ///     pack(locks, owner).await?;
+    ///     Ok(guard.token().get())
+    /// }
+    ///
+    /// async fn pack(locks: &LockManager, owner: &OwnerScope) -> Result<i64, leasehold::Error> {
+    ///     let guard = locks.lock("order:42").reentrant(owner).acquire().await?;
+    ///     Ok(guard.token().get())
+    /// }
+    ///
+    /// let locks = LockManager::in_process();
+    /// assert!(ship(&locks, &OwnerScope::new()).await? < pack(&locks, &OwnerScope::new()).await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn reentrant(self, scope: &OwnerScope) -> Lock<Reentrant> {
+        Lock {
+            engine: self.engine,
+            key: self.key,
+            mode: self.mode,
+            giver: self.giver,
+            scope: Some(scope.clone()),
+            options: self.options,
+            kind: PhantomData,
+        }
+    }
 }
 
 impl Lock<Permits> {
@@ -74,6 +118,7 @@ impl<K: Kind> Lock<K> {
             key,
             mode,
             giver: None,
+            scope: None,
             options,
             kind: PhantomData,
         }
@@ -122,7 +167,7 @@ impl<K: Kind> Lock<K> {
     /// - [`AcquireError::Backend`]: the backend kept failing for the manager's outage limit, or until
     ///   the wait was over. One command that is under way may take the command timeout beyond that.
     /// - [`AcquireError::AlreadyHeld`], [`AcquireError::Upgrade`]: this task holds it, in a
-    ///   [`scope`](crate::LockHandle::scope).
+    ///   [`scope`](crate::LockHandle::scope) or in an [`OwnerScope`] that it has entered.
     /// - [`AcquireError::OtherKind`]: the key is in use as a semaphore and this is a lock, or the other way round.
     /// - [`AcquireError::HandoverSpent`]: it is not there to be taken up.
     /// - [`AcquireError::Unsupported`]: the backend does not have this kind of lock.
@@ -171,11 +216,20 @@ impl<K: Kind> Lock<K> {
     async fn take(self, may_wait: bool) -> Result<LockGuard<K>, AcquireError> {
         let key = self.key?;
         supported(self.mode, self.giver, &self.engine, &key)?;
-        if may_wait {
-            not_held(self.mode, &self.engine, &key)?;
-        }
         if let Mode::Permits { count, of } = self.mode {
             validate_permits(count, of)?;
+        }
+        let least_ttl = self.engine.backend.capabilities().least_ttl;
+        self.options.validate(least_ttl)?;
+        let scope = self.scope.as_ref();
+        // Nobody shares what a ticket stands for before it is taken up.
+        if let Some(scope) = scope.filter(|_| self.giver.is_none())
+            && let Some(hold) = scope.share(&self.engine, &key)
+        {
+            return Ok(LockGuard::new(hold));
+        }
+        if may_wait {
+            not_held(self.mode, &self.engine, &key, scope)?;
         }
         // Who does not wait takes no place in the queue, which would have to be cleaned up.
         let patience = match self.options.wait {
@@ -183,18 +237,17 @@ impl<K: Kind> Lock<K> {
             _ if may_wait => Patience::Wait,
             _ => Patience::None,
         };
-        let least_ttl = self.engine.backend.capabilities().least_ttl;
-        self.options.validate(least_ttl)?;
-        let acquisition = Acquisition::start(&key, &self.options);
         let wanted = Wanted {
             key,
             mode: self.mode,
             giver: self.giver,
         };
-        let acquire = self.engine.acquire(&wanted, &self.options, patience);
-        let result = acquire.instrument(acquisition.span()).await;
-        acquisition.finish(result.as_ref().map(|hold| &hold.lease.claim));
-        Ok(LockGuard::new(result?))
+        let (engine, options) = (&self.engine, &self.options);
+        let hold = match scope {
+            Some(scope) => scope.acquire(engine, &wanted, options, patience).await?,
+            None => Arc::new(engine.acquire(&wanted, options, patience).await?),
+        };
+        Ok(LockGuard::new(hold))
     }
 }
 
@@ -216,8 +269,16 @@ fn supported(
 }
 
 /// Whoever waits for what it holds itself waits for ever. Not so with permits, of which there may be more.
-fn not_held(mode: Mode, engine: &Engine, key: &Key) -> Result<(), AcquireError> {
-    let held = holding::held(&engine.backend, key).filter(|held| held.is_like(mode));
+fn not_held(
+    mode: Mode,
+    engine: &Engine,
+    key: &Key,
+    own: Option<&OwnerScope>,
+) -> Result<(), AcquireError> {
+    let around = || held_around(engine, key, own).then_some(Mode::Exclusive);
+    let held = holding::held(&engine.backend, key)
+        .filter(|held| held.is_like(mode))
+        .or_else(around);
     let key = || key.clone();
     match (held, mode) {
         (None, _) | (_, Mode::Permits { .. }) => Ok(()),
@@ -233,6 +294,7 @@ impl<K: Kind> Clone for Lock<K> {
             key: self.key.clone(),
             mode: self.mode,
             giver: self.giver,
+            scope: self.scope.clone(),
             options: self.options,
             kind: PhantomData,
         }

@@ -1,14 +1,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::Instrument;
+
 use super::armed::Armed;
 use super::call::{Backoff, caught};
 use super::{Engine, Hold, Lease, Wanted};
+use crate::AcquireError;
 use crate::backend::{AttemptAnswer, BackendError, Refusal};
 use crate::clock::{self, Moment};
+use crate::observe::{self, Acquisition};
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
-use crate::{AcquireError, observe};
 
 /// A wait that ends sooner has hardly been one.
 const PROMPT: Duration = Duration::from_millis(1);
@@ -28,6 +31,19 @@ pub(crate) enum Patience {
 
 impl Engine {
     pub(crate) async fn acquire(
+        self: &Arc<Self>,
+        wanted: &Wanted,
+        options: &LockOptions,
+        patience: Patience,
+    ) -> Result<Hold, AcquireError> {
+        let acquisition = Acquisition::start(&wanted.key, options);
+        let search = self.search(wanted, options, patience);
+        let result = search.instrument(acquisition.span()).await;
+        acquisition.finish(result.as_ref().map(|hold| &hold.lease.claim));
+        result
+    }
+
+    async fn search(
         self: &Arc<Self>,
         wanted: &Wanted,
         options: &LockOptions,
@@ -155,7 +171,7 @@ impl<'a> Search<'a> {
         };
         tokio::select! {
             () = hint => Ok(()),
-            () = engine.closing.cancelled() => Err(closed(armed)),
+            () = engine.closed() => Err(closed(armed)),
             () = clock::sleep_until(until) => match self.give_up {
                 Some(give_up) if give_up.has_passed() => Err(self.timed_out(armed)),
                 _ => Ok(()),

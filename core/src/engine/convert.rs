@@ -9,7 +9,7 @@ use crate::clock::Moment;
 use crate::{ConvertError, LossReason, RenewError};
 
 /// Shares what was held alone. Whatever goes wrong, the lock is released as the hold is dropped.
-pub(crate) async fn downgrade(hold: Hold) -> Result<Hold, ConvertError> {
+pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, ConvertError> {
     let (engine, old) = (Arc::clone(&hold.engine), Arc::clone(&hold.lease));
     if !engine.backend.capabilities().shared {
         return Err(unsupported(&old, "readers that share a lock"));

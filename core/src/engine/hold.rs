@@ -1,12 +1,26 @@
 use std::sync::Arc;
 
 use super::{Engine, Lease, ReleaseDebt};
+use crate::{ReleaseError, ReleaseOutcome};
 
 /// Owns a held lock from the very step in which it was granted: dropped, it releases.
 #[derive(Debug)]
 pub(crate) struct Hold {
     pub(crate) engine: Arc<Engine>,
     pub(crate) lease: Arc<Lease>,
+}
+
+impl Hold {
+    /// Ends the hold, and waits for as long as one command may take until that is confirmed.
+    pub(crate) async fn release(&self) -> Result<ReleaseOutcome, ReleaseError> {
+        match ReleaseDebt::take(&self.engine, &self.lease) {
+            Ok(debt) => debt
+                .pay()
+                .await
+                .map_err(|source| ReleaseError::new(self.lease.claim.key.clone(), source)),
+            Err(reason) => Ok(ReleaseOutcome::AlreadyLost(reason)),
+        }
+    }
 }
 
 impl Drop for Hold {

@@ -34,7 +34,7 @@ pub(crate) use self::convert::{downgrade, hand_over};
 pub(crate) use self::ended::Ended;
 pub(crate) use self::hold::Hold;
 pub(crate) use self::lease::Lease;
-pub(crate) use self::release::ReleaseDebt;
+use self::release::ReleaseDebt;
 pub(crate) use self::wanted::Wanted;
 use self::watchdog::Watchdog;
 use crate::backend::Backend;
@@ -65,6 +65,11 @@ impl Engine {
 
     pub(crate) fn is_closed(&self) -> bool {
         self.closing.is_cancelled()
+    }
+
+    /// Returns when the manager is shut down.
+    pub(crate) async fn closed(&self) {
+        self.closing.cancelled().await;
     }
 
     /// Up to when a command that nobody waits for is repeated: then every lease that it is about, and

@@ -79,7 +79,7 @@ async fn watch(desk: Arc<Desk>, backend: Arc<dyn Backend>, limits: Limits) {
         }
         let alarm = desk.rota.lock().set_alarm(Moment::now());
         tokio::select! {
-            () = ring(alarm) => {}
+            () = clock::at(alarm) => {}
             () = desk.changed.notified() => {}
             count = &mut interruption => {
                 seen = count.max(seen + 1);
@@ -121,12 +121,5 @@ async fn interrupted(backend: &dyn Backend, seen: u64) -> u64 {
     match count {
         Ok(count) => count,
         Err(_panicked) => pending().await,
-    }
-}
-
-async fn ring(alarm: Option<Moment>) {
-    match alarm {
-        Some(alarm) => clock::sleep_until(alarm).await,
-        None => pending().await,
     }
 }

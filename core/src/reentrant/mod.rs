@@ -1,0 +1,14 @@
+//! Locks that their owner takes again: the owner is a scope, and those who act in it share one lease.
+//!
+//! # Implementation details
+//!
+//! The guards of a scope share one [`Hold`](crate::engine::Hold), and the last of them to go drops it: counting is
+//! left to `Arc`. The scope itself keeps weak references only, so that it holds nothing.
+
+mod outcome;
+mod places;
+mod scope;
+
+pub use self::outcome::ReentrantReleaseOutcome;
+pub use self::scope::OwnerScope;
+pub(crate) use self::scope::held_around;
