@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use futures_util::{FutureExt, future};
+
 use crate::Key;
 use crate::backend::{Backend, Mode};
 use crate::engine::Lease;
@@ -22,11 +24,13 @@ pub(crate) fn scope<F: Future>(
     lease: &Arc<Lease>,
     body: F,
 ) -> impl Future<Output = F::Output> + use<F> {
-    let holding = Holding {
-        lease: Arc::clone(lease),
-        outer: HOLDING.try_with(Arc::clone).ok(),
-    };
-    HOLDING.scope(Arc::new(holding), body)
+    let lease = Arc::clone(lease);
+    // What is around it is seen when it is first polled. No `async` block, which would keep the body twice.
+    future::lazy(move |_| {
+        let outer = HOLDING.try_with(Arc::clone).ok();
+        HOLDING.scope(Arc::new(Holding { lease, outer }), body)
+    })
+    .flatten()
 }
 
 /// How this task, by what it said, holds `key` on `backend`, if it has not lost it.

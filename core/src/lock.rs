@@ -244,7 +244,10 @@ impl<K: Kind> Lock<K> {
         };
         let (engine, options) = (&self.engine, &self.options);
         let hold = match scope {
-            Some(scope) => scope.acquire(engine, &wanted, options, patience).await?,
+            Some(scope) => {
+                // On the heap: the futures of other locks are not to be larger for it.
+                Box::pin(scope.acquire(engine, &wanted, options, patience)).await?
+            }
             None => Arc::new(engine.acquire(&wanted, options, patience).await?),
         };
         Ok(LockGuard::new(hold))

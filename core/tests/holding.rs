@@ -60,6 +60,13 @@ async fn scopes_nest_and_end() {
         is_refused(&locks, "a").await && !is_refused(&locks, "b").await
     };
     assert!(first.handle().scope(nested).await);
+    let directly = first
+        .handle()
+        .scope(second.handle().scope(is_refused(&locks, "a")));
+    assert!(
+        directly.await,
+        "whatever the order in which the futures were made"
+    );
 }
 
 #[tokio::test(start_paused = true)]

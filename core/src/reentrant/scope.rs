@@ -2,6 +2,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use futures_util::{FutureExt, future};
 use parking_lot::Mutex;
 
 use super::places::{Place, Places, Turn};
@@ -103,11 +104,13 @@ impl OwnerScope {
     ///
     /// As safe as `task`.
     pub fn enter<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
-        let entered = Entered {
-            scope: self.clone(),
-            outer: ENTERED.try_with(Arc::clone).ok(),
-        };
-        ENTERED.scope(Arc::new(entered), task)
+        let scope = self.clone();
+        // What is around it is seen when it is first polled. No `async` block, which would keep the task twice.
+        future::lazy(move |_| {
+            let outer = ENTERED.try_with(Arc::clone).ok();
+            ENTERED.scope(Arc::new(Entered { scope, outer }), task)
+        })
+        .flatten()
     }
 
     /// The scope that this task has [entered](Self::enter), the innermost one.
