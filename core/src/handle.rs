@@ -89,6 +89,10 @@ impl<K: Kind> LockHandle<K> {
         }
     }
 
+    pub(crate) fn lease(&self) -> &Arc<Lease> {
+        &self.lease
+    }
+
     #[cfg(feature = "macros")]
     pub(crate) fn lost_for(&self, reason: LossReason) -> Lost {
         self.lease.lost(reason)
@@ -119,7 +123,7 @@ impl<K: Kind> LockHandle<K> {
     ///
     /// As safe as `task`.
     pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<K, F> {
-        holding::scope(&self.lease, task)
+        holding::scope([Arc::clone(&self.lease)], task)
     }
 }
 

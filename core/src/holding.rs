@@ -10,7 +10,7 @@ use crate::backend::{Backend, Mode};
 use crate::engine::Lease;
 
 tokio::task_local! {
-    static HOLDING: Arc<Holding>;
+    static HOLDING: Option<Arc<Holding>>;
 }
 
 /// The locks of a task, the innermost first.
@@ -19,16 +19,16 @@ struct Holding {
     outer: Option<Arc<Self>>,
 }
 
-/// Runs `body` as the holder of `lease`, beside what the task holds already.
-pub(crate) fn scope<F: Future>(
-    lease: &Arc<Lease>,
+/// Runs `body` as the holder of `leases`, beside what the task holds already.
+pub(crate) fn scope<L: IntoIterator<Item = Arc<Lease>>, F: Future>(
+    leases: L,
     body: F,
-) -> impl Future<Output = F::Output> + use<F> {
-    let lease = Arc::clone(lease);
+) -> impl Future<Output = F::Output> + use<L, F> {
     // What is around it is seen when it is first polled. No `async` block, which would keep the body twice.
     future::lazy(move |_| {
-        let outer = HOLDING.try_with(Arc::clone).ok();
-        HOLDING.scope(Arc::new(Holding { lease, outer }), body)
+        let around = HOLDING.try_with(Option::clone).ok().flatten();
+        let within = |outer, lease| Some(Arc::new(Holding { lease, outer }));
+        HOLDING.scope(leases.into_iter().fold(around, within), body)
     })
     .flatten()
 }
@@ -37,7 +37,7 @@ pub(crate) fn scope<F: Future>(
 pub(crate) fn held(backend: &Arc<dyn Backend>, key: &Key) -> Option<Mode> {
     HOLDING
         .try_with(|holding| {
-            let mut next = Some(holding);
+            let mut next = holding.as_ref();
             while let Some(Holding { lease, outer }) = next.map(Arc::as_ref) {
                 if lease.is_of(backend) && lease.claim.key == *key && lease.validity().is_ok() {
                     return Some(lease.claim.mode);

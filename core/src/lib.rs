@@ -167,10 +167,12 @@ mod lock;
 mod manager;
 mod observe;
 mod options;
+mod own_locks;
 mod owner;
 mod reentrant;
 mod run;
 mod runtime;
+mod several;
 mod slot;
 mod ticket;
 mod token;
@@ -191,11 +193,14 @@ pub use self::lock::Lock;
 pub use self::manager::{GlobalDefaultSet, LockManager, LockManagerBuilder};
 pub use self::options::{
     DEFAULT_COMMAND_TIMEOUT, DEFAULT_OUTAGE_LIMIT, DEFAULT_PREFIX, DEFAULT_TTL, InvalidOption,
-    MAX_COMMAND_TIMEOUT, MAX_PERMITS, MAX_TTL,
+    MAX_COMMAND_TIMEOUT, MAX_KEYS, MAX_PERMITS, MAX_TTL,
 };
 pub use self::owner::OwnerId;
 pub use self::reentrant::{OwnerScope, ReentrantReleaseOutcome};
 pub use self::run::Run;
+pub use self::several::{
+    LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, LockSetReleaseOutcome, LockSetRun,
+};
 pub use self::slot::SlotToken;
 pub use self::ticket::{HandoverTicket, InvalidTicket};
 pub use self::token::{FencingToken, InvalidToken};

@@ -10,8 +10,8 @@ use crate::backend::Mode;
 use crate::engine::{Engine, Patience, Wanted};
 use crate::kind::{Exclusive, Kind, Permits, Reentrant};
 use crate::options::{LockOptions, validate_permits};
-use crate::reentrant::held_around;
-use crate::{AcquireError, InvalidKey, Key, LockGuard, OwnerId, OwnerScope, holding};
+use crate::own_locks::refuse_own;
+use crate::{AcquireError, InvalidKey, Key, LockGuard, OwnerId, OwnerScope};
 
 /// A lock that can be acquired: a key and how to hold it. Made by
 /// [`LockManager::lock`](crate::LockManager::lock).
@@ -229,14 +229,9 @@ impl<K: Kind> Lock<K> {
             return Ok(LockGuard::new(hold));
         }
         if may_wait {
-            not_held(self.mode, &self.engine, &key, scope)?;
+            refuse_own(self.mode, &self.engine, &key, scope)?;
         }
-        // Who does not wait takes no place in the queue, which would have to be cleaned up.
-        let patience = match self.options.wait {
-            Some(wait) if wait.is_zero() => Patience::None,
-            _ if may_wait => Patience::Wait,
-            _ => Patience::None,
-        };
+        let patience = Patience::of(&self.options, may_wait);
         let wanted = Wanted {
             key,
             mode: self.mode,
@@ -269,25 +264,6 @@ fn supported(
     };
     let key = key.clone();
     Err(AcquireError::Unsupported { key, what })
-}
-
-/// Whoever waits for what it holds itself waits for ever. Not so with permits, of which there may be more.
-fn not_held(
-    mode: Mode,
-    engine: &Engine,
-    key: &Key,
-    own: Option<&OwnerScope>,
-) -> Result<(), AcquireError> {
-    let around = || held_around(engine, key, own).then_some(Mode::Exclusive);
-    let held = holding::held(&engine.backend, key)
-        .filter(|held| held.is_like(mode))
-        .or_else(around);
-    let key = || key.clone();
-    match (held, mode) {
-        (None, _) | (_, Mode::Permits { .. }) => Ok(()),
-        (Some(Mode::Shared), Mode::Exclusive) => Err(AcquireError::Upgrade { key: key() }),
-        (Some(_), _) => Err(AcquireError::AlreadyHeld { key: key() }),
-    }
 }
 
 impl<K: Kind> Clone for Lock<K> {

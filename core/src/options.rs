@@ -12,6 +12,9 @@ const LEAST_TTL: Duration = Duration::from_millis(5);
 /// The most permits that a semaphore can have: each is an entry of its own, with its own end.
 pub const MAX_PERMITS: u32 = 10_000;
 
+/// The most keys that can be locked as one.
+pub const MAX_KEYS: usize = 64;
+
 /// The prefix of every key of a manager that names none.
 pub const DEFAULT_PREFIX: &str = "lock:";
 
@@ -153,6 +156,15 @@ pub enum InvalidOption {
         asked: u32,
         /// How many there are.
         of: u32,
+    },
+    /// No key to lock.
+    #[error("there are no keys to lock; give at least one, or do not lock")]
+    NoKeys,
+    /// Too many keys to lock as one.
+    #[error("{count} keys are too many to lock as one; give at most {MAX_KEYS}")]
+    TooManyKeys {
+        /// How many were given, each counted once.
+        count: usize,
     },
     /// A semaphore too large to be looked after.
     #[error("a semaphore of {of} permits is too large; give at most {MAX_PERMITS}")]

@@ -29,6 +29,17 @@ pub(crate) enum Patience {
     Wait,
 }
 
+impl Patience {
+    /// Who does not wait takes no place in the queue, which would have to be cleaned up.
+    pub(crate) fn of(options: &LockOptions, may_wait: bool) -> Self {
+        match options.wait {
+            Some(wait) if wait.is_zero() => Self::None,
+            _ if may_wait => Self::Wait,
+            _ => Self::None,
+        }
+    }
+}
+
 impl Engine {
     pub(crate) async fn acquire(
         self: &Arc<Self>,

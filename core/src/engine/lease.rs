@@ -19,14 +19,13 @@ pub(crate) struct Lease {
     pub(crate) runtime: Runtime,
     /// Who granted it; only its address is looked at.
     backend: Weak<dyn Backend>,
-    pub(super) renewal: bool,
+    renewal: AtomicBool,
     /// Wakes those who wait for the end. It follows `state`, which alone decides.
     pub(super) ended: CancellationToken,
     /// Held while a command about this claim is under way: what renews is over before what releases
     /// is sent.
     pub(super) command: Arc<tokio::sync::Mutex<()>>,
     since: Moment,
-    last_moment: Option<Moment>,
     state: Mutex<State>,
     release_owed: AtomicBool,
 }
@@ -36,6 +35,8 @@ struct State {
     /// What the backend granted last, which may be less than was asked for.
     granted: Duration,
     deadline: Moment,
+    /// Where `max_hold` ends.
+    last_moment: Option<Moment>,
     end: Option<LossReason>,
 }
 
@@ -54,14 +55,14 @@ impl Lease {
             claim,
             runtime,
             backend,
-            renewal: options.renewal,
+            renewal: AtomicBool::new(options.renewal),
             ended: CancellationToken::new(),
             command: Arc::default(),
             since: sent,
-            last_moment: options.max_hold.map(|d| sent.after(d)),
             state: Mutex::new(State {
                 granted,
                 deadline: Self::deadline(sent, granted),
+                last_moment: options.max_hold.map(|d| sent.after(d)),
                 end: None,
             }),
             release_owed: AtomicBool::new(true),
@@ -75,14 +76,14 @@ impl Lease {
             claim,
             runtime: self.runtime.clone(),
             backend: Weak::clone(&self.backend),
-            renewal: self.renewal,
+            renewal: AtomicBool::new(self.is_renewed()),
             ended: CancellationToken::new(),
             command: Arc::default(),
             since: sent,
-            last_moment: self.last_moment,
             state: Mutex::new(State {
                 granted,
                 deadline: Self::deadline(sent, granted),
+                last_moment: self.state.lock().last_moment,
                 end: None,
             }),
             release_owed: AtomicBool::new(true),
@@ -97,6 +98,22 @@ impl Lease {
     /// Whether a manager that locks on `backend`, or a clone of it, acquired it.
     pub(crate) fn is_of(&self, backend: &Arc<dyn Backend>) -> bool {
         ptr::addr_eq(self.backend.as_ptr(), Arc::as_ptr(backend))
+    }
+
+    /// When the request was sent that was granted.
+    pub(crate) fn since(&self) -> Moment {
+        self.since
+    }
+
+    /// Begins the hold at `begin`: up to here the lease was kept as part of a whole that was not complete.
+    pub(crate) fn settle(&self, options: &LockOptions, begin: Moment) {
+        self.renewal.store(options.renewal, Ordering::Release);
+        self.state.lock().last_moment = options.max_hold.map(|d| begin.after(d));
+    }
+
+    /// Whether the watchdog renews it.
+    pub(super) fn is_renewed(&self) -> bool {
+        self.renewal.load(Ordering::Acquire)
     }
 
     pub(super) fn deadline_has_passed(&self) -> bool {
@@ -137,7 +154,7 @@ impl Lease {
             return Err(reason);
         }
         let now = Moment::now();
-        let (reason, end) = match self.last_moment {
+        let (reason, end) = match state.last_moment {
             Some(last) if last <= state.deadline => (LossReason::MaxHold, last),
             _ => (LossReason::Expired, state.deadline),
         };

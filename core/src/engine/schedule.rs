@@ -27,14 +27,14 @@ pub(super) enum Step {
 pub(super) fn step(lease: &Lease) -> Step {
     match lease.validity() {
         Err(_ended) => Step::Forget,
-        Ok(_) if lease.renewal => Step::Renew,
+        Ok(_) if lease.is_renewed() => Step::Renew,
         Ok(left) => Step::LookAgain(Moment::now().after(left)),
     }
 }
 
 /// When to look at a lease that was granted or renewed just now.
 pub(super) fn after_success(lease: &Lease) -> Moment {
-    if lease.renewal {
+    if lease.is_renewed() {
         within(lease, jittered(lease.length() / 3))
     } else {
         within(lease, Duration::MAX)

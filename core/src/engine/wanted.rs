@@ -11,7 +11,6 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    #[cfg(test)]
     pub(crate) fn exclusively(key: Key) -> Self {
         Self {
             key,

@@ -7,7 +7,8 @@ pub use self::acquire::AcquireError;
 pub use self::ending::{ConvertError, ReleaseError, RenewError, ShutdownError};
 use crate::backend::{BackendError, ConnectError};
 use crate::{
-    AdmitError, InvalidKey, InvalidOption, InvalidTicket, InvalidToken, Lost, LostInBody, Stale,
+    AdmitError, InvalidKey, InvalidOption, InvalidTicket, InvalidToken, LockSetReleaseError, Lost,
+    LostInBody, Stale,
 };
 
 /// Anything that this crate can answer in place of what was asked.
@@ -49,6 +50,9 @@ pub enum Error {
     /// The release is not confirmed.
     #[error(transparent)]
     Release(#[from] ReleaseError),
+    /// The releases of some of several locks are not confirmed.
+    #[error(transparent)]
+    ReleaseAll(#[from] LockSetReleaseError),
     /// The lock was not downgraded or handed over.
     #[error(transparent)]
     Convert(#[from] ConvertError),

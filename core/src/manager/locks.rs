@@ -5,7 +5,7 @@ use crate::backend::{Backend, InProcess, Inspection, Mode};
 use crate::engine::{Engine, bounded};
 use crate::kind::{Permits, Shared};
 use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
-use crate::{Error, HandoverTicket, InvalidKey, Key, Lock, ShutdownError};
+use crate::{Error, HandoverTicket, InvalidKey, Key, Lock, LockSet, ShutdownError};
 
 /// The way to locks: one backend, one watchdog, one set of defaults.
 ///
@@ -81,6 +81,26 @@ impl LockManager {
             Mode::Exclusive,
             inner.defaults,
         )
+    }
+
+    /// The locks on `keys`, as one: all are acquired, or none. At most [`MAX_KEYS`](crate::MAX_KEYS), in whatever
+    /// order; a key that is given twice is locked once. See [`LockSet`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// # let locks = leasehold::LockManager::in_process();
+    /// let guard = locks.lock_all(["b", "a", "b"]).acquire().await?;
+    /// assert_eq!(guard.keys().collect::<Vec<_>>(), ["a", "b"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn lock_all<K: AsRef<str>>(&self, keys: impl IntoIterator<Item = K>) -> LockSet {
+        let inner = &self.inner;
+        let keys = keys.into_iter().map(|key| self.key(key.as_ref()));
+        LockSet::new(Arc::clone(&inner.engine), keys.collect(), inner.defaults)
     }
 
     /// The lock on `key`, shared with all others who take it so: the reader's side of a read-write lock, whose

@@ -1,0 +1,41 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use crate::Lost;
+use crate::engine::{Ended, Lease};
+
+/// Resolves when one of several leases has ended; never, if there is none.
+pub(super) struct AnyEnded(Vec<Pin<Box<Ended>>>);
+
+impl AnyEnded {
+    pub(super) fn of<'a>(leases: impl Iterator<Item = &'a Arc<Lease>>) -> Self {
+        Self(
+            leases
+                .map(|lease| Box::pin(Ended::new(Arc::clone(lease))))
+                .collect(),
+        )
+    }
+}
+
+impl Future for AnyEnded {
+    type Output = Lost;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Lost> {
+        // Each is looked at with each poll: the deadline of any may have passed.
+        for ended in &mut self.0 {
+            if let Poll::Ready(reason) = ended.as_mut().poll(cx) {
+                return Poll::Ready(ended.lease().lost(reason));
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl fmt::Debug for AnyEnded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnyEnded").finish_non_exhaustive()
+    }
+}

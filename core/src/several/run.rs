@@ -1,0 +1,51 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+
+use super::ended::AnyEnded;
+use crate::Lost;
+
+pin_project! {
+    /// The future of [`LockSetGuard::run`](crate::LockSetGuard::run).
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct LockSetRun<F> {
+        #[pin]
+        body: Option<F>,
+        ended: AnyEnded,
+    }
+}
+
+impl<F> LockSetRun<F> {
+    pub(super) fn new(ended: AnyEnded, body: F) -> Self {
+        Self {
+            body: Some(body),
+            ended,
+        }
+    }
+}
+
+impl<F: Future> Future for LockSetRun<F> {
+    type Output = Result<F::Output, Lost>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        // Looked at before each step of the body: after a pause of the process not one more is taken.
+        if let Poll::Ready(lost) = Pin::new(this.ended).poll(cx) {
+            this.body.set(None);
+            return Poll::Ready(Err(lost));
+        }
+        match this.body.as_pin_mut() {
+            Some(body) => body.poll(cx).map(Ok),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<F> fmt::Debug for LockSetRun<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockSetRun").finish_non_exhaustive()
+    }
+}
