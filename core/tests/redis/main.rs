@@ -13,6 +13,7 @@ mod fence;
 mod foreign;
 mod outage;
 mod server;
+mod several;
 mod sharing;
 mod suite;
 mod tls;
