@@ -7,13 +7,12 @@ use syn::{Error, Expr, Ident, LitStr, Path, Result, Token};
 use crate::duration;
 use crate::mistakes::Mistakes;
 
-const OPTIONS: &str =
-    "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `guard` and `crate`";
+const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `guard`, `mode`, `permits`, `reentrant` and `crate`";
 
 /// What stands in the attribute's parentheses.
 #[derive(Default)]
 pub(crate) struct Args {
-    pub(crate) key: Option<LitStr>,
+    pub(crate) keys: Vec<LitStr>,
     pub(crate) manager: Option<Expr>,
     pub(crate) ttl: Option<TokenStream>,
     pub(crate) wait: Option<Wait>,
@@ -21,7 +20,17 @@ pub(crate) struct Args {
     pub(crate) lost: Lost,
     pub(crate) max_hold: Option<TokenStream>,
     pub(crate) guard: Option<Ident>,
+    /// What was given, and where.
+    pub(crate) mode: Option<(Mode, Span)>,
+    pub(crate) permits: Option<Expr>,
+    pub(crate) reentrant: Option<Span>,
     pub(crate) root: Option<Path>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Mode {
+    Read,
+    Write,
 }
 
 pub(crate) enum Wait {
@@ -94,14 +103,25 @@ impl Parsing<'_> {
     fn one(&mut self, input: ParseStream<'_>) -> Result<()> {
         if input.peek(LitStr) {
             let key: LitStr = input.parse()?;
-            if self.args.key.is_some() || !self.seen.is_empty() {
-                return Err(Error::new(
-                    key.span(),
-                    "a function has one key, and it comes first; after it options follow, as in `ttl = \"30s\"`",
-                ));
-            }
-            self.args.key = Some(key);
-            return Ok(());
+            let again = self
+                .args
+                .keys
+                .iter()
+                .any(|other| other.value() == key.value());
+            let message = match again {
+                true => "this key is given twice: remove one",
+                false if !self.seen.is_empty() => {
+                    "keys come first: write this one before the options"
+                }
+                false => {
+                    self.args.keys.push(key);
+                    return Ok(());
+                }
+            };
+            return Err(Error::new(key.span(), message));
+        }
+        if is_alone(input) {
+            return self.reentrant(&input.call(Ident::parse_any)?);
         }
         if !input.peek(Ident::peek_any) || !input.peek2(Token![=]) {
             return Err(input.error(format!(
@@ -117,6 +137,18 @@ impl Parsing<'_> {
         self.option(&name, input)
     }
 
+    /// An option that is a name and nothing else.
+    fn reentrant(&mut self, name: &Ident) -> Result<()> {
+        if self.args.reentrant.replace(name.span()).is_some() {
+            return Err(Error::new(
+                name.span(),
+                "`reentrant` is given twice: remove one",
+            ));
+        }
+        self.seen.push(name.to_string());
+        Ok(())
+    }
+
     /// Says how a key is written to those who left it out, or gave it another way.
     fn key_is_missing(&mut self, input: ParseStream<'_>) -> Result<()> {
         let fork = input.fork();
@@ -127,7 +159,7 @@ impl Parsing<'_> {
                 "the key has no name: write it first, as in `#[distributed_lock(\"order:{order_id}\")]`",
                 true,
             ),
-            Some(_) if !is_option => (
+            Some(_) if !is_option && !is_alone(input) => (
                 "the key is a string: write an expression into it, as in `#[distributed_lock(\"{KEY}\")]`",
                 true,
             ),
@@ -177,6 +209,17 @@ impl Parsing<'_> {
                     |_| input.error("expected a name for the lock's handle, as in `guard = lock`");
                 args.guard = Some(input.parse().map_err(example)?);
             }
+            "mode" => {
+                let choices = [("read", Mode::Read), ("write", Mode::Write)];
+                let at = input.span();
+                args.mode = Some((choice(&text, choices, input)?, at));
+            }
+            "permits" => args.permits = Some(expression(input)?),
+            "reentrant" => {
+                let message = "`reentrant` has no value: write it alone, or leave it out";
+                self.mistakes.at(name.span(), message);
+                skip_to_comma(input)?;
+            }
             "crate" => args.root = Some(input.call(Path::parse_mod_style)?),
             _ => {
                 let message = format!("unknown option `{text}`; there are {OPTIONS}");
@@ -186,6 +229,13 @@ impl Parsing<'_> {
         }
         Ok(())
     }
+}
+
+/// `reentrant`, without a value.
+fn is_alone(input: ParseStream<'_>) -> bool {
+    let fork = input.fork();
+    let name = fork.call(Ident::parse_any);
+    name.is_ok_and(|name| name == "reentrant") && !fork.peek(Token![=])
 }
 
 /// What a `macro_rules!` hands over as `$time:expr` comes in a group, which is not part of it.

@@ -9,26 +9,36 @@ use crate::arguments::Arguments;
 use crate::async_trait::{self, Method};
 use crate::function::{self, Function};
 use crate::key::Key;
+use crate::kind;
 use crate::mistakes::Mistakes;
 use crate::respan::rename_self;
 
 /// The function with its lock; or, with mistakes, these and the function as it was.
 pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
-    let mut args = Args::parse(attribute, &mut mistakes);
-    let key = args.key.take().map(|key| Key::parse(key, &mut mistakes));
+    let args = Args::parse(attribute, &mut mistakes);
+    let keys = args.keys.iter().cloned();
+    let keys: Vec<Key> = keys.map(|key| Key::parse(key, &mut mistakes)).collect();
+    let kind = kind::step(&args, &mut mistakes);
     let Some(mut function) = mistakes.noted(syn::parse2::<Function>(item.clone())) else {
         let errors = mistakes.into_compile_errors();
         return quote!(#errors #item);
     };
     function.check(&mut mistakes);
     let place = Place::of(&mut function);
-    if let Some(key) = &key {
+    for key in &keys {
         key.check_names(place.arguments.known(), &mut mistakes);
     }
-    match key {
-        Some(key) if mistakes.is_empty() => {
-            let body = place.locked(&key, &args);
+    match keys.split_first() {
+        Some((first, others)) if mistakes.is_empty() => {
+            let body = place.locked(
+                &Lock {
+                    first,
+                    others,
+                    kind,
+                },
+                &args,
+            );
             function.body = function.body.map(|(brace, _)| (brace, body));
             function.into_token_stream()
         }
@@ -36,6 +46,31 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
             let errors = mistakes.into_compile_errors();
             quote!(#errors #[allow(unused)] #function)
         }
+    }
+}
+
+/// What is locked, and how.
+struct Lock<'a> {
+    first: &'a Key,
+    others: &'a [Key],
+    /// `.reading()`
+    kind: TokenStream,
+}
+
+impl Lock<'_> {
+    /// `Call::new(first).and(other)`
+    fn to_call(
+        &self,
+        root: &TokenStream,
+        within: impl Fn(TokenStream) -> TokenStream,
+    ) -> TokenStream {
+        let first = self.first.to_expression(root, &within);
+        let others = self
+            .others
+            .iter()
+            .map(|key| key.to_expression(root, &within));
+        let kind = within(self.kind.clone());
+        quote!(#root::__private::Call::new(#first)#(.and(#others))*#kind)
     }
 }
 
@@ -90,13 +125,13 @@ impl Place {
         }
     }
 
-    fn locked(self, key: &Key, args: &Args) -> TokenStream {
+    fn locked(self, lock: &Lock<'_>, args: &Args) -> TokenStream {
         let root = match &args.root {
             Some(root) => root.to_token_stream(),
             None => quote!(::leasehold),
         };
         let within = |tokens| rename_self(tokens, self.receiver.as_ref());
-        let key = key.to_expression(&root, within);
+        let call = lock.to_call(&root, within);
         let options = options(args, within);
         let guard = args
             .guard
@@ -121,7 +156,7 @@ impl Place {
         } = self;
         let locked = quote_spanned! {Span::mixed_site()=>
             #prelude
-            let __call = #root::__private::Call::new(#key)#options.#answering::<#output>();
+            let __call = #call #options.#answering::<#output>();
             let __held = match __call.acquire().await {
                 ::core::result::Result::Ok(held) => held,
                 ::core::result::Result::Err(answer) => return answer,

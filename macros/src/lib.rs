@@ -8,6 +8,7 @@ mod duration;
 mod expand;
 mod function;
 mod key;
+mod kind;
 mod mistakes;
 mod respan;
 #[cfg(test)]

@@ -60,3 +60,36 @@ fn a_method_that_async_trait_has_expanded() {
         include_str!("../tests/expansions/async_trait.rs"),
     );
 }
+
+#[test]
+fn a_function_with_several_keys() {
+    assert_reads(
+        r#""order:{id}", "stock", mode = write"#,
+        "async fn ship(id: u64) -> Result<(), Error> { Ok(()) }",
+        include_str!("../tests/expansions/several_keys.rs"),
+    );
+}
+
+#[test]
+fn functions_of_each_kind() {
+    let body = "async fn work() -> Result<(), Error> { Ok(()) }";
+    for (option, step) in [
+        ("mode = read", ".reading()"),
+        ("mode = write", ""),
+        ("permits = most()", ".one_of(most())"),
+        ("reentrant", ".reentrant()"),
+    ] {
+        let expected = include_str!("../tests/expansions/kind.rs");
+        assert_reads(
+            &format!("\"k\", ttl = TTL, {option}"),
+            body,
+            &expected.replace(
+                "        .kind()\n",
+                &match step {
+                    "" => String::new(),
+                    step => format!("        {step}\n"),
+                },
+            ),
+        );
+    }
+}

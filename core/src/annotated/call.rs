@@ -1,29 +1,64 @@
 use std::time::Duration;
 
+use super::aim::{Again, Aim, All, Alone, OneOf, Reading, Times};
 use super::answer::Verdict;
 use super::{Answer, AsManager, Entry, Skippable};
-use crate::{Error, LockGuard, LockManager};
+use crate::{Error, LockManager};
 
 /// One call of an annotated function, before its lock is acquired.
 #[derive(Debug)]
 #[must_use = "a call does nothing until it acquires"]
-pub struct Call {
-    key: String,
+pub struct Call<A = Alone> {
+    aim: A,
     manager: Option<LockManager>,
-    ttl: Option<Duration>,
-    wait: Option<Duration>,
-    max_hold: Option<Duration>,
+    times: Times,
 }
 
 impl Call {
     /// A call that locks `key`, through the current manager.
     pub fn new(key: impl Into<String>) -> Self {
         Self {
-            key: key.into(),
+            aim: Alone(key.into()),
             manager: None,
-            ttl: None,
-            wait: None,
-            max_hold: None,
+            times: Times::default(),
+        }
+    }
+
+    /// Locks this key, too.
+    pub fn and(self, key: impl Into<String>) -> Call<All> {
+        self.aiming(|Alone(first)| All(vec![first, key.into()]))
+    }
+
+    /// Shares the lock with other readers.
+    pub fn reading(self) -> Call<Reading> {
+        self.aiming(|Alone(key)| Reading(key))
+    }
+
+    /// Takes one of so many permits.
+    pub fn one_of(self, permits: u32) -> Call<OneOf> {
+        self.aiming(|Alone(key)| OneOf(key, permits))
+    }
+
+    /// Shares the lock with the calls around it.
+    pub fn reentrant(self) -> Call<Again> {
+        self.aiming(|Alone(key)| Again(key))
+    }
+}
+
+impl Call<All> {
+    /// Locks this key, too.
+    pub fn and(mut self, key: impl Into<String>) -> Self {
+        self.aim.0.push(key.into());
+        self
+    }
+}
+
+impl<A> Call<A> {
+    fn aiming<B>(self, other: impl FnOnce(A) -> B) -> Call<B> {
+        Call {
+            aim: other(self.aim),
+            manager: self.manager,
+            times: self.times,
         }
     }
 
@@ -35,47 +70,39 @@ impl Call {
 
     /// See [`Lock::ttl`](crate::Lock::ttl).
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.ttl = Some(ttl);
+        self.times.ttl = Some(ttl);
         self
     }
 
     /// See [`Lock::wait`](crate::Lock::wait).
     pub fn wait(mut self, wait: Duration) -> Self {
-        self.wait = Some(wait);
+        self.times.wait = Some(wait);
         self
     }
 
     /// See [`Lock::max_hold`](crate::Lock::max_hold).
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
-        self.max_hold = Some(max_hold);
+        self.times.max_hold = Some(max_hold);
         self
     }
+}
 
+impl<A: Aim> Call<A> {
     /// A call of a function that returns `R`, and fails if its lock stays busy.
-    pub fn answering<R: Answer>(self) -> Entry<R> {
-        Entry::new(Box::pin(self.guard()), Verdict::of(None))
+    pub fn answering<R: Answer>(self) -> Entry<R, A::Grip> {
+        Entry::new(Box::pin(self.acquire()), Verdict::of(None))
     }
 
     /// A call of a function that returns `R`, and is skipped if its lock stays busy.
-    pub fn answering_or_skipped<R: Answer + Skippable>(self) -> Entry<R> {
-        Entry::new(Box::pin(self.guard()), Verdict::of(Some(R::skipped)))
+    pub fn answering_or_skipped<R: Answer + Skippable>(self) -> Entry<R, A::Grip> {
+        Entry::new(Box::pin(self.acquire()), Verdict::of(Some(R::skipped)))
     }
 
-    async fn guard(self) -> Result<LockGuard, Error> {
+    async fn acquire(self) -> Result<A::Grip, Error> {
         let manager = match self.manager {
             Some(manager) => manager,
             None => LockManager::current()?,
         };
-        let mut lock = manager.lock(self.key);
-        if let Some(ttl) = self.ttl {
-            lock = lock.ttl(ttl);
-        }
-        if let Some(wait) = self.wait {
-            lock = lock.wait(wait);
-        }
-        if let Some(max_hold) = self.max_hold {
-            lock = lock.max_hold(max_hold);
-        }
-        Ok(lock.acquire().await?)
+        Ok(self.aim.acquire(&manager, self.times).await?)
     }
 }

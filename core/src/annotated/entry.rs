@@ -4,20 +4,21 @@ use std::pin::Pin;
 
 use super::Held;
 use super::answer::Verdict;
-use crate::{AcquireError, Error, LockGuard, observe};
+use super::grip::Grip;
+use crate::{AcquireError, Error, observe};
 
 /// On the heap, so that a function's future stays about as large as its body's.
-pub(super) type Acquiring = Pin<Box<dyn Future<Output = Result<LockGuard, Error>> + Send>>;
+pub(super) type Acquiring<G> = Pin<Box<dyn Future<Output = Result<G, Error>> + Send>>;
 
 /// A call whose answer is known to have a place for the lock's failure.
 #[must_use = "an entry does nothing until it acquires"]
-pub struct Entry<R> {
-    acquiring: Acquiring,
+pub struct Entry<R, G> {
+    acquiring: Acquiring<G>,
     verdict: Verdict<R>,
 }
 
-impl<R> Entry<R> {
-    pub(super) fn new(acquiring: Acquiring, verdict: Verdict<R>) -> Self {
+impl<R, G: Grip> Entry<R, G> {
+    pub(super) fn new(acquiring: Acquiring<G>, verdict: Verdict<R>) -> Self {
         Self { acquiring, verdict }
     }
 
@@ -26,7 +27,7 @@ impl<R> Entry<R> {
     /// # Errors
     ///
     /// What the function is to return.
-    pub async fn acquire(self) -> Result<Held<R>, R> {
+    pub async fn acquire(self) -> Result<Held<R, G>, R> {
         let Self { acquiring, verdict } = self;
         let error = match acquiring.await {
             Ok(guard) => return Ok(Held::new(guard, verdict)),
@@ -42,7 +43,7 @@ impl<R> Entry<R> {
     }
 }
 
-impl<R> fmt::Debug for Entry<R> {
+impl<R, G> fmt::Debug for Entry<R, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").finish_non_exhaustive()
     }

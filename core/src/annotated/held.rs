@@ -4,24 +4,25 @@ use std::future::Future;
 use futures_util::FutureExt;
 
 use super::answer::Verdict;
-use crate::{LockGuard, LockHandle, Lost, LostInBody, ReleaseOutcome};
+use super::grip::{Grip, View};
+use crate::{Lost, LostInBody};
 
 /// The lock of a call that runs. `R` is what the function returns.
 #[must_use = "the lock is released as soon as this is dropped"]
-pub struct Held<R> {
-    guard: LockGuard,
+pub struct Held<R, G> {
+    grip: G,
     verdict: Verdict<R>,
 }
 
-impl<R> Held<R> {
-    pub(super) fn new(guard: LockGuard, verdict: Verdict<R>) -> Self {
-        Self { guard, verdict }
+impl<R, G: Grip> Held<R, G> {
+    pub(super) fn new(grip: G, verdict: Verdict<R>) -> Self {
+        Self { grip, verdict }
     }
 
     /// What the body sees of its lock.
     #[must_use]
-    pub fn handle(&self) -> LockHandle {
-        self.guard.handle()
+    pub fn handle(&self) -> G::View {
+        self.grip.view()
     }
 
     /// Runs `body` and drops it where it stands when the lock is lost.
@@ -32,8 +33,8 @@ impl<R> Held<R> {
     pub fn run<F: Future<Output = R>>(
         &self,
         body: F,
-    ) -> impl Future<Output = Result<R, Lost>> + use<R, F> {
-        self.guard.run(self.guard.handle().scope(body))
+    ) -> impl Future<Output = Result<R, Lost>> + use<R, G, F> {
+        self.grip.run(body)
     }
 
     /// Runs `body` to its end, whatever becomes of the lock.
@@ -44,8 +45,8 @@ impl<R> Held<R> {
     pub fn run_to_end<F: Future<Output = R>>(
         &self,
         body: F,
-    ) -> impl Future<Output = Result<R, Lost>> + use<R, F> {
-        self.guard.handle().scope(body).map(Ok)
+    ) -> impl Future<Output = Result<R, Lost>> + use<R, G, F> {
+        self.grip.run_to_end(body).map(Ok)
     }
 
     /// Releases the lock, and turns `output` into a failure if it was lost before.
@@ -53,19 +54,16 @@ impl<R> Held<R> {
     /// A release that is not confirmed fails nothing: the body ran under its lock to the end, and the
     /// release goes on in the background.
     pub async fn release(self, output: Result<R, Lost>) -> R {
-        let (handle, verdict) = (self.guard.handle(), self.verdict);
+        let (view, verdict) = (self.grip.view(), self.verdict);
         let answer = match output {
             Ok(answer) => answer,
             Err(lost) => return (verdict.refused)(LostInBody::new(lost, false).into()),
         };
         // One that is lost already may have gone with its backend: nobody waits for that release.
-        let lost = match loss(&handle) {
+        let lost = match view.loss() {
             Some(lost) => Some(lost),
             // On the heap, as the acquire: the body's future is to be the large one.
-            None => match Box::pin(self.guard.release()).await {
-                Ok(ReleaseOutcome::AlreadyLost(reason)) => Some(handle.lost_for(reason)),
-                Ok(ReleaseOutcome::Released) | Err(_) => loss(&handle),
-            },
+            None => Box::pin(self.grip.release()).await.or_else(|| view.loss()),
         };
         match lost {
             Some(lost) if !(verdict.is_failure)(&answer) => {
@@ -76,13 +74,8 @@ impl<R> Held<R> {
     }
 }
 
-fn loss(handle: &LockHandle) -> Option<Lost> {
-    let lost = handle.lost().now_or_never()?;
-    (!lost.reason.is_wanted()).then_some(lost)
-}
-
-impl<R> fmt::Debug for Held<R> {
+impl<R, G: fmt::Debug> fmt::Debug for Held<R, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Held").field("guard", &self.guard).finish()
+        f.debug_struct("Held").field("grip", &self.grip).finish()
     }
 }

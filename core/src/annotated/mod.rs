@@ -17,9 +17,11 @@
 //! so that a wrong return type is one error and not one for each step. The body's future is passed by value through
 //! plain functions only: an `async fn` would store it twice.
 
+mod aim;
 mod answer;
 mod call;
 mod entry;
+mod grip;
 mod held;
 mod source;
 

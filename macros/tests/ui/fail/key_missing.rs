@@ -5,6 +5,11 @@ async fn nothing_at_all() -> Result<(), Error> {
     Ok(())
 }
 
+#[distributed_lock(reentrant)]
+async fn reentrant_alone() -> Result<(), Error> {
+    Ok(())
+}
+
 #[distributed_lock(ttl = "30s")]
 async fn options_alone() -> Result<(), Error> {
     Ok(())
@@ -27,8 +32,13 @@ async fn empty() -> Result<(), Error> {
     Ok(())
 }
 
-#[distributed_lock("one", "two")]
-async fn two_keys() -> Result<(), Error> {
+#[distributed_lock("one", ttl = "30s", "two")]
+async fn behind_an_option() -> Result<(), Error> {
+    Ok(())
+}
+
+#[distributed_lock("one", "one")]
+async fn twice() -> Result<(), Error> {
     Ok(())
 }
 
