@@ -1,10 +1,14 @@
+use std::fmt;
+
 use leasehold::LockHandle;
+use leasehold::kind::{Exclusive, Kind};
 
 /// The lock of a request, as its handler sees it: token, validity, loss. It cannot release.
 ///
 /// An extension of the request, and with the feature `axum` an extractor. Without a lock, on a route that has none or
 /// for a method that is not locked, the extractor refuses the request as misconfigured; `Option<Locked>` is `None`
-/// then. With several layers it is the innermost one's lock.
+/// then. With several layers it is the innermost one's lock. Behind [`LockLayer::shared`](crate::LockLayer::shared) it
+/// is a `Locked<Shared>`, and behind [`permits`](crate::LockLayer::permits) a `Locked<Permits>`.
 ///
 /// # Examples
 ///
@@ -25,8 +29,19 @@ use leasehold::LockHandle;
 ///     .route_layer(LockLayer::new(locks, key::path("order:{id}")));
 /// # }
 /// ```
-#[derive(Debug, Clone)]
-pub struct Locked(pub LockHandle);
+pub struct Locked<T: Kind = Exclusive>(pub LockHandle<T>);
+
+impl<T: Kind> Clone for Locked<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: Kind> fmt::Debug for Locked<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Locked").field(&self.0).finish()
+    }
+}
 
 #[cfg(feature = "axum")]
 mod extract {
@@ -34,11 +49,13 @@ mod extract {
     use http::request::Parts;
     use std::convert::Infallible;
 
+    use leasehold::kind::Kind;
+
     use super::Locked;
     use crate::{Problem, ProblemKind};
 
     #[cfg_attr(docsrs, doc(cfg(feature = "axum")))]
-    impl<S: Sync> FromRequestParts<S> for Locked {
+    impl<S: Sync, T: Kind> FromRequestParts<S> for Locked<T> {
         type Rejection = Problem;
 
         async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
@@ -52,7 +69,7 @@ mod extract {
     }
 
     #[cfg_attr(docsrs, doc(cfg(feature = "axum")))]
-    impl<S: Sync> OptionalFromRequestParts<S> for Locked {
+    impl<S: Sync, T: Kind> OptionalFromRequestParts<S> for Locked<T> {
         type Rejection = Infallible;
 
         async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Infallible> {

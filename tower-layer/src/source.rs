@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use leasehold::kind::Kind;
 use leasehold::{AcquireError, Lock, LockGuard, LockManager};
 use tokio::sync::Semaphore;
 
@@ -51,16 +52,21 @@ impl Source {
         self.waiters = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
     }
 
-    pub(crate) fn lock(&self, key: &str, ttl: Option<Duration>) -> Lock {
-        let lock = self.locks.lock(key);
-        match ttl {
-            Some(ttl) => lock.ttl(ttl),
-            None => lock,
-        }
+    pub(crate) const fn locks(&self) -> &LockManager {
+        &self.locks
     }
 
     /// Only who finds its lock busy is a waiter: it is asked for without waiting first.
-    pub(crate) async fn acquire(&self, lock: Lock, wait: Duration) -> Result<LockGuard, NotLocked> {
+    pub(crate) async fn acquire<T: Kind>(
+        &self,
+        lock: Lock<T>,
+        ttl: Option<Duration>,
+        wait: Duration,
+    ) -> Result<LockGuard<T>, NotLocked> {
+        let lock = match ttl {
+            Some(ttl) => lock.ttl(ttl),
+            None => lock,
+        };
         if wait.is_zero() {
             return Ok(lock.wait(wait).acquire().await?);
         }

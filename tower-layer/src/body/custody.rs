@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use leasehold::{LockGuard, LockHandle, LossReason, Lost};
+use leasehold::kind::Sole;
+use leasehold::{LockGuard, LossReason, Lost};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
@@ -13,13 +14,24 @@ use super::BodyCut;
 use crate::giving::give_back;
 use crate::{OnLoss, observe};
 
-type Shared = Arc<Mutex<Option<LockGuard>>>;
+/// A guard of any kind.
+trait Kept: Send {
+    fn give_back(self: Box<Self>) -> Pin<Box<dyn Future<Output = Option<LossReason>> + Send>>;
+}
+
+impl<T: Sole> Kept for LockGuard<T> {
+    fn give_back(self: Box<Self>) -> Pin<Box<dyn Future<Output = Option<LossReason>> + Send>> {
+        Box::pin(give_back(*self))
+    }
+}
+
+type Shared = Arc<Mutex<Option<Box<dyn Kept>>>>;
 pub(super) type Releasing = Pin<Box<dyn Future<Output = Option<BodyCut>> + Send>>;
 
 /// A lock on behalf of a body. Whoever reads slowly is not polled, so the maximum is kept by a task of its own.
 pub(crate) struct Custody {
     guard: Shared,
-    lock: LockHandle,
+    key: Box<str>,
     lost: Pin<Box<dyn Future<Output = Lost> + Send>>,
     timer: AbortHandle,
     most: Duration,
@@ -34,9 +46,9 @@ pub(super) enum Fate {
 }
 
 impl Custody {
-    pub(crate) fn new(guard: LockGuard, most: Duration, on_loss: OnLoss) -> Self {
-        let lock = guard.handle();
-        let guard: Shared = Arc::new(Mutex::new(Some(guard)));
+    pub(crate) fn new<T: Sole>(guard: LockGuard<T>, most: Duration, on_loss: OnLoss) -> Self {
+        let (key, lost) = (guard.key().into(), Box::pin(guard.lost()));
+        let guard: Shared = Arc::new(Mutex::new(Some(Box::new(guard))));
         let kept = Arc::clone(&guard);
         let timer = tokio::spawn(async move {
             tokio::time::sleep(most).await;
@@ -45,8 +57,8 @@ impl Custody {
         });
         Self {
             guard,
-            lost: Box::pin(lock.lost()),
-            lock,
+            lost,
+            key,
             timer: timer.abort_handle(),
             most,
             on_loss,
@@ -62,11 +74,11 @@ impl Custody {
         let late = lost.reason == LossReason::Released;
         Poll::Ready(match self.on_loss {
             OnLoss::Continue if late => {
-                observe::body_outlived(&self.lock);
+                observe::body_outlived(&self.key);
                 Fate::GoOn
             }
             OnLoss::Continue => {
-                observe::went_on_without(&self.lock, lost.reason);
+                observe::went_on_without(&self.key, lost.reason);
                 Fate::GoOn
             }
             OnLoss::Cancel if late => Fate::Cut(BodyCut::TooLong { after: self.most }),
@@ -81,11 +93,11 @@ impl Custody {
     pub(super) fn release(self) -> Releasing {
         let guard = self.guard.lock().take();
         Box::pin(async move {
-            let reason = give_back(guard?).await?;
+            let reason = guard?.give_back().await?;
             match self.on_loss {
                 OnLoss::Cancel => Some(BodyCut::Lost { reason }),
                 OnLoss::Continue => {
-                    observe::went_on_without(&self.lock, reason);
+                    observe::went_on_without(&self.key, reason);
                     None
                 }
             }
@@ -104,7 +116,7 @@ impl Drop for Custody {
 impl fmt::Debug for Custody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Custody")
-            .field("lock", &self.lock)
+            .field("key", &self.key)
             .field("most", &self.most)
             .field("on_loss", &self.on_loss)
             .finish_non_exhaustive()

@@ -5,7 +5,7 @@ use http::{Method, Response};
 use leasehold::LockManager;
 use tower_layer::Layer;
 
-use super::options::{OnDisconnect, Options, Until};
+use super::options::{Beside, OnDisconnect, Options, Until};
 use super::service::LockService;
 use crate::key::{KeyExtractor, Keyed};
 use crate::methods::Methods;
@@ -24,6 +24,7 @@ use crate::{OnLoss, Problem};
 /// | | value | change it with |
 /// |---|---|---|
 /// | methods | all that are not safe: not GET, HEAD, OPTIONS, TRACE | [`methods`](Self::methods), [`all_methods`](Self::all_methods) |
+/// | beside others | nobody | [`shared`](Self::shared), [`permits`](Self::permits) |
 /// | TTL | the manager's; with renewal on, how long after a crash | [`ttl`](Self::ttl) |
 /// | wait | none: a busy lock is a 409 at once | [`wait`](Self::wait) |
 /// | waiters | 1024 in this layer | [`max_waiters`](Self::max_waiters) |
@@ -89,6 +90,49 @@ impl<K: KeyExtractor> LockLayer<K> {
             key: Keyed::new(key),
             options: Options::default(),
         }
+    }
+
+    /// Handles a request as a reader: beside others of this kind, and not beside one that has the lock alone. A
+    /// waiting writer lets no new reader pass. Put it on the routes that read, and name their
+    /// [`methods`](Self::methods): those that are safe pass a layer by default.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use http::Method;
+    /// use leasehold::LockManager;
+    /// use leasehold_tower::{LockLayer, key};
+    ///
+    /// let locks = LockManager::in_process();
+    /// let write = LockLayer::new(locks.clone(), key::path("order:{id}"));
+    /// let read = LockLayer::new(locks, key::path("order:{id}")).shared().methods([Method::GET]);
+    /// # let _layers = (write, read);
+    /// ```
+    pub fn shared(mut self) -> Self {
+        self.options.beside = Beside::Readers;
+        self
+    }
+
+    /// Handles so many requests at once per key, over all processes: a concurrency limit for all instances together.
+    /// What a crashed instance had is free again after the TTL. See
+    /// [`LockManager::semaphore`](leasehold::LockManager::semaphore).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use leasehold::LockManager;
+    /// use leasehold_tower::{LockLayer, key};
+    ///
+    /// let reports = LockLayer::new(LockManager::in_process(), key::from_fn(|_| Some("reports".to_owned())))
+    ///     .permits(4)
+    ///     .all_methods()
+    ///     .wait(Duration::from_secs(2));
+    /// # let _layer = reports;
+    /// ```
+    pub fn permits(mut self, permits: u32) -> Self {
+        self.options.beside = Beside::Others(permits);
+        self
     }
 
     /// Locks requests with these methods alone; others pass through.

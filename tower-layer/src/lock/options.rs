@@ -25,8 +25,19 @@ pub(super) enum Until {
     },
 }
 
+/// Beside whom a request is handled.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Beside {
+    #[default]
+    Nobody,
+    Readers,
+    /// So many at once.
+    Others(u32),
+}
+
 #[derive(Debug, Clone, Default)]
 pub(super) struct Options {
+    pub(super) beside: Beside,
     pub(super) methods: Methods,
     pub(super) ttl: Option<Duration>,
     /// Zero does not wait.

@@ -6,10 +6,9 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
-use leasehold::Lock;
 use tower_service::Service;
 
-use super::options::Options;
+use super::options::{Beside, Options};
 use super::work::{Guarding, handle};
 use crate::key::{KeyExtractor, Keyed};
 use crate::problem::Dialect;
@@ -85,14 +84,28 @@ where
                 return ResponseFuture::answered(options.refusal.answer(problem, dialect));
             }
         };
-        let lock: Lock = settings.source.lock(&key, options.ttl);
         // The clone is not ready, and the one that is has to be called.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
         let request = Request::from_parts(head, body);
         let guarding = Guarding::new(Arc::clone(options), dialect, request.method());
         let source = settings.source.clone();
-        ResponseFuture::guarded(Box::pin(handle(source, lock, guarding, ready, request)))
+        let locks = source.locks().clone();
+        let beside = options.beside;
+        ResponseFuture::guarded(match beside {
+            Beside::Nobody => {
+                let lock = locks.lock(&key);
+                Box::pin(handle(source, lock, guarding, ready, request))
+            }
+            Beside::Readers => {
+                let lock = locks.read_lock(&key);
+                Box::pin(handle(source, lock, guarding, ready, request))
+            }
+            Beside::Others(permits) => {
+                let lock = locks.semaphore(&key, permits);
+                Box::pin(handle(source, lock, guarding, ready, request))
+            }
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use std::{future, panic};
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
+use leasehold::kind::Sole;
 use leasehold::{Lock, LockGuard, LossReason};
 use tokio::task::JoinError;
 use tower_service::Service;
@@ -51,9 +52,9 @@ impl Guarding {
 }
 
 /// Acquires, and then does the work.
-pub(super) async fn handle<S, Q, B>(
+pub(super) async fn handle<S, Q, B, T>(
     source: Source,
-    lock: Lock,
+    lock: Lock<T>,
     guarding: Guarding,
     service: S,
     mut request: Request<Q>,
@@ -65,8 +66,10 @@ where
     Q: Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
+    T: Sole,
 {
-    let guard = match source.acquire(lock, guarding.options.wait).await {
+    let (ttl, wait) = (guarding.options.ttl, guarding.options.wait);
+    let guard = match source.acquire(lock, ttl, wait).await {
         Ok(guard) => guard,
         Err(not) => return Ok(guarding.refuse(not.into())),
     };
@@ -83,8 +86,8 @@ where
     }
 }
 
-async fn work<S, Q, B>(
-    guard: LockGuard,
+async fn work<S, Q, B, T>(
+    guard: LockGuard<T>,
     guarding: Guarding,
     mut service: S,
     request: Request<Q>,
@@ -93,6 +96,7 @@ where
     S: Service<Request<Q>, Response = Response<B>>,
     B: Body<Data = Bytes>,
     B::Error: Into<BoxError>,
+    T: Sole,
 {
     let lock = guard.handle();
     let on_loss = guarding.options.on_loss;
@@ -121,7 +125,7 @@ where
         _ => give_back(guard).await,
     };
     match (lost, on_loss) {
-        (Some(reason), OnLoss::Continue) => observe::went_on_without(&lock, reason),
+        (Some(reason), OnLoss::Continue) => observe::went_on_without(lock.key(), reason),
         // The handler's own failure is told as it is.
         (Some(reason), OnLoss::Cancel) if is_success(&response) => {
             return Ok(guarding.refuse(lost_at_the_end(reason)));

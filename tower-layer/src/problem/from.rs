@@ -34,6 +34,15 @@ impl From<AcquireError> for Problem {
             AcquireError::AlreadyHeld { .. } => misconfigured(
                 "this request holds the same lock already; lock in one place, a layer or the handler",
             ),
+            AcquireError::Upgrade { .. } => misconfigured(
+                "this request reads under the same lock already; lock in one place, and to write from the start",
+            ),
+            AcquireError::OtherKind { .. } => {
+                misconfigured("the same key is used for a lock and for permits")
+            }
+            AcquireError::Unsupported { .. } => {
+                misconfigured("the backend does not have this kind of lock")
+            }
             AcquireError::Key(error) => error.into(),
             AcquireError::Option(error) => misconfigured(error.to_string()),
             AcquireError::NoRuntime => misconfigured(AcquireError::NoRuntime.to_string()),

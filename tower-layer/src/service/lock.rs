@@ -113,10 +113,11 @@ where
         // The clone is not ready, and the one that is has to be called.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
-        let (source, wait, tell) = (self.source.clone(), self.wait, Arc::clone(&self.key));
-        let lock = source.lock(&key, self.ttl);
+        let (source, tell) = (self.source.clone(), Arc::clone(&self.key));
+        let (ttl, wait) = (self.ttl, self.wait);
+        let lock = source.locks().lock(&key);
         LockFuture::locked(Box::pin(async move {
-            let guard = source.acquire(lock, wait).await?;
+            let guard = source.acquire(lock, ttl, wait).await?;
             tell.locked(&mut request, &guard.handle());
             under(guard, ready, request).await
         }))

@@ -15,6 +15,7 @@ mod fencing;
 mod grpc;
 mod http;
 mod keys;
+mod kinds;
 mod layers;
 mod locking;
 mod loss;
