@@ -83,7 +83,7 @@ impl Scene {
         let dropped_under_lock = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&dropped_under_lock);
         let service = service_fn(move |request: Request<()>| {
-            let Locked(lock) = request.extensions().get().unwrap();
+            let Locked(lock): &Locked = request.extensions().get().unwrap();
             let body = Parts {
                 parts: parts.lock().unwrap().take().unwrap(),
                 left: length,

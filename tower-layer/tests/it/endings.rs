@@ -27,7 +27,7 @@ impl Drop for Witness {
 }
 
 fn witness(request: &Request<()>, count: &Arc<AtomicUsize>) -> Witness {
-    let Locked(lock) = request.extensions().get().unwrap();
+    let Locked(lock): &Locked = request.extensions().get().unwrap();
     Witness {
         lock: lock.clone(),
         dropped_under_lock: Arc::clone(count),

@@ -33,7 +33,7 @@ async fn the_handler_runs_under_the_lock_and_the_next_request_gets_it() {
     let service = behind(LockLayer::new(locks.clone(), orders()), move |request| {
         let locks = watcher.clone();
         async move {
-            let Locked(lock) = request.extensions().get().unwrap();
+            let Locked(lock): &Locked = request.extensions().get().unwrap();
             assert_eq!(lock.key(), "order:7");
             assert_eq!(
                 locks.inspect("order:7").await.unwrap().token,
