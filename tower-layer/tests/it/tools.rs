@@ -1,5 +1,6 @@
 use std::convert::Infallible;
 use std::future::Future;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -9,6 +10,7 @@ use leasehold::LockManager;
 use leasehold_tower::key::{Path, path};
 use leasehold_tower::{BoxError, ResponseBody};
 use serde_json::Value;
+use tokio::time::timeout;
 use tower::util::BoxCloneSyncService;
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -50,7 +52,9 @@ where
 }
 
 pub(crate) async fn send(service: &Locked, request: Request<()>) -> Answer {
-    service.clone().oneshot(request).await.unwrap()
+    // On paused time an hour is nothing, and what hangs is found out.
+    let answer = timeout(Duration::from_secs(3600), service.clone().oneshot(request));
+    answer.await.expect("it should answer").unwrap()
 }
 
 pub(crate) async fn status(service: &Locked, request: Request<()>) -> StatusCode {
@@ -103,11 +107,11 @@ pub(crate) async fn is_free(locks: &LockManager, key: &str) -> bool {
 pub(crate) async fn until_free(locks: &LockManager, key: &str) {
     let look = async {
         while !is_free(locks, key).await {
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    let limit = std::time::Duration::from_secs(10);
-    tokio::time::timeout(limit, look)
+    let limit = Duration::from_secs(10);
+    timeout(limit, look)
         .await
         .expect("it should be free");
 }
