@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http::{Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
@@ -255,4 +256,27 @@ async fn an_empty_body_releases_with_the_response() {
     let scene = Scene::new(Some(0)).await;
     assert!(scene.is_free().await);
     assert!(scene.body.is_end_stream());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_lost_in_the_last_step_cuts_the_body_off_too() {
+    for (on_loss, cut_off) in [(OnLoss::Cancel, true), (OnLoss::Continue, false)] {
+        let locks = LockManager::in_process();
+        let layer = LockLayer::new(locks.clone(), orders())
+            .until_body_end(MOST)
+            .on_loss(on_loss);
+        let service = layer.layer(service_fn(move |_| {
+            let locks = locks.clone();
+            let ending = futures_util::stream::poll_fn(move |_| {
+                // Its first poll ends all guards.
+                let _ended = locks.shutdown().now_or_never();
+                Poll::Ready(None::<Result<Frame<Bytes>, Infallible>>)
+            });
+            let body = http_body_util::StreamBody::new(ending);
+            async move { Ok::<_, Infallible>(Response::new(body)) }
+        }));
+        let response = service.oneshot(post("/orders/7")).await.unwrap();
+        let last = response.into_body().frame().await;
+        assert_eq!(last.is_some_and(|it| it.is_err()), cut_off, "{on_loss:?}");
+    }
 }

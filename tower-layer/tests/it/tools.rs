@@ -111,7 +111,5 @@ pub(crate) async fn until_free(locks: &LockManager, key: &str) {
         }
     };
     let limit = Duration::from_secs(10);
-    timeout(limit, look)
-        .await
-        .expect("it should be free");
+    timeout(limit, look).await.expect("it should be free");
 }
