@@ -249,7 +249,7 @@ async fn a_key_that_cannot_be_one_is_refused_and_never_echoed() {
 #[tokio::test]
 async fn the_longest_key_is_what_the_layer_says() {
     let long = |bytes| "k".repeat(bytes);
-    let default = leasehold_tower::key::DEFAULT_MAX_KEY_BYTES;
+    let default = key::DEFAULT_MAX_KEY_BYTES;
     for (most, layer) in [
         (default, locking(key::header("idempotency-key"))),
         (8, locking(key::header("idempotency-key")).max_key_bytes(8)),
