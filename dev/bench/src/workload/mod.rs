@@ -3,6 +3,7 @@
 mod contended;
 mod handoff;
 mod held;
+mod nested;
 mod uncontended;
 
 use async_trait::async_trait;
@@ -34,5 +35,6 @@ pub(crate) fn all() -> Vec<Box<dyn Workload>> {
         Box::new(contended::Contended),
         Box::new(handoff::HandOff::ONE),
         Box::new(held::Held),
+        Box::new(nested::Nested),
     ]
 }

@@ -1,0 +1,75 @@
+use std::hint::black_box;
+use std::time::Instant;
+
+use async_trait::async_trait;
+use leasehold::{LockManager, OwnerScope};
+
+use super::{Stage, Workload};
+use crate::BoxError;
+use crate::report::{Outcome, Row};
+use crate::rounds::median;
+
+const PAIRS: u32 = 10_000;
+
+/// A lock that its scope holds is acquired again and released, which no server sees. Beside it, the same as far
+/// as it goes without a scope: the name of the lock is made, and the clock is read.
+#[derive(Debug)]
+pub(crate) struct Nested;
+
+#[async_trait]
+impl Workload for Nested {
+    fn name(&self) -> &'static str {
+        "nested reentrant acquire"
+    }
+
+    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+        let locks = LockManager::connect(&stage.server.url()).await?;
+        let scope = OwnerScope::new();
+        let outer = locks.lock("nested").reentrant(&scope).acquire().await?;
+        let (mut acquires, mut pairs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..if stage.quick { 50 } else { 500 } {
+            let begin = Instant::now();
+            for _ in 0..PAIRS {
+                black_box((locks.lock("nested").reentrant(&scope), outer.is_valid()));
+            }
+            let bare = nanos_each(begin);
+            let mut guards = Vec::with_capacity(PAIRS as usize);
+            let begin = Instant::now();
+            for _ in 0..PAIRS {
+                guards.push(locks.lock("nested").reentrant(&scope).acquire().await?);
+            }
+            acquires.push(nanos_each(begin));
+            for guard in guards {
+                guard.release().await?;
+            }
+            let begin = Instant::now();
+            for _ in 0..PAIRS {
+                let guard = locks.lock("nested").reentrant(&scope).acquire().await?;
+                guard.release().await?;
+            }
+            let pair = nanos_each(begin);
+            pairs.push(pair);
+            ratios.push(pair / bare);
+        }
+        outer.release().await?;
+        let row = |metric, value| Row {
+            contestant: "leasehold",
+            metric,
+            value,
+            ratio_to_raw: None,
+        };
+        let slices = pairs.len();
+        Ok(Outcome {
+            rows: vec![
+                row("acquire_ns", median(acquires)),
+                row("acquire_and_release_ns", median(pairs)),
+                row("pair_to_bare_ratio", median(ratios)),
+            ],
+            void: (0, slices),
+        })
+    }
+}
+
+fn nanos_each(begin: Instant) -> f64 {
+    begin.elapsed().as_secs_f64() * 1e9 / f64::from(PAIRS)
+}
