@@ -73,10 +73,21 @@
 //! |---|---|
 //! | [`Lock::acquire`] | a [`LockGuard`], or [`AcquireError`]: timed out, closed, backend failed (surely not applied, or unknown) |
 //! | [`Lock::try_acquire`] | `None` if it is busy, which is not an error |
+//! | [`LockSet::acquire`] | a [`LockSetGuard`] for all of several keys, or none of them and an [`AcquireError`] |
 //! | [`LockGuard::run`] | the body's output, or [`Lost`] |
 //! | [`LockGuard::release`] | [`Released`](ReleaseOutcome::Released) or [`AlreadyLost`](ReleaseOutcome::AlreadyLost) |
 //!
 //! All errors of locks convert into [`Error`].
+//!
+//! # Kinds of lock
+//!
+//! | | held beside | from |
+//! |---|---|---|
+//! | a lock | nobody | [`LockManager::lock`] |
+//! | a reentrant lock | the other guards of its [`OwnerScope`] | [`Lock::reentrant`] |
+//! | several locks as one | nobody, on any of their keys | [`LockManager::lock_all`] |
+//! | a reader's lock | other readers | [`LockManager::read_lock`] |
+//! | permits of a semaphore | others, as long as there are permits | [`LockManager::semaphore`] |
 //!
 //! # Annotating a function
 //!
@@ -139,6 +150,9 @@
 //! `leasehold_held`, `leasehold_hold_seconds`, `leasehold_endings_total{reason}`,
 //! `leasehold_renewals_total{outcome}`, `leasehold_releases_total{outcome}`,
 //! `leasehold_failures_total{command}`. None carries a key.
+//!
+//! A key that is one of several counts as an acquisition of its own in traces and metrics, each time that it is asked
+//! for; a nested acquire in an [`OwnerScope`] is none.
 //!
 //! # Words
 //!

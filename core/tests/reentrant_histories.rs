@@ -214,15 +214,17 @@ fn ten_thousand_histories_keep_the_count() {
     let ran = TestRunner::new(config).run(&histories, |history| {
         let mut runtime = Builder::new_current_thread();
         let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+        let mut seen = counts.take();
         runtime.block_on(async {
             let mut world = World::new();
             for action in history {
-                world.step(action, &mut counts.borrow_mut()).await;
+                world.step(action, &mut seen).await;
                 // What goes on in the background after a drop.
                 sleep(Duration::from_millis(1)).await;
                 world.check().await;
             }
         });
+        counts.replace(seen);
         Ok(())
     });
     ran.unwrap_or_else(|failure| panic!("{failure}"));

@@ -210,19 +210,20 @@ fn ten_thousand_histories_hold_all_or_nothing() {
     let ran = TestRunner::new(config).run(&histories, |history| {
         let mut runtime = Builder::new_current_thread();
         let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+        let mut seen = counts.take();
         runtime.block_on(async {
-            let counts = &mut *counts.borrow_mut();
             let mut world = World {
                 locks: LockManager::in_process(),
                 held: Vec::new(),
                 waiting: Vec::new(),
             };
             for action in history {
-                world.step(action, counts).await;
-                world.check(counts).await;
+                world.step(action, &mut seen).await;
+                world.check(&mut seen).await;
             }
-            world.end(counts).await;
+            world.end(&mut seen).await;
         });
+        counts.replace(seen);
         Ok(())
     });
     ran.unwrap_or_else(|failure| panic!("{failure}"));

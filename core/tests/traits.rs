@@ -7,11 +7,13 @@ use leasehold::backend::{
     ReleaseAnswer, RenewAnswer,
 };
 use leasehold::conformance::{Call, Command, Fault, Faulty};
+use leasehold::kind::Reentrant;
 use leasehold::{
     AcquireError, Error, FencingToken, GlobalDefaultSet, InvalidKey, InvalidOption, InvalidToken,
-    Key, KeyProblem, Lock, LockGuard, LockHandle, LockManager, LockManagerBuilder, LossReason,
-    Lost, LostInBody, NoManager, OwnerId, ReleaseError, ReleaseOutcome, RenewError, Run,
-    ShutdownError,
+    Key, KeyProblem, Lock, LockGuard, LockHandle, LockManager, LockManagerBuilder, LockSet,
+    LockSetGuard, LockSetHandle, LockSetReleaseError, LockSetReleaseOutcome, LockSetRun,
+    LossReason, Lost, LostInBody, NoManager, OwnerId, OwnerScope, ReentrantReleaseOutcome,
+    ReleaseError, ReleaseOutcome, RenewError, Run, ShutdownError,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any, assert_obj_safe};
 
@@ -23,6 +25,8 @@ macro_rules! send_sync_unpin {
 
 send_sync_unpin! {
     LockManager, LockManagerBuilder, Lock, LockGuard, LockHandle,
+    OwnerScope, Lock<Reentrant>, LockGuard<Reentrant>, ReentrantReleaseOutcome,
+    LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, LockSetReleaseOutcome,
     Key, FencingToken, OwnerId, Lost, LostInBody, LossReason, ReleaseOutcome,
     AcquireError, Error, GlobalDefaultSet, InvalidKey, InvalidOption, InvalidToken, KeyProblem,
     NoManager, ReleaseError, RenewError, ShutdownError,
@@ -34,6 +38,12 @@ assert_impl_all!(LockManager: Clone);
 assert_impl_all!(Lock: Clone);
 assert_impl_all!(LockHandle: Clone);
 assert_not_impl_any!(LockGuard: Clone, Copy);
+assert_not_impl_any!(LockGuard<Reentrant>: Clone, Copy);
+assert_not_impl_any!(LockSetGuard: Clone, Copy);
+assert_impl_all!(LockSet: Clone);
+assert_impl_all!(LockSetHandle: Clone);
+assert_impl_all!(OwnerScope: Clone, Default);
+assert_impl_all!(LockSetRun<std::future::Ready<()>>: Send, Sync);
 assert_impl_all!(Run<std::future::Ready<()>>: Send, Sync);
 assert_not_impl_any!(Run<std::future::Ready<()>>: Unpin);
 assert_obj_safe!(Backend);
@@ -46,6 +56,15 @@ async fn futures_can_be_spawned_and_do_not_borrow() {
     let locks = LockManager::in_process();
     assert_spawnable(locks.lock("k").acquire());
     assert_spawnable(locks.lock("k").try_acquire());
+    let scope = OwnerScope::new();
+    assert_spawnable(locks.lock("k").reentrant(&scope).acquire());
+    assert_spawnable(scope.enter(async {}));
+    assert_spawnable(locks.lock_all(["k"]).acquire());
+    let set = locks.lock_all(["set"]).acquire().await.unwrap();
+    assert_spawnable(set.run(async {}));
+    assert_spawnable(set.lost());
+    assert_spawnable(set.handle().scope(async {}));
+    assert_spawnable(set.release());
     assert_send(locks.inspect("k"));
     assert_send(locks.force_release("k"));
     assert_send(locks.shutdown());
