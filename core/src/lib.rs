@@ -194,7 +194,8 @@ mod token;
 pub use self::backend::ConnectError;
 pub use self::ending::{LossReason, Lost, LostInBody, ReleaseOutcome};
 pub use self::error::{
-    AcquireError, ConvertError, Error, NoManager, ReleaseError, RenewError, ShutdownError,
+    AcquireError, ConvertError, Error, LockSetReleaseError, NoManager, ReleaseError, RenewError,
+    ShutdownError,
 };
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
@@ -212,9 +213,7 @@ pub use self::options::{
 pub use self::owner::OwnerId;
 pub use self::reentrant::{OwnerScope, ReentrantReleaseOutcome};
 pub use self::run::Run;
-pub use self::several::{
-    LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, LockSetReleaseOutcome, LockSetRun,
-};
+pub use self::several::{LockSet, LockSetGuard, LockSetHandle, LockSetReleaseOutcome, LockSetRun};
 pub use self::slot::SlotToken;
 pub use self::ticket::{HandoverTicket, InvalidTicket};
 pub use self::token::{FencingToken, InvalidToken};

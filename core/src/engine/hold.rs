@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use super::{Engine, Lease, ReleaseDebt};
+use super::release::ReleaseDebt;
+use super::{Engine, Lease};
 use crate::{ReleaseError, ReleaseOutcome};
 
 /// Owns a held lock from the very step in which it was granted: dropped, it releases.

@@ -34,7 +34,6 @@ pub(crate) use self::convert::{downgrade, hand_over};
 pub(crate) use self::ended::Ended;
 pub(crate) use self::hold::Hold;
 pub(crate) use self::lease::Lease;
-use self::release::ReleaseDebt;
 pub(crate) use self::wanted::Wanted;
 use self::watchdog::Watchdog;
 use crate::backend::Backend;
@@ -117,6 +116,7 @@ impl fmt::Debug for Engine {
 
 #[cfg(test)]
 mod tests {
+    use super::release::ReleaseDebt;
     use super::*;
     use crate::Key;
     use crate::backend::InProcess;

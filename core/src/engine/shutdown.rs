@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
+use super::Engine;
 use super::call::bounded;
-use super::{Engine, ReleaseDebt};
+use super::release::ReleaseDebt;
 use crate::runtime::timeout;
 use crate::{LossReason, ShutdownError, observe};
 

@@ -4,11 +4,12 @@ mod acquire;
 mod ending;
 
 pub use self::acquire::AcquireError;
-pub use self::ending::{ConvertError, ReleaseError, RenewError, ShutdownError};
+pub use self::ending::{
+    ConvertError, LockSetReleaseError, ReleaseError, RenewError, ShutdownError,
+};
 use crate::backend::{BackendError, ConnectError};
 use crate::{
-    AdmitError, InvalidKey, InvalidOption, InvalidTicket, InvalidToken, LockSetReleaseError, Lost,
-    LostInBody, Stale,
+    AdmitError, InvalidKey, InvalidOption, InvalidTicket, InvalidToken, Lost, LostInBody, Stale,
 };
 
 /// Anything that this crate can answer in place of what was asked.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
 
-use super::{LockSetHandle, LockSetReleaseError, LockSetReleaseOutcome, LockSetRun};
+use super::{LockSetHandle, LockSetReleaseOutcome, LockSetRun};
 use crate::engine::{Hold, renew_now};
-use crate::{FencingToken, Lost, ReleaseOutcome, RenewError};
+use crate::{FencingToken, LockSetReleaseError, Lost, ReleaseOutcome, RenewError};
 
 /// Several locks that are held as one.
 ///

@@ -10,6 +10,6 @@ mod set;
 
 pub use self::guard::LockSetGuard;
 pub use self::handle::LockSetHandle;
-pub use self::outcome::{LockSetReleaseError, LockSetReleaseOutcome};
+pub use self::outcome::LockSetReleaseOutcome;
 pub use self::run::LockSetRun;
 pub use self::set::LockSet;
