@@ -306,9 +306,12 @@ async fn the_hold_begins_when_all_are_held() {
     ] {
         let busy = locks.lock("b").acquire().await.unwrap();
         let waiting = tokio::spawn(bounded.acquire());
+        settle().await;
+        let first = locks.inspect("a").await.unwrap().token;
         sleep(SECOND * 20).await;
         busy.release().await.unwrap();
         let guard = waiting.await.unwrap().unwrap();
+        assert_eq!(guard.token("a"), first, "kept all the time");
         let begin = Instant::now();
         assert_eq!(guard.lost().await.reason, reason);
         assert_eq!(begin.elapsed(), length, "{reason:?}");
