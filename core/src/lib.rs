@@ -59,7 +59,12 @@
 //! A Redis server that forgets a lock, or a failover to a replica that has not seen it yet, lets a second holder in:
 //! the first is told by its next renewal, and its token is the smaller one. The protocol on one Redis server, queue and
 //! hand-off included, has been model-checked for two and three attempts, with late and doubled requests, deaths and
-//! keys taken away; `dev/model` in the repository says what holds, and what is not modelled.
+//! keys taken away; `dev/model` in the repository says what holds, and what is not modelled. The model is of locks that
+//! one holds alone: readers, permits, downgrades and handovers have been tried in random histories against a plain
+//! specification, in process and on a real server, and not model-checked.
+//!
+//! Exclusion between readers and writers, and the number of permits, hold as exclusion does. A reader, or a holder of
+//! permits, that falls silent keeps a waiter for its own lease and up to a second more.
 //!
 //! **A lock alone does not protect data.** Code that checked its guard can be paused before the write that
 //! follows, for longer than the lease. Let the resource compare [`FencingToken`]s, and a write that comes too

@@ -1,7 +1,9 @@
 //! The server's scripts, one room each, as they are in `core/src/backend/redis/scripts`.
 //!
 //! Each runs in one step. What they leave out: the TTL of the queue and of the fence record (far longer
-//! than any lease), the bound on places looked at, and errors for want of memory or rights.
+//! than any lease), the bound on places looked at, errors for want of memory or rights, and all that is about locks
+//! which several may hold: readers, permits, downgrades and handovers. Here every attempt is exclusive, and
+//! `next_in_line` and `grant` are what `hand_on` and `take` do for such.
 
 mod acquire;
 mod force;
