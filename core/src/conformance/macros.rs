@@ -97,6 +97,8 @@ macro_rules! __conformance_parts {
                 a_cancelled_reader_leaves_nothing
                 a_downgraded_guard_reads_on
                 a_lock_is_handed_over
+                a_scope_shares_its_lock
+                several_keys_are_all_or_nothing
             }
         }
         $crate::__conformance_parts! { $attributes $world $($rest)* }

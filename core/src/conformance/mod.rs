@@ -3,7 +3,7 @@
 //! **Unstable**, like the [`Backend`](crate::backend::Backend) trait: a minor release may add cases.
 //!
 //! [`contract`] and [`kinds`] hold cases about the trait itself, [`behaviour`] and [`sharing`] cases about locks as
-//! their users see them; [`kinds`] and [`sharing`] are about locks that several may hold. Each is a plain function that panics when the backend breaks it; it is given a function that
+//! their users see them; [`kinds`] and [`sharing`] are about the kinds of lock other than the plain one. Each is a plain function that panics when the backend breaks it; it is given a function that
 //! opens a further connection to one shared world, as a further process would. Keys are new for each
 //! case, so a world may be a server that others use too.
 //!

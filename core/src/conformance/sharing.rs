@@ -1,4 +1,4 @@
-//! What users of locks that several may hold rely on, asked of managers. A case about what the backend does not claim
+//! What users of the other kinds of lock rely on, asked of managers. A case about what the backend does not claim
 //! to know asks nothing.
 
 use std::sync::Arc;
@@ -10,7 +10,10 @@ use tokio::time::sleep;
 
 use super::tools::{eventually, fresh_name, in_time, short_ttl};
 use crate::backend::Backend;
-use crate::{AcquireError, Error, HandoverTicket, LockManager, LossReason, ReleaseOutcome};
+use crate::{
+    AcquireError, Error, HandoverTicket, LockManager, LossReason, OwnerScope,
+    ReentrantReleaseOutcome, ReleaseOutcome,
+};
 
 async fn manager<B: Backend>(connect: &impl AsyncFn() -> B) -> LockManager {
     LockManager::new(connect().await)
@@ -211,4 +214,77 @@ pub async fn a_lock_is_handed_over<B: Backend>(connect: impl AsyncFn() -> B) {
     );
     let _outcome = taken.release().await;
     becomes_free(&here, &key).await;
+}
+
+/// The guards of one scope share one lock and one token, and it is free when the last has gone.
+pub async fn a_scope_shares_its_lock<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (manager(&connect).await, manager(&connect).await);
+    let key = fresh_name("scope");
+    let scope = OwnerScope::new();
+    let lock = here.lock(&key).reentrant(&scope);
+    let outer = lock.clone().acquire().await.expect("acquire");
+    let inner = lock.acquire().await.expect("acquire");
+    assert_eq!(inner.token(), outer.token());
+    let waiting = tokio::spawn(there.lock(&key).acquire());
+    eventually("somebody else waits", async || {
+        let seen = here.inspect(&key).await;
+        seen.is_ok_and(|seen| seen.waiting == 1)
+    })
+    .await;
+    let outcome = outer.release().await.expect("nobody is asked");
+    assert_eq!(outcome, ReentrantReleaseOutcome::StillHeld);
+    assert!(inner.is_valid() && !waiting.is_finished());
+    let token = inner.token();
+    let _outcome = inner.release().await;
+    let next = in_time("the next gets it", waiting)
+        .await
+        .expect("no panic");
+    let next = next.expect("acquire");
+    assert!(next.token() > token);
+    drop(next);
+    becomes_free(&here, &key).await;
+}
+
+/// Several keys are locked together or not at all, whatever the order in which they are named.
+pub async fn several_keys_are_all_or_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (manager(&connect).await, manager(&connect).await);
+    let name = fresh_name("several");
+    let keys = ["a", "b", "c"].map(|key| format!("{name}:{key}"));
+    let [first, middle, last] = &keys;
+    let held = there.lock(middle).acquire().await.expect("acquire");
+    let all = || here.lock_all([last, first, middle, first]);
+    let refused = loop {
+        match all().try_acquire().await {
+            Ok(guard) => break guard,
+            Err(error) => assert!(error.is_temporary(), "{error}"),
+        }
+    };
+    assert!(refused.is_none());
+    becomes_free(&there, first).await;
+    becomes_free(&there, last).await;
+    let token = held.token();
+    let waiting = tokio::spawn(all().acquire());
+    eventually("it waits for the one that is held", async || {
+        let seen = there.inspect(middle).await;
+        seen.is_ok_and(|seen| seen.waiting == 1)
+    })
+    .await;
+    let _outcome = held.release().await;
+    let guard = in_time("it gets all", waiting).await.expect("no panic");
+    let guard = guard.expect("acquire");
+    assert!(guard.token(middle) > Some(token));
+    assert!(keys.iter().all(|key| guard.token(key).is_some()));
+    for key in &keys {
+        let busy = loop {
+            match there.lock(key).try_acquire().await {
+                Ok(guard) => break guard,
+                Err(error) => assert!(error.is_temporary(), "{error}"),
+            }
+        };
+        assert!(busy.is_none());
+    }
+    let _outcome = guard.release().await;
+    for key in &keys {
+        becomes_free(&there, key).await;
+    }
 }
