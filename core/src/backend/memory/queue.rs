@@ -68,8 +68,8 @@ impl Queue {
 
     /// Whether somebody stands before `owner` who has not been let in; without a place of its own, all do.
     pub(super) fn is_before(&self, owner: OwnerId, let_in: impl Fn(OwnerId) -> bool) -> bool {
-        let before = self.waiters.iter().take_while(|w| w.owner != owner);
-        before.into_iter().any(|w| !let_in(w.owner))
+        let mut before = self.waiters.iter().take_while(|w| w.owner != owner);
+        before.any(|w| !let_in(w.owner))
     }
 
     /// Wakes a waiter. Its place ends with its grant, so that one who does not confirm stands in nobody's

@@ -3,7 +3,7 @@ use redis::{ErrorKind, RedisError, ServerErrorKind};
 use crate::backend::BackendError;
 
 /// What an error of the server or of the connection means for the command that met it.
-pub(super) fn failure(error: RedisError) -> BackendError {
+pub(crate) fn failure(error: RedisError) -> BackendError {
     let advice = advice(&error);
     let failed = match error.kind() {
         // The server has looked at the command and refused it. Scripts write nothing before they are
@@ -30,7 +30,7 @@ fn is_permanent(error: &RedisError) -> bool {
 fn advice(error: &RedisError) -> String {
     let advice = match (error.kind(), error.code()) {
         (_, Some("WRONGTYPE")) => {
-            "the lock's key holds data of another type; give locks a prefix of their own"
+            "the key holds data of another type; give locks, and fences, a prefix of their own"
         }
         (_, Some("OOM")) => "the server is out of memory; raise maxmemory, or free some",
         (_, Some("NOPERM")) | (ErrorKind::Server(ServerErrorKind::NoPerm), _) => {

@@ -12,6 +12,7 @@ mod script;
 mod tls;
 mod warning;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use redis::{Client, Cmd, Pipeline};
 use self::answer::{Acquired, Verdict};
 pub use self::connect::RedisBuilder;
 use self::copies::{COPIES_LAST, Copies};
+pub(crate) use self::failure::failure;
 use self::inbox::Inbox;
 use self::names::Names;
 use self::node::Node;
@@ -106,9 +108,17 @@ impl Redis {
         let seal = names.seal(attempt.owner);
         let [lock, fence, queue, leases, shares] = names.all();
         let giver = attempt.giver.map(|giver| giver.to_string());
-        let givers_seal = names.seal(attempt.giver.unwrap_or(attempt.owner));
+        let givers_seal = attempt.giver.map(|giver| names.seal(giver));
         let command = script::ACQUIRE.call(
-            &[lock, fence, queue, leases, shares, &seal, &givers_seal],
+            &[
+                lock,
+                fence,
+                queue,
+                leases,
+                shares,
+                &seal,
+                givers_seal.as_deref().unwrap_or(&seal),
+            ],
             &[
                 &attempt.owner.to_string(),
                 &millis(attempt.ttl),
@@ -317,11 +327,11 @@ fn extended(
 }
 
 /// A mode as the scripts read it.
-fn written(mode: Mode) -> String {
+fn written(mode: Mode) -> Cow<'static, str> {
     match mode {
-        Mode::Exclusive => "x".to_owned(),
-        Mode::Shared => "s".to_owned(),
-        Mode::Permits { count, of } => format!("p{count}/{of}"),
+        Mode::Exclusive => "x".into(),
+        Mode::Shared => "s".into(),
+        Mode::Permits { count, of } => format!("p{count}/{of}").into(),
     }
 }
 

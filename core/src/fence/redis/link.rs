@@ -5,6 +5,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisError, Script};
 
 use crate::backend::BackendError;
+use crate::backend::redis::failure;
 use crate::runtime::timeout;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -112,19 +113,6 @@ impl Fault {
             Self::Theirs(error) => failure(error),
         }
     }
-}
-
-fn failure(error: RedisError) -> BackendError {
-    let told = if error.is_connection_refusal() {
-        "nobody listens at the server's address"
-    } else if error.is_timeout() {
-        "the server did not answer in time"
-    } else if error.is_io_error() {
-        "the connection to the server broke"
-    } else {
-        "the server refused"
-    };
-    BackendError::unknown(told).with_source(error)
 }
 
 async fn bounded<F: Future>(limit: Duration, task: F) -> Result<F::Output, BackendError> {
