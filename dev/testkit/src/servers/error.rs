@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::install::InstallError;
 use crate::processes::ProcessError;
+use crate::proxy::ProxyError;
 use crate::resp::RespError;
 
 /// Why a server does not serve. Each says what to do.
@@ -56,6 +57,19 @@ pub enum ServerError {
     /// A raw client has no answer from it.
     #[error(transparent)]
     Client(#[from] RespError),
+
+    /// A proxy between servers cannot be started.
+    #[error(transparent)]
+    Proxy(#[from] ProxyError),
+
+    /// Several servers do not come to what they should.
+    #[error("after {waited:?}, it is still not so that {what}")]
+    NotSo {
+        /// What was waited for.
+        what: String,
+        /// For how long.
+        waited: Duration,
+    },
 
     /// No port is free.
     #[error("there is no free port: {0}; too many connections may be open")]

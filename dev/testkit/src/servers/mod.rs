@@ -15,6 +15,7 @@
 mod args;
 mod builder;
 mod certificates;
+mod cluster;
 mod error;
 mod folder;
 mod login;
@@ -22,12 +23,19 @@ mod mariadb;
 mod postgres;
 mod ready;
 mod redis;
+mod replicated;
+mod sentinel;
+mod sentinels;
 mod settings;
 mod setup;
 
 pub use builder::RedisBuilder;
 pub use certificates::Certificates;
+pub use cluster::ClusterRedis;
 pub use error::ServerError;
 pub use mariadb::MariaDbServer;
 pub use postgres::PostgresServer;
 pub use redis::RedisServer;
+pub use replicated::ReplicatedRedis;
+pub use sentinel::SentinelServer;
+pub use sentinels::SentinelRedis;

@@ -23,4 +23,5 @@ mod servers;
 mod single;
 mod steps;
 mod tls;
+mod topologies;
 mod workspace;

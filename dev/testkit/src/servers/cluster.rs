@@ -1,0 +1,192 @@
+//! A Cluster of our own.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+
+use super::error::ServerError;
+use super::redis::RedisServer;
+use crate::port::Port;
+use crate::resp::Value;
+
+const MASTERS: usize = 3;
+const SLOTS: usize = 16_384;
+const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Three masters that share the slots, and a replica for each of them if asked for. A master that does not answer for
+/// half a second is replaced by its replica, in two seconds altogether.
+#[derive(Debug)]
+#[must_use = "the servers are killed when this is dropped"]
+pub struct ClusterRedis {
+    /// The masters to begin with, and then their replicas in the same order.
+    members: Vec<Member>,
+}
+
+#[derive(Debug)]
+struct Member {
+    server: RedisServer,
+    bus: Port,
+    id: String,
+}
+
+impl ClusterRedis {
+    /// Starts three masters, and waits until all of them serve.
+    ///
+    /// # Errors
+    ///
+    /// As of [`RedisServer::start`], and [`ServerError::NotSo`] if they do not find each other.
+    pub async fn start() -> Result<Self, ServerError> {
+        Self::of(MASTERS).await
+    }
+
+    /// As [`start`](Self::start), with a replica for each master.
+    ///
+    /// # Errors
+    ///
+    /// As of [`start`](Self::start).
+    pub async fn start_with_replicas() -> Result<Self, ServerError> {
+        Self::of(MASTERS * 2).await
+    }
+
+    async fn of(count: usize) -> Result<Self, ServerError> {
+        let mut members = Vec::new();
+        for _ in 0..count {
+            members.push(Member::start().await?);
+        }
+        let cluster = Self { members };
+        cluster.share_slots().await?;
+        cluster.meet().await?;
+        cluster
+            .until("the Cluster serves", "cluster_state:ok")
+            .await?;
+        for (replica, master) in cluster.members.iter().skip(MASTERS).zip(&cluster.members) {
+            cluster.replicate(replica, master).await?;
+        }
+        Ok(cluster)
+    }
+
+    /// A member: the masters to begin with are 0 to 2, and the replica of 0 is 3.
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many.
+    pub fn server(&self, number: usize) -> &RedisServer {
+        &self.members[number].server
+    }
+
+    /// By what the others know a member.
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many.
+    #[must_use]
+    pub fn id(&self, number: usize) -> &str {
+        &self.members[number].id
+    }
+
+    /// Where the members are: `127.0.0.1:37123,127.0.0.1:37124,…`
+    #[must_use]
+    pub fn hosts(&self) -> String {
+        let ports = self.members.iter().map(|it| it.server.port());
+        let hosts: Vec<_> = ports.map(|port| format!("127.0.0.1:{port}")).collect();
+        hosts.join(",")
+    }
+
+    /// Which master has a slot to begin with.
+    #[must_use]
+    pub fn master_of(&self, slot: u16) -> usize {
+        usize::from(slot) * MASTERS / SLOTS
+    }
+
+    async fn share_slots(&self) -> Result<(), ServerError> {
+        for (number, master) in self.members.iter().take(MASTERS).enumerate() {
+            let first = (number * SLOTS).div_ceil(MASTERS).to_string();
+            let last = (((number + 1) * SLOTS).div_ceil(MASTERS) - 1).to_string();
+            let epoch = (number + 1).to_string();
+            let mut client = master.server.client().await?;
+            let share = ["CLUSTER", "ADDSLOTSRANGE", &first, &last];
+            client.command(share).await?;
+            let epoch = ["CLUSTER", "SET-CONFIG-EPOCH", &epoch];
+            client.command(epoch).await?;
+        }
+        Ok(())
+    }
+
+    async fn meet(&self) -> Result<(), ServerError> {
+        // Each meets each: that is quicker than to wait until the word has spread.
+        for (number, member) in self.members.iter().enumerate() {
+            let mut client = member.server.client().await?;
+            for other in self.members.iter().skip(number + 1) {
+                let port = other.server.port().to_string();
+                let bus = other.bus.number().to_string();
+                let meet = ["CLUSTER", "MEET", "127.0.0.1", &port, &bus];
+                client.command(meet).await?;
+            }
+        }
+        let known = format!("cluster_known_nodes:{}\r", self.members.len());
+        self.until("the members know each other", &known).await
+    }
+
+    async fn replicate(&self, replica: &Member, master: &Member) -> Result<(), ServerError> {
+        let mut client = replica.server.client().await?;
+        client.command(["CLUSTER", "REPLICATE", &master.id]).await?;
+        let mut client = master.server.client().await?;
+        let begin = Instant::now();
+        // A write needs a key of this master's slots; an acknowledgement of nothing needs a replica that is in step.
+        while client.command(["WAIT", "1", "100"]).await? != Value::Int(1) {
+            within(begin, "the replica follows")?;
+            sleep(PAUSE).await;
+        }
+        Ok(())
+    }
+
+    async fn until(&self, what: &str, sign: &str) -> Result<(), ServerError> {
+        let begin = Instant::now();
+        for member in &self.members {
+            let mut client = member.server.client().await?;
+            while !told(&client.command(["CLUSTER", "INFO"]).await?).contains(sign) {
+                within(begin, what)?;
+                sleep(PAUSE).await;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Member {
+    async fn start() -> Result<Self, ServerError> {
+        // Ten thousand above its own, where it is by default, there may be no port.
+        let bus = Port::reserve().map_err(ServerError::Port)?;
+        let settings = [
+            ("--cluster-enabled", "yes"),
+            ("--cluster-port", &bus.number().to_string()),
+            ("--cluster-node-timeout", "500"),
+            ("--cluster-replica-validity-factor", "0"),
+            ("--repl-diskless-sync-delay", "0"),
+        ];
+        let server = settings
+            .into_iter()
+            .fold(RedisServer::builder(), |server, (name, value)| {
+                server.arg(name).arg(value)
+            });
+        let server = server.start().await?;
+        let id = server.client().await?.command(["CLUSTER", "MYID"]).await?;
+        let id = told(&id).to_owned();
+        Ok(Self { server, bus, id })
+    }
+}
+
+fn within(begin: Instant, what: &str) -> Result<(), ServerError> {
+    if begin.elapsed() <= PATIENCE {
+        return Ok(());
+    }
+    Err(ServerError::NotSo {
+        what: what.to_owned(),
+        waited: begin.elapsed(),
+    })
+}
+
+fn told(value: &Value) -> &str {
+    value.text().unwrap_or_default()
+}

@@ -1,0 +1,183 @@
+//! A Sentinel of our own.
+
+use std::fs;
+use std::process::Stdio;
+
+use parking_lot::Mutex;
+
+use super::error::ServerError;
+use super::folder::Folder;
+use super::ready;
+use crate::install::{self, Places};
+use crate::port::Port;
+use crate::processes::Process;
+use crate::resp::{RawClient, RespError, Value};
+
+/// What the primary is called.
+pub(super) const NAME: &str = "mymaster";
+
+const SETTINGS: &str = "sentinel.conf";
+
+/// How often they ask and tell, in milliseconds: as often as still works.
+const PERIODS: [&str; 8] = [
+    "info-period",
+    "100",
+    "ask-period",
+    "100",
+    "publish-period",
+    "100",
+    "ping-period",
+    "300",
+];
+
+/// A Sentinel on a free port, which is a `redis-server` too. It is killed when this is dropped.
+#[derive(Debug)]
+#[must_use = "the Sentinel is killed when this is dropped"]
+pub struct SentinelServer {
+    // The process goes first, its folder and port after it.
+    process: Mutex<Option<Process>>,
+    folder: Folder,
+    port: Port,
+    password: Option<String>,
+}
+
+impl SentinelServer {
+    pub(super) async fn start(
+        primary: u16,
+        passwords: Option<(&str, &str)>,
+    ) -> Result<Self, ServerError> {
+        let sentinel = Self {
+            process: Mutex::new(None),
+            folder: Folder::make()?,
+            port: Port::reserve().map_err(ServerError::Port)?,
+            password: passwords.map(|(_, own)| own.to_owned()),
+        };
+        let settings = sentinel.folder.path().join(SETTINGS);
+        let text = sentinel.settings(primary, passwords);
+        fs::write(&settings, text).map_err(|source| ServerError::Folder {
+            path: settings,
+            source,
+        })?;
+        sentinel.launch().await?;
+        let mut debug = vec!["SENTINEL", "DEBUG"];
+        debug.extend(PERIODS);
+        sentinel.client().await?.command(debug).await?;
+        Ok(sentinel)
+    }
+
+    /// Its port, whether it is up or not.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port.number()
+    }
+
+    /// Stops it where it stands.
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Dead`] or [`ServerError::Process`] if it is not there.
+    pub fn pause(&self) -> Result<(), ServerError> {
+        let mut process = self.process.lock();
+        Ok(process.as_mut().ok_or(ServerError::Dead)?.pause()?)
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Dead`] or [`ServerError::Process`] if it is not there.
+    pub fn resume(&self) -> Result<(), ServerError> {
+        let mut process = self.process.lock();
+        Ok(process.as_mut().ok_or(ServerError::Dead)?.resume()?)
+    }
+
+    /// Kills it.
+    pub fn kill(&self) {
+        drop(self.process.lock().take());
+    }
+
+    /// A raw client.
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Client`] if it does not answer.
+    pub async fn client(&self) -> Result<RawClient, ServerError> {
+        Ok(self.connect().await?)
+    }
+
+    async fn connect(&self) -> Result<RawClient, RespError> {
+        let mut client = RawClient::connect(&self.port.address().to_string()).await?;
+        if let Some(password) = &self.password {
+            client.command(["AUTH", password]).await?;
+        }
+        Ok(client)
+    }
+
+    /// Whether it has found so many others and replicas, and all is well.
+    pub(super) async fn knows(&self, others: usize, replicas: usize) -> Result<bool, ServerError> {
+        let mut client = self.client().await?;
+        let told = client.command(["SENTINEL", "MASTER", NAME]).await?;
+        let field = |name: &str| {
+            let mut pairs = told.items().chunks(2);
+            let pair = pairs.find(|pair| pair[0].text() == Some(name));
+            pair.and_then(|pair| pair.get(1)).and_then(Value::text)
+        };
+        Ok(field("flags") == Some("master")
+            && field("num-other-sentinels") == Some(&others.to_string())
+            && field("num-slaves") == Some(&replicas.to_string()))
+    }
+
+    /// The port of the primary, as it knows.
+    pub(super) async fn primary(&self) -> Result<Option<u16>, ServerError> {
+        let ask = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME];
+        let told = self.client().await?.command(ask).await?;
+        let port = told.items().get(1).and_then(Value::int);
+        Ok(port.and_then(|port| port.try_into().ok()))
+    }
+
+    /// Has it put a replica in the primary's place without asking the others.
+    pub(super) async fn fail_over(&self) -> Result<(), ServerError> {
+        let ask = ["SENTINEL", "FAILOVER", NAME];
+        match self.client().await?.command(ask).await {
+            // One is on its way.
+            Ok(_) | Err(RespError::Refused(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn settings(&self, primary: u16, passwords: Option<(&str, &str)>) -> String {
+        let mut text = format!(
+            "bind 127.0.0.1\nport {}\ndir {}\n\
+             sentinel monitor {NAME} 127.0.0.1 {primary} 2\n\
+             sentinel down-after-milliseconds {NAME} 500\n\
+             sentinel failover-timeout {NAME} 60000\n",
+            self.port(),
+            self.folder.path().display(),
+        );
+        if let Some((servers, own)) = passwords {
+            text.push_str(&format!(
+                "sentinel auth-pass {NAME} {servers}\nrequirepass {own}\nsentinel sentinel-pass {own}\n"
+            ));
+        }
+        text
+    }
+
+    async fn launch(&self) -> Result<(), ServerError> {
+        let program = install::find(&install::REDIS, &Places::of(&install::REDIS))?;
+        let (output, errors) = self.folder.prepare(None)?;
+        let mut command = program.command();
+        command
+            .arg(self.folder.path().join(SETTINGS))
+            .arg("--sentinel")
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors);
+        *self.process.lock() = Some(Process::start(command)?);
+        let ask = async || {
+            let answer = async { self.connect().await?.command(["PING"]).await };
+            answer.await.map(drop).map_err(|it| it.to_string())
+        };
+        ready::wait(&self.process, &self.folder, ask).await
+    }
+}
