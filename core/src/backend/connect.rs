@@ -7,7 +7,9 @@ use super::BackendError;
 #[non_exhaustive]
 pub enum ConnectError {
     /// No backend goes by that scheme.
-    #[error("`{scheme}://` is no backend of this build; use redis:// or unix://")]
+    #[error(
+        "`{scheme}://` is no backend of this build; use redis://, redis+sentinel:// or unix://"
+    )]
     UnknownScheme {
         /// What stood before `://`.
         scheme: String,

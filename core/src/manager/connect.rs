@@ -10,6 +10,7 @@ impl LockManager {
     /// | `redis://user:password@host:port/database` | one Redis or Valkey server |
     /// | `rediss://…` | the same over TLS, with the feature `tls-rustls` |
     /// | `unix:///path?db=0` | the same over a unix socket |
+    /// | `redis+sentinel://user:password@host,host/master-name/database` | the primary that these Sentinels name, with the feature `sentinel` |
     ///
     /// For other options, and for certificates of your own, see [`Redis::builder`].
     ///
@@ -32,7 +33,8 @@ impl LockManager {
     pub async fn connect(url: &str) -> Result<Self, ConnectError> {
         let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
         match scheme {
-            "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix" => {
+            "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix"
+            | "redis+sentinel" | "rediss+sentinel" | "valkey+sentinel" | "valkeys+sentinel" => {
                 Ok(Self::new(Redis::connect(url).await?))
             }
             _ => Err(ConnectError::UnknownScheme {

@@ -1,8 +1,14 @@
-use redis::{Client, IntoConnectionInfo, ProtocolVersion};
+use std::time::Duration;
 
+use redis::{Client, ConnectionInfo, ProtocolVersion};
+
+use super::address::Address;
+#[cfg(feature = "sentinel")]
+use super::sentinel::Sentinels;
+use super::synced::Synced;
 #[cfg(feature = "tls-rustls")]
 use super::tls;
-use super::{Redis, answer, warning};
+use super::{Redis, answer, url, warning};
 use crate::backend::{BackendError, ConnectError};
 
 /// The oldest server whose scripts behave as ours expect.
@@ -13,6 +19,7 @@ const LEAST_VERSION: (u32, u32) = (6, 2);
 #[must_use = "a builder does nothing until it connects"]
 pub struct RedisBuilder {
     heal: bool,
+    synced: Option<Synced>,
 }
 
 impl RedisBuilder {
@@ -24,22 +31,59 @@ impl RedisBuilder {
         self
     }
 
+    /// Grants a lock only once so many replicas have acknowledged it within this time, and prolongs its lease only
+    /// if they acknowledge that, too. None by default.
+    ///
+    /// A primary that dies takes with it what no replica has yet: the lock is granted a second time, beside a holder who
+    /// knows nothing. With as many acknowledgements as there are replicas that can be promoted, it is not. With
+    /// fewer, a replica without the lock may be the one that is promoted: ask for all of them, or fence.
+    ///
+    /// With too few acknowledgements the lock is given back, and the error says how many there were. Callers that wait
+    /// try again, as after any failure. A guard whose renewals are not acknowledged is lost by its deadline.
+    ///
+    /// The time counts against the manager's command timeout and against the TTL, so it should be far below both; a
+    /// replica nearby acknowledges in less than a millisecond, and an acquire takes one more round trip. Each acquire
+    /// that waits for replicas has a connection of its own.
+    ///
+    /// Replicas acknowledge what they have in memory. What a power failure of all of them leaves is a matter of their
+    /// `appendfsync`.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), leasehold::Error> {
+    /// use std::time::Duration;
+    /// use leasehold::LockManager;
+    /// use leasehold::backend::redis::Redis;
+    ///
+    /// let redis = Redis::builder().synced(1, Duration::from_millis(100));
+    /// let locks = LockManager::new(redis.connect("redis://127.0.0.1").await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn synced(mut self, replicas: u32, within: Duration) -> Self {
+        self.synced = (replicas > 0).then_some(Synced { replicas, within });
+        self
+    }
+
     /// Connects to the server at `url`; see [`Redis::connect`].
     ///
     /// # Errors
     ///
     /// As [`Redis::connect`].
     pub async fn connect(self, url: &str) -> Result<Redis, ConnectError> {
-        let info = url.into_connection_info().map_err(|error| {
-            let tls = url.starts_with("rediss:") || url.starts_with("valkeys:");
-            if tls && !cfg!(feature = "tls-rustls") {
-                ConnectError::url("TLS is not built in; enable the feature `tls-rustls`")
-            } else {
-                ConnectError::url(error)
+        let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
+        let address = match scheme.split_once('+') {
+            #[cfg(feature = "sentinel")]
+            Some((_, "sentinel")) => Address::Sentinels(Sentinels::at(url, prepared)?),
+            #[cfg(not(feature = "sentinel"))]
+            Some((_, "sentinel")) => {
+                let told = "Sentinel is not built in; enable the feature `sentinel`";
+                return Err(ConnectError::url(told));
             }
-        })?;
-        let client = Client::open(info).map_err(ConnectError::url)?;
-        self.connect_client(client).await
+            _ => fixed(url::one(url)?)?,
+        };
+        self.connect_to(address).await
     }
 
     /// Connects as `client` would: with a TLS configuration or credentials of your own. Its protocol is set to
@@ -51,21 +95,31 @@ impl RedisBuilder {
     ///
     /// As [`Redis::connect`].
     pub async fn connect_client(self, client: Client) -> Result<Redis, ConnectError> {
-        let info = client.get_connection_info().clone();
-        // Wake-ups come as pushes, on the connection that carries the commands.
-        let settings = info
-            .redis_settings()
-            .clone()
-            .set_protocol(ProtocolVersion::RESP3);
-        let tcp = info.tcp_settings().clone().set_nodelay(true);
-        let info = info.set_redis_settings(settings).set_tcp_settings(tcp);
-        #[cfg(feature = "tls-rustls")]
-        tls::choose_provider(info.addr());
-        let client = Client::open(info).map_err(ConnectError::url)?;
-        let redis = Redis::new(client, self.heal);
+        let address = fixed(client.get_connection_info().clone())?;
+        self.connect_to(address).await
+    }
+
+    async fn connect_to(self, address: Address) -> Result<Redis, ConnectError> {
+        let redis = Redis::new(address, self.heal, self.synced);
         redis.check().await?;
         Ok(redis)
     }
+}
+
+fn fixed(info: ConnectionInfo) -> Result<Address, ConnectError> {
+    let client = Client::open(prepared(info)).map_err(ConnectError::url)?;
+    Ok(client.into())
+}
+
+/// Wake-ups come as pushes, on the connection that carries the commands.
+fn prepared(info: ConnectionInfo) -> ConnectionInfo {
+    let settings = info.redis_settings().clone();
+    let settings = settings.set_protocol(ProtocolVersion::RESP3);
+    let tcp = info.tcp_settings().clone().set_nodelay(true);
+    let info = info.set_redis_settings(settings).set_tcp_settings(tcp);
+    #[cfg(feature = "tls-rustls")]
+    tls::choose_provider(info.addr());
+    info
 }
 
 impl Redis {
@@ -73,6 +127,11 @@ impl Redis {
     /// `unix:///path?db=0`. `valkey` works in place of `redis`. `rediss` and `valkeys` speak TLS, with the feature
     /// `tls-rustls` and the authorities that the system trusts (`SSL_CERT_FILE` names others); for certificates
     /// of your own see [`RedisBuilder::connect_client`].
+    ///
+    /// `redis+sentinel://user:password@host:26379,host:26379/master-name/database`, with the feature `sentinel`,
+    /// connects to the primary that these Sentinels name, and to the next one after a failover. The user is the
+    /// servers'; `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` speaks TLS to
+    /// all.
     ///
     /// # Errors
     ///

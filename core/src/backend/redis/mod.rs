@@ -1,30 +1,41 @@
-//! Locks on one Redis or Valkey server.
+//! Locks on a Redis or Valkey server, and on the primary of a group of them.
 
+mod address;
 mod answer;
 mod connect;
 mod copies;
 mod failure;
+#[cfg(feature = "sentinel")]
+mod hosts;
 mod inbox;
+mod live;
 mod names;
 mod node;
 mod script;
+#[cfg(feature = "sentinel")]
+mod sentinel;
+mod settle;
+mod synced;
 #[cfg(feature = "tls-rustls")]
 mod tls;
+mod url;
 mod warning;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use redis::{Client, Cmd, Pipeline};
+use redis::{Cmd, Pipeline, Value};
 
-use self::answer::{Acquired, Verdict};
+use self::address::Address;
+use self::answer::Verdict;
 pub use self::connect::RedisBuilder;
 use self::copies::{COPIES_LAST, Copies};
 pub(crate) use self::failure::failure;
 use self::inbox::Inbox;
 use self::names::Names;
 use self::node::Node;
+use self::synced::Synced;
 #[cfg(feature = "tls-rustls")]
 pub(crate) use self::tls::choose_provider;
 use super::{
@@ -62,6 +73,24 @@ const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
 /// The connection is made anew when it is lost. A guard is kept if its lease survived, and lost no later
 /// than its deadline if not.
 ///
+/// # Replicas and failovers
+///
+/// With Sentinels (feature `sentinel`, see [`Redis::connect`]) the connection follows each failover: it is led to the
+/// new primary when a Sentinel tells of it, when the connection breaks, and when the server takes no writes. Waiters
+/// queue again, and holders renew at once. A lock that the new primary knows goes on; one that it does not know is
+/// lost, loudly.
+///
+/// The hole of every failover: a primary may die with a lock that no replica had, and the new one grants it a second
+/// time while the first holder has not heard of anything. [`RedisBuilder::synced`] closes it as far as replicas
+/// acknowledge; a fence ([`FenceStore`](crate::FenceStore), or the `leasehold-sqlx` crate) makes it harmless. Tokens
+/// are never less than the server's clock, in microseconds, when they are drawn. So they go on growing over a failover
+/// that lost them, if the new primary's clock is past the newest of the lost tokens: if clocks differ by less than
+/// a failover takes.
+///
+/// An old primary that was only cut off, and comes back, serves those who reach no Sentinel that knows better, until
+/// it is made a replica. Tokens that both draw within the difference of their clocks need not be in order;
+/// `min-replicas-to-write 1` keeps a primary without replicas from granting anything.
+///
 /// # Keys
 ///
 /// `K` is the prefix and the key: the owner's id, with a TTL. Beside it, in the same slot of a Cluster:
@@ -80,36 +109,71 @@ const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
 /// +publish +subscribe
 /// ```
 ///
+/// With Sentinels `+role`, and with [`RedisBuilder::synced`] `+wait`.
+///
 /// Without the channels nobody is woken, and waiters poll.
 pub struct Redis {
     node: Node,
     inbox: Inbox,
     copies: Copies,
     heal: bool,
+    synced: Option<Synced>,
 }
 
 impl Redis {
-    fn new(client: Client, heal: bool) -> Self {
+    fn new(address: Address, heal: bool, synced: Option<Synced>) -> Self {
         let inbox = Inbox::new();
         Self {
-            node: Node::new(client, inbox.clone()),
+            node: Node::new(address, inbox.clone()),
             inbox,
             copies: Copies::new(),
             heal,
+            synced,
         }
     }
 
-    async fn acquire(&self, attempt: &Attempt) -> Result<Acquired, BackendError> {
+    /// Asks, and has replicas acknowledge a grant if that was wished for.
+    async fn acquire(&self, attempt: &Attempt) -> Result<Verdict, BackendError> {
+        let ask = async |command: &Cmd| self.node.call(command).await;
+        let verdict = self.ask(attempt, ask).await?;
+        match (&verdict, self.synced) {
+            (Verdict::Granted(_), Some(synced)) => self.confirm(attempt, synced).await,
+            _ => Ok(verdict),
+        }
+    }
+
+    /// Sends a request, and keeps account of its copies.
+    async fn ask(
+        &self,
+        attempt: &Attempt,
+        send: impl AsyncFnOnce(&Cmd) -> Result<Value, BackendError>,
+    ) -> Result<Verdict, BackendError> {
         let expiry = match self.copies.expiry() {
             Some(expiry) => expiry,
             None => self.ask_time().await?,
         };
+        let command = self.request(attempt, expiry);
+        let sent = Moment::now();
+        let copy = self.copies.sending(attempt.owner, expiry);
+        let answer = send(&command).await;
+        if answer
+            .as_ref()
+            .map_or_else(|e| e.applied() == Applied::No, |_| true)
+        {
+            copy.answered();
+        }
+        let acquired = answer::acquired(answer?)?;
+        self.copies.learn(sent, acquired.server_micros);
+        Ok(acquired.verdict)
+    }
+
+    fn request(&self, attempt: &Attempt, expiry: u64) -> Cmd {
         let names = Names::of(&attempt.key);
         let seal = names.seal(attempt.owner);
         let [lock, fence, queue, leases, shares] = names.all();
         let giver = attempt.giver.map(|giver| giver.to_string());
         let givers_seal = attempt.giver.map(|giver| names.seal(giver));
-        let command = script::ACQUIRE.call(
+        script::ACQUIRE.call(
             &[
                 lock,
                 fence,
@@ -133,19 +197,7 @@ impl Redis {
                 giver.as_deref().unwrap_or_default(),
                 &millis(COPIES_LAST),
             ],
-        );
-        let sent = Moment::now();
-        let copy = self.copies.sending(attempt.owner, expiry);
-        let answer = self.node.call(&command).await;
-        if answer
-            .as_ref()
-            .map_or_else(|e| e.applied() == Applied::No, |_| true)
-        {
-            copy.answered();
-        }
-        let acquired = answer::acquired(answer?)?;
-        self.copies.learn(sent, acquired.server_micros);
-        Ok(acquired)
+        )
     }
 
     async fn ask_time(&self) -> Result<u64, BackendError> {
@@ -198,7 +250,7 @@ impl Backend for Redis {
         let seat = attempt
             .queue
             .then(|| self.inbox.enter(&attempt.key, attempt.owner));
-        match self.acquire(attempt).await?.verdict {
+        match self.acquire(attempt).await? {
             Verdict::Granted(token) => Ok(AttemptAnswer::Granted {
                 token,
                 lease: attempt.ttl,
@@ -242,7 +294,11 @@ impl Backend for Redis {
         for claim in claims {
             commands.add_command(renewal(claim));
         }
-        match self.node.call_all(&commands, claims.len()).await {
+        let answers = match self.synced {
+            None => self.node.call_all(&commands, claims.len()).await,
+            Some(synced) => self.insist_on(&commands, claims.len(), synced).await,
+        };
+        match answers {
             Ok(answers) => {
                 let answers = claims.iter().zip(answers);
                 answers
@@ -263,7 +319,11 @@ impl Backend for Redis {
                 &millis(GRANT_TTL),
             ],
         );
-        extended(claim, self.node.call(&command).await)
+        let answer = match self.synced {
+            None => self.node.call(&command).await,
+            Some(synced) => self.insist(&command, synced).await,
+        };
+        extended(claim, answer)
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
@@ -316,7 +376,7 @@ fn renewal(claim: &Claim) -> Cmd {
 
 fn extended(
     claim: &Claim,
-    answer: Result<redis::Value, BackendError>,
+    answer: Result<Value, BackendError>,
 ) -> Result<RenewAnswer, BackendError> {
     let held: u8 = answer::read(answer?)?;
     if held == 1 {

@@ -3,30 +3,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use redis::aio::MultiplexedConnection;
-use redis::{
-    AsyncConnectionConfig, Client, Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value,
-};
+use redis::{AsyncConnectionConfig, Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
+use super::address::Address;
+#[cfg(feature = "sentinel")]
+use super::address::Found;
 use super::failure::failure;
 use super::inbox::Inbox;
+use super::live::{Listening, Live, Slot};
+use super::synced::{Settled, Synced, Unsettled};
 use super::{script, warning};
 use crate::backend::BackendError;
-use crate::runtime::{Runtime, timeout};
+#[cfg(feature = "sentinel")]
+use crate::runtime::Runtime;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A connection that leaves a PING unanswered for so long is taken for dead: where packets vanish nothing
-/// else tells.
-const SILENCE: Duration = Duration::from_secs(1);
 
 /// How many commands may queue before their senders wait.
 const QUEUE: usize = 1024;
 
 /// One server, and a connection to it that is made anew when it is lost.
 pub(super) struct Node {
-    client: Client,
+    address: Address,
     inbox: Inbox,
     slot: Slot,
     /// One caller connects, the others wait for it.
@@ -34,19 +32,10 @@ pub(super) struct Node {
     was_connected: AtomicBool,
 }
 
-/// Where the connection is that callers use.
-#[derive(Clone, Default)]
-struct Slot(Arc<Mutex<Option<Arc<Live>>>>);
-
-struct Live {
-    connection: MultiplexedConnection,
-    suspected: AtomicBool,
-}
-
 impl Node {
-    pub(super) fn new(client: Client, inbox: Inbox) -> Self {
+    pub(super) fn new(address: impl Into<Address>, inbox: Inbox) -> Self {
         Self {
-            client,
+            address: address.into(),
             inbox,
             slot: Slot::default(),
             connecting: tokio::sync::Mutex::default(),
@@ -80,8 +69,32 @@ impl Node {
         Ok(answers.into_iter().map(|a| a.map_err(failure)).collect())
     }
 
+    /// As [`call_all`](Self::call_all), on a connection of its own, and says how many replicas have it.
+    pub(super) async fn call_synced(
+        &self,
+        commands: &Pipeline,
+        count: usize,
+        synced: Synced,
+    ) -> Result<Settled<Vec<Result<Value, BackendError>>>, BackendError> {
+        let live = self.live().await?;
+        let mut settled = self.settle(&live, commands, count, synced).await?;
+        if settled
+            .answer
+            .iter()
+            .any(|a| a.as_ref().is_err_and(is_noscript))
+        {
+            self.load_scripts(&live).await?;
+            settled = self.settle(&live, commands, count, synced).await?;
+        }
+        let answers = settled.answer.into_iter();
+        Ok(Settled {
+            answer: answers.map(|a| a.map_err(failure)).collect(),
+            acknowledged: settled.acknowledged,
+        })
+    }
+
     pub(super) fn close(&self) {
-        *self.slot.0.lock() = None;
+        self.slot.empty();
     }
 
     async fn send(&self, live: &Arc<Live>, command: &Cmd) -> Result<Value, RedisError> {
@@ -89,7 +102,9 @@ impl Node {
         let mut connection = live.connection.clone();
         let answer = connection.send_packed_command(command).await;
         listening.heard(answer.as_ref().err());
-        answer.and_then(Value::extract_error)
+        let answer = answer.and_then(Value::extract_error);
+        self.leave_replica(live, [&answer]);
+        answer
     }
 
     async fn send_all(
@@ -102,8 +117,57 @@ impl Node {
         let mut connection = live.connection.clone();
         let answers = connection.send_packed_commands(commands, 0, count).await;
         listening.heard(answers.as_ref().err());
-        let answers = answers.map_err(failure)?;
-        Ok(answers.into_iter().map(Value::extract_error).collect())
+        let answers = answers.map_err(failure)?.into_iter();
+        let answers: Vec<_> = answers.map(Value::extract_error).collect();
+        self.leave_replica(live, &answers);
+        Ok(answers)
+    }
+
+    async fn settle(
+        &self,
+        live: &Arc<Live>,
+        commands: &Pipeline,
+        count: usize,
+        synced: Synced,
+    ) -> Result<Settled<Vec<Result<Value, RedisError>>>, BackendError> {
+        let listening = Listening::to(&self.slot, live);
+        let exchange = live
+            .desks
+            .exchange(commands, count, synced, CONNECT_TIMEOUT);
+        let settled = match exchange.await {
+            Ok(settled) => {
+                listening.heard(None);
+                settled
+            }
+            Err(Unsettled::Unsent(error)) => {
+                listening.heard(Some(&error));
+                return Err(unsent(failure(error)));
+            }
+            Err(Unsettled::Sent(error)) => {
+                listening.heard(Some(&error));
+                let told = "nobody says whether the replicas have it";
+                return Err(BackendError::unknown(told).with_source(failure(error)));
+            }
+        };
+        let answers = settled.answer.into_iter();
+        let answer: Vec<_> = answers.map(Value::extract_error).collect();
+        self.leave_replica(live, &answer);
+        Ok(Settled {
+            answer,
+            acknowledged: settled.acknowledged,
+        })
+    }
+
+    /// A primary that has become a replica is another server from then on.
+    fn leave_replica<'a>(
+        &self,
+        live: &Arc<Live>,
+        answers: impl IntoIterator<Item = &'a Result<Value, RedisError>>,
+    ) {
+        let mut answers = answers.into_iter();
+        if self.address.may_move() && answers.any(|a| a.as_ref().is_err_and(is_readonly)) {
+            self.slot.discard(live);
+        }
     }
 
     async fn load_scripts(&self, live: &Arc<Live>) -> Result<(), BackendError> {
@@ -120,8 +184,8 @@ impl Node {
         if let Some(live) = self.current() {
             return Ok(live);
         }
-        let live = Arc::new(self.connect().await?);
-        *self.slot.0.lock() = Some(Arc::clone(&live));
+        let live = self.connect().await?;
+        self.slot.put(&live);
         if self.was_connected.swap(true, Ordering::AcqRel) {
             self.inbox.interruption();
         }
@@ -129,20 +193,22 @@ impl Node {
     }
 
     fn current(&self) -> Option<Arc<Live>> {
-        self.slot.0.lock().clone()
+        self.slot.live()
     }
 
-    async fn connect(&self) -> Result<Live, BackendError> {
+    async fn connect(&self) -> Result<Arc<Live>, BackendError> {
+        let found = self.address.find().await?;
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(CONNECT_TIMEOUT))
             // Every command is bounded by the manager, which knows what it is worth waiting for.
             .set_response_timeout(None)
             .set_pipeline_buffer_size(QUEUE)
             .set_push_sender(self.inbox.clone());
-        let connecting = self
+        let connecting = found
             .client
             .get_multiplexed_async_connection_with_config(&config);
         let mut connection = connecting.await.map_err(|e| unsent(failure(e)))?;
+        self.address.check(&mut connection).await?;
         script::load_all()
             .exec_async(&mut connection)
             .await
@@ -151,75 +217,31 @@ impl Node {
             // Without wake-ups waiters poll.
             warning::no_wake_ups(&failure(error));
         }
-        Ok(Live {
-            connection,
-            suspected: AtomicBool::new(false),
-        })
-    }
-}
-
-impl Slot {
-    fn discard(&self, dead: &Arc<Live>) {
-        let mut live = self.0.lock();
-        if live.as_ref().is_some_and(|live| Arc::ptr_eq(live, dead)) {
-            *live = None;
-        }
+        let live = Arc::new(Live::new(connection, found.client.clone()));
+        #[cfg(feature = "sentinel")]
+        self.watch(found, &live);
+        Ok(live)
     }
 
-    /// Finds out whether a connection that owes an answer is dead, or its caller only impatient.
-    fn suspect(&self, live: &Arc<Live>) {
-        let Some(runtime) = Runtime::current() else {
-            return self.discard(live);
-        };
-        if live.suspected.swap(true, Ordering::AcqRel) {
+    /// Leaves the server as soon as a Sentinel tells of another. A connection to a primary that is cut off from the
+    /// Sentinels breaks late, and one to a primary that comes back never.
+    #[cfg(feature = "sentinel")]
+    fn watch(&self, found: Found, live: &Arc<Live>) {
+        let (Address::Sentinels(sentinels), Some(primary), Some(runtime)) =
+            (&self.address, found.primary, Runtime::current())
+        else {
             return;
-        }
-        let (slot, live) = (self.clone(), Arc::clone(live));
-        runtime.spawn_here(async move {
-            let mut connection = live.connection.clone();
-            let ping = redis::cmd("PING");
-            let answer = timeout(SILENCE, connection.send_packed_command(&ping));
-            let alive = match answer {
-                Some(answer) => answer.await.is_ok_and(|answer| answer.is_ok()),
-                None => false,
-            };
-            live.suspected.store(false, Ordering::Release);
-            if !alive {
+        };
+        let (sentinels, slot, inbox) = (sentinels.clone(), self.slot.clone(), self.inbox.clone());
+        let watched = Arc::downgrade(live);
+        let task = runtime.spawn(async move {
+            sentinels.moved(&primary).await;
+            if let Some(live) = watched.upgrade() {
                 slot.discard(&live);
+                inbox.interruption();
             }
         });
-    }
-}
-
-/// Watches one exchange: an error of the connection ends it, and a missing answer makes it suspect.
-struct Listening<'a> {
-    slot: &'a Slot,
-    live: &'a Arc<Live>,
-    heard: bool,
-}
-
-impl<'a> Listening<'a> {
-    fn to(slot: &'a Slot, live: &'a Arc<Live>) -> Self {
-        Self {
-            slot,
-            live,
-            heard: false,
-        }
-    }
-
-    fn heard(mut self, error: Option<&RedisError>) {
-        self.heard = true;
-        if error.is_some_and(RedisError::is_unrecoverable_error) {
-            self.slot.discard(self.live);
-        }
-    }
-}
-
-impl Drop for Listening<'_> {
-    fn drop(&mut self) {
-        if !self.heard {
-            self.slot.suspect(self.live);
-        }
+        live.ends(&task);
     }
 }
 
@@ -231,6 +253,10 @@ fn unsent(failed: BackendError) -> BackendError {
         false => unsent.permanent(),
     };
     unsent.with_source(failed)
+}
+
+fn is_readonly(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
 }
 
 fn is_noscript(error: &RedisError) -> bool {

@@ -135,7 +135,7 @@ impl ClusterRedis {
         let begin = Instant::now();
         // A write needs a key of this master's slots; an acknowledgement of nothing needs a replica that is in step.
         while client.command(["WAIT", "1", "100"]).await? != Value::Int(1) {
-            within(begin, "the replica follows")?;
+            within(begin, "the replica follows", &replica.server)?;
             sleep(PAUSE).await;
         }
         Ok(())
@@ -146,7 +146,7 @@ impl ClusterRedis {
         for member in &self.members {
             let mut client = member.server.client().await?;
             while !told(&client.command(["CLUSTER", "INFO"]).await?).contains(sign) {
-                within(begin, what)?;
+                within(begin, what, &member.server)?;
                 sleep(PAUSE).await;
             }
         }
@@ -177,13 +177,14 @@ impl Member {
     }
 }
 
-fn within(begin: Instant, what: &str) -> Result<(), ServerError> {
+fn within(begin: Instant, what: &str, server: &RedisServer) -> Result<(), ServerError> {
     if begin.elapsed() <= PATIENCE {
         return Ok(());
     }
     Err(ServerError::NotSo {
         what: what.to_owned(),
         waited: begin.elapsed(),
+        log: server.last_words(),
     })
 }
 

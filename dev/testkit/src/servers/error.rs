@@ -63,12 +63,14 @@ pub enum ServerError {
     Proxy(#[from] ProxyError),
 
     /// Several servers do not come to what they should.
-    #[error("after {waited:?}, it is still not so that {what}")]
+    #[error("after {waited:?}, it is still not so that {what}; their last words:\n{log}")]
     NotSo {
         /// What was waited for.
         what: String,
         /// For how long.
         waited: Duration,
+        /// The ends of their logs.
+        log: String,
     },
 
     /// No port is free.

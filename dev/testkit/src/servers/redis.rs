@@ -155,6 +155,10 @@ impl RedisServer {
         self.launch().await
     }
 
+    pub(super) fn last_words(&self) -> String {
+        self.folder.end_of_log()
+    }
+
     async fn launch(&self) -> Result<(), ServerError> {
         let (output, errors) = self.folder.prepare(self.certificates.as_ref())?;
         let mut command = self.program.command();

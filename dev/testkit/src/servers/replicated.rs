@@ -140,7 +140,8 @@ impl ReplicatedRedis {
             if begin.elapsed() > PATIENCE {
                 let what = "the replica follows".to_owned();
                 let waited = begin.elapsed();
-                return Err(ServerError::NotSo { what, waited });
+                let log = self.replica().last_words();
+                return Err(ServerError::NotSo { what, waited, log });
             }
             sleep(PAUSE).await;
         }

@@ -18,14 +18,15 @@ pub(super) const NAME: &str = "mymaster";
 
 const SETTINGS: &str = "sentinel.conf";
 
-/// How often they ask and tell, in milliseconds: as often as still works.
+/// How often they ask and tell, in milliseconds: as often as still works. One that has been told nothing for four
+/// publications makes a promoted replica a replica again, so these must outlast a promotion.
 const PERIODS: [&str; 8] = [
     "info-period",
     "100",
     "ask-period",
     "100",
     "publish-period",
-    "100",
+    "400",
     "ping-period",
     "300",
 ];
@@ -143,6 +144,10 @@ impl SentinelServer {
             Ok(_) | Err(RespError::Refused(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    pub(super) fn last_words(&self) -> String {
+        self.folder.end_of_log()
     }
 
     fn settings(&self, primary: u16, passwords: Option<(&str, &str)>) -> String {

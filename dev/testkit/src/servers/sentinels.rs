@@ -119,6 +119,11 @@ impl SentinelRedis {
         Ok(())
     }
 
+    fn last_words(&self) -> String {
+        let sentinels = self.sentinels.iter().map(SentinelServer::last_words);
+        sentinels.collect::<Vec<_>>().join("\n\n")
+    }
+
     async fn until(
         &self,
         what: &str,
@@ -130,6 +135,7 @@ impl SentinelRedis {
                 return Err(ServerError::NotSo {
                     what: what.to_owned(),
                     waited: begin.elapsed(),
+                    log: self.last_words(),
                 });
             }
             sleep(PAUSE).await;

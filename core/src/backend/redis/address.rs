@@ -1,0 +1,88 @@
+//! Where a node's server is.
+
+use redis::aio::MultiplexedConnection;
+use redis::{Client, Value};
+
+use super::failure::failure;
+#[cfg(feature = "sentinel")]
+use super::sentinel::{Primary, Sentinels};
+use crate::backend::BackendError;
+
+/// How a node finds its server.
+pub(super) enum Address {
+    /// It is always the same.
+    Fixed(Client),
+    /// It is the primary that Sentinels name, and moves.
+    #[cfg(feature = "sentinel")]
+    Sentinels(Sentinels),
+}
+
+/// A server that was found.
+pub(super) struct Found {
+    pub(super) client: Client,
+    #[cfg(feature = "sentinel")]
+    pub(super) primary: Option<Primary>,
+}
+
+impl From<Client> for Address {
+    fn from(client: Client) -> Self {
+        Self::Fixed(client)
+    }
+}
+
+impl Address {
+    #[cfg_attr(
+        not(feature = "sentinel"),
+        allow(clippy::unused_async, reason = "Sentinels are asked")
+    )]
+    pub(super) async fn find(&self) -> Result<Found, BackendError> {
+        match self {
+            Self::Fixed(client) => Ok(Found {
+                client: client.clone(),
+                #[cfg(feature = "sentinel")]
+                primary: None,
+            }),
+            #[cfg(feature = "sentinel")]
+            Self::Sentinels(sentinels) => {
+                let primary = sentinels.primary().await?;
+                Ok(Found {
+                    client: sentinels.client_of(&primary)?,
+                    primary: Some(primary),
+                })
+            }
+        }
+    }
+
+    /// Whether it may be elsewhere by now, if a server takes no writes.
+    pub(super) fn may_move(&self) -> bool {
+        !matches!(self, Self::Fixed(_))
+    }
+
+    /// Refuses a server that is none of ours: who was a primary when it was named may be a replica now.
+    pub(super) async fn check(
+        &self,
+        connection: &mut MultiplexedConnection,
+    ) -> Result<(), BackendError> {
+        if !self.may_move() {
+            return Ok(());
+        }
+        let role = connection.send_packed_command(&redis::cmd("ROLE")).await;
+        let role = role.and_then(Value::extract_error).map_err(failure)?;
+        if is_primary(&role) {
+            return Ok(());
+        }
+        Err(BackendError::not_applied(
+            "the server that the Sentinels name is no primary; a failover is under way",
+        ))
+    }
+}
+
+fn is_primary(role: &Value) -> bool {
+    let Value::Array(fields) = role else {
+        return false;
+    };
+    match fields.first() {
+        Some(Value::BulkString(name)) => name == b"master",
+        _ => false,
+    }
+}

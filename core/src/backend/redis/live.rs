@@ -1,0 +1,137 @@
+//! A connection that many use, and who finds out that it is dead.
+
+use std::sync::Arc;
+#[cfg(feature = "sentinel")]
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use redis::aio::MultiplexedConnection;
+use redis::{Client, RedisError};
+#[cfg(feature = "sentinel")]
+use tokio::task::{AbortHandle, JoinHandle};
+
+use super::synced::Desks;
+use crate::runtime::{Runtime, timeout};
+
+/// A connection that leaves a PING unanswered for so long is taken for dead: where packets vanish nothing
+/// else tells.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// Where the connection is that callers use.
+#[derive(Clone, Default)]
+pub(super) struct Slot(Arc<Mutex<Option<Arc<Live>>>>);
+
+pub(super) struct Live {
+    pub(super) connection: MultiplexedConnection,
+    suspected: AtomicBool,
+    pub(super) desks: Desks,
+    /// The task that listens to the Sentinels.
+    #[cfg(feature = "sentinel")]
+    watch: OnceLock<AbortHandle>,
+}
+
+#[cfg(feature = "sentinel")]
+impl Drop for Live {
+    fn drop(&mut self) {
+        if let Some(watch) = self.watch.get() {
+            watch.abort();
+        }
+    }
+}
+
+impl Live {
+    pub(super) fn new(connection: MultiplexedConnection, client: Client) -> Self {
+        Self {
+            connection,
+            suspected: AtomicBool::new(false),
+            desks: Desks::new(client),
+            #[cfg(feature = "sentinel")]
+            watch: OnceLock::new(),
+        }
+    }
+
+    /// Ends a task with this connection.
+    #[cfg(feature = "sentinel")]
+    pub(super) fn ends(&self, task: &JoinHandle<()>) {
+        self.watch.get_or_init(|| task.abort_handle());
+    }
+}
+
+impl Slot {
+    pub(super) fn live(&self) -> Option<Arc<Live>> {
+        self.0.lock().clone()
+    }
+
+    pub(super) fn put(&self, live: &Arc<Live>) {
+        *self.0.lock() = Some(Arc::clone(live));
+    }
+
+    pub(super) fn empty(&self) {
+        *self.0.lock() = None;
+    }
+
+    pub(super) fn discard(&self, dead: &Arc<Live>) {
+        let mut live = self.0.lock();
+        if live.as_ref().is_some_and(|live| Arc::ptr_eq(live, dead)) {
+            *live = None;
+        }
+    }
+
+    /// Finds out whether a connection that owes an answer is dead, or its caller only impatient.
+    fn suspect(&self, live: &Arc<Live>) {
+        let Some(runtime) = Runtime::current() else {
+            return self.discard(live);
+        };
+        if live.suspected.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (slot, live) = (self.clone(), Arc::clone(live));
+        runtime.spawn_here(async move {
+            let mut connection = live.connection.clone();
+            let ping = redis::cmd("PING");
+            let answer = timeout(SILENCE, connection.send_packed_command(&ping));
+            let alive = match answer {
+                Some(answer) => answer.await.is_ok_and(|answer| answer.is_ok()),
+                None => false,
+            };
+            live.suspected.store(false, Ordering::Release);
+            if !alive {
+                slot.discard(&live);
+            }
+        });
+    }
+}
+
+/// Watches one exchange: an error of the connection ends it, and a missing answer makes it suspect.
+pub(super) struct Listening<'a> {
+    slot: &'a Slot,
+    live: &'a Arc<Live>,
+    heard: bool,
+}
+
+impl<'a> Listening<'a> {
+    pub(super) fn to(slot: &'a Slot, live: &'a Arc<Live>) -> Self {
+        Self {
+            slot,
+            live,
+            heard: false,
+        }
+    }
+
+    pub(super) fn heard(mut self, error: Option<&RedisError>) {
+        self.heard = true;
+        if error.is_some_and(RedisError::is_unrecoverable_error) {
+            self.slot.discard(self.live);
+        }
+    }
+}
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        if !self.heard {
+            self.slot.suspect(self.live);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Noticing a failover.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use redis::{AsyncConnectionConfig, Client, PushInfo, PushKind};
+use tokio::sync::Notify;
+
+use super::ask::{self, Asked};
+use super::members::Sentinels;
+use super::primary::Primary;
+use crate::clock::{self, Moment};
+
+/// Who has heard nothing for so long asks: pushes get lost, and nobody sees it.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Before a Sentinel that cannot be listened to is tried again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl Sentinels {
+    /// Returns when a Sentinel tells of a failover since `known` that led elsewhere.
+    pub(in crate::backend::redis) async fn moved(&self, known: &Primary) {
+        let watch = |client| watch(client, &self.name, known);
+        let mut watched: FuturesUnordered<_> = self.clients.iter().map(watch).collect();
+        watched.next().await;
+    }
+}
+
+async fn watch(client: &Client, name: &str, known: &Primary) {
+    while listen(client, name, known).await.is_err() {
+        clock::sleep_until(Moment::now().after(PAUSE)).await;
+    }
+}
+
+async fn listen(client: &Client, name: &str, known: &Primary) -> Result<(), Asked> {
+    let news = Arc::new(Notify::new());
+    let teller = Arc::clone(&news);
+    let config = AsyncConnectionConfig::new().set_push_sender(move |push: PushInfo| {
+        if matches!(push.kind, PushKind::Message | PushKind::Disconnection) {
+            teller.notify_one();
+        }
+        Ok::<(), Infallible>(())
+    });
+    let mut connection = ask::connect(client, config).await?;
+    // Where that is not allowed, asking has to do.
+    let _not_allowed = connection.subscribe("+switch-master").await;
+    while !ask::on(&mut connection, name).await?.replaces(known) {
+        tokio::select! {
+            () = news.notified() => {}
+            () = clock::sleep_until(Moment::now().after(LOOK)) => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Writes that replicas acknowledge.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, Pipeline, RedisError, Value};
+
+/// How many idle connections are kept.
+const KEPT: usize = 8;
+
+/// How many replicas must have a write before it counts, and how long they are waited for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Synced {
+    pub(super) replicas: u32,
+    pub(super) within: Duration,
+}
+
+/// What a server answered, and how many of its replicas have it.
+pub(super) struct Settled<T> {
+    pub(super) answer: T,
+    pub(super) acknowledged: u32,
+}
+
+/// Connections to one server on each of which one exchange runs at a time: `WAIT` holds up all that is behind it, and
+/// speaks of the writes of its own connection.
+pub(super) struct Desks {
+    client: Client,
+    idle: Mutex<Vec<MultiplexedConnection>>,
+}
+
+impl Desks {
+    pub(super) fn new(client: Client) -> Self {
+        Self {
+            client,
+            idle: Mutex::default(),
+        }
+    }
+
+    /// Sends commands, and waits for the replicas. A connection whose answer was not waited for is not used again.
+    pub(super) async fn exchange(
+        &self,
+        commands: &Pipeline,
+        count: usize,
+        synced: Synced,
+        connect_timeout: Duration,
+    ) -> Result<Settled<Vec<Value>>, Unsettled> {
+        let idle = self.idle.lock().pop();
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => {
+                let config = AsyncConnectionConfig::new()
+                    .set_connection_timeout(Some(connect_timeout))
+                    .set_response_timeout(None);
+                let connecting = self
+                    .client
+                    .get_multiplexed_async_connection_with_config(&config);
+                connecting.await.map_err(Unsettled::Unsent)?
+            }
+        };
+        let mut all = commands.clone();
+        let within = synced.within.as_millis().max(1);
+        all.cmd("WAIT")
+            .arg(synced.replicas)
+            .arg(u64::try_from(within).unwrap_or(u64::MAX));
+        let sent = connection.send_packed_commands(&all, 0, count + 1).await;
+        let mut answer = sent.map_err(Unsettled::Sent)?;
+        let acknowledged = match answer.pop() {
+            Some(Value::Int(number)) => u32::try_from(number).unwrap_or_default(),
+            // It may not, or cannot: a replica's WAIT is an error.
+            Some(refused) => match refused.extract_error() {
+                Ok(_) => 0,
+                Err(error) => return Err(Unsettled::Sent(error)),
+            },
+            None => 0,
+        };
+        let mut idle = self.idle.lock();
+        if idle.len() < KEPT {
+            idle.push(connection);
+        }
+        Ok(Settled {
+            answer,
+            acknowledged,
+        })
+    }
+}
+
+/// Why nobody can say whether replicas have a write.
+pub(super) enum Unsettled {
+    /// There was no connection to send it on.
+    Unsent(RedisError),
+    /// It may have been done.
+    Sent(RedisError),
+}

@@ -1,0 +1,131 @@
+//! A primary that goes, and what holders and waiters learn of it.
+
+use std::time::Duration;
+
+use leasehold::{LossReason, ReleaseOutcome};
+use leasehold_testkit::servers::SentinelRedis;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::servers::{PATIENCE, eventually, locks, replicated, soon, waiters, whole};
+
+/// The lease far outlives the failover.
+const TTL: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn a_replicated_lock_is_kept_and_its_waiters_go_on() {
+    let redis = SentinelRedis::start().await.unwrap();
+    let (locks, others) = (locks(&redis).await, locks(&redis).await);
+    let guard = locks.lock("k").ttl(TTL).acquire().await.unwrap();
+    let mut waiting = JoinSet::new();
+    waiting.spawn(others.lock("k").acquire());
+    waiting.spawn(locks.lock("k").acquire());
+    waiters(&locks, 2).await;
+    replicated(redis.servers()).await;
+    redis.servers().primary().kill();
+    redis.until_failed_over().await.unwrap();
+    eventually("the lock is renewed where it is now", async || {
+        guard.renew().await.is_ok()
+    })
+    .await;
+    waiters(&others, 2).await;
+    assert!(guard.is_valid());
+    let released = Instant::now();
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    while let Some(next) = soon(waiting.join_next()).await {
+        drop(next.unwrap().unwrap());
+    }
+    // They are woken, and do not only look again.
+    assert!(released.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn a_lock_that_no_replica_had_is_lost_with_the_primary_and_its_holder_is_told() {
+    let redis = SentinelRedis::start().await.unwrap();
+    let locks = locks(&redis).await;
+    redis.servers().hold();
+    let guard = locks.lock("k").ttl(TTL).acquire().await.unwrap();
+    redis.servers().primary().kill();
+    redis.until_failed_over().await.unwrap();
+    let lost = soon(guard.lost()).await;
+    assert_eq!(lost.reason, LossReason::Gone);
+}
+
+#[tokio::test]
+async fn waiters_that_no_replica_knew_queue_again() {
+    let redis = SentinelRedis::start().await.unwrap();
+    let locks = locks(&redis).await;
+    let guard = locks.lock("k").ttl(TTL).acquire().await.unwrap();
+    replicated(redis.servers()).await;
+    redis.servers().hold();
+    let waiting = tokio::spawn(locks.lock("k").acquire());
+    waiters(&locks, 1).await;
+    redis.servers().primary().kill();
+    redis.until_failed_over().await.unwrap();
+    waiters(&locks, 1).await;
+    guard.release().await.unwrap();
+    drop(soon(waiting).await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn a_planned_failover_is_followed_at_once() {
+    let redis = SentinelRedis::start().await.unwrap();
+    let locks = locks(&redis).await;
+    let guard = locks.lock("k").ttl(TTL).acquire().await.unwrap();
+    replicated(redis.servers()).await;
+    let mut sentinel = redis.sentinels()[0].client().await.unwrap();
+    let swap = ["SENTINEL", "FAILOVER", redis.name()];
+    sentinel.command(swap).await.unwrap();
+    redis.until_failed_over().await.unwrap();
+    let followed = Instant::now();
+    eventually("there are locks to be had", async || {
+        locks.lock("other").try_acquire().await.is_ok()
+    })
+    .await;
+    assert!(
+        followed.elapsed() < PATIENCE / 2,
+        "{:?}",
+        followed.elapsed()
+    );
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+}
+
+#[tokio::test]
+async fn a_replica_that_was_a_primary_is_left_for_the_one_that_the_sentinels_name() {
+    let redis = SentinelRedis::start_with_passwords("p", "q").await.unwrap();
+    let url = format!(
+        "redis+sentinel://:p@{}/{}?sentinel_password=q",
+        redis.hosts(),
+        redis.name()
+    );
+    let locks = leasehold::LockManager::connect(&url).await.unwrap();
+    drop(locks.lock("k").acquire().await.unwrap());
+    // Without a Sentinel nobody tells: the connection stays, to a server that takes no writes.
+    for sentinel in &redis.sentinels()[1..] {
+        sentinel.pause().unwrap();
+    }
+    let pair = redis.servers();
+    let mut old = pair.primary().client().await.unwrap();
+    let mut new = pair.replica().client().await.unwrap();
+    new.command(["REPLICAOF", "NO", "ONE"]).await.unwrap();
+    let port = pair.replica().port().to_string();
+    old.command(["REPLICAOF", "127.0.0.1", &port])
+        .await
+        .unwrap();
+    eventually(
+        "it is left, and not taken for a primary again",
+        async || {
+            let refused = locks.lock("k").try_acquire().await.unwrap_err();
+            whole(&refused).contains("name is no primary")
+        },
+    )
+    .await;
+    // The Sentinels put it back, and there are locks again.
+    for sentinel in &redis.sentinels()[1..] {
+        sentinel.resume().unwrap();
+    }
+    eventually("there are locks to be had", async || {
+        locks.lock("k").try_acquire().await.is_ok()
+    })
+    .await;
+}

@@ -1,0 +1,69 @@
+//! The known hole: a primary dies with a lock that no replica has.
+
+use std::time::Duration;
+
+use leasehold::backend::redis::{Redis, RedisBuilder};
+use leasehold::{
+    AcquireError, AdmitError, FenceStore, InProcessFenceStore, LockGuard, LockManager,
+};
+use leasehold_testkit::servers::SentinelRedis;
+
+use crate::servers::{plain, soon, synced, url, whole};
+
+const TTL: Duration = Duration::from_secs(60);
+
+/// A holder who stands still: nothing renews its lock, and nothing tells it.
+async fn standing_still(locks: &LockManager) -> Result<LockGuard, AcquireError> {
+    let lock = locks.lock("k").ttl(TTL).without_renewal();
+    lock.wait(Duration::from_secs(1)).acquire().await
+}
+
+async fn connected(redis: &SentinelRedis, options: RedisBuilder) -> LockManager {
+    let redis: Redis = options.connect(&url(redis)).await.unwrap();
+    LockManager::new(redis)
+}
+
+async fn after_a_failover(redis: &SentinelRedis) -> LockGuard {
+    redis.servers().primary().kill();
+    redis.until_failed_over().await.unwrap();
+    let locks = connected(redis, plain()).await;
+    soon(locks.lock("k").ttl(TTL).acquire()).await.unwrap()
+}
+
+#[tokio::test]
+async fn without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older() {
+    let redis = SentinelRedis::start().await.unwrap();
+    let fences = InProcessFenceStore::new();
+    redis.servers().hold();
+    let locks = connected(&redis, plain()).await;
+    let first = standing_still(&locks).await.unwrap();
+    let second = after_a_failover(&redis).await;
+    assert!(first.is_valid() && second.is_valid(), "this is the hole");
+
+    assert!(second.token() > first.token());
+    fences.admit("k", second.token()).await.unwrap();
+    let late = fences.admit("k", first.token()).await;
+    assert!(matches!(late, Err(AdmitError::Stale(_))), "{late:?}");
+}
+
+#[tokio::test]
+async fn with_acknowledgements_the_first_is_refused_and_the_fence_holds_as_well() {
+    let redis = SentinelRedis::start().await.unwrap();
+    let fences = InProcessFenceStore::new();
+    let locks = connected(&redis, synced(Duration::from_millis(100))).await;
+    let earlier = standing_still(&locks).await.unwrap();
+    let late_token = earlier.token();
+    earlier.release().await.unwrap();
+    redis.servers().hold();
+    let refused = standing_still(&locks).await.unwrap_err();
+    let said = whole(&refused);
+    assert!(
+        said.contains("0 of 1 replicas acknowledged the lock within 100ms"),
+        "{said}"
+    );
+    let only = after_a_failover(&redis).await;
+
+    fences.admit("k", only.token()).await.unwrap();
+    let late = fences.admit("k", late_token).await;
+    assert!(matches!(late, Err(AdmitError::Stale(_))), "{late:?}");
+}

@@ -1,0 +1,16 @@
+//! Locks on servers with replicas: what a failover keeps, what it loses, and who notices.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests"
+)]
+
+mod failover;
+mod hole;
+mod refused;
+mod servers;
+mod split;
+mod suite;
+mod synced;
+mod tokens;

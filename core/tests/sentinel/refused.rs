@@ -1,0 +1,45 @@
+//! What can be wrong with Sentinels, and what is said then.
+
+use leasehold::{ConnectError, LockManager};
+use tokio::time::Instant;
+
+use crate::servers::{PATIENCE, UNBROKEN, whole};
+
+#[tokio::test]
+async fn a_name_that_no_sentinel_knows_is_refused_with_the_remedy() {
+    let url = format!("redis+sentinel://{}/nobody", UNBROKEN.hosts());
+    let error = LockManager::connect(&url).await.unwrap_err();
+    let said = whole(&error);
+    assert!(
+        said.contains("no primary `nobody`; check the URL"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn sentinels_that_are_not_there_are_named_and_the_others_asked() {
+    let url = format!("redis+sentinel://127.0.0.1:1/{}", UNBROKEN.name());
+    let begin = Instant::now();
+    let error = LockManager::connect(&url).await.unwrap_err();
+    assert!(matches!(error, ConnectError::Server { .. }), "{error}");
+    let said = whole(&error);
+    assert!(
+        said.contains("no Sentinel says where the primary is"),
+        "{said}"
+    );
+
+    let last = UNBROKEN.sentinels()[2].port();
+    let hosts = format!("127.0.0.1:1,localhost:1,127.0.0.1:{last}");
+    let url = format!("redis+sentinel://{hosts}/{}", UNBROKEN.name());
+    let locks = LockManager::connect(&url).await.unwrap();
+    drop(locks.lock("here").acquire().await.unwrap());
+    assert!(begin.elapsed() < PATIENCE / 2, "{:?}", begin.elapsed());
+}
+
+#[tokio::test]
+async fn a_url_without_a_name_is_refused_with_the_shape() {
+    let url = format!("redis+sentinel://{}", UNBROKEN.hosts());
+    let error = LockManager::connect(&url).await.unwrap_err();
+    assert!(matches!(error, ConnectError::Url { .. }), "{error}");
+    assert!(whole(&error).contains("/master-name/"), "{}", whole(&error));
+}

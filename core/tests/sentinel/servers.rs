@@ -1,0 +1,86 @@
+use std::sync::LazyLock;
+use std::thread;
+use std::time::Duration;
+
+use leasehold::LockManager;
+use leasehold::backend::redis::{Redis, RedisBuilder};
+use leasehold_testkit::servers::{ReplicatedRedis, SentinelRedis};
+use tokio::runtime::Runtime;
+use tokio::time::{sleep, timeout};
+
+/// Far longer than anything here takes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Servers that nobody breaks, for all tests. Their links live in a runtime that outlives each test's.
+pub(crate) static UNBROKEN: LazyLock<SentinelRedis> = LazyLock::new(|| {
+    let start = || {
+        let runtime = Box::leak(Box::new(Runtime::new().unwrap()));
+        runtime.block_on(SentinelRedis::start()).unwrap()
+    };
+    thread::spawn(start).join().unwrap()
+});
+
+pub(crate) fn url(redis: &SentinelRedis) -> String {
+    format!("redis+sentinel://{}/{}", redis.hosts(), redis.name())
+}
+
+pub(crate) async fn locks(redis: &SentinelRedis) -> LockManager {
+    LockManager::connect(&url(redis)).await.unwrap()
+}
+
+/// A manager that knows the primary alone.
+pub(crate) async fn at_primary(pair: &ReplicatedRedis, options: RedisBuilder) -> LockManager {
+    let redis = options.connect(&pair.primary().url()).await.unwrap();
+    LockManager::new(redis)
+}
+
+pub(crate) fn plain() -> RedisBuilder {
+    Redis::builder()
+}
+
+pub(crate) fn synced(within: Duration) -> RedisBuilder {
+    Redis::builder().synced(1, within)
+}
+
+/// What the primary has written so far is on the replica, too.
+pub(crate) async fn replicated(pair: &ReplicatedRedis) {
+    let mut primary = pair.primary().client().await.unwrap();
+    primary.command(["SET", "last", "1"]).await.unwrap();
+    let there = primary.command(["WAIT", "1", "5000"]).await.unwrap();
+    assert_eq!(there.int(), Some(1));
+}
+
+/// Returns when `count` wait for the key `k`.
+pub(crate) async fn waiters(locks: &LockManager, count: usize) {
+    eventually(&format!("{count} wait"), async || {
+        let seen = locks.inspect("k").await;
+        seen.is_ok_and(|seen| seen.waiting == count)
+    })
+    .await;
+}
+
+pub(crate) async fn eventually(what: &str, mut so: impl AsyncFnMut() -> bool) {
+    let look = async {
+        while !so().await {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(timeout(PATIENCE, look).await.is_ok(), "{what}");
+}
+
+pub(crate) async fn soon<T>(task: impl Future<Output = T>) -> T {
+    timeout(PATIENCE, task)
+        .await
+        .expect("it should not take so long")
+}
+
+/// The message with all its causes.
+pub(crate) fn whole(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

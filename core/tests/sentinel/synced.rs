@@ -1,0 +1,143 @@
+//! Locks that replicas must have.
+
+use std::time::Duration;
+
+use leasehold::backend::Applied;
+use leasehold::{AcquireError, LossReason, ReleaseOutcome};
+use leasehold_testkit::resp::Value;
+use leasehold_testkit::servers::{RedisServer, ReplicatedRedis};
+use tokio::time::{Instant, sleep};
+
+use crate::servers::{at_primary, plain, soon, synced, whole};
+
+const WITHIN: Duration = Duration::from_millis(100);
+
+async fn holder_of(server: &RedisServer, key: &str) -> Value {
+    let mut client = server.client().await.unwrap();
+    client.command(["GET", key]).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_granted_lock_is_on_the_replica() {
+    let pair = ReplicatedRedis::start().await.unwrap();
+    let locks = at_primary(&pair, synced(Duration::from_secs(1))).await;
+    for turn in 0..20 {
+        let key = format!("k{turn}");
+        let guard = locks.lock(&key).acquire().await.unwrap();
+        let there = holder_of(pair.replica(), &format!("lock:{key}")).await;
+        let seen = locks.inspect(&key).await.unwrap();
+        assert!(seen.owner.is_some());
+        assert_eq!(there.text(), seen.owner.as_deref());
+        guard.release().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_lock_that_no_replica_has_is_given_back_and_the_error_counts() {
+    let pair = ReplicatedRedis::start().await.unwrap();
+    let locks = at_primary(&pair, synced(WITHIN)).await;
+    pair.hold();
+    let refused = locks.lock("k").try_acquire().await.unwrap_err();
+    let said = whole(&refused);
+    let counted = "0 of 1 replicas acknowledged the lock within 100ms; it was given back";
+    assert!(said.contains(counted), "{said}");
+    let AcquireError::Backend { applied, .. } = refused else {
+        panic!("{refused:?}");
+    };
+    // The first request had been granted, as far as the manager knows of requests.
+    assert!(matches!(applied, Applied::No | Applied::Unknown));
+    assert_eq!(holder_of(pair.primary(), "lock:k").await, Value::Nil);
+    pair.release();
+    let guard = soon(locks.lock("k").acquire()).await.unwrap();
+    assert!(guard.is_valid());
+}
+
+#[tokio::test]
+async fn whoever_waits_tries_until_the_replica_is_back() {
+    let pair = ReplicatedRedis::start().await.unwrap();
+    let locks = at_primary(&pair, synced(WITHIN)).await;
+    pair.hold();
+    let waiting = tokio::spawn(locks.lock("k").wait(Duration::from_secs(15)).acquire());
+    sleep(WITHIN * 5).await;
+    assert!(!waiting.is_finished());
+    pair.release();
+    assert!(soon(waiting).await.unwrap().unwrap().is_valid());
+}
+
+#[tokio::test]
+async fn a_lease_whose_renewals_no_replica_has_ends_by_its_deadline() {
+    let pair = ReplicatedRedis::start().await.unwrap();
+    let locks = at_primary(&pair, synced(WITHIN)).await;
+    let ttl = Duration::from_secs(2);
+    let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    pair.hold();
+    let begin = Instant::now();
+    let renewed = guard.renew().await.unwrap_err();
+    assert!(whole(&renewed).contains("0 of 1 replicas"), "{renewed}");
+    let lost = soon(guard.lost()).await;
+    assert_eq!(lost.reason, LossReason::Expired);
+    assert!(
+        begin.elapsed() < ttl + Duration::from_millis(500),
+        "{:?}",
+        begin.elapsed()
+    );
+    // On the primary it was renewed all the time, and freed at the end.
+    crate::servers::eventually("the lock is freed", async || {
+        holder_of(pair.primary(), "lock:k").await == Value::Nil
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lease_whose_renewals_come_through_goes_on() {
+    let pair = ReplicatedRedis::start().await.unwrap();
+    let locks = at_primary(&pair, synced(WITHIN)).await;
+    let ttl = Duration::from_millis(600);
+    let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    sleep(ttl * 3).await;
+    assert!(guard.is_valid());
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+}
+
+#[tokio::test]
+async fn whoever_waits_for_replicas_holds_nobody_up() {
+    let pair = ReplicatedRedis::start().await.unwrap();
+    let within = Duration::from_secs(1);
+    let locks = at_primary(&pair, synced(within)).await;
+    pair.hold();
+    let slow: Vec<_> = ["a", "b", "c"]
+        .map(|key| tokio::spawn(locks.lock(key).try_acquire()))
+        .into();
+    let begin = Instant::now();
+    let others = at_primary(&pair, plain()).await;
+    crate::servers::eventually("all three wait for the replica", async || {
+        let mut held = 0;
+        for key in ["a", "b", "c"] {
+            held += usize::from(!others.inspect(key).await.unwrap().is_free());
+        }
+        held == 3
+    })
+    .await;
+    // On the connection that carries what those three have asked before.
+    locks.inspect("d").await.unwrap();
+    assert!(begin.elapsed() < within, "{:?}", begin.elapsed());
+    for slow in slow {
+        assert!(slow.await.unwrap().is_err());
+    }
+    assert!(begin.elapsed() < within * 2, "{:?}", begin.elapsed());
+}
+
+#[tokio::test]
+async fn what_a_lock_becomes_is_acknowledged_too() {
+    let pair = ReplicatedRedis::start().await.unwrap();
+    let locks = at_primary(&pair, synced(WITHIN)).await;
+    let guard = locks.lock("k").acquire().await.unwrap();
+    pair.hold();
+    let ticket = guard.hand_over().await;
+    assert!(ticket.is_err(), "no replica has its renewal");
+    pair.release();
+    let writer = locks.lock("other").acquire().await.unwrap();
+    pair.hold();
+    let reader = writer.downgrade().await;
+    assert!(reader.is_err(), "no replica knows that it is shared");
+}

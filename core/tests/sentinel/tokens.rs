@@ -1,0 +1,38 @@
+//! Tokens over failovers that lose what they were drawn from.
+
+use std::time::Duration;
+
+use leasehold::FencingToken;
+use leasehold_testkit::servers::ReplicatedRedis;
+
+use crate::servers::{at_primary, plain, replicated};
+
+const FAILOVERS: usize = 50;
+const LOST_EACH_TIME: usize = 3;
+
+#[tokio::test]
+async fn tokens_grow_over_fifty_failovers_that_lose_them() {
+    let pair = ReplicatedRedis::start().await.unwrap();
+    let mut newest: Option<FencingToken> = None;
+    for failover in 0..FAILOVERS {
+        let locks = at_primary(&pair, plain()).await;
+        for drawn in 0..=LOST_EACH_TIME {
+            let lock = locks.lock("k").ttl(Duration::from_secs(5));
+            let guard = lock.acquire().await.unwrap();
+            let token = guard.token();
+            assert!(newest < Some(token), "{failover}: {newest:?}, then {token}");
+            newest = Some(token);
+            guard.release().await.unwrap();
+            if drawn == 0 {
+                replicated(&pair).await;
+                pair.hold();
+            }
+        }
+        pair.primary().kill();
+        pair.promote().await.unwrap();
+        let locks = at_primary(&pair, plain()).await;
+        let known = locks.inspect("k").await.unwrap();
+        assert!(known.is_free());
+        pair.rejoin().await.unwrap();
+    }
+}
