@@ -136,6 +136,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `cluster` | `redis+cluster://`: Redis Cluster |
 //! | `conformance` | the suite that every backend must pass, and a wrapper that makes a backend misbehave |
 //! | `macros` (default) | [`macro@distributed_lock`] |
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |

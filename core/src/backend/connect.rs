@@ -8,7 +8,7 @@ use super::BackendError;
 pub enum ConnectError {
     /// No backend goes by that scheme.
     #[error(
-        "`{scheme}://` is no backend of this build; use redis://, redis+sentinel:// or unix://"
+        "`{scheme}://` is no backend of this build; use redis://, redis+sentinel://, redis+cluster:// or unix://"
     )]
     UnknownScheme {
         /// What stood before `://`.
@@ -27,10 +27,12 @@ pub enum ConnectError {
         source: BackendError,
     },
     /// The server's scripts cannot be relied on.
-    #[error("the server has version `{version}`; 6.2 or later is needed")]
+    #[error("the server has version `{version}`; {least} or later is needed")]
     TooOld {
         /// What it says of itself.
         version: String,
+        /// What it should be, at least.
+        least: String,
     },
 }
 

@@ -11,6 +11,7 @@ impl LockManager {
     /// | `rediss://…` | the same over TLS, with the feature `tls-rustls` |
     /// | `unix:///path?db=0` | the same over a unix socket |
     /// | `redis+sentinel://user:password@host,host/master-name/database` | the primary that these Sentinels name, with the feature `sentinel` |
+    /// | `redis+cluster://user:password@host,host` | a Redis Cluster with these members, with the feature `cluster` |
     ///
     /// For other options, and for certificates of your own, see [`Redis::builder`].
     ///
@@ -34,7 +35,8 @@ impl LockManager {
         let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
         match scheme {
             "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix"
-            | "redis+sentinel" | "rediss+sentinel" | "valkey+sentinel" | "valkeys+sentinel" => {
+            | "redis+sentinel" | "rediss+sentinel" | "valkey+sentinel" | "valkeys+sentinel"
+            | "redis+cluster" | "rediss+cluster" | "valkey+cluster" | "valkeys+cluster" => {
                 Ok(Self::new(Redis::connect(url).await?))
             }
             _ => Err(ConnectError::UnknownScheme {

@@ -92,9 +92,9 @@ async fn a_lease_whose_renewals_no_replica_has_ends_by_its_deadline() {
 async fn a_lease_whose_renewals_come_through_goes_on() {
     let pair = ReplicatedRedis::start().await.unwrap();
     let locks = at_primary(&pair, synced(WITHIN)).await;
-    let ttl = Duration::from_millis(600);
+    let ttl = Duration::from_millis(1500);
     let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
-    sleep(ttl * 3).await;
+    sleep(ttl * 2).await;
     assert!(guard.is_valid());
     assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
 }

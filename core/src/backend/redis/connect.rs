@@ -3,16 +3,18 @@ use std::time::Duration;
 use redis::{Client, ConnectionInfo, ProtocolVersion};
 
 use super::address::Address;
+#[cfg(feature = "cluster")]
+use super::cluster::Cluster;
+use super::inbox::Inbox;
+use super::node::Node;
 #[cfg(feature = "sentinel")]
 use super::sentinel::Sentinels;
+use super::servers::Servers;
 use super::synced::Synced;
 #[cfg(feature = "tls-rustls")]
 use super::tls;
-use super::{Redis, answer, url, warning};
-use crate::backend::{BackendError, ConnectError};
-
-/// The oldest server whose scripts behave as ours expect.
-const LEAST_VERSION: (u32, u32) = (6, 2);
+use super::{Redis, url, warning};
+use crate::backend::ConnectError;
 
 /// How to connect to a server. Made by [`Redis::builder`].
 #[derive(Debug, Clone, Default)]
@@ -74,6 +76,19 @@ impl RedisBuilder {
     pub async fn connect(self, url: &str) -> Result<Redis, ConnectError> {
         let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
         let address = match scheme.split_once('+') {
+            #[cfg(feature = "cluster")]
+            Some((_, "cluster")) => {
+                let inbox = Inbox::sharded();
+                let cluster = Cluster::at(url, inbox.clone(), prepared)?;
+                return self
+                    .connect_to(Servers::Cluster(Box::new(cluster)), inbox)
+                    .await;
+            }
+            #[cfg(not(feature = "cluster"))]
+            Some((_, "cluster")) => {
+                let told = "Cluster is not built in; enable the feature `cluster`";
+                return Err(ConnectError::url(told));
+            }
             #[cfg(feature = "sentinel")]
             Some((_, "sentinel")) => Address::Sentinels(Sentinels::at(url, prepared)?),
             #[cfg(not(feature = "sentinel"))]
@@ -83,7 +98,7 @@ impl RedisBuilder {
             }
             _ => fixed(url::one(url)?)?,
         };
-        self.connect_to(address).await
+        self.connect_at(address).await
     }
 
     /// Connects as `client` would: with a TLS configuration or credentials of your own. Its protocol is set to
@@ -96,11 +111,17 @@ impl RedisBuilder {
     /// As [`Redis::connect`].
     pub async fn connect_client(self, client: Client) -> Result<Redis, ConnectError> {
         let address = fixed(client.get_connection_info().clone())?;
-        self.connect_to(address).await
+        self.connect_at(address).await
     }
 
-    async fn connect_to(self, address: Address) -> Result<Redis, ConnectError> {
-        let redis = Redis::new(address, self.heal, self.synced);
+    async fn connect_at(self, address: Address) -> Result<Redis, ConnectError> {
+        let inbox = Inbox::new();
+        let node = Node::new(address, inbox.clone());
+        self.connect_to(Servers::One(Box::new(node)), inbox).await
+    }
+
+    async fn connect_to(self, servers: Servers, inbox: Inbox) -> Result<Redis, ConnectError> {
+        let redis = Redis::new(servers, inbox, self.heal, self.synced);
         redis.check().await?;
         Ok(redis)
     }
@@ -133,6 +154,9 @@ impl Redis {
     /// servers'; `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` speaks TLS to
     /// all.
     ///
+    /// `redis+cluster://user:password@host,host`, with the feature `cluster`, connects to the Redis Cluster, version 7 or
+    /// later, that these hosts are members of. `rediss+cluster` speaks TLS.
+    ///
     /// # Errors
     ///
     /// [`ConnectError`] says whether the URL, the way to the server, the credentials or the server's
@@ -164,40 +188,37 @@ impl Redis {
     }
 
     async fn check(&self) -> Result<(), ConnectError> {
-        let info = self.info().await.map_err(ConnectError::server)?;
-        let field = |name: &str| {
-            let mut lines = info.lines();
-            lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-        };
-        let version = field("redis_version").unwrap_or_default();
-        if !is_recent(version) {
-            return Err(ConnectError::TooOld {
-                version: version.to_owned(),
-            });
+        let infos = self.servers.infos().await.map_err(ConnectError::server)?;
+        let least = self.servers.least_version();
+        for info in &infos {
+            let field = |name: &str| {
+                let mut lines = info.lines();
+                lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+            };
+            let version = field("redis_version").unwrap_or_default();
+            if !is_recent(version, least) {
+                return Err(ConnectError::TooOld {
+                    version: version.to_owned(),
+                    least: format!("{}.{}", least.0, least.1),
+                });
+            }
+            if let Some(policy) = field("maxmemory_policy")
+                && policy != "noeviction"
+            {
+                warning::evicting_server(policy);
+            }
         }
-        if let Some(policy) = field("maxmemory_policy")
-            && policy != "noeviction"
-        {
-            warning::evicting_server(policy);
-        }
-        let mut wake_up = redis::cmd("PUBLISH");
-        wake_up.arg(self.inbox.channel()).arg("");
-        if let Err(error) = self.node.call(&wake_up).await {
+        if let Err(error) = self.servers.publish(&self.inbox).await {
             warning::no_wake_ups(&error);
         }
         Ok(())
     }
-
-    async fn info(&self) -> Result<String, BackendError> {
-        let answer = self.node.call(&redis::cmd("INFO")).await?;
-        answer::read(answer)
-    }
 }
 
 /// Valkey says which Redis it is compatible with in the same field.
-fn is_recent(version: &str) -> bool {
+fn is_recent(version: &str, least: (u32, u32)) -> bool {
     let mut numbers = version.split('.').map_while(|part| part.parse().ok());
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= LEAST_VERSION
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= least
 }
 
 #[cfg(test)]
@@ -214,7 +235,7 @@ mod tests {
             ("5.0.14", false),
             ("", false),
         ] {
-            assert_eq!(is_recent(version), recent, "{version}");
+            assert_eq!(is_recent(version, (6, 2)), recent, "{version}");
         }
     }
 }

@@ -53,6 +53,7 @@ impl<'a> Several<'a> {
     }
 
     /// A value of the query, which no longer has it.
+    #[cfg(any(feature = "sentinel", test))]
     pub(super) fn take(&mut self, name: &str) -> Option<&'a str> {
         let found = self.query.iter().position(|(it, _)| *it == name)?;
         Some(self.query.swap_remove(found).1)

@@ -14,6 +14,8 @@ use crate::{Key, OwnerId};
 #[derive(Debug, Clone)]
 pub(super) struct Inbox {
     channel: Arc<str>,
+    /// It is only what the channels of a Cluster are named after.
+    sharded: bool,
     seats: Arc<Mutex<Seats>>,
     interruptions: watch::Sender<u64>,
 }
@@ -28,13 +30,27 @@ impl Inbox {
     pub(super) fn new() -> Self {
         Self {
             channel: format!("leasehold:inbox:{}", OwnerId::random()).into(),
+            sharded: false,
             seats: Arc::default(),
             interruptions: watch::Sender::default(),
         }
     }
 
-    pub(super) fn channel(&self) -> &str {
-        &self.channel
+    /// One that is told on a channel for each slot.
+    #[cfg(feature = "cluster")]
+    pub(super) fn sharded() -> Self {
+        Self {
+            sharded: true,
+            ..Self::new()
+        }
+    }
+
+    pub(super) fn is_sharded(&self) -> bool {
+        self.sharded
+    }
+
+    pub(super) fn channel(&self) -> Arc<str> {
+        Arc::clone(&self.channel)
     }
 
     /// Gives `owner` a seat from before its request is sent: a wake-up may come before the answer.
@@ -100,7 +116,7 @@ impl AsyncPushSender for Inbox {
             self.interruption();
         }
         // A message has a channel and a payload; here the payload is the waiter's id.
-        if push.kind == PushKind::Message
+        if matches!(push.kind, PushKind::Message | PushKind::SMessage)
             && let Some(payload) = push.data.into_iter().nth(1)
             && let Ok(owner) = from_redis_value::<String>(payload)
             && let Some(waiter) = self.seats.lock().waiters.get(&owner)

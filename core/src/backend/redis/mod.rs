@@ -1,67 +1,54 @@
-//! Locks on a Redis or Valkey server, and on the primary of a group of them.
+//! Locks on a Redis or Valkey server, on the primary that Sentinels name, and on a Cluster.
 
 mod address;
 mod answer;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod connect;
 mod copies;
 mod failure;
-#[cfg(feature = "sentinel")]
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
 mod hosts;
 mod inbox;
 mod live;
 mod names;
 mod node;
+mod requests;
 mod script;
 #[cfg(feature = "sentinel")]
 mod sentinel;
+mod servers;
 mod settle;
 mod synced;
+mod times;
 #[cfg(feature = "tls-rustls")]
 mod tls;
 mod url;
 mod warning;
+mod words;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use redis::{Cmd, Pipeline, Value};
+use redis::{Cmd, Value};
 
-use self::address::Address;
 use self::answer::Verdict;
 pub use self::connect::RedisBuilder;
-use self::copies::{COPIES_LAST, Copies};
+use self::copies::Copies;
 pub(crate) use self::failure::failure;
 use self::inbox::Inbox;
 use self::names::Names;
-use self::node::Node;
+use self::servers::Servers;
 use self::synced::Synced;
+use self::times::{FENCE_TTL, FIRST_LOOKS, GRANT_TTL, REFRESH};
 #[cfg(feature = "tls-rustls")]
 pub(crate) use self::tls::choose_provider;
+use self::words::{millis, written};
 use super::{
-    Applied, Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, Mode,
-    ReleaseAnswer, RenewAnswer, async_trait,
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
+    RenewAnswer, async_trait,
 };
-use crate::clock::Moment;
-use crate::{Key, OwnerId};
-
-/// How long a waiter that falls silent keeps its place, on the server's clock.
-const WAITER_LEASE: Duration = Duration::from_secs(33);
-
-/// How often a waiter repeats its attempt to keep its place. A little more than ten seconds: with the looks of
-/// the first among them a thousand waiters still send less than a hundred commands a second.
-const REFRESH: Duration = Duration::from_secs(11);
-
-/// How often the first waiter looks: a foreign holder releases with a bare `DEL` and wakes nobody.
-const FIRST_LOOKS: Duration = Duration::from_secs(1);
-
-/// How long a waiter that was handed the lock has to confirm it.
-const GRANT_TTL: Duration = Duration::from_secs(2);
-
-/// How long a key's counter outlives its last acquisition. Longer than any two clocks differ, so that the
-/// time floor alone keeps tokens growing when it is gone, and short enough that a million one-off keys do
-/// not stay.
-const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
+use crate::Key;
 
 /// Locks on one Redis (6.2 or later) or Valkey server.
 ///
@@ -91,6 +78,18 @@ const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
 /// it is made a replica. Tokens that both draw within the difference of their clocks need not be in order;
 /// `min-replicas-to-write 1` keeps a primary without replicas from granting anything.
 ///
+/// # Clusters
+///
+/// In a Redis Cluster (feature `cluster`, version 7 or later, see [`Redis::connect`]) each lock is on the master of its
+/// key's slot, with all that belongs to it. Each master has a connection for commands, and one for wake-ups where
+/// somebody waits. A replica that is promoted is found as with Sentinels, and the same holds for what it does not know.
+/// Several keys ([`LockManager::lock_all`](crate::LockManager::lock_all)) may be on several masters: they are locked
+/// one after the other, all or none.
+///
+/// While a slot moves to another master its locks can be neither taken, renewed nor released, for the server refuses
+/// scripts with keys of which some are missing: these calls fail, surely without effect, and are tried again. A guard
+/// outlives the move if its lease does. The masters' clocks should differ by less than a minute.
+///
 /// # Keys
 ///
 /// `K` is the prefix and the key: the owner's id, with a TTL. Beside it, in the same slot of a Cluster:
@@ -109,11 +108,11 @@ const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
 /// +publish +subscribe
 /// ```
 ///
-/// With Sentinels `+role`, and with [`RedisBuilder::synced`] `+wait`.
+/// With Sentinels `+role`, in a Cluster `+cluster|info +cluster|slots +spublish +ssubscribe`, and with [`RedisBuilder::synced`] `+wait`.
 ///
 /// Without the channels nobody is woken, and waiters poll.
 pub struct Redis {
-    node: Node,
+    servers: Servers,
     inbox: Inbox,
     copies: Copies,
     heal: bool,
@@ -121,118 +120,14 @@ pub struct Redis {
 }
 
 impl Redis {
-    fn new(address: Address, heal: bool, synced: Option<Synced>) -> Self {
-        let inbox = Inbox::new();
+    fn new(servers: Servers, inbox: Inbox, heal: bool, synced: Option<Synced>) -> Self {
         Self {
-            node: Node::new(address, inbox.clone()),
+            servers,
             inbox,
             copies: Copies::new(),
             heal,
             synced,
         }
-    }
-
-    /// Asks, and has replicas acknowledge a grant if that was wished for.
-    async fn acquire(&self, attempt: &Attempt) -> Result<Verdict, BackendError> {
-        let ask = async |command: &Cmd| self.node.call(command).await;
-        let verdict = self.ask(attempt, ask).await?;
-        match (&verdict, self.synced) {
-            (Verdict::Granted(_), Some(synced)) => self.confirm(attempt, synced).await,
-            _ => Ok(verdict),
-        }
-    }
-
-    /// Sends a request, and keeps account of its copies.
-    async fn ask(
-        &self,
-        attempt: &Attempt,
-        send: impl AsyncFnOnce(&Cmd) -> Result<Value, BackendError>,
-    ) -> Result<Verdict, BackendError> {
-        let expiry = match self.copies.expiry() {
-            Some(expiry) => expiry,
-            None => self.ask_time().await?,
-        };
-        let command = self.request(attempt, expiry);
-        let sent = Moment::now();
-        let copy = self.copies.sending(attempt.owner, expiry);
-        let answer = send(&command).await;
-        if answer
-            .as_ref()
-            .map_or_else(|e| e.applied() == Applied::No, |_| true)
-        {
-            copy.answered();
-        }
-        let acquired = answer::acquired(answer?)?;
-        self.copies.learn(sent, acquired.server_micros);
-        Ok(acquired.verdict)
-    }
-
-    fn request(&self, attempt: &Attempt, expiry: u64) -> Cmd {
-        let names = Names::of(&attempt.key);
-        let seal = names.seal(attempt.owner);
-        let [lock, fence, queue, leases, shares] = names.all();
-        let giver = attempt.giver.map(|giver| giver.to_string());
-        let givers_seal = attempt.giver.map(|giver| names.seal(giver));
-        script::ACQUIRE.call(
-            &[
-                lock,
-                fence,
-                queue,
-                leases,
-                shares,
-                &seal,
-                givers_seal.as_deref().unwrap_or(&seal),
-            ],
-            &[
-                &attempt.owner.to_string(),
-                &millis(attempt.ttl),
-                flag(attempt.queue),
-                self.inbox.channel(),
-                &expiry.to_string(),
-                &millis(WAITER_LEASE),
-                &millis(GRANT_TTL),
-                &millis(FENCE_TTL),
-                flag(self.heal),
-                &written(attempt.mode),
-                giver.as_deref().unwrap_or_default(),
-                &millis(COPIES_LAST),
-            ],
-        )
-    }
-
-    async fn ask_time(&self) -> Result<u64, BackendError> {
-        let sent = Moment::now();
-        let time = self.node.call(&redis::cmd("TIME")).await?;
-        let (seconds, micros): (u64, u64) = answer::read(time)?;
-        self.copies.learn(sent, seconds * 1_000_000 + micros);
-        self.copies
-            .expiry()
-            .ok_or_else(|| BackendError::not_applied("the server's clock is unknown"))
-    }
-
-    /// Ends whatever the owner has: true if it held the lock.
-    async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
-        self.inbox.leave(key, owner);
-        let names = Names::of(key);
-        let seal = names.seal(owner);
-        let [lock, fence, queue, leases, shares] = names.all();
-        let outstanding = self.copies.outstanding(owner);
-        let command = script::LEAVE.call(
-            &[lock, fence, queue, leases, shares, &seal],
-            &[
-                &owner.to_string(),
-                &millis(GRANT_TTL),
-                &outstanding.to_string(),
-            ],
-        );
-        let answer: String = answer::read(self.node.call(&command).await?)?;
-        if answer == "unsealed" {
-            return Err(BackendError::unknown(
-                "the server has no memory left to note that an attempt is over; asking again",
-            ));
-        }
-        self.copies.forget(owner);
-        Ok(answer == "left")
     }
 }
 
@@ -290,23 +185,16 @@ impl Backend for Redis {
     }
 
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
-        let mut commands = Pipeline::with_capacity(claims.len());
-        for claim in claims {
-            commands.add_command(renewal(claim));
-        }
+        let commands = claims.iter().map(|claim| (&claim.key, renewal(claim)));
+        let commands = commands.collect();
         let answers = match self.synced {
-            None => self.node.call_all(&commands, claims.len()).await,
-            Some(synced) => self.insist_on(&commands, claims.len(), synced).await,
+            None => self.servers.call_each(commands).await,
+            Some(synced) => self.insist_on_each(commands, synced).await,
         };
-        match answers {
-            Ok(answers) => {
-                let answers = claims.iter().zip(answers);
-                answers
-                    .map(|(claim, answer)| extended(claim, answer))
-                    .collect()
-            }
-            Err(error) => vec![Err(error)],
-        }
+        let answers = claims.iter().zip(answers);
+        answers
+            .map(|(claim, answer)| extended(claim, answer))
+            .collect()
     }
 
     async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
@@ -320,8 +208,8 @@ impl Backend for Redis {
             ],
         );
         let answer = match self.synced {
-            None => self.node.call(&command).await,
-            Some(synced) => self.insist(&command, synced).await,
+            None => self.servers.call(&claim.key, &command).await,
+            Some(synced) => self.insist(&claim.key, &command, synced).await,
         };
         extended(claim, answer)
     }
@@ -341,13 +229,13 @@ impl Backend for Redis {
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
         let names = Names::of(key);
         let command = script::INSPECT.call(&names.all(), &[]);
-        answer::inspected(self.node.call(&command).await?)
+        answer::inspected(self.servers.call(key, &command).await?)
     }
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         let names = Names::of(key);
         let command = script::FORCE.call(&names.all(), &[&millis(GRANT_TTL)]);
-        let held: u8 = answer::read(self.node.call(&command).await?)?;
+        let held: u8 = answer::read(self.servers.call(key, &command).await?)?;
         Ok(held == 1)
     }
 
@@ -356,7 +244,7 @@ impl Backend for Redis {
     }
 
     async fn close(&self) {
-        self.node.close();
+        self.servers.close();
     }
 }
 
@@ -386,28 +274,11 @@ fn extended(
     }
 }
 
-/// A mode as the scripts read it.
-fn written(mode: Mode) -> Cow<'static, str> {
-    match mode {
-        Mode::Exclusive => "x".into(),
-        Mode::Shared => "s".into(),
-        Mode::Permits { count, of } => format!("p{count}/{of}").into(),
-    }
-}
-
-fn millis(duration: Duration) -> String {
-    duration.as_millis().to_string()
-}
-
-fn flag(set: bool) -> &'static str {
-    if set { "1" } else { "0" }
-}
-
 impl fmt::Debug for Redis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redis")
-            .field("node", &self.node)
             .field("heal", &self.heal)
+            .field("synced", &self.synced)
             .finish_non_exhaustive()
     }
 }

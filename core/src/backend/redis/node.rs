@@ -22,6 +22,19 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many commands may queue before their senders wait.
 const QUEUE: usize = 1024;
 
+/// How a command is sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct How {
+    /// Its sender is to be told on the channel of the key from then on.
+    #[cfg_attr(
+        not(feature = "cluster"),
+        allow(dead_code, reason = "one server has one channel for all keys")
+    )]
+    pub(super) listening: bool,
+    /// It goes where replicas are waited for.
+    pub(super) synced: Option<Synced>,
+}
+
 /// One server, and a connection to it that is made anew when it is lost.
 pub(super) struct Node {
     address: Address,
@@ -52,6 +65,33 @@ impl Node {
             answer = self.send(&live, command).await;
         }
         answer.map_err(failure)
+    }
+
+    /// Sends a command, where the replicas are waited for if that is wished.
+    pub(super) async fn send_as(
+        &self,
+        command: &Cmd,
+        synced: Option<Synced>,
+    ) -> Result<Settled<Value>, BackendError> {
+        let Some(synced) = synced else {
+            return Ok(Settled {
+                answer: self.call(command).await?,
+                acknowledged: 0,
+            });
+        };
+        let mut commands = Pipeline::with_capacity(1);
+        commands.add_command(command.clone());
+        let settled = self.call_synced(&commands, 1, synced).await?;
+        let answer = settled.answer.into_iter().next();
+        let silent = || {
+            Err(BackendError::unknown(
+                "the server did not answer this command",
+            ))
+        };
+        Ok(Settled {
+            answer: answer.unwrap_or_else(silent)?,
+            acknowledged: settled.acknowledged,
+        })
     }
 
     /// Sends several commands at once: an answer for each, in order.
@@ -213,7 +253,9 @@ impl Node {
             .exec_async(&mut connection)
             .await
             .map_err(failure)?;
-        if let Err(error) = connection.subscribe(self.inbox.channel()).await {
+        if !self.inbox.is_sharded()
+            && let Err(error) = connection.subscribe(&*self.inbox.channel()).await
+        {
             // Without wake-ups waiters poll.
             warning::no_wake_ups(&failure(error));
         }

@@ -1,10 +1,12 @@
 //! What is only done once replicas have it.
 
-use redis::{Cmd, Pipeline, Value};
+use redis::{Cmd, Value};
 
 use super::Redis;
 use super::answer::Verdict;
+use super::node::How;
 use super::synced::{Settled, Synced};
+use crate::Key;
 use crate::backend::{Attempt, BackendError};
 
 impl Redis {
@@ -14,13 +16,14 @@ impl Redis {
         attempt: &Attempt,
         synced: Synced,
     ) -> Result<Verdict, BackendError> {
-        let mut acknowledged = 0;
-        let settle = async |command: &Cmd| {
-            let settled = self.settle(command, synced).await?;
-            acknowledged = settled.acknowledged;
-            settled.answer
+        let how = How {
+            synced: Some(synced),
+            ..How::default()
         };
-        let verdict = self.ask(attempt, settle).await?;
+        let Settled {
+            answer: verdict,
+            acknowledged,
+        } = self.ask(attempt, how).await?;
         if acknowledged >= synced.replicas || !matches!(verdict, Verdict::Granted(_)) {
             return Ok(verdict);
         }
@@ -44,60 +47,39 @@ impl Redis {
     /// One answer, which is an error if too few replicas have what it says.
     pub(super) async fn insist(
         &self,
+        key: &Key,
         command: &Cmd,
         synced: Synced,
     ) -> Result<Value, BackendError> {
-        let settled = self.settle(command, synced).await?;
-        accepted(settled.answer, settled.acknowledged, synced)
+        let how = How {
+            synced: Some(synced),
+            ..How::default()
+        };
+        accepted(self.servers.send(key, command, how).await?, synced)
     }
 
     /// As [`insist`](Self::insist), for several commands.
-    pub(super) async fn insist_on(
+    pub(super) async fn insist_on_each(
         &self,
-        commands: &Pipeline,
-        count: usize,
+        commands: Vec<(&Key, Cmd)>,
         synced: Synced,
-    ) -> Result<Vec<Result<Value, BackendError>>, BackendError> {
-        let settled = self.node.call_synced(commands, count, synced).await?;
-        let answers = settled.answer.into_iter();
-        let accepted = |answer| accepted(answer, settled.acknowledged, synced);
-        Ok(answers.map(accepted).collect())
-    }
-
-    async fn settle(
-        &self,
-        command: &Cmd,
-        synced: Synced,
-    ) -> Result<Settled<Result<Value, BackendError>>, BackendError> {
-        let mut commands = Pipeline::with_capacity(1);
-        commands.add_command(command.clone());
-        let settled = self.node.call_synced(&commands, 1, synced).await?;
-        let answer = settled.answer.into_iter().next();
-        let silent = || {
-            Err(BackendError::unknown(
-                "the server did not answer this command",
-            ))
-        };
-        Ok(Settled {
-            answer: answer.unwrap_or_else(silent),
-            acknowledged: settled.acknowledged,
-        })
+    ) -> Vec<Result<Value, BackendError>> {
+        let settled = self.servers.call_each_synced(commands, synced).await;
+        let settled = settled.into_iter();
+        settled.map(|settled| accepted(settled?, synced)).collect()
     }
 }
 
 /// Word that a lock is gone needs no replica.
-fn accepted(
-    answer: Result<Value, BackendError>,
-    acknowledged: u32,
-    synced: Synced,
-) -> Result<Value, BackendError> {
-    match answer {
-        Ok(Value::Int(0)) => answer,
-        Ok(_) if acknowledged < synced.replicas => {
-            Err(BackendError::unknown(too_few(acknowledged, synced)))
-        }
-        _ => answer,
+fn accepted(settled: Settled<Value>, synced: Synced) -> Result<Value, BackendError> {
+    let Settled {
+        answer,
+        acknowledged,
+    } = settled;
+    if answer != Value::Int(0) && acknowledged < synced.replicas {
+        return Err(BackendError::unknown(too_few(acknowledged, synced)));
     }
+    Ok(answer)
 }
 
 fn too_few(acknowledged: u32, synced: Synced) -> String {

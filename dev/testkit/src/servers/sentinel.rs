@@ -19,8 +19,9 @@ pub(super) const NAME: &str = "mymaster";
 const SETTINGS: &str = "sentinel.conf";
 
 /// How often they ask and tell, in milliseconds: as often as still works. One that has been told nothing for four
-/// publications makes a promoted replica a replica again, so these must outlast a promotion.
-const PERIODS: [&str; 8] = [
+/// publications makes a promoted replica a replica again, so these must outlast a promotion. One that was not run for two
+/// seconds trusts nothing it sees for half a minute, unless told otherwise: test machines are busy.
+const PERIODS: [&str; 10] = [
     "info-period",
     "100",
     "ask-period",
@@ -29,6 +30,8 @@ const PERIODS: [&str; 8] = [
     "400",
     "ping-period",
     "300",
+    "tilt-period",
+    "1000",
 ];
 
 /// A Sentinel on a free port, which is a `redis-server` too. It is killed when this is dropped.

@@ -73,7 +73,6 @@ impl SentinelRedis {
     }
 
     /// The Sentinels.
-    #[must_use]
     pub fn sentinels(&self) -> &[SentinelServer] {
         &self.sentinels
     }
@@ -130,7 +129,13 @@ impl SentinelRedis {
         mut so: impl AsyncFnMut() -> Result<bool, ServerError>,
     ) -> Result<(), ServerError> {
         let begin = Instant::now();
-        while !so().await? {
+        loop {
+            match so().await {
+                Ok(true) => return Ok(()),
+                // Whoever changes its part cuts its clients off.
+                Ok(false) | Err(ServerError::Client(_)) => {}
+                Err(error) => return Err(error),
+            }
             if begin.elapsed() > PATIENCE {
                 return Err(ServerError::NotSo {
                     what: what.to_owned(),
@@ -140,6 +145,5 @@ impl SentinelRedis {
             }
             sleep(PAUSE).await;
         }
-        Ok(())
     }
 }

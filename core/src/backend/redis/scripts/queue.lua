@@ -113,7 +113,9 @@ local function hand_on(caller, grant_ms)
     else
       local its_turn = fits(mode)
       -- What cannot be sent, for want of a right to the channel, must not undo the rest.
-      local listeners = redis.pcall('PUBLISH', inbox, its_turn and waiter or '')
+      -- A channel of a Cluster has a hash tag, and no other one has.
+      local publish = string.find(inbox, '{', 1, true) and 'SPUBLISH' or 'PUBLISH'
+      local listeners = redis.pcall(publish, inbox, its_turn and waiter or '')
       if type(listeners) == 'number' and listeners == 0 then
         place = place + 1
       elseif not its_turn then

@@ -1,0 +1,178 @@
+//! The server, or the servers, that keep the locks.
+
+use std::sync::Arc;
+
+#[cfg(feature = "cluster")]
+use futures_util::future::join_all;
+#[cfg(feature = "cluster")]
+use futures_util::{StreamExt, stream};
+use redis::{Cmd, Pipeline, Value};
+
+use super::answer;
+#[cfg(feature = "cluster")]
+use super::cluster::Cluster;
+use super::inbox::Inbox;
+use super::node::{How, Node};
+use super::synced::{Settled, Synced};
+use crate::Key;
+use crate::backend::BackendError;
+
+/// How many connections wait for replicas at once, on behalf of one batch of renewals.
+#[cfg(feature = "cluster")]
+const WAITING: usize = 8;
+
+pub(super) enum Servers {
+    One(Box<Node>),
+    #[cfg(feature = "cluster")]
+    Cluster(Box<Cluster>),
+}
+
+impl Servers {
+    /// The channel on which waiters for `key` are told.
+    pub(super) fn channel(&self, inbox: &Inbox, key: &Key) -> Arc<str> {
+        let _places_it = key;
+        match self {
+            Self::One(_) => inbox.channel(),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => cluster.channel(key),
+        }
+    }
+
+    /// Has a command about one key carried out.
+    pub(super) async fn call(&self, key: &Key, command: &Cmd) -> Result<Value, BackendError> {
+        Ok(self.send(key, command, How::default()).await?.answer)
+    }
+
+    /// As [`call`](Self::call), and says how many replicas have it if that is asked.
+    pub(super) async fn send(
+        &self,
+        key: &Key,
+        command: &Cmd,
+        how: How,
+    ) -> Result<Settled<Value>, BackendError> {
+        let _places_it = key;
+        match self {
+            Self::One(node) => node.send_as(command, how.synced).await,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => cluster.send(key, command, how).await,
+        }
+    }
+
+    /// Has commands carried out, each about its key, in as few round trips as may be: an answer for each, in order.
+    pub(super) async fn call_each(
+        &self,
+        commands: Vec<(&Key, Cmd)>,
+    ) -> Vec<Result<Value, BackendError>> {
+        match self {
+            Self::One(node) => {
+                let (pipeline, count) = together(commands);
+                let answers = node.call_all(&pipeline, count).await;
+                answers.unwrap_or_else(|error| vec![Err(error)])
+            }
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => {
+                let mut calls = Vec::with_capacity(commands.len());
+                for (key, command) in &commands {
+                    calls.push(self.call(key, command));
+                }
+                join_all(calls).await
+            }
+        }
+    }
+
+    /// As [`call_each`](Self::call_each), and says of each how many replicas have it.
+    pub(super) async fn call_each_synced(
+        &self,
+        commands: Vec<(&Key, Cmd)>,
+        synced: Synced,
+    ) -> Vec<Result<Settled<Value>, BackendError>> {
+        match self {
+            Self::One(node) => {
+                let (pipeline, count) = together(commands);
+                let Settled {
+                    answer,
+                    acknowledged,
+                } = match node.call_synced(&pipeline, count, synced).await {
+                    Ok(settled) => settled,
+                    Err(error) => return vec![Err(error)],
+                };
+                let settled = |answer| Settled {
+                    answer,
+                    acknowledged,
+                };
+                answer
+                    .into_iter()
+                    .map(|answer| answer.map(settled))
+                    .collect()
+            }
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => {
+                let how = How {
+                    synced: Some(synced),
+                    ..How::default()
+                };
+                let mut calls = Vec::with_capacity(commands.len());
+                for (key, command) in &commands {
+                    calls.push(self.send(key, command, how));
+                }
+                stream::iter(calls).buffered(WAITING).collect().await
+            }
+        }
+    }
+
+    /// What each primary says of itself.
+    pub(super) async fn infos(&self) -> Result<Vec<String>, BackendError> {
+        let info = redis::cmd("INFO");
+        match self {
+            Self::One(node) => Ok(vec![answer::read(node.call(&info).await?)?]),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => {
+                let mut infos = Vec::new();
+                for member in cluster.masters().await? {
+                    infos.push(answer::read(member.node.call(&info).await?)?);
+                }
+                Ok(infos)
+            }
+        }
+    }
+
+    /// Tries whether waiters can be told.
+    pub(super) async fn publish(&self, inbox: &Inbox) -> Result<(), BackendError> {
+        match self {
+            Self::One(node) => {
+                let mut publish = redis::cmd("PUBLISH");
+                publish.arg(&*inbox.channel()).arg("");
+                node.call(&publish).await.map(drop)
+            }
+            // It is tried for each slot when somebody waits there.
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => Ok(()),
+        }
+    }
+
+    /// The oldest version whose scripts and channels behave as ours expect.
+    pub(super) fn least_version(&self) -> (u32, u32) {
+        match self {
+            Self::One(_) => (6, 2),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => (7, 0),
+        }
+    }
+
+    pub(super) fn close(&self) {
+        match self {
+            Self::One(node) => node.close(),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => cluster.close(),
+        }
+    }
+}
+
+fn together(commands: Vec<(&Key, Cmd)>) -> (Pipeline, usize) {
+    let count = commands.len();
+    let mut pipeline = Pipeline::with_capacity(count);
+    for (_, command) in commands {
+        pipeline.add_command(command);
+    }
+    (pipeline, count)
+}

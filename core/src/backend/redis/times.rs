@@ -1,0 +1,21 @@
+//! How long what the scripts keep lasts.
+
+use std::time::Duration;
+
+/// How long a waiter that falls silent keeps its place, on the server's clock.
+pub(super) const WAITER_LEASE: Duration = Duration::from_secs(33);
+
+/// How often a waiter repeats its attempt to keep its place. A little more than ten seconds: with the looks of
+/// the first among them a thousand waiters still send less than a hundred commands a second.
+pub(super) const REFRESH: Duration = Duration::from_secs(11);
+
+/// How often the first waiter looks: a foreign holder releases with a bare `DEL` and wakes nobody.
+pub(super) const FIRST_LOOKS: Duration = Duration::from_secs(1);
+
+/// How long a waiter that was handed the lock has to confirm it.
+pub(super) const GRANT_TTL: Duration = Duration::from_secs(2);
+
+/// How long a key's counter outlives its last acquisition. Longer than any two clocks differ, so that the
+/// time floor alone keeps tokens growing when it is gone, and short enough that a million one-off keys do
+/// not stay.
+pub(super) const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);

@@ -1,0 +1,23 @@
+//! How values are written for the scripts.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use crate::backend::Mode;
+
+/// A mode as the scripts read it.
+pub(super) fn written(mode: Mode) -> Cow<'static, str> {
+    match mode {
+        Mode::Exclusive => "x".into(),
+        Mode::Shared => "s".into(),
+        Mode::Permits { count, of } => format!("p{count}/{of}").into(),
+    }
+}
+
+pub(super) fn millis(duration: Duration) -> String {
+    duration.as_millis().to_string()
+}
+
+pub(super) fn flag(set: bool) -> &'static str {
+    if set { "1" } else { "0" }
+}

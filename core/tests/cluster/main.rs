@@ -1,0 +1,14 @@
+//! Locks on a Redis Cluster.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests"
+)]
+
+mod moving;
+mod promotion;
+mod refused;
+mod servers;
+mod slots;
+mod suite;

@@ -1,0 +1,98 @@
+//! A slot that moves to another member, with the locks in it.
+
+use std::time::Duration;
+
+use leasehold::backend::Applied;
+use leasehold::{AcquireError, ReleaseOutcome};
+use leasehold_testkit::servers::ClusterRedis;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::servers::{ask, eventually, key_on, locks, slot, soon, waiters, whole};
+
+const TTL: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn locks_and_waiters_move_with_their_slot() {
+    let cluster = ClusterRedis::start().await.unwrap();
+    let (holder, others) = (locks(&cluster).await, locks(&cluster).await);
+    let key = &*key_on(&cluster, 0).await;
+    let slot = slot(&cluster, key).await.to_string();
+    let guard = holder.lock(key).ttl(TTL).acquire().await.unwrap();
+    let mut waiting = JoinSet::new();
+    waiting.spawn(others.lock(key).acquire());
+    waiting.spawn(holder.lock(key).acquire());
+    waiters(&holder, key, 2).await;
+
+    let (from, to) = (cluster.id(0), cluster.id(1));
+    ask(
+        &cluster,
+        1,
+        &["CLUSTER", "SETSLOT", &slot, "IMPORTING", from],
+    )
+    .await;
+    ask(&cluster, 0, &["CLUSTER", "SETSLOT", &slot, "MIGRATING", to]).await;
+    // Half of the keys are here, and half are there: nobody decides anything.
+    let keys = ask(&cluster, 0, &["CLUSTER", "GETKEYSINSLOT", &slot, "100"]).await;
+    let keys: Vec<_> = keys.items().iter().map(|key| key.text().unwrap()).collect();
+    assert!(keys.len() >= 4, "{keys:?}");
+    let (first, rest) = keys.split_at(keys.len() / 2);
+    migrate(&cluster, first).await;
+    let refused = others.lock(key).try_acquire().await.unwrap_err();
+    assert!(
+        whole(&refused).contains("slot is being moved"),
+        "{}",
+        whole(&refused)
+    );
+    assert!(
+        matches!(
+            refused,
+            AcquireError::Backend {
+                applied: Applied::No,
+                ..
+            }
+        ),
+        "{refused:?}"
+    );
+    assert!(guard.renew().await.is_err());
+    migrate(&cluster, rest).await;
+    // All are there: whoever asks here is sent there, where scripts need keys that do not exist.
+    let refused = others.lock(key).try_acquire().await.unwrap_err();
+    assert!(
+        whole(&refused).contains("slot is being moved"),
+        "{}",
+        whole(&refused)
+    );
+    for member in [1, 0, 2] {
+        ask(&cluster, member, &["CLUSTER", "SETSLOT", &slot, "NODE", to]).await;
+    }
+
+    eventually("the lock is renewed where it is now", async || {
+        guard.renew().await.is_ok()
+    })
+    .await;
+    assert!(guard.is_valid());
+    // Who was told by the one listens to the other now.
+    let listening = async || {
+        let channels = ask(&cluster, 1, &["PUBSUB", "SHARDCHANNELS"]).await;
+        channels.items().len() == 2
+    };
+    eventually("both listen where the slot is now", listening).await;
+    let released = Instant::now();
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    while let Some(next) = soon(waiting.join_next()).await {
+        drop(next.unwrap().unwrap());
+    }
+    assert!(
+        released.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        released.elapsed()
+    );
+}
+
+async fn migrate(cluster: &ClusterRedis, keys: &[&str]) {
+    let port = cluster.server(1).port().to_string();
+    let mut words = vec!["MIGRATE", "127.0.0.1", &port, "", "0", "5000", "KEYS"];
+    words.extend(keys);
+    ask(cluster, 0, &words).await;
+}

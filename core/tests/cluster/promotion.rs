@@ -1,0 +1,81 @@
+//! A master that goes, and its replica in its place.
+
+use std::time::Duration;
+
+use leasehold::ReleaseOutcome;
+use leasehold::backend::redis::Redis;
+use leasehold_testkit::servers::ClusterRedis;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::servers::{ask, eventually, key_on, locks, soon, url, waiters, whole};
+
+const TTL: Duration = Duration::from_secs(60);
+
+/// Both of its ends: a master that is killed, and one that hangs.
+#[tokio::test]
+async fn a_replicated_lock_is_kept_and_its_waiters_go_on() {
+    let cluster = ClusterRedis::start_with_replicas().await.unwrap();
+    for (master, killed) in [(0, true), (1, false)] {
+        let (holder, others) = (locks(&cluster).await, locks(&cluster).await);
+        let key = &*key_on(&cluster, master).await;
+        let guard = holder.lock(key).ttl(TTL).acquire().await.unwrap();
+        let mut waiting = JoinSet::new();
+        waiting.spawn(others.lock(key).acquire());
+        waiting.spawn(holder.lock(key).acquire());
+        waiters(&holder, key, 2).await;
+        let mut client = cluster.server(master).client().await.unwrap();
+        let mark = format!("{{lock:{key}}}");
+        client.command(["SET", &mark, "1"]).await.unwrap();
+        let there = client.command(["WAIT", "1", "5000"]).await.unwrap();
+        assert_eq!(there.int(), Some(1));
+        match killed {
+            true => cluster.server(master).kill(),
+            false => cluster.server(master).pause().unwrap(),
+        }
+        eventually("its replica is a master", async || {
+            let role = ask(&cluster, master + 3, &["ROLE"]).await;
+            role.items()[0].text() == Some("master")
+        })
+        .await;
+        eventually("the lock is renewed where it is now", async || {
+            guard.renew().await.is_ok()
+        })
+        .await;
+        assert!(guard.is_valid());
+        waiters(&others, key, 2).await;
+        let released = Instant::now();
+        assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+        while let Some(next) = soon(waiting.join_next()).await {
+            drop(next.unwrap().unwrap());
+        }
+        assert!(
+            released.elapsed() < Duration::from_secs(8),
+            "{:?}",
+            released.elapsed()
+        );
+    }
+}
+
+#[tokio::test]
+async fn replicas_of_each_member_acknowledge() {
+    let cluster = ClusterRedis::start_with_replicas().await.unwrap();
+    let synced = Redis::builder().synced(1, Duration::from_millis(200));
+    let locks = leasehold::LockManager::new(synced.connect(&url(&cluster)).await.unwrap());
+    let mut guards = Vec::new();
+    for master in 0..3 {
+        let key = key_on(&cluster, master).await;
+        guards.push(locks.lock(&key).ttl(TTL).acquire().await.unwrap());
+    }
+    for guard in &guards {
+        guard.renew().await.unwrap();
+    }
+    drop(guards);
+    cluster.server(4).kill();
+    let key = key_on(&cluster, 1).await;
+    let refused = soon(locks.lock(&key).wait(Duration::from_secs(1)).acquire()).await;
+    let said = whole(&refused.unwrap_err());
+    assert!(said.contains("0 of 1 replicas"), "{said}");
+    let key = key_on(&cluster, 2).await;
+    drop(soon(locks.lock(&key).acquire()).await.unwrap());
+}

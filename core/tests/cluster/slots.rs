@@ -1,0 +1,81 @@
+//! Keys of several members.
+
+use std::time::Duration;
+
+use leasehold::{LockManager, ReleaseOutcome};
+use tokio::time::{Instant, timeout};
+
+use crate::servers::{UNBROKEN, ask, key_on, locks, soon, waiters};
+
+#[tokio::test]
+async fn each_lock_is_with_its_companions_on_the_member_that_has_its_slot() {
+    let locks = locks(&UNBROKEN).await;
+    for master in 0..3 {
+        let key = format!("{}:at home", key_on(&UNBROKEN, master).await);
+        let tagged = format!("{{lock:{}}}:x", key_on(&UNBROKEN, master).await);
+        for key in [&key, &tagged] {
+            let guard = locks.lock(key).acquire().await.unwrap();
+            let full = format!("lock:{key}");
+            let slot = ask(&UNBROKEN, 0, &["CLUSTER", "KEYSLOT", &full]).await;
+            let slot = slot.int().unwrap().to_string();
+            let home = UNBROKEN.master_of(slot.parse().unwrap());
+            let there = ask(&UNBROKEN, home, &["CLUSTER", "COUNTKEYSINSLOT", &slot]).await;
+            // The lock, and what it remembers of its token.
+            assert!(there.int().unwrap() >= 2, "{key}");
+            assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+        }
+    }
+}
+
+#[tokio::test]
+async fn keys_of_several_members_are_locked_together_or_not_at_all() {
+    let (here, there) = (locks(&UNBROKEN).await, locks(&UNBROKEN).await);
+    let mut keys = Vec::new();
+    for master in 0..3 {
+        keys.push(format!("{}:together", key_on(&UNBROKEN, master).await));
+    }
+    let all = here.lock_all(&keys).acquire().await.unwrap();
+    for key in &keys {
+        assert!(there.lock(key).try_acquire().await.unwrap().is_none());
+    }
+    all.release().await.unwrap();
+    let one = there.lock(&keys[2]).acquire().await.unwrap();
+    assert!(here.lock_all(&keys).try_acquire().await.unwrap().is_none());
+    for key in &keys[..2] {
+        drop(soon(there.lock(key).acquire()).await.unwrap());
+    }
+    let waiting = tokio::spawn(here.lock_all(&keys).acquire());
+    waiters(&there, &keys[2], 1).await;
+    one.release().await.unwrap();
+    drop(soon(waiting).await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn waiters_are_woken_on_every_member() {
+    let (here, there) = (locks(&UNBROKEN).await, locks(&UNBROKEN).await);
+    for master in 0..3 {
+        let key = format!("{{lock:{}}}:woken", key_on(&UNBROKEN, master).await);
+        woken(&here, &there, &key).await;
+        woken(&there, &here, &key).await;
+    }
+}
+
+/// The second in line looks for itself every eleven seconds only.
+async fn woken(holder: &LockManager, waiter: &LockManager, key: &str) {
+    let guard = holder.lock(key).acquire().await.unwrap();
+    let first = tokio::spawn(waiter.lock(key).acquire());
+    waiters(holder, key, 1).await;
+    let second = tokio::spawn(waiter.lock(key).acquire());
+    waiters(holder, key, 2).await;
+    let begin = Instant::now();
+    guard.release().await.unwrap();
+    for next in [first, second] {
+        let next = timeout(Duration::from_secs(3), next).await;
+        drop(next.expect("it should be woken").unwrap().unwrap());
+    }
+    assert!(
+        begin.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        begin.elapsed()
+    );
+}
