@@ -219,8 +219,8 @@ impl<K: Kind> Lock<K> {
         if let Mode::Permits { count, of } = self.mode {
             validate_permits(count, of)?;
         }
-        let least_ttl = self.engine.backend.capabilities().least_ttl;
-        self.options.validate(least_ttl)?;
+        let can = self.engine.backend.capabilities();
+        self.options.validate(can.least_ttl, can.most_ttl)?;
         let scope = self.scope.as_ref();
         // Nobody shares what a ticket stands for before it is taken up.
         if let Some(scope) = scope.filter(|_| self.giver.is_none())

@@ -49,9 +49,9 @@ impl Default for LockOptions {
 }
 
 impl LockOptions {
-    /// `least_ttl` is what the backend can keep.
-    pub(crate) fn validate(&self, least_ttl: Duration) -> Result<(), InvalidOption> {
-        let least_ttl = least_ttl.max(LEAST_TTL);
+    /// The backend can keep TTLs from `least` to `most`.
+    pub(crate) fn validate(&self, least: Duration, most: Duration) -> Result<(), InvalidOption> {
+        let (least_ttl, most_ttl) = (least.max(LEAST_TTL), most.min(MAX_TTL));
         if self.ttl < least_ttl {
             return Err(InvalidOption::TooShort {
                 option: "ttl",
@@ -59,11 +59,11 @@ impl LockOptions {
                 least: least_ttl,
             });
         }
-        if self.ttl > MAX_TTL {
+        if self.ttl > most_ttl {
             return Err(InvalidOption::TooLong {
                 option: "ttl",
                 value: self.ttl,
-                most: MAX_TTL,
+                most: most_ttl,
             });
         }
         match self.max_hold {
@@ -184,7 +184,7 @@ mod tests {
         let with = |change: fn(&mut LockOptions)| {
             let mut options = LockOptions::default();
             change(&mut options);
-            options.validate(least).map_err(|e| e.to_string())
+            options.validate(least, MAX_TTL).map_err(|e| e.to_string())
         };
         assert_eq!(with(|_| ()), Ok(()));
         assert_eq!(with(|o| o.ttl = Duration::from_millis(10)), Ok(()));

@@ -1,6 +1,7 @@
 use std::error::Error;
 
 use super::BackendError;
+use crate::InvalidOption;
 
 /// Why there is no connection to a backend.
 #[derive(Debug, thiserror::Error)]
@@ -8,7 +9,7 @@ use super::BackendError;
 pub enum ConnectError {
     /// No backend goes by that scheme.
     #[error(
-        "`{scheme}://` is no backend of this build; use redis://, redis+sentinel://, redis+cluster:// or unix://"
+        "`{scheme}://` is no backend of this build; use redis://, redis+sentinel://, redis+cluster://, redlock:// or unix://"
     )]
     UnknownScheme {
         /// What stood before `://`.
@@ -26,6 +27,25 @@ pub enum ConnectError {
         /// What it said, and what to do.
         source: BackendError,
     },
+    /// An option cannot work.
+    #[error("the option cannot be used")]
+    Option {
+        /// What is wrong with it.
+        #[from]
+        source: InvalidOption,
+    },
+    /// So few of several nodes can be used that they could not elect a holder.
+    #[error("{reached} of {nodes} nodes can be used, and {needed} are needed")]
+    NoQuorum {
+        /// How many can be used.
+        reached: usize,
+        /// How many are needed: more than half.
+        needed: usize,
+        /// How many there are.
+        nodes: usize,
+        /// What the others said.
+        source: BackendError,
+    },
     /// The server's scripts cannot be relied on.
     #[error("the server has version `{version}`; {least} or later is needed")]
     TooOld {
@@ -38,14 +58,14 @@ pub enum ConnectError {
 
 impl ConnectError {
     #[cfg(feature = "redis")]
-    pub(super) fn url(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    pub(crate) fn url(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Url {
             source: source.into(),
         }
     }
 
     #[cfg(feature = "redis")]
-    pub(super) fn server(source: BackendError) -> Self {
+    pub(crate) fn server(source: BackendError) -> Self {
         Self::Server { source }
     }
 }

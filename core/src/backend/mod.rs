@@ -22,7 +22,7 @@ pub use self::attempt::{Attempt, Claim, Mode};
 pub use self::connect::ConnectError;
 pub use self::error::{Applied, BackendError};
 pub use self::memory::InProcess;
-use crate::Key;
+use crate::{Key, MAX_TTL};
 
 /// A place that keeps locks: one server, several, or this process.
 ///
@@ -99,6 +99,8 @@ pub struct Capabilities {
     pub fifo: bool,
     /// The shortest TTL that this backend can keep.
     pub least_ttl: Duration,
+    /// The longest TTL that this backend can keep.
+    pub most_ttl: Duration,
     /// It knows [`Mode::Shared`].
     pub shared: bool,
     /// It knows [`Mode::Permits`].
@@ -114,10 +116,18 @@ impl Capabilities {
         Self {
             fifo: false,
             least_ttl,
+            most_ttl: MAX_TTL,
             shared: false,
             permits: false,
             handover: false,
         }
+    }
+
+    /// Says how long TTLs can be; [`MAX_TTL`](crate::MAX_TTL) if nothing is said.
+    #[must_use]
+    pub const fn with_most_ttl(mut self, most_ttl: Duration) -> Self {
+        self.most_ttl = most_ttl;
+        self
     }
 
     /// Says whether readers can share a lock.

@@ -113,8 +113,8 @@ impl LockManagerBuilder {
         // A prefix is good if a short key behind it is.
         Key::new(&self.prefix, "k")?;
         self.limits.validate()?;
-        self.defaults
-            .validate(self.backend.capabilities().least_ttl)?;
+        let can = self.backend.capabilities();
+        self.defaults.validate(can.least_ttl, can.most_ttl)?;
         Ok(LockManager::with_parts(
             self.backend,
             self.limits,

@@ -1,6 +1,6 @@
 use super::locks::LockManager;
 use crate::ConnectError;
-use crate::backend::redis::Redis;
+use crate::backend::redis::{Redis, Redlock};
 
 impl LockManager {
     /// Locks on the backend at `url`, with the default options.
@@ -12,8 +12,9 @@ impl LockManager {
     /// | `unix:///path?db=0` | the same over a unix socket |
     /// | `redis+sentinel://user:password@host,host/master-name/database` | the primary that these Sentinels name, with the feature `sentinel` |
     /// | `redis+cluster://user:password@host,host` | a Redis Cluster with these members, with the feature `cluster` |
+    /// | `redlock://user:password@host:port,host:port,…/database` | a majority of independent servers, which all know this user |
     ///
-    /// For other options, and for certificates of your own, see [`Redis::builder`].
+    /// For other options, and for certificates of your own, see [`Redis::builder`] and [`Redlock::builder`].
     ///
     /// # Errors
     ///
@@ -39,9 +40,41 @@ impl LockManager {
             | "redis+cluster" | "rediss+cluster" | "valkey+cluster" | "valkeys+cluster" => {
                 Ok(Self::new(Redis::connect(url).await?))
             }
+            "redlock" => Ok(Self::new(Redlock::connect(nodes(url)).await?)),
             _ => Err(ConnectError::UnknownScheme {
                 scheme: scheme.chars().take(32).collect(),
             }),
         }
+    }
+}
+
+/// The URLs of the nodes that one URL names.
+fn nodes(url: &str) -> Vec<String> {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let (authority, path) = match rest.find('/') {
+        Some(slash) => rest.split_at(slash),
+        None => (rest, ""),
+    };
+    let (login, hosts) = match authority.rfind('@') {
+        Some(at) => authority.split_at(at + 1),
+        None => ("", authority),
+    };
+    let hosts = hosts.split(',');
+    hosts
+        .map(|host| format!("redis://{login}{host}{path}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_url_names_several_nodes() {
+        assert_eq!(nodes("redlock://a,b:7"), ["redis://a", "redis://b:7"]);
+        assert_eq!(
+            nodes("redlock://me:p%40s@a,[::1]:7/3"),
+            ["redis://me:p%40s@a/3", "redis://me:p%40s@[::1]:7/3"]
+        );
     }
 }

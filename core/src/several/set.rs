@@ -153,8 +153,8 @@ impl LockSet {
             1..=MAX_KEYS => {}
             count => return Err(InvalidOption::TooManyKeys { count }.into()),
         }
-        let least_ttl = self.engine.backend.capabilities().least_ttl;
-        self.options.validate(least_ttl)?;
+        let can = self.engine.backend.capabilities();
+        self.options.validate(can.least_ttl, can.most_ttl)?;
         if may_wait {
             for key in &keys {
                 refuse_own(Mode::Exclusive, &self.engine, key, None)?;

@@ -73,17 +73,23 @@ pub(super) fn read<T: FromRedisValue>(value: Value) -> Result<T, BackendError> {
     })
 }
 
-fn number_token(text: &str) -> Result<FencingToken, BackendError> {
+/// A field of what `INFO` says.
+pub(super) fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = info.lines();
+    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+}
+
+pub(super) fn number_token(text: &str) -> Result<FencingToken, BackendError> {
     text.parse()
         .map_err(|error| BackendError::unknown("the server drew no valid token").with_source(error))
 }
 
 /// PTTL answers −1 for a key without TTL and −2 for no key.
-fn millis(text: &str) -> Option<Duration> {
+pub(super) fn millis(text: &str) -> Option<Duration> {
     text.parse().ok().map(Duration::from_millis)
 }
 
-fn strange(fields: &[&str]) -> BackendError {
+pub(super) fn strange(fields: &[&str]) -> BackendError {
     BackendError::unknown(format!(
         "the server answered {fields:?}, which no script of ours says"
     ))

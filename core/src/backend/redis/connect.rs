@@ -13,7 +13,7 @@ use super::servers::Servers;
 use super::synced::Synced;
 #[cfg(feature = "tls-rustls")]
 use super::tls;
-use super::{Redis, url, warning};
+use super::{Redis, answer, script, url, warning};
 use crate::backend::ConnectError;
 
 /// How to connect to a server. Made by [`Redis::builder`].
@@ -116,7 +116,7 @@ impl RedisBuilder {
 
     async fn connect_at(self, address: Address) -> Result<Redis, ConnectError> {
         let inbox = Inbox::new();
-        let node = Node::new(address, inbox.clone());
+        let node = Node::new(address, inbox.clone(), script::ALL);
         self.connect_to(Servers::One(Box::new(node)), inbox).await
     }
 
@@ -190,29 +190,34 @@ impl Redis {
     async fn check(&self) -> Result<(), ConnectError> {
         let infos = self.servers.infos().await.map_err(ConnectError::server)?;
         let least = self.servers.least_version();
-        for info in &infos {
-            let field = |name: &str| {
-                let mut lines = info.lines();
-                lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-            };
-            let version = field("redis_version").unwrap_or_default();
-            if !is_recent(version, least) {
-                return Err(ConnectError::TooOld {
-                    version: version.to_owned(),
-                    least: format!("{}.{}", least.0, least.1),
-                });
-            }
-            if let Some(policy) = field("maxmemory_policy")
-                && policy != "noeviction"
-            {
-                warning::evicting_server(policy);
-            }
-        }
+        infos.iter().try_for_each(|info| judge(info, least))?;
         if let Err(error) = self.servers.publish(&self.inbox).await {
             warning::no_wake_ups(&error);
         }
         Ok(())
     }
+}
+
+/// Fails if the server cannot keep locks, and warns of what it cannot do well.
+pub(super) fn judge(info: &str, least: (u32, u32)) -> Result<(), ConnectError> {
+    let version = answer::info_field(info, "redis_version").unwrap_or_default();
+    if !is_recent(version, least) {
+        return Err(ConnectError::TooOld {
+            version: version.to_owned(),
+            least: format!("{}.{}", least.0, least.1),
+        });
+    }
+    if let Some(policy) = answer::info_field(info, "maxmemory_policy")
+        && policy != "noeviction"
+    {
+        warning::evicting_server(policy);
+    }
+    Ok(())
+}
+
+/// What the URL of one server names, with what our connections need.
+pub(super) fn client_at(url: &str) -> Result<Client, ConnectError> {
+    Client::open(prepared(url::one(url)?)).map_err(ConnectError::url)
 }
 
 /// Valkey says which Redis it is compatible with in the same field.

@@ -1,6 +1,7 @@
 //! Locks on a Redis or Valkey server, on the primary that Sentinels name, and on a Cluster.
 
 mod address;
+mod admission;
 mod answer;
 #[cfg(feature = "cluster")]
 mod cluster;
@@ -13,6 +14,7 @@ mod inbox;
 mod live;
 mod names;
 mod node;
+mod redlock;
 mod requests;
 mod script;
 #[cfg(feature = "sentinel")]
@@ -38,6 +40,7 @@ use self::copies::Copies;
 pub(crate) use self::failure::failure;
 use self::inbox::Inbox;
 use self::names::Names;
+pub use self::redlock::{Redlock, RedlockBuilder};
 use self::servers::Servers;
 use self::synced::Synced;
 use self::times::{FENCE_TTL, FIRST_LOOKS, GRANT_TTL, REFRESH};

@@ -12,6 +12,8 @@ pub(super) struct Names {
     queue: String,
     leases: String,
     shares: String,
+    line: String,
+    places: String,
     stem: String,
 }
 
@@ -30,6 +32,8 @@ impl Names {
             queue: format!("{stem}queue"),
             leases: format!("{stem}leases"),
             shares: format!("{stem}shares"),
+            line: format!("{stem}line"),
+            places: format!("{stem}places"),
             lock,
             stem,
         }
@@ -44,6 +48,11 @@ impl Names {
             &self.leases,
             &self.shares,
         ]
+    }
+
+    /// Those that one of several nodes has, in the order in which its scripts name them.
+    pub(super) fn of_a_node(&self) -> [&str; 4] {
+        [&self.lock, &self.fence, &self.line, &self.places]
     }
 
     /// Where it is noted that an attempt is over, as long as copies of its request may come.

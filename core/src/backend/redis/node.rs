@@ -8,11 +8,13 @@ use redis::{AsyncConnectionConfig, Cmd, ErrorKind, Pipeline, RedisError, ServerE
 use super::address::Address;
 #[cfg(feature = "sentinel")]
 use super::address::Found;
+use super::admission::Admission;
 use super::failure::failure;
 use super::inbox::Inbox;
 use super::live::{Listening, Live, Slot};
+use super::script::{self, Library};
 use super::synced::{Settled, Synced, Unsettled};
-use super::{script, warning};
+use super::warning;
 use crate::backend::BackendError;
 #[cfg(feature = "sentinel")]
 use crate::runtime::Runtime;
@@ -39,6 +41,9 @@ pub(super) struct How {
 pub(super) struct Node {
     address: Address,
     inbox: Inbox,
+    library: Library,
+    /// Who may be a server of this node, if that matters.
+    admission: Option<Admission>,
     slot: Slot,
     /// One caller connects, the others wait for it.
     connecting: tokio::sync::Mutex<()>,
@@ -46,14 +51,22 @@ pub(super) struct Node {
 }
 
 impl Node {
-    pub(super) fn new(address: impl Into<Address>, inbox: Inbox) -> Self {
+    pub(super) fn new(address: impl Into<Address>, inbox: Inbox, library: Library) -> Self {
         Self {
             address: address.into(),
             inbox,
+            library,
+            admission: None,
             slot: Slot::default(),
             connecting: tokio::sync::Mutex::default(),
             was_connected: AtomicBool::new(false),
         }
+    }
+
+    /// Talks to no server that `admission` refuses.
+    pub(super) fn admitting(mut self, admission: Admission) -> Self {
+        self.admission = Some(admission);
+        self
     }
 
     /// Sends a command, and once more if the server has forgotten our scripts.
@@ -131,6 +144,12 @@ impl Node {
             answer: answers.map(|a| a.map_err(failure)).collect(),
             acknowledged: settled.acknowledged,
         })
+    }
+
+    /// Whether a server was there, be it admitted or not.
+    pub(super) fn has_met(&self) -> bool {
+        let admission = self.admission.as_ref();
+        admission.is_some_and(Admission::knows_a_server)
     }
 
     pub(super) fn close(&self) {
@@ -212,7 +231,7 @@ impl Node {
 
     async fn load_scripts(&self, live: &Arc<Live>) -> Result<(), BackendError> {
         let mut connection = live.connection.clone();
-        let loaded = script::load_all().exec_async(&mut connection).await;
+        let loaded = script::load(self.library).exec_async(&mut connection).await;
         loaded.map_err(failure)
     }
 
@@ -249,7 +268,10 @@ impl Node {
             .get_multiplexed_async_connection_with_config(&config);
         let mut connection = connecting.await.map_err(|e| unsent(failure(e)))?;
         self.address.check(&mut connection).await?;
-        script::load_all()
+        if let Some(admission) = &self.admission {
+            admission.ask(&mut connection).await?;
+        }
+        script::load(self.library)
             .exec_async(&mut connection)
             .await
             .map_err(failure)?;

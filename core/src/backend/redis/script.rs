@@ -27,7 +27,7 @@ script!(FORCE, "scripts/force.lua");
 script!(INSPECT, "scripts/inspect.lua");
 
 impl Script {
-    fn new(text: &'static str) -> Self {
+    pub(super) fn new(text: &'static str) -> Self {
         Self {
             text,
             hash: redis::Script::new(text).get_hash().to_owned(),
@@ -43,10 +43,16 @@ impl Script {
     }
 }
 
-/// Makes the scripts known to a server that never knew them, or has forgotten them.
-pub(super) fn load_all() -> Pipeline {
+/// The scripts of locks on one server.
+pub(super) static ALL: Library = &[&ACQUIRE, &LEAVE, &RENEW, &DOWNGRADE, &FORCE, &INSPECT];
+
+/// Scripts that belong together.
+pub(super) type Library = &'static [&'static LazyLock<Script>];
+
+/// Makes scripts known to a server that never knew them, or has forgotten them.
+pub(super) fn load(library: Library) -> Pipeline {
     let mut pipeline = redis::pipe();
-    for script in [&ACQUIRE, &LEAVE, &RENEW, &DOWNGRADE, &FORCE, &INSPECT] {
+    for script in library {
         pipeline.cmd("SCRIPT").arg("LOAD").arg(script.text).ignore();
     }
     pipeline

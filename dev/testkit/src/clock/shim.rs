@@ -77,9 +77,16 @@ impl ClockShim {
 
     /// Gives it to a process.
     pub fn worn_by(&self, process: ChildBuilder) -> ChildBuilder {
-        process
-            .env("LD_PRELOAD", self.preloaded())
-            .env("LEASEHOLD_CLOCK_OFFSET", self.offset())
+        let worn = self.variables().into_iter();
+        worn.fold(process, |process, (name, value)| process.env(name, value))
+    }
+
+    /// What a process that wears it finds in its environment.
+    pub(crate) fn variables(&self) -> [(&'static str, PathBuf); 2] {
+        [
+            ("LD_PRELOAD", self.preloaded()),
+            ("LEASEHOLD_CLOCK_OFFSET", self.offset()),
+        ]
     }
 
     fn preloaded(&self) -> PathBuf {

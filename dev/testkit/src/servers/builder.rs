@@ -5,6 +5,7 @@ use super::error::ServerError;
 use super::login::User;
 use super::redis::RedisServer;
 use super::settings::{Settings, Tls};
+use crate::clock::ClockShim;
 
 /// A Redis server to be. Without further words: RESP over TCP, no password, 16
 /// databases, nothing written to disk.
@@ -84,6 +85,12 @@ impl RedisBuilder {
     /// Adds an argument of the server's own: `arg("--timeout").arg("1")`.
     pub fn arg(mut self, arg: impl Into<String>) -> Self {
         self.settings.extra.push(arg.into());
+        self
+    }
+
+    /// It sees this clock, which must outlive it.
+    pub fn wearing(mut self, clock: &ClockShim) -> Self {
+        self.settings.env.extend(clock.variables());
         self
     }
 

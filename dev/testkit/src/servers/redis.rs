@@ -164,6 +164,7 @@ impl RedisServer {
         let mut command = self.program.command();
         command
             .args(args::of(&self.settings, self.port(), &self.folder))
+            .envs(self.settings.env.iter().map(|(name, value)| (name, value)))
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(output)

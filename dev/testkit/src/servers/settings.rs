@@ -1,5 +1,7 @@
 //! What a server is told to be.
 
+use std::path::PathBuf;
+
 use super::login::User;
 
 /// What a builder has been told.
@@ -12,6 +14,8 @@ pub(super) struct Settings {
     pub(super) databases: Option<u32>,
     pub(super) tls: Option<Tls>,
     pub(super) extra: Vec<String>,
+    /// Environment variables.
+    pub(super) env: Vec<(&'static str, PathBuf)>,
 }
 
 /// How a server encrypts.

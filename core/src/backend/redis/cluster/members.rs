@@ -22,6 +22,7 @@ use crate::backend::redis::failure;
 use crate::backend::redis::hosts::at;
 use crate::backend::redis::inbox::Inbox;
 use crate::backend::redis::node::{How, Node};
+use crate::backend::redis::script;
 use crate::backend::redis::synced::Settled;
 use crate::backend::redis::warning;
 use crate::runtime::{sleep, timeout};
@@ -171,7 +172,7 @@ impl Cluster {
         let client = Client::open(at(&self.template, host, *port)).map_err(failure)?;
         let member = Arc::new(Member {
             host: host.clone(),
-            node: Node::new(client.clone(), self.inbox.clone()),
+            node: Node::new(client.clone(), self.inbox.clone(), script::ALL),
             ears: Ears::new(client, self.inbox.clone()),
         });
         let mut members = self.members.lock();

@@ -1,0 +1,176 @@
+//! Being elected, and waiting for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+
+use super::Redlock;
+use super::ballot::{self, Outcome};
+use super::election::majority;
+use super::pursuit::Pursuit;
+use super::quorum::no_quorum;
+use super::request::{AHEAD, Request};
+use crate::FencingToken;
+use crate::backend::redis::inbox::Seat;
+use crate::backend::redis::times::{FIRST_LOOKS, REFRESH};
+use crate::backend::{Attempt, AttemptAnswer, BackendError, RenewAnswer};
+use crate::clock::{self, Moment};
+use crate::runtime::timeout;
+
+/// How many rounds in a row may elect nobody before the caller is told that the lock is busy.
+const SPLITS_AT_MOST: u32 = 4;
+
+/// How long a waiter that was woken by one node waits for a majority to wake it.
+const GRACE: Duration = Duration::from_millis(5);
+
+impl Redlock {
+    pub(super) async fn acquire(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
+        let seats = self.members.iter().filter(|_| attempt.queue);
+        let seats = seats.map(|it| it.inbox.enter(&attempt.key, attempt.owner));
+        let seats: Vec<_> = seats.collect();
+        // What woke the caller is old news from here on.
+        for member in self.members.iter().filter(|_| attempt.queue) {
+            let woken = member.inbox.wake_up(attempt.owner);
+            woken.and_then(|it| it.notified().now_or_never());
+        }
+        let pursuit = self.pursuits.of(attempt.owner, attempt.ttl);
+        let again = match pursuit.elected_with() {
+            Some(token) => self.again(attempt, token).await?,
+            None => None,
+        };
+        let answer = match again {
+            Some(answer) => answer,
+            None => self.pursue(attempt, &pursuit).await?,
+        };
+        match answer {
+            AttemptAnswer::Busy { .. } if attempt.queue => seats.into_iter().for_each(Seat::keep),
+            AttemptAnswer::Busy { .. } => self.pursuits.forget(attempt.owner),
+            AttemptAnswer::Granted { .. } | AttemptAnswer::Refused(_) => {}
+        }
+        Ok(answer)
+    }
+
+    /// A request that is sent again after its owner was elected is the same acquisition, as long as that is not lost.
+    async fn again(
+        &self,
+        attempt: &Attempt,
+        token: FencingToken,
+    ) -> Result<Option<AttemptAnswer>, BackendError> {
+        let claim = attempt.claim(token);
+        match self.extend(std::slice::from_ref(&claim)).await.pop() {
+            Some(Ok(RenewAnswer::Extended { lease })) => {
+                Ok(Some(AttemptAnswer::Granted { token, lease }))
+            }
+            Some(Ok(RenewAnswer::Gone)) | None => Ok(None),
+            Some(Err(error)) => Err(error),
+        }
+    }
+
+    /// Holds rounds until somebody is elected.
+    async fn pursue(
+        &self,
+        attempt: &Attempt,
+        pursuit: &Pursuit,
+    ) -> Result<AttemptAnswer, BackendError> {
+        loop {
+            let begin = Moment::now();
+            let (round, unfinished) = pursuit.round();
+            if let Some(unfinished) = unfinished {
+                self.abandon(attempt, unfinished);
+            }
+            let hint = clock::micros_of_day().saturating_add(micros(AHEAD));
+            let hint = hint.max(pursuit.floor());
+            let request = Arc::new(Request::new(attempt, round.id, hint, pursuit.since));
+            let limit = self.settings.node_timeout;
+            let (outcome, floor) = ballot::hold(&self.members, &round, &request, limit).await;
+            let took = Moment::now().since(begin);
+            match outcome {
+                // What has taken most of its lease to come about is worth nothing any more.
+                Outcome::Elected(token) if took < attempt.ttl / 2 => {
+                    let token = valid(token)?;
+                    pursuit.elected(token);
+                    let lease = attempt.ttl;
+                    return Ok(AttemptAnswer::Granted { token, lease });
+                }
+                Outcome::Elected(_) | Outcome::Split => {}
+                Outcome::Held(left) => {
+                    pursuit.failed(floor);
+                    pursuit.held_by_another();
+                    self.abandon(attempt, round);
+                    return Ok(self.busy(attempt, left));
+                }
+                Outcome::NoQuorum { answered, failures } => {
+                    pursuit.failed(floor);
+                    self.abandon(attempt, round);
+                    return Err(no_quorum(&self.members, answered, failures));
+                }
+            }
+            pursuit.failed(floor);
+            let undoing = self.undo(attempt, round);
+            let splits = pursuit.split();
+            let pause = apart(took, splits);
+            if splits.is_multiple_of(SPLITS_AT_MOST) {
+                undoing.go_on();
+                return Ok(AttemptAnswer::Busy { retry_after: pause });
+            }
+            undoing.until(Moment::now().after(pause)).await;
+        }
+    }
+
+    fn busy(&self, attempt: &Attempt, left: Duration) -> AttemptAnswer {
+        let firsts = self.members.iter();
+        let is_first = firsts
+            .filter(|it| it.inbox.is_first(&attempt.key, attempt.owner))
+            .count();
+        // Nobody hands the lock on: the first of each process looks when it should be free.
+        let retry_after = match is_first >= majority(self.members.len()) {
+            true => left.min(FIRST_LOOKS),
+            false => REFRESH,
+        };
+        AttemptAnswer::Busy {
+            retry_after: retry_after.mul_f64(1.0 + fastrand::f64() / 4.0),
+        }
+    }
+
+    /// Waits until a majority of nodes, or one and then no other for a while, says that it is the caller's turn.
+    pub(super) async fn woken(&self, attempt: &Attempt) {
+        let wake_ups = self.members.iter();
+        let wake_ups = wake_ups.filter_map(|it| it.inbox.wake_up(attempt.owner));
+        let mut woken: FuturesUnordered<_> = wake_ups
+            .map(|wake_up| async move { wake_up.notified().await })
+            .collect();
+        if woken.next().await.is_none() {
+            return;
+        }
+        // The first node may be ahead of a majority.
+        let others = async {
+            for _ in 1..majority(self.members.len()) {
+                woken.next().await;
+            }
+        };
+        if let Some(others) = timeout(GRACE, others) {
+            // In time or not, another attempt is worth it.
+            let _in_time = others.await;
+        }
+    }
+}
+
+/// Rivals that asked at the same moment must not do so again: a random pause, of the order of what a round takes,
+/// that grows with each time.
+fn apart(took: Duration, splits: u32) -> Duration {
+    let round = took.clamp(Duration::from_micros(200), Duration::from_millis(50));
+    let most = round * 2u32.saturating_pow(splits.min(10));
+    most.min(FIRST_LOOKS).mul_f64(0.1 + fastrand::f64() * 0.9)
+}
+
+fn valid(token: u64) -> Result<FencingToken, BackendError> {
+    let token = i64::try_from(token).ok();
+    let token = token.and_then(|token| FencingToken::try_from(token).ok());
+    token.ok_or_else(|| BackendError::unknown("the nodes drew no valid token"))
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}

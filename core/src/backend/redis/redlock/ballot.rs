@@ -1,0 +1,191 @@
+//! A round: every node is asked at once, and a majority decides.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::Value;
+
+use super::asked::Asked;
+use super::election::{Election, Standing, Vote};
+use super::member::Member;
+use super::request::Request;
+use super::round::Round;
+use crate::OwnerId;
+use crate::backend::redis::answer::{self, millis};
+use crate::backend::{Applied, BackendError};
+use crate::clock::Moment;
+
+/// How a round ended.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// A majority grants the lock under this token.
+    Elected(u64),
+    /// Somebody else holds a majority, for so long at most.
+    Held(Duration),
+    /// Nobody has a majority.
+    Split,
+    /// So few nodes answer that nobody can have one.
+    NoQuorum {
+        answered: usize,
+        failures: Vec<(usize, BackendError)>,
+    },
+}
+
+/// Asks all nodes for the lock.
+///
+/// One exchange is enough if a majority answers the same token; else those below the largest are raised to it. The
+/// second value is a token beyond all that were seen.
+pub(super) async fn hold(
+    members: &[Arc<Member>],
+    round: &Arc<Round>,
+    request: &Arc<Request>,
+    limit: Duration,
+) -> (Outcome, u64) {
+    let mut election = Election::among(members.len());
+    let before = round.asked();
+    let mut asked = Asked::new(members.iter().map(|member| {
+        let (member, request) = (Arc::clone(member), Arc::clone(request));
+        let (asking, id) = (round.asking(member.place), round.id);
+        async move {
+            if let Err(down) = member.look() {
+                asking.never_sent(before);
+                return (member.place, Vote::Failed(down));
+            }
+            let vote = ask(&member, id, &request, limit).await;
+            drop(asking);
+            (member.place, vote)
+        }
+    }));
+    loop {
+        match election.standing() {
+            Standing::Open => match asked.next().await {
+                Some((place, vote)) => election.count(place, vote),
+                None => break,
+            },
+            Standing::Agreed(token) => return (Outcome::Elected(token), token + 1),
+            Standing::Below { token, nodes } => {
+                raise(members, &nodes, token, request, limit, &mut election).await;
+                let agreed = matches!(election.standing(), Standing::Agreed(_));
+                let outcome = match agreed {
+                    true => Outcome::Elected(token),
+                    false => Outcome::Split,
+                };
+                return (outcome, election.beyond());
+            }
+            Standing::Lost => break,
+        }
+    }
+    if election.is_failing() {
+        // The others are counted as well, for whoever reads how many there were.
+        while let Some((place, vote)) = asked.next().await {
+            election.count(place, vote);
+        }
+    }
+    let beyond = election.beyond();
+    if let Some(left) = election.held_for() {
+        return (Outcome::Held(left), beyond);
+    }
+    if election.is_failing() {
+        let answered = election.answered();
+        let failures = election.into_failures();
+        return (Outcome::NoQuorum { answered, failures }, beyond);
+    }
+    (Outcome::Split, beyond)
+}
+
+async fn raise(
+    members: &[Arc<Member>],
+    nodes: &[usize],
+    token: u64,
+    request: &Arc<Request>,
+    limit: Duration,
+    election: &mut Election,
+) {
+    let mut asked = Asked::new(nodes.iter().map(|&place| {
+        let (member, request) = (Arc::clone(&members[place]), Arc::clone(request));
+        async move {
+            let answer = member.call(limit, &request.raise(token)).await;
+            (place, answer.and_then(answer::read::<u8>))
+        }
+    }));
+    while let Some((place, answer)) = asked.next().await {
+        if matches!(answer, Ok(1)) {
+            election.raised(place);
+        }
+        if matches!(election.standing(), Standing::Agreed(_)) {
+            return;
+        }
+    }
+}
+
+async fn ask(member: &Member, round: OwnerId, request: &Request, limit: Duration) -> Vote {
+    let answer = match expiry(member, limit).await {
+        Ok(expiry) => {
+            let sent = Moment::now();
+            let copy = member.copies.sending(round, expiry);
+            let answer = member
+                .call(limit, &request.to(&member.inbox.channel(), expiry))
+                .await;
+            if answer
+                .as_ref()
+                .map_or_else(|e| e.applied() == Applied::No, |_| true)
+            {
+                copy.answered();
+            }
+            answer
+                .and_then(read)
+                .inspect(|(now, _)| member.copies.learn(sent, *now))
+        }
+        Err(error) => Err(error),
+    };
+    match answer {
+        Ok((_, vote)) => vote,
+        Err(error) => Vote::Failed(error),
+    }
+}
+
+async fn expiry(member: &Member, limit: Duration) -> Result<u64, BackendError> {
+    if let Some(expiry) = member.copies.expiry() {
+        return Ok(expiry);
+    }
+    let sent = Moment::now();
+    let time = member.call(limit, &redis::cmd("TIME")).await?;
+    let (seconds, micros): (u64, u64) = answer::read(time)?;
+    member.copies.learn(sent, seconds * 1_000_000 + micros);
+    let expiry = member.copies.expiry();
+    expiry.ok_or_else(|| BackendError::not_applied("the node's clock is unknown"))
+}
+
+/// The node's time in microseconds, and its vote.
+fn read(value: Value) -> Result<(u64, Vote), BackendError> {
+    let fields: Vec<String> = answer::read(value)?;
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    let strange = || answer::strange(&fields);
+    let (vote, now) = match fields[..] {
+        ["granted", now, token] => {
+            let token = token.parse().map_err(|_| strange())?;
+            (Vote::Granted(token), now)
+        }
+        ["busy", now, left, holder] => {
+            let vote = Vote::Busy {
+                holder: holder.to_owned(),
+                left: millis(left),
+            };
+            (vote, now)
+        }
+        ["late", now] => (
+            failed("the request came to it after its time; its clock may have jumped"),
+            now,
+        ),
+        ["exhausted", now, _drawn] => (
+            failed("its next fencing token would not stay below 2^53; set its clock right"),
+            now,
+        ),
+        _ => return Err(strange()),
+    };
+    Ok((now.parse().map_err(|_| strange())?, vote))
+}
+
+fn failed(why: &str) -> Vote {
+    Vote::Failed(BackendError::not_applied(why))
+}

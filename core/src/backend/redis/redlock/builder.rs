@@ -1,0 +1,203 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Redlock;
+use super::asked::Asked;
+use super::election::majority;
+use super::member::Member;
+use super::quorum::no_quorum;
+use super::settings::Settings;
+use crate::backend::redis::answer;
+use crate::backend::redis::connect::{client_at, judge};
+use crate::backend::redis::warning;
+use crate::backend::{BackendError, ConnectError};
+use crate::runtime::timeout;
+
+/// The most nodes that there can be: more only cost, for three of five may fail already.
+const NODES_AT_MOST: usize = 15;
+
+/// The oldest server whose scripts behave as ours expect.
+const LEAST_VERSION: (u32, u32) = (6, 2);
+
+/// How long a node may take to answer at first.
+const MEETING: Duration = Duration::from_secs(5);
+
+/// How to lock on several nodes. Made by [`Redlock::builder`].
+#[derive(Debug, Clone, Default)]
+#[must_use = "a builder does nothing until it connects"]
+pub struct RedlockBuilder {
+    settings: Settings,
+}
+
+impl RedlockBuilder {
+    /// How long one node may take to answer before it counts as down; 200 ms if not set. Nobody waits for it as long as
+    /// a majority answers. Locks need a TTL of at least four times as much.
+    pub fn node_timeout(mut self, limit: Duration) -> Self {
+        self.settings.node_timeout = limit;
+        self
+    }
+
+    /// The longest TTL that a lock may have; a minute if not set. A node that was restarted stays out for at least as
+    /// long, so that whatever it has forgotten has run out when it votes again. All clients of the same nodes must be
+    /// given the same.
+    pub fn max_ttl(mut self, ttl: Duration) -> Self {
+        self.settings.max_ttl = ttl;
+        self
+    }
+
+    /// By how much the clocks of two nodes may differ; ten seconds if not set. A node that was restarted stays out for
+    /// at least a second longer, so that its tokens are above all that it has forgotten.
+    pub fn clock_difference(mut self, difference: Duration) -> Self {
+        self.settings.clock_difference = difference;
+        self
+    }
+
+    /// Says that no node ever forgets what it has answered (`appendfsync always`, `noeviction`, no replica that is
+    /// promoted in its place): then a restarted node votes at once.
+    ///
+    /// If that is not true, two clients can hold one lock after a restart, and tokens can be drawn twice.
+    pub fn durable_nodes(mut self, durable: bool) -> Self {
+        self.settings.durable = durable;
+        self
+    }
+
+    /// Connects to the nodes at `urls`; see [`Redlock::connect`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Redlock::connect`].
+    pub async fn connect<U: AsRef<str>>(
+        self,
+        urls: impl IntoIterator<Item = U>,
+    ) -> Result<Redlock, ConnectError> {
+        self.settings.validate()?;
+        let mut members = Vec::new();
+        for url in urls {
+            let client = client_at(url.as_ref())?;
+            members.push(Member::new(
+                members.len(),
+                client,
+                self.settings.admission(),
+            ));
+        }
+        let nodes = members.len();
+        if nodes == 0 || nodes > NODES_AT_MOST {
+            return Err(ConnectError::url(format!(
+                "{nodes} nodes are named; name between 1 and {NODES_AT_MOST}, and best 5"
+            )));
+        }
+        for member in &members {
+            if let Some(twin) = members[..member.place]
+                .iter()
+                .find(|it| it.address() == member.address())
+            {
+                return Err(ConnectError::url(format!(
+                    "the node {} is named twice, and would vote twice; name independent servers",
+                    twin.address()
+                )));
+            }
+        }
+        let redlock = Redlock::new(members, self.settings);
+        redlock.meet().await?;
+        Ok(redlock)
+    }
+}
+
+impl Redlock {
+    /// Connects to the nodes at `urls`, which are as those of [`Redis::connect`](super::super::Redis::connect).
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::NoQuorum`] if less than a majority of them can be used, [`ConnectError::TooOld`] if one of them
+    /// is, and [`ConnectError::Url`] if a URL is wrong, or names a node twice, and
+    /// [`ConnectError::Option`] for an option that cannot work. A node that does not vote yet, for it was restarted a short while ago, can be used.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes what was opened.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), leasehold::Error> {
+    /// use leasehold::LockManager;
+    /// use leasehold::backend::redis::Redlock;
+    ///
+    /// let nodes = ["redis://a", "redis://b", "redis://c", "redis://d", "redis://e"];
+    /// let locks = LockManager::new(Redlock::connect(nodes).await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn connect<U: AsRef<str>>(
+        urls: impl IntoIterator<Item = U>,
+    ) -> Result<Self, ConnectError> {
+        Self::builder().connect(urls).await
+    }
+
+    /// Connects with other options.
+    pub fn builder() -> RedlockBuilder {
+        RedlockBuilder::default()
+    }
+
+    /// Waits until a majority was reached, and not for the others.
+    async fn meet(&self) -> Result<(), ConnectError> {
+        let nodes = self.members.len();
+        let needed = majority(nodes);
+        let mut reached = 0;
+        let mut failures = Vec::new();
+        let mut asked = Asked::new(self.members.iter().map(|member| {
+            let member = Arc::clone(member);
+            async move { (member.place, member.meet().await) }
+        }));
+        while reached < needed
+            && let Some((place, met)) = asked.next().await
+        {
+            match met {
+                Ok(()) => reached += 1,
+                Err(ConnectError::Server { source }) => failures.push((place, source)),
+                Err(unusable) => return Err(unusable),
+            }
+        }
+        if reached >= needed {
+            return Ok(());
+        }
+        let source: BackendError = no_quorum(&self.members, reached, failures);
+        Err(ConnectError::NoQuorum {
+            reached,
+            needed,
+            nodes,
+            source,
+        })
+    }
+}
+
+impl Member {
+    async fn check(&self) -> Result<(), ConnectError> {
+        let info = self.node.call(&redis::cmd("INFO")).await;
+        let info: String = info.and_then(answer::read).map_err(ConnectError::server)?;
+        judge(&info, LEAST_VERSION)?;
+        let mut publish = redis::cmd("PUBLISH");
+        publish.arg(&*self.inbox.channel()).arg("");
+        if let Err(error) = self.node.call(&publish).await {
+            warning::no_wake_ups(&error);
+        }
+        Ok(())
+    }
+
+    async fn meet(&self) -> Result<(), ConnectError> {
+        let checked = timeout(MEETING, self.check());
+        let silent = || {
+            let silent = format!("it did not answer within {MEETING:?}");
+            Err(ConnectError::server(BackendError::unknown(silent)))
+        };
+        let met = match checked {
+            Some(checked) => checked.await.unwrap_or_else(|_elapsed| silent()),
+            None => silent(),
+        };
+        match met {
+            // It is there, and its time to vote will come.
+            Err(ConnectError::Server { .. }) if self.node.has_met() => Ok(()),
+            met => met,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Locks on a majority of independent Redis servers.
+
+mod acquire;
+mod asked;
+mod ballot;
+mod builder;
+mod debts;
+mod election;
+mod inspect;
+mod member;
+mod pursuit;
+mod quorum;
+mod release;
+mod renew;
+mod request;
+mod round;
+mod script;
+mod settings;
+mod tally;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use self::builder::RedlockBuilder;
+use self::member::Member;
+use self::pursuit::Pursuits;
+use self::settings::Settings;
+use crate::Key;
+use crate::backend::{
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, Mode,
+    ReleaseAnswer, RenewAnswer, async_trait,
+};
+
+/// Locks on a majority of independent Redis (6.2 or later) or Valkey servers, with fencing tokens.
+///
+/// The algorithm is antirez's Redlock ("Distributed Locks with Redis"), with tokens added: a lock is held by whom more
+/// than half of *all* nodes name, for its TTL less the time that the election took. It outlives the loss of any
+/// minority of nodes, where a lock on one server and its replicas may be lost with the primary.
+///
+/// Every node is asked at once, and nobody waits for the slowest: a majority decides, on grant, renewal and release
+/// alike. A node that does not answer in time counts as down, and is asked again when it is back. What an acquisition
+/// or a failed round may have left on a node is undone there, as soon as the node can be told.
+///
+/// Waiters are woken by the nodes' messages, mostly in the order in which they came, but no order is promised: nodes
+/// may disagree, and whoever comes can be elected before those who wait. Exclusive locks only.
+///
+/// # Tokens
+///
+/// A round sends all nodes the same hint, a little ahead of the client's clock; honest clocks make all nodes answer
+/// the hint, and then one exchange is enough. Nodes that answer less are raised to the largest answer of the first
+/// majority, in a second exchange. As any two majorities share a node, the next token is larger:
+///
+/// - If no node ever forgets anything ([`RedlockBuilder::durable_nodes`]): whatever clocks, delays and pauses do.
+/// - If a node that forgets stays out long enough: likewise. This is the default, see below.
+///
+/// # Nodes that forget
+///
+/// A node that was restarted has forgotten some or all of what it had granted, and would grant it again. So a server
+/// that has been up for less than [`max_ttl`](RedlockBuilder::max_ttl), and than
+/// [`clock_difference`](RedlockBuilder::clock_difference) and a second, has no vote. It is recognised by its run id and
+/// by how long it says it has been up, whenever a connection is made. **Five new servers therefore grant nothing for the
+/// first minute**, unless told otherwise.
+///
+/// It cannot recognise a `FLUSHALL`, a replica that is promoted under the same address, or that lets a primary forget,
+/// nor keys that were evicted: give the nodes no replicas, and `noeviction`. A server whose clock is set forward ends the leases that it keeps: one such node does no
+/// harm, a majority does, and then the fencing tokens are what refuses the older holder.
+///
+/// # Other nodes
+///
+/// Clients that name different nodes do not exclude each other. To replace one of them, stop it, wait for `max_ttl`,
+/// start its successor *under the same name*, and let it stay out as above. To go from three nodes to five, or to
+/// move them all, stop all clients, wait for `max_ttl`, and start them with the new list; tokens go on growing as the
+/// time of day does.
+///
+/// # Keys and rights
+///
+/// As those of [`Redis`](super::Redis), with `{K}:lh1:line` and `{K}:lh1:places` in place of `queue` and `leases`.
+pub struct Redlock {
+    members: Arc<[Arc<Member>]>,
+    settings: Settings,
+    pursuits: Pursuits,
+}
+
+impl Redlock {
+    fn new(members: Vec<Arc<Member>>, settings: Settings) -> Self {
+        Self {
+            members: members.into(),
+            settings,
+            pursuits: Pursuits::default(),
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for Redlock {
+    fn capabilities(&self) -> Capabilities {
+        let Settings { max_ttl, .. } = self.settings;
+        Capabilities::new(self.settings.least_ttl()).with_most_ttl(max_ttl)
+    }
+
+    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
+        if attempt.mode != Mode::Exclusive || attempt.giver.is_some() {
+            let refusal = "Redlock has exclusive locks only, and they cannot be handed over";
+            return Err(BackendError::not_applied(refusal).permanent());
+        }
+        self.acquire(attempt).await
+    }
+
+    async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        self.woken(attempt).await;
+        Ok(())
+    }
+
+    async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
+        self.extend(claims).await
+    }
+
+    async fn downgrade(&self, _claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        Err(BackendError::not_applied("Redlock has exclusive locks only").permanent())
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
+        match self.end(&claim.key, claim.owner, claim.ttl).await? {
+            true => Ok(ReleaseAnswer::Released),
+            false => Ok(ReleaseAnswer::AlreadyGone),
+        }
+    }
+
+    async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        let ended = self.end(&attempt.key, attempt.owner, attempt.ttl).await;
+        ended.map(drop)
+    }
+
+    async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
+        inspect::inspect(&self.members, key, self.settings.node_timeout).await
+    }
+
+    async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
+        inspect::force(&self.members, key, self.settings.node_timeout).await
+    }
+
+    async fn interrupted(&self, _seen: u64) -> u64 {
+        // A node that was away for a while ends no lease: a majority does, and renewals tell.
+        std::future::pending().await
+    }
+
+    async fn close(&self) {
+        self.members.iter().for_each(|it| it.node.close());
+    }
+}
+
+impl fmt::Debug for Redlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redlock")
+            .field("members", &self.members)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,180 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::round::Round;
+use crate::clock::{self, Moment};
+use crate::{FencingToken, OwnerId};
+
+/// From how many pursuits on those that nobody asks about any more are cleared away.
+const SWEPT_FROM: usize = 64;
+
+/// The rounds of one attempt, from its first to the one in which it was elected.
+#[derive(Debug)]
+pub(super) struct Pursuit {
+    owner: OwnerId,
+    /// Since when it waits, by this machine's time of day.
+    pub(super) since: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    rounds: u32,
+    /// The nodes that were asked in rounds that are over, one bit each.
+    asked: u32,
+    last: Option<Arc<Round>>,
+    /// The token under which the last round elected its owner.
+    elected: Option<FencingToken>,
+    /// The next token is to be no less.
+    floor: u64,
+    /// How often in a row nobody was elected.
+    splits: u32,
+    forget_at: Moment,
+}
+
+impl Pursuit {
+    fn new(owner: OwnerId) -> Self {
+        Self {
+            owner,
+            since: clock::micros_of_day(),
+            state: Mutex::new(State {
+                rounds: 0,
+                asked: 0,
+                last: None,
+                elected: None,
+                floor: 0,
+                splits: 0,
+                forget_at: Moment::now(),
+            }),
+        }
+    }
+
+    /// A round to hold, and one before it that was never finished, or has lost its majority.
+    pub(super) fn round(&self) -> (Arc<Round>, Option<Arc<Round>>) {
+        let mut state = self.state.lock();
+        // The first goes by the attempt's own id, and that is what is mostly seen on the nodes.
+        let id = match state.rounds {
+            0 => self.owner,
+            _ => OwnerId::random(),
+        };
+        state.rounds += 1;
+        if let Some(last) = &state.last {
+            state.asked |= last.asked();
+        }
+        let round = Arc::new(Round::new(id, state.asked));
+        state.elected = None;
+        let unfinished = state.last.replace(Arc::clone(&round));
+        (round, unfinished)
+    }
+
+    pub(super) fn elected(&self, token: FencingToken) {
+        let mut state = self.state.lock();
+        state.splits = 0;
+        state.elected = Some(token);
+    }
+
+    /// The token of the round that elected its owner.
+    pub(super) fn elected_with(&self) -> Option<FencingToken> {
+        self.state.lock().elected
+    }
+
+    /// The last round is over.
+    pub(super) fn failed(&self, floor: u64) {
+        let mut state = self.state.lock();
+        state.floor = state.floor.max(floor);
+        if let Some(last) = state.last.take() {
+            state.asked |= last.asked();
+        }
+    }
+
+    pub(super) fn floor(&self) -> u64 {
+        self.state.lock().floor
+    }
+
+    /// How often in a row nobody was elected, this time included.
+    pub(super) fn split(&self) -> u32 {
+        let mut state = self.state.lock();
+        state.splits = state.splits.saturating_add(1);
+        state.splits
+    }
+
+    pub(super) fn held_by_another(&self) {
+        self.state.lock().splits = 0;
+    }
+
+    /// The round that may have something on the nodes; if none is, where the attempt may have a place.
+    pub(super) fn last(&self) -> Arc<Round> {
+        let state = self.state.lock();
+        let last = state.last.clone();
+        last.unwrap_or_else(|| Arc::new(Round::new(self.owner, state.asked)))
+    }
+
+    fn touch(&self, keep: Duration) {
+        let mut state = self.state.lock();
+        state.forget_at = state.forget_at.max(Moment::now().after(keep));
+    }
+
+    fn is_forgotten(&self) -> bool {
+        self.state.lock().forget_at.has_passed()
+    }
+}
+
+/// The pursuits of this process.
+#[derive(Debug, Default)]
+pub(super) struct Pursuits(Mutex<Known>);
+
+#[derive(Debug)]
+struct Known {
+    by_owner: HashMap<OwnerId, Arc<Pursuit>>,
+    sweep_at: usize,
+}
+
+impl Pursuits {
+    /// The attempt's pursuit, which is remembered for longer than `ttl` lasts.
+    pub(super) fn of(&self, owner: OwnerId, ttl: Duration) -> Arc<Pursuit> {
+        let mut known = self.0.lock();
+        if known.by_owner.len() >= known.sweep_at {
+            known.by_owner.retain(|_, it| !it.is_forgotten());
+            known.sweep_at = (known.by_owner.len() * 2).max(SWEPT_FROM);
+        }
+        let pursuit = known.by_owner.entry(owner);
+        let pursuit = pursuit.or_insert_with(|| Arc::new(Pursuit::new(owner)));
+        pursuit.touch(ttl * 4);
+        Arc::clone(pursuit)
+    }
+
+    /// The id under which the owner is known to the nodes.
+    pub(super) fn round_of(&self, owner: OwnerId, ttl: Duration) -> OwnerId {
+        let known = self.0.lock();
+        let pursuit = known.by_owner.get(&owner);
+        let round = pursuit.map(|it| {
+            it.touch(ttl * 4);
+            it.last().id
+        });
+        round.unwrap_or(owner)
+    }
+
+    /// What the owner may have on the nodes.
+    pub(super) fn last_round(&self, owner: OwnerId) -> Arc<Round> {
+        let known = self.0.lock();
+        let pursuit = known.by_owner.get(&owner);
+        let round = pursuit.map(|it| it.last());
+        round.unwrap_or_else(|| Arc::new(Round::unknown(owner)))
+    }
+
+    pub(super) fn forget(&self, owner: OwnerId) {
+        self.0.lock().by_owner.remove(&owner);
+    }
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self {
+            by_owner: HashMap::new(),
+            sweep_at: SWEPT_FROM,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio::sync::Notify;
+
+use crate::OwnerId;
+
+/// One try at a majority, under an id of its own: a late release of a failed round must not end the next one's grants,
+/// nor a late request of it be taken for the next one's.
+#[derive(Debug)]
+pub(super) struct Round {
+    pub(super) id: OwnerId,
+    /// The nodes that were asked, one bit each, in this round or before,
+    asked: AtomicU32,
+    /// and those among them whose answers are on their way.
+    open: AtomicU32,
+    settled: Notify,
+}
+
+impl Round {
+    /// A round of an attempt that has asked these nodes before.
+    pub(super) fn new(id: OwnerId, asked: u32) -> Self {
+        Self {
+            id,
+            asked: AtomicU32::new(asked),
+            open: AtomicU32::new(0),
+            settled: Notify::new(),
+        }
+    }
+
+    /// A round of which nothing is known but its id: every node may have heard of it.
+    pub(super) fn unknown(id: OwnerId) -> Self {
+        Self::new(id, u32::MAX)
+    }
+
+    /// Notes that a node is to be asked, until the returned note is dropped. Noted before anything is sent: who ends the
+    /// round must not miss a node that is asked late.
+    pub(super) fn asking(self: &Arc<Self>, place: usize) -> Asking {
+        let bit = 1 << place;
+        self.open.fetch_or(bit, Ordering::AcqRel);
+        self.asked.fetch_or(bit, Ordering::AcqRel);
+        Asking {
+            round: Arc::clone(self),
+            bit,
+        }
+    }
+
+    /// The nodes that may know of the attempt, one bit each.
+    pub(super) fn asked(&self) -> u32 {
+        self.asked.load(Ordering::Acquire)
+    }
+
+    pub(super) fn was_asked(&self, place: usize) -> bool {
+        self.asked() & (1 << place) != 0
+    }
+
+    /// Waits until the node has answered, or will not.
+    pub(super) async fn settled(&self, place: usize) {
+        loop {
+            let settled = self.settled.notified();
+            if self.open.load(Ordering::Acquire) & (1 << place) == 0 {
+                return;
+            }
+            settled.await;
+        }
+    }
+}
+
+/// A request under way.
+#[derive(Debug)]
+pub(super) struct Asking {
+    round: Arc<Round>,
+    bit: u32,
+}
+
+impl Asking {
+    /// Nothing was sent: the node knows no more than before.
+    pub(super) fn never_sent(self, asked_before: u32) {
+        let known = asked_before | !self.bit;
+        self.round.asked.fetch_and(known, Ordering::AcqRel);
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.round.open.fetch_and(!self.bit, Ordering::AcqRel);
+        self.round.settled.notify_waiters();
+    }
+}

@@ -1,0 +1,41 @@
+-- One node's vote for a round: its grant and a token, or who holds the lock here.
+local round, ttl_ms, hint, expires_at = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local clamp, fence_ms = tonumber(ARGV[5]), ARGV[6]
+local waiter, since, inbox, waiter_ms = ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10])
+
+-- A copy that comes after its round is over must not take the lock.
+if now >= expires_at or redis.call('EXISTS', sealed) == 1 then
+  return {'late', number(now)}
+end
+
+if holder and holder ~= round then
+  if waiter ~= '' then
+    redis.call('ZADD', line, since, waiter)
+    redis.call('HSET', places, waiter, number(now + waiter_ms * 1000) .. ' ' .. inbox)
+    redis.call('PEXPIRE', line, waiter_ms * 4)
+    redis.call('PEXPIRE', places, waiter_ms * 4)
+  end
+  return {'busy', number(now), number(redis.call('PTTL', lock)), holder}
+end
+
+local token, drawer = record()
+
+-- A second copy of a request that was granted: the same token.
+if holder == round and drawer == round then
+  redis.call('PEXPIRE', lock, ttl_ms)
+  return {'granted', number(now), number(token)}
+end
+
+-- The client's hint is what makes the nodes answer the same, so that they need not be asked again. A client whose
+-- clock is far ahead must not carry the tokens away with it, and the node's own time is a floor for a counter that was
+-- lost.
+local drawn = math.max((token or 0) + 1, now, math.min(hint, now + clamp))
+if drawn >= 9007199254740992 then
+  return {'exhausted', number(now), number(drawn)}
+end
+if waiter ~= '' then
+  forget(waiter)
+end
+redis.call('SET', lock, round, 'PX', ttl_ms)
+redis.call('SET', fence, number(drawn) .. ' ' .. round, 'PX', fence_ms)
+return {'granted', number(now), number(drawn)}

@@ -1,0 +1,69 @@
+use std::time::Duration;
+
+use super::request::CLAMP;
+use crate::backend::redis::admission::Admission;
+use crate::{InvalidOption, MAX_TTL};
+
+/// What holds for all nodes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) node_timeout: Duration,
+    pub(super) max_ttl: Duration,
+    pub(super) clock_difference: Duration,
+    pub(super) durable: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            node_timeout: Duration::from_millis(200),
+            max_ttl: Duration::from_secs(60),
+            clock_difference: Duration::from_secs(10),
+            durable: false,
+        }
+    }
+}
+
+impl Settings {
+    /// A node is told from one that keeps what it knows by having been restarted.
+    pub(super) fn admission(&self) -> Option<Admission> {
+        // A server says how long it has been up in whole seconds, and clocks do not all run alike.
+        let away = self
+            .max_ttl
+            .max(self.clock_difference + CLAMP)
+            .mul_f64(1.01);
+        (!self.durable).then(|| Admission::after(away + Duration::from_secs(1)))
+    }
+
+    /// Far more than a node may take to answer.
+    pub(super) fn least_ttl(&self) -> Duration {
+        self.node_timeout * 4
+    }
+
+    pub(super) fn validate(&self) -> Result<(), InvalidOption> {
+        let least = Duration::from_millis(1);
+        if self.node_timeout < least {
+            return Err(InvalidOption::TooShort {
+                option: "node_timeout",
+                value: self.node_timeout,
+                least,
+            });
+        }
+        if self.max_ttl > MAX_TTL {
+            return Err(InvalidOption::TooLong {
+                option: "max_ttl",
+                value: self.max_ttl,
+                most: MAX_TTL,
+            });
+        }
+        let most = self.max_ttl / 4;
+        if self.node_timeout > most {
+            return Err(InvalidOption::TooLong {
+                option: "node_timeout",
+                value: self.node_timeout,
+                most,
+            });
+        }
+        Ok(())
+    }
+}

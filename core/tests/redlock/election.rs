@@ -1,0 +1,328 @@
+//! The algorithm, step by step.
+
+use std::time::Duration;
+
+use leasehold::backend::redis::Redlock;
+use leasehold::{AcquireError, ConnectError, Error, InvalidOption, LockManager};
+use leasehold_testkit::proxy::{Direction, Traffic};
+use tokio::time::{Instant, sleep};
+
+use crate::nodes::{Nodes, SOON, durable, eventually};
+
+/// What another program holds on a node, until it is deleted.
+async fn occupy(nodes: &Nodes, place: usize, ttl_ms: u64) -> bool {
+    let mut set = redis::cmd("SET");
+    set.arg("lock:k")
+        .arg("somebody")
+        .arg("NX")
+        .arg("PX")
+        .arg(ttl_ms);
+    let set: Option<String> = set.query_async(&mut nodes.raw(place).await).await.unwrap();
+    set.is_some()
+}
+
+#[tokio::test]
+async fn all_nodes_have_the_same_key_and_value_and_lose_them_together() {
+    let nodes = Nodes::start(5).await;
+    let locks = nodes.locks().await;
+    let guard = locks
+        .lock("k")
+        .ttl(Duration::from_secs(7))
+        .acquire()
+        .await
+        .unwrap();
+    eventually("all have it", async || {
+        nodes.values("k").await.iter().all(Option::is_some)
+    })
+    .await;
+    let values = nodes.values("k").await;
+    assert!(values.iter().all(|it| it == &values[0]), "{values:?}");
+    for place in 0..5 {
+        let mut pttl = redis::cmd("PTTL");
+        pttl.arg("lock:k");
+        let left: u64 = pttl.query_async(&mut nodes.raw(place).await).await.unwrap();
+        assert!((5_000..=7_000).contains(&left), "{left}");
+        let mut get = redis::cmd("GET");
+        get.arg("{lock:k}:lh1:fence");
+        let record: String = get.query_async(&mut nodes.raw(place).await).await.unwrap();
+        assert_eq!(record.split(' ').next(), Some(&*guard.token().to_string()));
+    }
+    guard.release().await.unwrap();
+    nodes.are_empty("k").await;
+}
+
+#[tokio::test]
+async fn a_majority_of_all_nodes_is_needed() {
+    let nodes = Nodes::start(5).await;
+    let locks = nodes.locks().await;
+    for taken in 0..=5 {
+        for place in 0..taken {
+            assert!(occupy(&nodes, place, 60_000).await);
+        }
+        let granted = locks.lock("k").try_acquire().await.unwrap();
+        assert_eq!(granted.is_some(), taken <= 2, "{taken} taken");
+        if let Some(guard) = granted {
+            guard.release().await.unwrap();
+        }
+        // What is another's stays, and nothing of ours does.
+        eventually("only the other's is left", async || {
+            let values = nodes.values("k").await;
+            let (theirs, ours) = values.split_at(taken);
+            theirs.iter().all(|it| it.as_deref() == Some("somebody"))
+                && ours.iter().all(Option::is_none)
+        })
+        .await;
+        for place in 0..taken {
+            let mut del = redis::cmd("DEL");
+            del.arg("lock:k");
+            let _: u8 = del.query_async(&mut nodes.raw(place).await).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn programs_that_know_nothing_of_us_are_excluded() {
+    let nodes = Nodes::start(5).await;
+    let guard = nodes.locks().await.lock("k").acquire().await.unwrap();
+    let mut taken = 0;
+    for place in 0..5 {
+        taken += u32::from(occupy(&nodes, place, 60_000).await);
+    }
+    assert!(taken <= 2, "{taken}");
+    assert!(guard.is_valid());
+}
+
+#[tokio::test]
+async fn the_time_of_the_election_is_taken_from_the_lease() {
+    let nodes = Nodes::start(5).await;
+    let locks = nodes
+        .manager_behind(durable().node_timeout(Duration::from_secs(1)))
+        .await;
+    drop(locks.lock("warm").acquire().await.unwrap());
+    let (late, ttl) = (Duration::from_millis(300), Duration::from_secs(4));
+    for proxy in &nodes.proxies {
+        proxy.set(Direction::ToClient, Traffic::Delay(late));
+    }
+    let begin = Instant::now();
+    let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    assert!(begin.elapsed() >= late);
+    let (left, elapsed) = (guard.valid_for(), begin.elapsed());
+    assert!(
+        left <= ttl - late && left + late <= ttl,
+        "{left:?} after {elapsed:?}"
+    );
+    nodes
+        .proxies
+        .iter()
+        .for_each(leasehold_testkit::proxy::Proxy::pass);
+}
+
+#[tokio::test]
+async fn an_election_that_outlasts_its_lease_elects_nobody() {
+    let nodes = Nodes::start(3).await;
+    let locks = nodes
+        .manager_behind(durable().node_timeout(Duration::from_millis(250)))
+        .await;
+    drop(locks.lock("warm").acquire().await.unwrap());
+    // Two of three are so late that what they grant is over when they say so.
+    for proxy in &nodes.proxies[1..] {
+        proxy.set(
+            Direction::ToClient,
+            Traffic::Delay(Duration::from_millis(1_200)),
+        );
+    }
+    let refused = locks
+        .lock("k")
+        .ttl(Duration::from_secs(1))
+        .try_acquire()
+        .await;
+    assert!(
+        matches!(refused, Err(AcquireError::Backend { .. }) | Ok(None)),
+        "{refused:?}"
+    );
+    nodes
+        .proxies
+        .iter()
+        .for_each(leasehold_testkit::proxy::Proxy::pass);
+    nodes.are_empty("k").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rivals_that_ask_at_the_same_moment_come_apart() {
+    let nodes = Nodes::start(5).await;
+    let mut rivals = Vec::new();
+    for _ in 0..6 {
+        rivals.push(nodes.locks().await);
+    }
+    for _ in 0..5 {
+        let mut waiting = tokio::task::JoinSet::new();
+        let inside = std::sync::Arc::new(tokio::sync::Mutex::new(()));
+        for locks in &rivals {
+            let (lock, inside) = (locks.lock("k").wait(SOON), inside.clone());
+            waiting.spawn(async move {
+                let guard = lock.acquire().await.unwrap();
+                let alone = inside.try_lock();
+                assert!(alone.is_ok(), "two hold it");
+                sleep(Duration::from_millis(2)).await;
+                drop(alone);
+                let token = guard.token();
+                guard.release().await.unwrap();
+                token
+            });
+        }
+        let mut tokens = waiting.join_all().await;
+        tokens.sort_unstable();
+        tokens.dedup();
+        assert_eq!(tokens.len(), rivals.len());
+    }
+    nodes.are_empty("k").await;
+}
+
+#[tokio::test]
+async fn waiters_are_woken_by_the_nodes() {
+    let nodes = Nodes::start(5).await;
+    let (here, there) = (nodes.locks().await, nodes.locks().await);
+    // A node that is gone wakes nobody, and is not needed.
+    nodes.servers[1].kill();
+    let guard = here.lock("k").acquire().await.unwrap();
+    let waiting: Vec<_> = (0..4)
+        .map(|_| tokio::spawn(there.lock("k").wait(SOON).acquire()))
+        .collect();
+    eventually("all wait", async || {
+        there.inspect("k").await.unwrap().waiting == 4
+    })
+    .await;
+    let begin = Instant::now();
+    guard.release().await.unwrap();
+    for waiting in waiting {
+        drop(waiting.await.unwrap().unwrap());
+    }
+    // Who looks for itself does so after a second at the soonest, or after eleven.
+    assert!(
+        begin.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        begin.elapsed()
+    );
+    nodes.servers[1].restart().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_refused_before_anything_is_sent() {
+    let nodes = Nodes::start(3).await;
+    let locks = LockManager::new(
+        nodes
+            .connect(durable().max_ttl(Duration::from_secs(9)))
+            .await,
+    );
+    let shared = locks
+        .read_lock("k")
+        .ttl(Duration::from_secs(5))
+        .acquire()
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(shared, AcquireError::Unsupported { .. }),
+        "{shared:?}"
+    );
+    let permits = locks
+        .semaphore("k", 3)
+        .ttl(Duration::from_secs(5))
+        .acquire()
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(permits, AcquireError::Unsupported { .. }),
+        "{permits:?}"
+    );
+    let long = locks
+        .lock("k")
+        .ttl(Duration::from_secs(10))
+        .acquire()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        Error::from(long).to_string(),
+        "ttl is 10s, which is too long; give at most 9s"
+    );
+    let short = locks
+        .lock("k")
+        .ttl(Duration::from_millis(799))
+        .acquire()
+        .await
+        .unwrap_err();
+    assert!(short.to_string().contains("give at least 800ms"), "{short}");
+    assert_eq!(nodes.values("k").await, [None, None, None]);
+}
+
+#[tokio::test]
+async fn one_url_names_all_nodes() {
+    let nodes = Nodes::start(3).await;
+    let ports = nodes
+        .servers
+        .iter()
+        .map(|it| format!("127.0.0.1:{}", it.port()));
+    let url = format!("redlock://{}/0", ports.collect::<Vec<_>>().join(","));
+    let locks = LockManager::connect(&url).await.unwrap();
+    // They are new, and do not vote for a minute.
+    let refused = locks.lock("k").try_acquire().await.unwrap_err();
+    assert!(in_words(&refused).contains("votes again in"), "{refused:?}");
+    let url = url.replace("/0", "/nonsense");
+    assert!(matches!(
+        LockManager::connect(&url).await,
+        Err(ConnectError::Url { .. })
+    ));
+}
+
+#[tokio::test]
+async fn what_cannot_be_connected_to_says_why() {
+    let nodes = Nodes::start(3).await;
+    let urls = nodes.urls();
+    let error = |result: Result<Redlock, ConnectError>| Error::from(result.unwrap_err());
+    let twice = [&urls[0], &urls[1], &urls[0]];
+    let twice = error(durable().connect(twice).await);
+    assert!(in_words(&twice).contains("twice"), "{twice:?}");
+    let none = error(durable().connect::<&str>([]).await);
+    assert!(in_words(&none).contains("0 nodes are named"), "{none:?}");
+    let most = Duration::from_secs(3);
+    let slow = durable()
+        .max_ttl(most)
+        .node_timeout(most)
+        .connect(&urls)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(
+            slow,
+            ConnectError::Option {
+                source: InvalidOption::TooLong {
+                    option: "node_timeout",
+                    ..
+                }
+            }
+        ),
+        "{slow:?}"
+    );
+    nodes.servers[0].kill();
+    drop(durable().connect(&urls).await.unwrap());
+    nodes.servers[1].kill();
+    let alone = durable().connect(&urls).await.unwrap_err();
+    assert_eq!(
+        alone.to_string(),
+        "1 of 3 nodes can be used, and 2 are needed"
+    );
+    assert!(matches!(
+        alone,
+        ConnectError::NoQuorum {
+            reached: 1,
+            needed: 2,
+            nodes: 3,
+            ..
+        }
+    ));
+}
+
+/// An error and its causes.
+fn in_words(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(|it| format!("{it}: ")).collect()
+}

@@ -1,0 +1,217 @@
+//! Nodes that are killed, stopped, cut off or late.
+
+use std::time::Duration;
+
+use leasehold::{AcquireError, LossReason, ReleaseOutcome};
+use leasehold_testkit::proxy::{Direction, Traffic, Which};
+use tokio::time::{Instant, timeout};
+
+use crate::nodes::{NODE_TIMEOUT, Nodes, SOON, eventually};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Killed,
+    Stopped,
+    CutOff,
+    Late,
+}
+
+const FAULTS: [Fault; 4] = [Fault::Killed, Fault::Stopped, Fault::CutOff, Fault::Late];
+
+impl Nodes {
+    async fn break_node(&self, place: usize, fault: Fault) {
+        let (server, proxy) = (&self.servers[place], &self.proxies[place]);
+        match fault {
+            Fault::Killed => server.kill(),
+            Fault::Stopped => server.pause().unwrap(),
+            Fault::CutOff => {
+                proxy.refuse().await.unwrap();
+                proxy.cut();
+            }
+            Fault::Late => proxy.set(Direction::ToClient, Traffic::Delay(NODE_TIMEOUT * 3)),
+        }
+    }
+
+    async fn mend_node(&self, place: usize, fault: Fault) {
+        let (server, proxy) = (&self.servers[place], &self.proxies[place]);
+        match fault {
+            Fault::Killed => server.restart().await.unwrap(),
+            Fault::Stopped => server.resume().unwrap(),
+            Fault::CutOff => proxy.accept().await.unwrap(),
+            Fault::Late => proxy.pass(),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn any_two_of_five_may_fail() {
+    for fault in FAULTS {
+        let nodes = Nodes::start(5).await;
+        let locks = nodes.locks_behind().await;
+        let mut last = None;
+        for (one, other) in (0..5).flat_map(|one| (0..one).map(move |other| (one, other))) {
+            // Held before the fault, and through it.
+            let before = nodes.held_everywhere(&locks, "before").await;
+            nodes.break_node(one, fault).await;
+            nodes.break_node(other, fault).await;
+            let guard = locks.lock("k").wait(SOON).acquire().await;
+            let guard = guard.unwrap_or_else(|e| panic!("{fault:?} {one} {other}: {e:?}"));
+            assert!(Some(guard.token()) > last, "{fault:?} {one} {other}");
+            last = Some(guard.token());
+            guard.renew().await.unwrap();
+            assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+            before.renew().await.unwrap();
+            assert_eq!(before.release().await.unwrap(), ReleaseOutcome::Released);
+            nodes.mend_node(one, fault).await;
+            nodes.mend_node(other, fault).await;
+            // What they could not be told while they were away, they are told when they are back.
+            nodes.are_empty("k").await;
+            nodes.are_empty("before").await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn without_a_quorum_nothing_is_granted_and_nothing_is_left() {
+    for fault in FAULTS {
+        let nodes = Nodes::start(5).await;
+        let locks = nodes.locks_behind().await;
+        drop(locks.lock("k").acquire().await.unwrap());
+        nodes.are_empty("k").await;
+        for place in [0, 2, 4] {
+            nodes.break_node(place, fault).await;
+        }
+        let started = Instant::now();
+        let refused = locks.lock("k").try_acquire().await.unwrap_err();
+        let AcquireError::Backend { source, .. } = &refused else {
+            panic!("{fault:?}: {refused:?}");
+        };
+        let text = source.to_string();
+        assert!(
+            text.starts_with("no quorum: 2 of 5 nodes answered, 3 are needed ("),
+            "{text}"
+        );
+        let port = nodes.proxies[0].port().to_string();
+        assert!(text.contains(&port), "{text}");
+        // Nobody waited for more than one node's limit.
+        assert!(
+            started.elapsed() < NODE_TIMEOUT * 5,
+            "{:?}",
+            started.elapsed()
+        );
+        // Those that answered are told at once, the others when they are back.
+        eventually("the two have nothing", async || {
+            let mut left = false;
+            for place in [1, 3] {
+                let mut exists = redis::cmd("EXISTS");
+                exists.arg("lock:k");
+                let there: bool = exists
+                    .query_async(&mut nodes.raw(place).await)
+                    .await
+                    .unwrap();
+                left |= there;
+            }
+            !left
+        })
+        .await;
+        for place in [0, 2, 4] {
+            nodes.mend_node(place, fault).await;
+        }
+        nodes.are_empty("k").await;
+        let guard = locks.lock("k").wait(SOON).acquire().await.unwrap();
+        assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_failed_renewal_releases_nothing() {
+    let nodes = Nodes::start(5).await;
+    let locks = nodes.locks_behind().await;
+    let ttl = Duration::from_secs(3);
+    drop(nodes.held_everywhere(&locks, "warm").await);
+    let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    eventually("all have it", async || {
+        nodes.values("k").await.iter().all(Option::is_some)
+    })
+    .await;
+    for place in 0..3 {
+        nodes.break_node(place, Fault::Stopped).await;
+    }
+    let failed = guard.renew().await.unwrap_err();
+    assert!(failed.to_string().contains("k"), "{failed}");
+    assert!(guard.is_valid());
+    for place in 0..3 {
+        nodes.mend_node(place, Fault::Stopped).await;
+    }
+    eventually("it is renewed again", async || guard.renew().await.is_ok()).await;
+    assert!(nodes.values("k").await.iter().all(Option::is_some));
+    // For good this time: it is lost at its deadline, and not before.
+    let begin = Instant::now();
+    guard.renew().await.unwrap();
+    for place in 0..3 {
+        nodes.break_node(place, Fault::Stopped).await;
+    }
+    let lost = timeout(SOON, guard.lost()).await.unwrap();
+    assert_eq!(lost.reason, LossReason::Expired);
+    assert!(begin.elapsed() < ttl, "{:?}", begin.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_reply_that_is_lost_after_the_grant_leaves_nothing_behind() {
+    let nodes = Nodes::start(5).await;
+    let locks = nodes.locks_behind().await;
+    drop(locks.lock("other").acquire().await.unwrap());
+    for lost in 1..=5 {
+        for proxy in &nodes.proxies[..lost] {
+            proxy.lose_replies(Which::mentioning("lock:k").times(1));
+        }
+        let guard = locks.lock("k").wait(SOON).acquire().await;
+        let guard = guard.unwrap_or_else(|e| panic!("{lost} lost: {e:?}"));
+        assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+        nodes.are_empty("k").await;
+        for proxy in &nodes.proxies {
+            proxy.pass();
+            // What has lost a message is mute.
+            proxy.cut();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_request_that_comes_after_the_end_takes_nothing() {
+    let nodes = Nodes::start(3).await;
+    let locks = nodes.locks_behind().await;
+    drop(locks.lock("other").acquire().await.unwrap());
+    for proxy in &nodes.proxies {
+        proxy.hold_requests(Which::mentioning("lock:k").times(1));
+    }
+    let acquire = tokio::spawn(locks.lock("k").acquire());
+    for proxy in &nodes.proxies {
+        proxy
+            .until("it is held", |seen| seen.held >= 1)
+            .await
+            .unwrap();
+    }
+    acquire.abort();
+    drop(acquire.await);
+    // The cleanup comes by new connections.
+    nodes
+        .proxies
+        .iter()
+        .for_each(leasehold_testkit::proxy::Proxy::cut);
+    eventually("all are sealed", async || {
+        let mut sealed = 0;
+        for place in 0..3 {
+            let mut keys = redis::cmd("KEYS");
+            keys.arg("*sealed*");
+            let keys: Vec<String> = keys.query_async(&mut nodes.raw(place).await).await.unwrap();
+            sealed += usize::from(!keys.is_empty());
+        }
+        sealed == 3
+    })
+    .await;
+    for proxy in &nodes.proxies {
+        proxy.deliver_held().await.unwrap();
+    }
+    assert_eq!(nodes.values("k").await, [None, None, None]);
+}

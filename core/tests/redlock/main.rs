@@ -1,0 +1,14 @@
+//! Locks on a majority of real Redis servers.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests"
+)]
+
+mod election;
+mod faults;
+mod memory;
+mod nodes;
+mod suite;

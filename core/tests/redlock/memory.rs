@@ -1,0 +1,194 @@
+//! Nodes that forget, and clocks that jump: what an election alone cannot survive, and the fence below it can.
+
+use std::time::Duration;
+
+use leasehold::backend::redis::{Redlock, RedlockBuilder};
+use leasehold::{AdmitError, FenceStore, InProcessFenceStore, LockManager, Stale};
+use leasehold_testkit::clock::ClockShim;
+use leasehold_testkit::proxy::{Direction, Traffic};
+use tokio::time::{Instant, sleep};
+
+use crate::nodes::{NODE_TIMEOUT, Nodes, SOON, durable, eventually};
+
+/// A resource that remembers who came last.
+async fn write(store: &InProcessFenceStore, guard: &leasehold::LockGuard) -> Result<(), Stale> {
+    match store.admit("row", guard.token()).await {
+        Ok(()) => Ok(()),
+        Err(AdmitError::Stale(stale)) => Err(stale),
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+/// Two of five nodes cannot be reached by a manager.
+async fn cut_off(nodes: &Nodes, places: [usize; 2]) {
+    for place in places {
+        nodes.proxies[place].refuse().await.unwrap();
+        nodes.proxies[place].cut();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older() {
+    let clock = ClockShim::off_by(0).unwrap();
+    let nodes = Nodes::with(5, |place, node| {
+        if place == 2 {
+            node.wearing(&clock)
+        } else {
+            node
+        }
+    })
+    .await;
+    let store = InProcessFenceStore::new();
+    // The first holds A, B and C, and is not seen on D and E.
+    let first = nodes.manager_behind(durable()).await;
+    cut_off(&nodes, [3, 4]).await;
+    let first = first.lock("k").acquire().await.unwrap();
+    write(&store, &first).await.unwrap();
+    assert!(
+        nodes
+            .locks()
+            .await
+            .lock("k")
+            .try_acquire()
+            .await
+            .unwrap()
+            .is_none()
+    );
+    clock.set(31).unwrap();
+    let second = nodes
+        .locks()
+        .await
+        .lock("k")
+        .wait(SOON)
+        .acquire()
+        .await
+        .unwrap();
+    assert!(first.is_valid(), "the hole would have been closed");
+    assert!(second.token() > first.token());
+    write(&store, &second).await.unwrap();
+    let stale = write(&store, &first).await.unwrap_err();
+    assert_eq!(
+        (stale.token, stale.current),
+        (first.token(), second.token())
+    );
+}
+
+/// The first holds A, B and C when C is restarted empty.
+async fn restarted_empty(builder: RedlockBuilder) -> (Nodes, leasehold::LockGuard) {
+    let nodes = Nodes::start(5).await;
+    let first = nodes.manager_behind(durable()).await;
+    cut_off(&nodes, [3, 4]).await;
+    let ttl = Duration::from_secs(4);
+    let first = first.lock("k").ttl(ttl).acquire().await.unwrap();
+    drop(builder);
+    nodes.servers[2].restart_empty().await.unwrap();
+    (nodes, first)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_node_that_is_wrongly_called_durable_lets_two_in_and_the_fence_refuses_the_older() {
+    let (nodes, first) = restarted_empty(durable()).await;
+    let store = InProcessFenceStore::new();
+    write(&store, &first).await.unwrap();
+    let second = nodes
+        .locks()
+        .await
+        .lock("k")
+        .wait(SOON)
+        .acquire()
+        .await
+        .unwrap();
+    assert!(first.is_valid(), "the hole would have been closed");
+    assert!(second.token() > first.token());
+    write(&store, &second).await.unwrap();
+    assert!(write(&store, &first).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_node_that_was_restarted_has_no_vote_until_what_it_forgot_is_over() {
+    let max_ttl = Duration::from_secs(4);
+    let settings = || {
+        Redlock::builder()
+            .node_timeout(NODE_TIMEOUT)
+            .max_ttl(max_ttl)
+            .clock_difference(Duration::from_secs(1))
+    };
+    let nodes = Nodes::start(5).await;
+    // Five fresh nodes do not vote either.
+    let refused = LockManager::new(nodes.connect(settings()).await);
+    let refused = refused
+        .lock("k")
+        .ttl(max_ttl)
+        .try_acquire()
+        .await
+        .unwrap_err();
+    let refused = format!("{refused:?}");
+    assert!(
+        refused.contains("no quorum: 0 of 5") && refused.contains("votes again in"),
+        "{refused}"
+    );
+    let (behind, beside) = (
+        nodes.manager_behind(settings()).await,
+        LockManager::new(nodes.connect(settings()).await),
+    );
+    let votes = async || {
+        let elected = beside.lock("other").ttl(max_ttl).try_acquire().await;
+        elected.is_ok_and(|it| it.is_some())
+    };
+    eventually("all vote", votes).await;
+    sleep(Duration::from_secs(1)).await;
+    cut_off(&nodes, [3, 4]).await;
+    let first = behind.lock("k").ttl(max_ttl).acquire().await.unwrap();
+    nodes.servers[2].restart_empty().await.unwrap();
+    let restarted = Instant::now();
+    // Two nodes still have the lock, two never had it, and the fifth would give it away a second time.
+    let mut second = None;
+    while first.is_valid() {
+        second = beside
+            .lock("k")
+            .ttl(max_ttl)
+            .try_acquire()
+            .await
+            .unwrap_or(None);
+        assert!(second.is_none(), "granted after {:?}", restarted.elapsed());
+        sleep(Duration::from_millis(20)).await;
+    }
+    assert!(restarted.elapsed() > max_ttl / 2);
+    eventually("somebody else is elected", async || {
+        second = beside
+            .lock("k")
+            .ttl(max_ttl)
+            .try_acquire()
+            .await
+            .unwrap_or(None);
+        second.is_some()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn tokens_grow_whatever_the_clocks_say() {
+    let clocks: Vec<_> = (0..3).map(|_| ClockShim::off_by(0).unwrap()).collect();
+    let nodes = Nodes::with(3, |place, node| node.wearing(&clocks[place])).await;
+    let (here, there) = (nodes.locks_behind().await, nodes.locks().await);
+    let mut last = None;
+    for (round, seconds) in [0, 3_600, -3_600, 40, -40, 0, 7, 0].into_iter().enumerate() {
+        clocks[round % 3].set(seconds).unwrap();
+        nodes.proxies[round % 3].set(
+            Direction::ToClient,
+            Traffic::Delay(Duration::from_millis(3)),
+        );
+        for locks in [&here, &there] {
+            // A node whose clock jumped refuses what it takes for old, and is understood then.
+            let guard = locks.lock("k").wait(SOON).acquire().await.unwrap();
+            assert!(
+                Some(guard.token()) > last,
+                "{} after {last:?}",
+                guard.token()
+            );
+            last = Some(guard.token());
+            guard.release().await.unwrap();
+        }
+        nodes.proxies[round % 3].pass();
+    }
+}

@@ -1,0 +1,23 @@
+//! The conformance suite on five nodes, and on three.
+
+use crate::nodes::Nodes;
+
+leasehold::conformance_tests! {
+    mod five {
+        #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+        contract, behaviour => {
+            let nodes = Nodes::start(5).await;
+            async move || nodes.redlock().await
+        }
+    }
+}
+
+leasehold::conformance_tests! {
+    mod three {
+        #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+        behaviour => {
+            let nodes = Nodes::start(3).await;
+            async move || nodes.redlock().await
+        }
+    }
+}
