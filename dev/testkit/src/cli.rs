@@ -28,6 +28,12 @@ pub enum Command {
     },
     /// The structure checks.
     House,
+    /// What cargo says in the place of a test binary: print how it would run.
+    /// For the test run's own use, see [`suite::note`].
+    Note {
+        /// The command that cargo would run.
+        command: Vec<String>,
+    },
 }
 
 impl Command {
@@ -47,6 +53,9 @@ impl Command {
             }),
             ["test", "--only"] => Err(Error::Usage(format!("--only needs a NAME\n\n{USAGE}"))),
             ["house"] => Ok(Self::House),
+            ["note", _, ..] => Ok(Self::Note {
+                command: args[1..].to_vec(),
+            }),
             other => Err(Error::Usage(format!(
                 "unknown command `{}`\n\n{USAGE}",
                 other.join(" ")
@@ -64,6 +73,7 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
         }
         Ok(Command::Test { only }) => test(only.as_deref()),
         Ok(Command::House) => check_house(),
+        Ok(Command::Note { command }) => note(&command),
         Err(error) => Err(error),
     };
     match outcome {
@@ -87,6 +97,15 @@ fn test(only: Option<&str>) -> Result<bool, Error> {
             Ok(false)
         }
     }
+}
+
+fn note(command: &[String]) -> Result<bool, Error> {
+    let line = suite::note(command).map_err(|source| Error::Run {
+        command: command.join(" "),
+        source,
+    })?;
+    println!("{line}");
+    Ok(true)
 }
 
 fn check_house() -> Result<bool, Error> {

@@ -3,50 +3,12 @@
 use std::time::{Duration, Instant};
 
 use super::steps::{Step, Work};
-use super::{Counts, Job, Ran};
+use super::tally::Tally;
+use super::{Binary, Counts, Job, Outcome, Ran, binary, lanes};
 use crate::error::Error;
 use crate::house::Check;
 use crate::install;
 use crate::workspace::Workspace;
-
-/// How a step went.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// The step's name.
-    pub name: String,
-    /// How long it took.
-    pub took: Duration,
-    /// What counts as passed: a step without tests is one.
-    pub passed: u64,
-    /// What counts as failed.
-    pub failed: u64,
-    /// What there is to say about it in any case.
-    pub notes: Vec<String>,
-    /// Why it failed.
-    pub faults: Vec<String>,
-    /// What its command printed, unless that was echoed.
-    pub output: Vec<String>,
-}
-
-impl Outcome {
-    /// Whether the step went well.
-    #[must_use]
-    pub fn holds(&self) -> bool {
-        self.failed == 0
-    }
-
-    fn of_single(notes: Vec<String>, faults: Vec<String>, output: Vec<String>) -> Self {
-        let good = faults.is_empty();
-        Self {
-            passed: u64::from(good),
-            failed: u64::from(!good),
-            notes,
-            faults,
-            output,
-            ..Self::default()
-        }
-    }
-}
 
 /// Does a step. The output of tests goes to `echo` line by line as it comes.
 pub fn perform(step: &Step, workspace: &Workspace, echo: impl FnMut(&str)) -> Outcome {
@@ -55,6 +17,7 @@ pub fn perform(step: &Step, workspace: &Workspace, echo: impl FnMut(&str)) -> Ou
         Work::Servers => Ok(servers()),
         Work::Command(job) => command(job, workspace),
         Work::Tests(job) => tests(job, workspace, echo),
+        Work::Binaries { build, runner } => binaries(build, runner, workspace, echo),
         Work::House(check) => house(*check, workspace),
         Work::Impossible(why) => Ok(Outcome::of_single(vec![], vec![why.clone()], vec![])),
     };
@@ -90,31 +53,74 @@ fn house(check: Check, workspace: &Workspace) -> Result<Outcome, Error> {
 
 fn tests(job: &Job, workspace: &Workspace, echo: impl FnMut(&str)) -> Result<Outcome, Error> {
     let ran = job.run(&workspace.root, echo)?;
-    let counts = Counts::of_lines(ran.lines.iter().map(String::as_str));
-    let mut faults = failure(job, &ran);
-    let failed_tests = ran.lines.iter().filter_map(|it| Counts::failed_test(it));
-    faults.extend(failed_tests.map(|name| format!("failed: {name}")));
-    if counts.ignored > 0 {
-        faults.push(format!(
-            "{} tests are ignored: nothing is skipped silently, so make them run or delete them",
-            counts.ignored
-        ));
+    let mut tally = Tally::default();
+    tally.add(&quoted(job), "", &ran);
+    Ok(tally.outcome())
+}
+
+fn binaries(
+    build: &Job,
+    runner: &str,
+    workspace: &Workspace,
+    mut echo: impl FnMut(&str),
+) -> Result<Outcome, Error> {
+    let mut tally = Tally::default();
+    let found = build_binaries(build, runner, workspace, &mut tally, &mut echo)?;
+    let (begin, lanes) = (Instant::now(), lanes::count());
+    let done = lanes::run(found, lanes, echo);
+    let wall = begin.elapsed();
+    for it in &done {
+        let name = it.binary.name();
+        tally.add(&name, &format!("{name}: "), &it.ran);
+        let lines = &it.ran.lines;
+        if it.ran.failure.is_none() && lines.iter().all(|it| Counts::of_line(it).is_none()) {
+            tally.fail(format!("{name} ended without a result of its tests"));
+        }
     }
-    if counts.total() == 0 {
-        faults.push("not one test ran".to_owned());
+    let mut outcome = tally.outcome();
+    let alone: Duration = done.iter().map(|it| it.took).sum();
+    outcome.notes.push(format!(
+        "{} test binaries, {lanes} at once: {:.0} s for {:.0} s of theirs",
+        done.len(),
+        wall.as_secs_f64(),
+        alone.as_secs_f64()
+    ));
+    Ok(outcome)
+}
+
+/// Lets cargo build its test binaries, and answers what it would run.
+fn build_binaries(
+    build: &Job,
+    runner: &str,
+    workspace: &Workspace,
+    tally: &mut Tally,
+    mut echo: impl FnMut(&str),
+) -> Result<Vec<Binary>, Error> {
+    let mut found = Vec::new();
+    let mut noting = build.clone();
+    noting.args.extend(binary::run_by(&[runner, "note"]));
+    let built = noting.run(&workspace.root, |line| match Binary::of_line(line) {
+        Ok(Some(binary)) => found.push(binary),
+        // It does not run yet.
+        Ok(None) if line.trim_start().starts_with("Running ") => {}
+        Ok(None) => echo(line),
+        Err(why) => tally.fail(why.to_string()),
+    })?;
+    if let Some(why) = built.failure {
+        tally.fail(format!("{} failed: {why}", quoted(build)));
+    } else if found.is_empty() {
+        tally.fail(
+            "cargo told of no test binary; is there a `runner` in its configuration?".to_owned(),
+        );
     }
-    // A failure without a failed test, as when it does not compile, is one.
-    let failed = (counts.failed + counts.ignored).max(u64::from(!faults.is_empty()));
-    Ok(Outcome {
-        passed: counts.passed,
-        failed,
-        notes: vec![format!("{} passed, {failed} failed", counts.passed)],
-        faults,
-        ..Outcome::default()
-    })
+    Ok(found)
 }
 
 fn failure(job: &Job, ran: &Ran) -> Vec<String> {
-    let line = |why: &String| format!("`{}` failed: {why}", job.shown());
+    let line = |why: &String| format!("{} failed: {why}", quoted(job));
     ran.failure.iter().map(line).collect()
+}
+
+fn quoted(job: &Job) -> String {
+    format!("`{}`", job.shown())
 }

@@ -73,7 +73,7 @@ pub(super) fn summary(outcomes: &[Outcome]) {
 }
 
 fn echoes(step: &Step) -> bool {
-    matches!(step.work, Work::Tests(_))
+    matches!(step.work, Work::Tests(_) | Work::Binaries { .. })
 }
 
 fn word(outcome: &Outcome) -> &'static str {

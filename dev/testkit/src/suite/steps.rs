@@ -25,6 +25,15 @@ pub enum Work {
     Command(Job),
     /// Runs tests, which must all pass, and of which there must be some.
     Tests(Job),
+    /// Builds test binaries and runs them beside each other. Their tests must
+    /// all pass, and there must be some.
+    Binaries {
+        /// The `cargo test` which would build them and run one after another.
+        build: Job,
+        /// A program that [notes](super::note) what it is to run, if its first
+        /// argument is `note`: `cargo xtask` itself.
+        runner: String,
+    },
     /// Looks at the structure.
     House(Check),
     /// Fails, for a reason which was clear before the run.
@@ -32,9 +41,9 @@ pub enum Work {
 }
 
 /// Every step, in order: what the others need comes first, then what is quick
-/// to fail.
+/// to fail. Our own program is `runner`, see [`Work::Binaries`].
 #[must_use]
-pub fn all(workspace: &Workspace) -> Vec<Step> {
+pub fn all(workspace: &Workspace, runner: &str) -> Vec<Step> {
     let mut steps = vec![
         step("servers", Work::Servers),
         step("format", command("fmt --all --check")),
@@ -51,9 +60,12 @@ pub fn all(workspace: &Workspace) -> Vec<Step> {
         steps.extend(each_feature(member));
     }
     steps.push(step("docs", docs()));
-    let sets = "--lib --bins --tests --examples";
-    steps.push(step("tests", tests(sets)));
-    steps.push(step("doc tests", tests("--doc")));
+    let binaries = Work::Binaries {
+        build: tests("--lib --bins --tests --examples"),
+        runner: runner.to_owned(),
+    };
+    steps.push(step("tests", binaries));
+    steps.push(step("doc tests", Work::Tests(tests("--doc"))));
     steps.extend(readme(workspace));
     steps
 }
@@ -130,9 +142,10 @@ fn clippy(what: &str) -> Work {
     command(&format!("clippy --locked {what} -- -D warnings"))
 }
 
-fn tests(what: &str) -> Work {
-    let words = format!("test --locked --workspace --all-features --no-fail-fast {what}");
-    Work::Tests(cargo_job(&words))
+fn tests(what: &str) -> Job {
+    cargo_job(&format!(
+        "test --locked --workspace --all-features --no-fail-fast {what}"
+    ))
 }
 
 fn docs() -> Work {

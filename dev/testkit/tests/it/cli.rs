@@ -15,6 +15,11 @@ fn reads_commands() {
     assert_eq!(parse("test"), Ok(Command::Test { only: None }));
     let only = Some("docs".to_owned());
     assert_eq!(parse("test --only docs"), Ok(Command::Test { only }));
+    let command = vec!["/deps/it-1".to_owned(), "--quiet".to_owned()];
+    assert_eq!(
+        parse("note /deps/it-1 --quiet"),
+        Ok(Command::Note { command })
+    );
 }
 
 #[test]
@@ -23,6 +28,7 @@ fn refuses_the_rest() {
         "tset",
         "test --only",
         "test docs",
+        "note",
         "house now",
         "test --only a b",
     ] {

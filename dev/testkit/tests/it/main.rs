@@ -1,6 +1,7 @@
 //! The test run, the structure checks, and what integration tests stand on,
 //! tested themselves.
 
+mod binaries;
 mod chaos;
 mod circles;
 mod cli;

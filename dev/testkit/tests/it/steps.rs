@@ -7,11 +7,14 @@ use leasehold_testkit::suite::steps::{self, Step, Work};
 
 use crate::fake::{self, Outcome};
 
+const RUNNER: &str = "/xtask";
+
 /// Names and command lines of the steps of a workspace.
 fn shown(steps: &[Step]) -> Vec<(&str, String)> {
     let line = |step: &Step| match &step.work {
         Work::Servers => "Servers".to_owned(),
         Work::Command(job) | Work::Tests(job) => job.shown(),
+        Work::Binaries { build, runner } => format!("{runner} beside {}", build.shown()),
         Work::House(check) => format!("{check:?}"),
         Work::Impossible(why) => why.clone(),
     };
@@ -28,7 +31,7 @@ fn lists_every_step() -> Outcome {
         dir.path().join("README.md"),
         "```sh\ncargo run --bin one\n```\n",
     )?;
-    let steps = steps::all(&fake::workspace(dir.path()));
+    let steps = steps::all(&fake::workspace(dir.path()), RUNNER);
     let deny = "-- -D warnings";
     let tests = "cargo test --locked --workspace --all-features --no-fail-fast";
     let one = "cargo clippy --locked --package house --no-default-features";
@@ -56,7 +59,10 @@ fn lists_every_step() -> Outcome {
             "RUSTDOCFLAGS=\"-D warnings\" cargo doc --locked --workspace --no-deps --all-features"
                 .to_owned(),
         ),
-        ("tests", format!("{tests} --lib --bins --tests --examples")),
+        (
+            "tests",
+            format!("/xtask beside {tests} --lib --bins --tests --examples"),
+        ),
         ("doc tests", format!("{tests} --doc")),
         (
             "readme: cargo run --bin one",
@@ -72,7 +78,7 @@ fn what_is_not_published_has_no_feature_steps() -> Outcome {
     let dir = tempfile::tempdir()?;
     let mut workspace = fake::workspace(dir.path());
     workspace.members[0].publishable = false;
-    let steps = steps::all(&workspace);
+    let steps = steps::all(&workspace, RUNNER);
     assert!(steps.iter().all(|step| !step.name.contains("features:")));
     Ok(())
 }
@@ -83,14 +89,14 @@ fn a_readme_without_commands_fails() -> Outcome {
     let workspace = fake::workspace(dir.path());
     let last = |steps: Vec<Step>| steps.into_iter().next_back().map(|step| step.work);
 
-    let missing = last(steps::all(&workspace));
+    let missing = last(steps::all(&workspace, RUNNER));
     let Some(Work::Impossible(why)) = missing else {
         return Err(format!("a missing README is no failure: {missing:?}").into());
     };
     assert!(why.starts_with("README.md cannot be read"), "{why}");
 
     fs::write(dir.path().join("README.md"), "# House\n")?;
-    let empty = last(steps::all(&workspace));
+    let empty = last(steps::all(&workspace, RUNNER));
     let Some(Work::Impossible(why)) = empty else {
         return Err(format!("a README without commands is no failure: {empty:?}").into());
     };
@@ -102,9 +108,9 @@ fn a_readme_without_commands_fails() -> Outcome {
 fn only_selects_by_part_of_the_name() -> Outcome {
     let dir = tempfile::tempdir()?;
     let workspace = fake::workspace(dir.path());
-    let chosen = steps::select(steps::all(&workspace), Some("house:"))?;
+    let chosen = steps::select(steps::all(&workspace, RUNNER), Some("house:"))?;
     assert_eq!(chosen.len(), 3);
-    let all = steps::all(&workspace);
+    let all = steps::all(&workspace, RUNNER);
     assert_eq!(steps::select(all.clone(), None)?, all);
 
     let unknown = steps::select(all, Some("nothing"));

@@ -1,0 +1,95 @@
+//! Running test binaries beside each other.
+
+use std::collections::VecDeque;
+use std::num::NonZero;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Binary, Ran};
+
+/// A test binary that has run.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) binary: Binary,
+    pub(super) ran: Ran,
+    pub(super) took: Duration,
+}
+
+enum Said {
+    Line(String),
+    Done(Done),
+}
+
+/// How many test binaries run at once: most of their tests wait most of the time.
+pub(super) fn count() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get) + 1
+}
+
+/// Runs test binaries, so many at once. What each prints goes to `echo` as it comes, with the binary's name before it.
+pub(super) fn run(binaries: Vec<Binary>, lanes: usize, mut echo: impl FnMut(&str)) -> Vec<Done> {
+    let queue = Mutex::new(chains(binaries));
+    let (sender, said) = mpsc::channel();
+    let mut done = Vec::new();
+    thread::scope(|scope| {
+        for _ in 0..lanes {
+            let (queue, sender) = (&queue, sender.clone());
+            scope.spawn(move || {
+                while let Some(chain) = next(queue) {
+                    for binary in chain {
+                        run_one(binary, &sender);
+                    }
+                }
+            });
+        }
+        // What is left are the lanes' own, so this ends when the lanes do.
+        drop(sender);
+        for said in said {
+            match said {
+                Said::Line(line) => echo(&line),
+                Said::Done(it) => {
+                    let word = if it.ran.failure.is_some() {
+                        "FAILED"
+                    } else {
+                        "ok"
+                    };
+                    let took = it.took.as_secs_f64();
+                    echo(&format!("[{}] {word} {took:.1} s", it.binary.name()));
+                    done.push(it);
+                }
+            }
+        }
+    });
+    done
+}
+
+/// What is to run, in order. The binaries of a chain run one after another: those which build are one, and it is
+/// begun first, since it is long.
+fn chains(binaries: Vec<Binary>) -> VecDeque<Vec<Binary>> {
+    let (building, others): (Vec<_>, Vec<_>) = binaries.into_iter().partition(Binary::builds);
+    let others = others.into_iter().map(|it| vec![it]);
+    std::iter::once(building).chain(others).collect()
+}
+
+fn next(queue: &Mutex<VecDeque<Vec<Binary>>>) -> Option<Vec<Binary>> {
+    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    queue.pop_front()
+}
+
+fn run_one(binary: Binary, to: &Sender<Said>) {
+    let name = binary.name();
+    let begin = Instant::now();
+    // Nobody listens any more only if we are about to end.
+    let ran = binary.job.run(&binary.dir, |line| {
+        if !line.is_empty() {
+            drop(to.send(Said::Line(format!("[{name}] {line}"))));
+        }
+    });
+    let ran = ran.unwrap_or_else(|error| Ran {
+        failure: Some(error.to_string()),
+        lines: Vec::new(),
+    });
+    let took = begin.elapsed();
+    drop(to.send(Said::Done(Done { binary, ran, took })));
+}

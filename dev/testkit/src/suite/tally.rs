@@ -1,0 +1,54 @@
+//! What tests said, added up.
+
+use super::{Counts, Outcome, Ran};
+
+/// What tests said, added up.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    counts: Counts,
+    faults: Vec<String>,
+}
+
+impl Tally {
+    /// Adds a command that ran tests: `shown` is what it is called, and `within` what its tests' names begin with.
+    pub(super) fn add(&mut self, shown: &str, within: &str, ran: &Ran) {
+        let mut counts = Counts::of_lines(ran.lines.iter().map(String::as_str));
+        if let Some(why) = &ran.failure {
+            self.faults.push(format!("{shown} failed: {why}"));
+            // A failure without a failed test, as when it does not compile, is one.
+            counts.failed = counts.failed.max(1);
+        }
+        let failed_tests = ran.lines.iter().filter_map(|it| Counts::failed_test(it));
+        let faults = failed_tests.map(|name| format!("failed: {within}{name}"));
+        self.faults.extend(faults);
+        self.counts += counts;
+    }
+
+    /// Adds a failure that no test tells of.
+    pub(super) fn fail(&mut self, fault: String) {
+        self.faults.push(fault);
+        self.counts.failed += 1;
+    }
+
+    /// How a step went that ran all of these.
+    pub(super) fn outcome(mut self) -> Outcome {
+        let counts = self.counts;
+        if counts.ignored > 0 {
+            self.faults.push(format!(
+                "{} tests are ignored: nothing is skipped silently, so make them run or delete them",
+                counts.ignored
+            ));
+        }
+        if counts.total() == 0 {
+            self.fail("not one test ran".to_owned());
+        }
+        let failed = self.counts.failed + counts.ignored;
+        Outcome {
+            passed: counts.passed,
+            failed,
+            notes: vec![format!("{} passed, {failed} failed", counts.passed)],
+            faults: self.faults,
+            ..Outcome::default()
+        }
+    }
+}

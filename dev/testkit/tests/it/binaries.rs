@@ -1,0 +1,259 @@
+//! Test binaries beside each other, with shells in the place of cargo and of what it builds.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::thread;
+
+use leasehold_testkit::suite::steps::{Step, Work};
+use leasehold_testkit::suite::{self, Job, perform};
+use leasehold_testkit::workspace::cargo;
+use tempfile::TempDir;
+
+use crate::fake::{self, Outcome};
+
+/// What a test binary says when all is well.
+const GOOD: &str = "echo; echo 'test result: ok. 3 passed; 0 failed; 0 ignored'";
+
+/// How a step goes whose `cargo test` is this, and which lines were echoed.
+fn done(build: Job, root: &Path) -> (suite::Outcome, Vec<String>) {
+    let step = Step {
+        name: "it".to_owned(),
+        work: Work::Binaries {
+            build,
+            runner: env!("CARGO_BIN_EXE_xtask").to_owned(),
+        },
+    };
+    let mut echoed = Vec::new();
+    let echo = |line: &str| echoed.push(line.to_owned());
+    let outcome = perform(&step, &fake::workspace(root), echo);
+    (outcome, echoed)
+}
+
+/// How a step goes that builds these scripts, each of a package. They run in a folder of their own.
+fn beside(scripts: &[(&str, &str)]) -> std::io::Result<(suite::Outcome, Vec<String>)> {
+    let dir = TempDir::new()?;
+    let mut build = "echo Compiling\n".to_owned();
+    for (number, (name, script)) in scripts.iter().enumerate() {
+        let (package, target) = name.split_once(' ').unwrap_or((name, "it"));
+        let path = dir.path().join(format!("{target}-{number}"));
+        fs::write(&path, format!("#!/bin/sh\n{script}\n"))?;
+        fs::set_permissions(&path, Permissions::from_mode(0o755))?;
+        // What cargo says of it, and what it then runs.
+        build += &format!("echo '     Running {target}'\n");
+        build += &format!(
+            "CARGO_PKG_NAME={package} '{}' note '{}'\n",
+            env!("CARGO_BIN_EXE_xtask"),
+            path.display()
+        );
+    }
+    Ok(done(Job::new("sh", ["-c", &build]), dir.path()))
+}
+
+#[test]
+fn what_each_says_is_echoed_and_added_up() -> Outcome {
+    let (outcome, echoed) = beside(&[("house one", GOOD), ("house two", GOOD)])?;
+    assert!(outcome.holds(), "{outcome:?}");
+    assert_eq!((outcome.passed, outcome.failed), (6, 0));
+    assert_eq!(echoed[0], "Compiling");
+    // A result and an end for each, and nothing of how cargo told of them.
+    assert_eq!(echoed.len(), 5, "{echoed:#?}");
+    for name in ["[house one] ", "[house two] "] {
+        let own = echoed.iter().filter_map(|line| line.strip_prefix(name));
+        let own: Vec<&str> = own.collect();
+        assert!(own[0].starts_with("test result: "), "{own:?}");
+        assert!(own[1].starts_with("ok "), "{own:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_failed_test_is_named_with_its_binary() -> Outcome {
+    let failing = "echo 'test a::b ... FAILED'
+        echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored'; exit 101";
+    let (outcome, echoed) = beside(&[("house good", GOOD), ("house bad", failing)])?;
+    assert_eq!((outcome.passed, outcome.failed), (4, 1));
+    assert_eq!(
+        outcome.faults,
+        [
+            "house bad failed: exit status: 101",
+            "failed: house bad: a::b"
+        ]
+    );
+    assert!(
+        echoed
+            .iter()
+            .any(|it| it.starts_with("[house bad] FAILED "))
+    );
+    Ok(())
+}
+
+#[test]
+fn a_binary_that_dies_fails_beside_those_which_do_not() -> Outcome {
+    let dead = "echo 'test result: ok. 1 passed; 0 failed; 0 ignored'; kill -9 $$";
+    let (outcome, _) = beside(&[("house dead", dead), ("house good", GOOD)])?;
+    assert_eq!((outcome.passed, outcome.failed), (4, 1));
+    assert_eq!(outcome.faults, ["house dead failed: signal: 9 (SIGKILL)"]);
+    Ok(())
+}
+
+#[test]
+fn a_binary_without_a_result_fails() -> Outcome {
+    let (outcome, _) = beside(&[("house mute", "exit 0"), ("house good", GOOD)])?;
+    assert_eq!((outcome.passed, outcome.failed), (3, 1));
+    assert_eq!(
+        outcome.faults,
+        ["house mute ended without a result of its tests"]
+    );
+    Ok(())
+}
+
+#[test]
+fn a_binary_that_does_not_start_fails() -> Outcome {
+    let dir = TempDir::new()?;
+    let script = format!(
+        "CARGO_PKG_NAME=house '{}' note /no/such/gone-1",
+        env!("CARGO_BIN_EXE_xtask")
+    );
+    let (outcome, _) = done(Job::new("sh", ["-c", &script]), dir.path());
+    assert_eq!((outcome.passed, outcome.failed), (0, 1));
+    let fault = &outcome.faults[0];
+    assert!(
+        fault.starts_with("house gone failed: cannot run"),
+        "{fault}"
+    );
+    Ok(())
+}
+
+#[test]
+fn ignored_tests_fail() -> Outcome {
+    let ignoring = "echo 'test result: ok. 3 passed; 0 failed; 2 ignored'";
+    let (outcome, _) = beside(&[("house it", ignoring), ("house good", GOOD)])?;
+    assert_eq!((outcome.passed, outcome.failed), (6, 2));
+    assert!(outcome.faults[0].starts_with("2 tests are ignored"));
+    Ok(())
+}
+
+#[test]
+fn no_binary_fails() -> Outcome {
+    let dir = TempDir::new()?;
+    // As if another runner than ours had run them.
+    let (outcome, _) = done(Job::new("sh", ["-c", GOOD]), dir.path());
+    assert_eq!((outcome.passed, outcome.failed), (0, 1));
+    assert!(outcome.faults[0].starts_with("cargo told of no test binary"));
+    Ok(())
+}
+
+#[test]
+fn a_build_that_fails_is_shown_as_one_would_type_it() -> Outcome {
+    let dir = TempDir::new()?;
+    let build = Job::new("sh", ["-c", "echo error; exit 101"]);
+    let (outcome, echoed) = done(build, dir.path());
+    assert_eq!((outcome.passed, outcome.failed), (0, 1));
+    let fault = "`sh -c 'echo error; exit 101'` failed: exit status: 101";
+    assert_eq!(outcome.faults, [fault]);
+    assert_eq!(echoed, ["error"]);
+    Ok(())
+}
+
+/// Waits for a file that another script makes, for at most ten seconds.
+fn meet(own: &str, other: &str) -> String {
+    format!(
+        "touch {own}; n=0
+         until [ -e {other} ]; do n=$((n+1)); [ $n -lt 1000 ] || exit 1; sleep 0.01; done
+         {GOOD}"
+    )
+}
+
+#[test]
+fn two_run_at_once() -> Outcome {
+    let (one, two) = (meet("one", "two"), meet("two", "one"));
+    let (outcome, _) = beside(&[("house one", &one), ("house two", &two)])?;
+    assert!(outcome.holds(), "{outcome:?}");
+    Ok(())
+}
+
+/// Fails if there are more than `most` of these at once.
+fn counted(most: usize) -> String {
+    format!(
+        "touch $0.runs; [ $(ls *.runs | wc -l) -le {most} ] || exit 1; sleep 0.1; rm $0.runs
+         {GOOD}"
+    )
+}
+
+#[test]
+fn no_more_than_the_lanes_run_at_once() -> Outcome {
+    let lanes = thread::available_parallelism()?.get() + 1;
+    let script = counted(lanes);
+    let (outcome, _) = beside(&vec![("house", script.as_str()); 3 * lanes])?;
+    assert!(outcome.holds(), "{outcome:?}");
+    assert_eq!(outcome.passed, 9 * lanes as u64);
+    Ok(())
+}
+
+#[test]
+fn those_which_build_run_one_after_another() -> Outcome {
+    let script = counted(1);
+    let all = ["core ui", "macros ui", "layer ui"].map(|name| (name, script.as_str()));
+    let (outcome, _) = beside(&all)?;
+    assert!(outcome.holds(), "{outcome:?}");
+    Ok(())
+}
+
+#[test]
+fn a_binary_runs_as_cargo_runs_it() -> Outcome {
+    let dir = TempDir::new()?;
+    let package = dir.path().join("house");
+    fs::create_dir_all(package.join("tests"))?;
+    fs::create_dir_all(package.join("src"))?;
+    let write = |path: &str, text: &str| fs::write(dir.path().join(path), text);
+    write(
+        "Cargo.toml",
+        "[workspace]\nresolver = \"3\"\nmembers = [\"house\"]\n",
+    )?;
+    // Its own tests need the libraries of the compiler.
+    write(
+        "house/Cargo.toml",
+        "[package]\nname = \"house\"\nedition = \"2024\"\n[lib]\nproc-macro = true\n",
+    )?;
+    write("house/src/lib.rs", "#[test]\nfn own() {}\n")?;
+    write(
+        "house/tests/told.rs",
+        r#"#[test]
+        fn told() {
+            let told = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+            assert_eq!(told, env!("CARGO_MANIFEST_DIR"));
+            assert_eq!(std::env::current_dir().unwrap(), std::path::Path::new(&told));
+        }"#,
+    )?;
+    let mut build = Job::new(&cargo(), ["test", "--offline", "--workspace", "--tests"]);
+    let target = dir.path().join("target").to_string_lossy().into_owned();
+    build.env.push(("CARGO_TARGET_DIR".to_owned(), target));
+    let (outcome, echoed) = done(build, dir.path());
+    assert!(outcome.holds(), "{outcome:?}\n{echoed:#?}");
+    assert_eq!(outcome.passed, 2);
+    for line in [
+        "[house house] test own ... ok",
+        "[house told] test told ... ok",
+    ] {
+        assert!(echoed.iter().any(|it| it == line), "{echoed:#?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_binary_of_which_cargo_tells_nothing_readable_fails() -> Outcome {
+    for note in [
+        "",
+        "{}",
+        r#"{"command":[],"dir":"/","env":{"CARGO_PKG_NAME":"house"}}"#,
+        r#"{"command":["/deps/it-1"],"dir":"/","env":{}}"#,
+    ] {
+        let script = format!("echo 'leasehold-test-binary {note}'");
+        let (outcome, echoed) = done(Job::new("sh", ["-c", &script]), Path::new("/"));
+        assert_eq!((outcome.passed, outcome.failed), (0, 2), "{note}");
+        assert!(outcome.faults[0].starts_with("a test binary did not run"));
+        assert_eq!(echoed, [""; 0]);
+    }
+    Ok(())
+}
