@@ -3,6 +3,7 @@
 #[test]
 fn every_form_compiles_and_every_mistake_is_told() {
     let cases = trybuild::TestCases::new();
-    cases.pass("tests/ui/pass/*.rs");
-    cases.compile_fail("tests/ui/fail/*.rs");
+    cases.pass("tests/ui/attribute/pass/*.rs");
+    cases.compile_fail("tests/ui/attribute/fail/*.rs");
+    cases.compile_fail("tests/ui/guard/*.rs");
 }
