@@ -14,7 +14,7 @@ impl LockManager {
     /// | `redis+cluster://user:password@host,host` | a Redis Cluster with these members, with the feature `cluster` |
     /// | `redlock://user:password@host:port,host:port,…/database` | a majority of independent servers, which all know this user |
     ///
-    /// For other options, and for certificates of your own, see [`Redis::builder`] and [`Redlock::builder`].
+    /// For other options, and for certificates of your own, see [`Redis::builder`] and [`Redlock::new`].
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl LockManager {
             | "redis+cluster" | "rediss+cluster" | "valkey+cluster" | "valkeys+cluster" => {
                 Ok(Self::new(Redis::connect(url).await?))
             }
-            "redlock" => Ok(Self::new(Redlock::connect(nodes(url)).await?)),
+            "redlock" => Ok(Self::new(Redlock::new(nodes(url)).connect().await?)),
             _ => Err(ConnectError::UnknownScheme {
                 scheme: scheme.chars().take(32).collect(),
             }),

@@ -7,7 +7,7 @@ use leasehold::{AcquireError, ConnectError, Error, InvalidOption, LockManager};
 use leasehold_testkit::proxy::{Direction, Traffic};
 use tokio::time::{Instant, sleep};
 
-use crate::nodes::{Nodes, SOON, durable, eventually};
+use crate::nodes::{Nodes, SOON, durable, eventually, manager};
 
 /// What another program holds on a node, until it is deleted.
 async fn occupy(nodes: &Nodes, place: usize, ttl_ms: u64) -> bool {
@@ -95,9 +95,7 @@ async fn programs_that_know_nothing_of_us_are_excluded() {
 #[tokio::test]
 async fn the_time_of_the_election_is_taken_from_the_lease() {
     let nodes = Nodes::start(5).await;
-    let locks = nodes
-        .manager_behind(durable().node_timeout(Duration::from_secs(1)))
-        .await;
+    let locks = manager(durable(nodes.urls_behind()).node_timeout(Duration::from_secs(1))).await;
     drop(locks.lock("warm").acquire().await.unwrap());
     let (late, ttl) = (Duration::from_millis(300), Duration::from_secs(4));
     for proxy in &nodes.proxies {
@@ -120,9 +118,8 @@ async fn the_time_of_the_election_is_taken_from_the_lease() {
 #[tokio::test]
 async fn an_election_that_outlasts_its_lease_elects_nobody() {
     let nodes = Nodes::start(3).await;
-    let locks = nodes
-        .manager_behind(durable().node_timeout(Duration::from_millis(250)))
-        .await;
+    let locks =
+        manager(durable(nodes.urls_behind()).node_timeout(Duration::from_millis(250))).await;
     drop(locks.lock("warm").acquire().await.unwrap());
     // Two of three are so late that what they grant is over when they say so.
     for proxy in &nodes.proxies[1..] {
@@ -209,11 +206,7 @@ async fn waiters_are_woken_by_the_nodes() {
 #[tokio::test]
 async fn what_cannot_be_is_refused_before_anything_is_sent() {
     let nodes = Nodes::start(3).await;
-    let locks = LockManager::new(
-        nodes
-            .connect(durable().max_ttl(Duration::from_secs(9)))
-            .await,
-    );
+    let locks = manager(durable(nodes.urls()).max_ttl(Duration::from_secs(9))).await;
     let shared = locks
         .read_lock("k")
         .ttl(Duration::from_secs(5))
@@ -278,16 +271,16 @@ async fn what_cannot_be_connected_to_says_why() {
     let nodes = Nodes::start(3).await;
     let urls = nodes.urls();
     let error = |result: Result<Redlock, ConnectError>| Error::from(result.unwrap_err());
-    let twice = [&urls[0], &urls[1], &urls[0]];
-    let twice = error(durable().connect(twice).await);
+    let twice = [0, 1, 0].map(|it| urls[it].clone()).to_vec();
+    let twice = error(durable(twice).connect().await);
     assert!(in_words(&twice).contains("twice"), "{twice:?}");
-    let none = error(durable().connect::<&str>([]).await);
+    let none = error(durable(Vec::new()).connect().await);
     assert!(in_words(&none).contains("0 nodes are named"), "{none:?}");
     let most = Duration::from_secs(3);
-    let slow = durable()
+    let slow = durable(urls.clone())
         .max_ttl(most)
         .node_timeout(most)
-        .connect(&urls)
+        .connect()
         .await
         .unwrap_err();
     assert!(
@@ -303,9 +296,9 @@ async fn what_cannot_be_connected_to_says_why() {
         "{slow:?}"
     );
     nodes.servers[0].kill();
-    drop(durable().connect(&urls).await.unwrap());
+    drop(durable(urls.clone()).connect().await.unwrap());
     nodes.servers[1].kill();
-    let alone = durable().connect(&urls).await.unwrap_err();
+    let alone = durable(urls.clone()).connect().await.unwrap_err();
     assert_eq!(
         alone.to_string(),
         "1 of 3 nodes can be used, and 2 are needed"

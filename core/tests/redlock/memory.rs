@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use leasehold::backend::redis::{Redlock, RedlockBuilder};
-use leasehold::{AdmitError, FenceStore, InProcessFenceStore, LockManager, Stale};
+use leasehold::backend::redis::Redlock;
+use leasehold::{AdmitError, FenceStore, InProcessFenceStore, Stale};
 use leasehold_testkit::clock::ClockShim;
 use leasehold_testkit::proxy::{Direction, Traffic};
 use tokio::time::{Instant, sleep};
 
-use crate::nodes::{NODE_TIMEOUT, Nodes, SOON, durable, eventually};
+use crate::nodes::{NODE_TIMEOUT, Nodes, SOON, eventually, manager};
 
 /// A resource that remembers who came last.
 async fn write(store: &InProcessFenceStore, guard: &leasehold::LockGuard) -> Result<(), Stale> {
@@ -40,7 +40,7 @@ async fn a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older() {
     .await;
     let store = InProcessFenceStore::new();
     // The first holds A, B and C, and is not seen on D and E.
-    let first = nodes.manager_behind(durable()).await;
+    let first = nodes.locks_behind().await;
     cut_off(&nodes, [3, 4]).await;
     let first = first.lock("k").acquire().await.unwrap();
     write(&store, &first).await.unwrap();
@@ -74,20 +74,19 @@ async fn a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older() {
 }
 
 /// The first holds A, B and C when C is restarted empty.
-async fn restarted_empty(builder: RedlockBuilder) -> (Nodes, leasehold::LockGuard) {
+async fn restarted_empty() -> (Nodes, leasehold::LockGuard) {
     let nodes = Nodes::start(5).await;
-    let first = nodes.manager_behind(durable()).await;
+    let first = nodes.locks_behind().await;
     cut_off(&nodes, [3, 4]).await;
     let ttl = Duration::from_secs(4);
     let first = first.lock("k").ttl(ttl).acquire().await.unwrap();
-    drop(builder);
     nodes.servers[2].restart_empty().await.unwrap();
     (nodes, first)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_node_that_is_wrongly_called_durable_lets_two_in_and_the_fence_refuses_the_older() {
-    let (nodes, first) = restarted_empty(durable()).await;
+    let (nodes, first) = restarted_empty().await;
     let store = InProcessFenceStore::new();
     write(&store, &first).await.unwrap();
     let second = nodes
@@ -107,15 +106,15 @@ async fn a_node_that_is_wrongly_called_durable_lets_two_in_and_the_fence_refuses
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_node_that_was_restarted_has_no_vote_until_what_it_forgot_is_over() {
     let max_ttl = Duration::from_secs(4);
-    let settings = || {
-        Redlock::builder()
+    let settings = |urls| {
+        Redlock::new::<String>(urls)
             .node_timeout(NODE_TIMEOUT)
             .max_ttl(max_ttl)
             .clock_difference(Duration::from_secs(1))
     };
     let nodes = Nodes::start(5).await;
     // Five fresh nodes do not vote either.
-    let refused = LockManager::new(nodes.connect(settings()).await);
+    let refused = manager(settings(nodes.urls())).await;
     let refused = refused
         .lock("k")
         .ttl(max_ttl)
@@ -128,8 +127,8 @@ async fn a_node_that_was_restarted_has_no_vote_until_what_it_forgot_is_over() {
         "{refused}"
     );
     let (behind, beside) = (
-        nodes.manager_behind(settings()).await,
-        LockManager::new(nodes.connect(settings()).await),
+        manager(settings(nodes.urls_behind())).await,
+        manager(settings(nodes.urls())).await,
     );
     let votes = async || {
         let elected = beside.lock("other").ttl(max_ttl).try_acquire().await;

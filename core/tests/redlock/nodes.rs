@@ -44,11 +44,7 @@ impl Nodes {
 
     /// Servers that are fresh, and never forget anything while a test runs.
     pub(crate) async fn redlock(&self) -> Redlock {
-        self.connect(durable()).await
-    }
-
-    pub(crate) async fn connect(&self, builder: RedlockBuilder) -> Redlock {
-        builder.connect(self.urls()).await.unwrap()
+        durable(self.urls()).connect().await.unwrap()
     }
 
     pub(crate) async fn locks(&self) -> LockManager {
@@ -57,13 +53,14 @@ impl Nodes {
 
     /// By way of the proxies.
     pub(crate) async fn locks_behind(&self) -> LockManager {
-        self.manager_behind(durable()).await
+        manager(durable(self.urls_behind())).await
     }
 
-    pub(crate) async fn manager_behind(&self, builder: RedlockBuilder) -> LockManager {
+    pub(crate) fn urls_behind(&self) -> Vec<String> {
         let nodes = self.servers.iter().zip(&self.proxies);
-        let urls = nodes.map(|(server, proxy)| server.url_at(proxy.port()));
-        LockManager::new(builder.connect(urls).await.unwrap())
+        nodes
+            .map(|(server, proxy)| server.url_at(proxy.port()))
+            .collect()
     }
 
     /// A connection that knows nothing of Leasehold.
@@ -108,10 +105,14 @@ impl Nodes {
     }
 }
 
-pub(crate) fn durable() -> RedlockBuilder {
-    Redlock::builder()
+pub(crate) fn durable(urls: Vec<String>) -> RedlockBuilder {
+    Redlock::new(urls)
         .durable_nodes(true)
         .node_timeout(NODE_TIMEOUT)
+}
+
+pub(crate) async fn manager(nodes: RedlockBuilder) -> LockManager {
+    LockManager::new(nodes.connect().await.unwrap())
 }
 
 /// Looks again and again until `look` answers true.

@@ -1,3 +1,4 @@
+use leasehold::backend::redis::Redlock;
 use leasehold::{LockGuard, LockManager};
 
 use super::Contestant;
@@ -12,6 +13,13 @@ pub(crate) struct Leasehold {
 impl Leasehold {
     pub(super) async fn enter(url: &str) -> Result<Self, BoxError> {
         let locks = LockManager::connect(url).await?;
+        Ok(Self { locks })
+    }
+
+    /// Nodes that were started just now, and will not be restarted.
+    pub(super) async fn on_nodes(urls: &[String]) -> Result<Self, BoxError> {
+        let nodes = Redlock::new(urls).durable_nodes(true).connect().await?;
+        let locks = LockManager::new(nodes);
         Ok(Self { locks })
     }
 }

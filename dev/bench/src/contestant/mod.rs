@@ -5,6 +5,7 @@ mod bare;
 mod distributed_lock_redis;
 mod inbox;
 mod leasehold;
+mod quorum;
 mod rslock;
 mod scripts;
 
@@ -18,6 +19,7 @@ use self::bare::Bare;
 use self::distributed_lock_redis::DistributedLockRedis;
 use self::inbox::Inbox;
 use self::leasehold::Leasehold;
+use self::quorum::Quorum;
 use self::rslock::Rslock;
 use self::scripts::Scripts;
 use crate::BoxError;
@@ -31,6 +33,11 @@ pub(crate) trait Contestant: Clone + Send + Sync + 'static {
     fn acquire(&self, key: &str) -> impl Future<Output = Result<Self::Held, BoxError>> + Send;
 
     fn release(&self, held: Self::Held) -> impl Future<Output = Result<(), BoxError>> + Send;
+
+    /// Whether it can wait for a lock that is held. What cannot shows how quick one task alone could be.
+    fn can_wait(&self) -> bool {
+        true
+    }
 }
 
 /// What is done with a contestant.
@@ -48,6 +55,7 @@ pub(crate) struct Field {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Entrant {
+    Quorum(Quorum),
     Scripts(Scripts),
     Leasehold(Leasehold),
     Bare(Bare),
@@ -81,7 +89,9 @@ impl Field {
     /// For work in which many want one lock: the peers wait as they do by default.
     pub(crate) async fn peers(&self) -> Result<Vec<Entrant>, BoxError> {
         let mut all = self.both().await?;
-        all.push(Entrant::Rslock(Rslock::enter(&self.url)));
+        all.push(Entrant::Rslock(Rslock::enter(std::slice::from_ref(
+            &self.url,
+        ))));
         all.push(Entrant::AsyncRedisLock(
             AsyncRedisLock::enter(&self.url).await?,
         ));
@@ -92,10 +102,25 @@ impl Field {
     }
 }
 
+/// Those that lock on a majority of several nodes.
+pub(crate) async fn on_nodes(urls: &[String]) -> Result<Vec<Entrant>, BoxError> {
+    Ok(vec![
+        Entrant::Quorum(Quorum::enter(urls).await?),
+        Entrant::Leasehold(Leasehold::on_nodes(urls).await?),
+        Entrant::Rslock(Rslock::enter(urls)),
+    ])
+}
+
+/// The library on several nodes.
+pub(crate) async fn ours_on_nodes(urls: &[String]) -> Result<Entrant, BoxError> {
+    Ok(Entrant::Leasehold(Leasehold::on_nodes(urls).await?))
+}
+
 impl Entrant {
     /// The name in the report.
     pub(crate) fn name(&self) -> &'static str {
         match self {
+            Self::Quorum(_) => "same scripts by hand",
             Self::Scripts(_) => "same scripts by hand",
             Self::Leasehold(_) => "leasehold",
             Self::Bare(_) => "SET NX PX by hand",
@@ -107,6 +132,7 @@ impl Entrant {
 
     pub(crate) async fn receive<V: Visitor>(&self, visitor: &V) -> V::Output {
         match self {
+            Self::Quorum(it) => visitor.visit(it).await,
             Self::Scripts(it) => visitor.visit(it).await,
             Self::Leasehold(it) => visitor.visit(it).await,
             Self::Bare(it) => visitor.visit(it).await,

@@ -7,15 +7,16 @@ use rslock::{Lock, LockManager};
 use super::Contestant;
 use crate::BoxError;
 
-/// `rslock` on one server, with its default pauses: up to 200 ms, by chance.
+/// `rslock` on one server or several, with its default pauses: up to 200 ms, by chance.
 #[derive(Clone)]
 pub(crate) struct Rslock {
     locks: Arc<LockManager>,
 }
 
 impl Rslock {
-    pub(super) fn enter(url: &str) -> Self {
-        let locks = Arc::new(LockManager::new(vec![url]));
+    pub(super) fn enter(urls: &[String]) -> Self {
+        let urls = urls.iter().map(String::as_str).collect();
+        let locks = Arc::new(LockManager::new(urls));
         Self { locks }
     }
 }

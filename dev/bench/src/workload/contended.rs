@@ -22,9 +22,19 @@ pub(crate) struct Contended;
 
 /// One slice of it.
 #[derive(Debug)]
-struct Rush {
-    slice: Duration,
+pub(super) struct Rush {
+    pub(super) slice: Duration,
+    /// What is done under the lock: nothing but waiting.
+    pub(super) section: Duration,
 }
+
+/// What a slice tells.
+pub(super) const METRICS: &[&str] = &[
+    "owner_changes_per_s",
+    "acquisitions_per_s",
+    "fairness_min_max",
+    "wait_p999_ms",
+];
 
 /// One acquisition.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +52,9 @@ impl Visitor for Rush {
         let key = format!("contended:{}", Uuid::new_v4());
         let begin = Instant::now();
         let mut tasks = JoinSet::new();
-        for task in 0..TASKS {
+        let tasks_at_most = if contestant.can_wait() { TASKS } else { 1 };
+        let section = self.section;
+        for task in 0..tasks_at_most {
             let (contestant, key, end) = (contestant.clone(), key.clone(), begin + self.slice);
             tasks.spawn(async move {
                 let mut turns = Vec::new();
@@ -58,7 +70,13 @@ impl Visitor for Rush {
                     };
                     turns.push(turn);
                     match held {
-                        Ok(held) => contestant.release(held?).await?,
+                        Ok(held) => {
+                            let held = held?;
+                            if !section.is_zero() {
+                                tokio::time::sleep(section).await;
+                            }
+                            contestant.release(held).await?;
+                        }
                         // It was not granted, and has waited all the same.
                         Err(_over) => return Ok::<_, BoxError>(turns),
                     }
@@ -78,6 +96,7 @@ impl Visitor for Rush {
         turns.sort_by_key(|turn| turn.granted);
         let changes = turns.windows(2).filter(|pair| pair[0].task != pair[1].task);
         let changes = changes.count();
+        let shares = &shares[..tasks_at_most];
         let (least, most) = (shares.iter().min(), shares.iter().max());
         let fairness = match (least, most) {
             (Some(least), Some(most)) if *most > 0 => *least as f64 / *most as f64,
@@ -94,7 +113,7 @@ impl Visitor for Rush {
     }
 }
 
-#[async_trait]
+#[async_trait(?Send)]
 impl Workload for Contended {
     fn name(&self) -> &'static str {
         "one key, 8 tasks"
@@ -103,13 +122,9 @@ impl Workload for Contended {
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
         let (rounds, millis) = if stage.quick { (3, 350) } else { (10, 2_000) };
         let slice = Duration::from_millis(millis);
-        let metrics = &[
-            "owner_changes_per_s",
-            "acquisitions_per_s",
-            "fairness_min_max",
-            "wait_p999_ms",
-        ];
+        let section = Duration::ZERO;
+        let rush = Rush { slice, section };
         let entrants = stage.field.peers().await?;
-        take_turns(self.name(), metrics, &entrants, rounds, &Rush { slice }).await
+        take_turns(self.name(), METRICS, &entrants, rounds, &rush).await
     }
 }

@@ -67,7 +67,7 @@ async fn hand_off<C: Contestant>(contestant: &C) -> Result<Duration, BoxError> {
     Ok(granted - holding.await??)
 }
 
-#[async_trait]
+#[async_trait(?Send)]
 impl Workload for HandOff {
     fn name(&self) -> &'static str {
         "hand-off after 50 ms"

@@ -21,7 +21,7 @@ const TTL: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub(crate) struct Held;
 
-#[async_trait]
+#[async_trait(?Send)]
 impl Workload for Held {
     fn name(&self) -> &'static str {
         "10 000 held locks, TTL 3 s"

@@ -4,6 +4,7 @@ mod contended;
 mod handoff;
 mod held;
 mod nested;
+mod nodes;
 mod uncontended;
 
 use async_trait::async_trait;
@@ -14,7 +15,7 @@ use crate::contestant::Field;
 use crate::report::Outcome;
 
 /// Something that contestants do.
-#[async_trait]
+#[async_trait(?Send)]
 pub(crate) trait Workload: Send + Sync {
     fn name(&self) -> &'static str;
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError>;
@@ -36,5 +37,8 @@ pub(crate) fn all() -> Vec<Box<dyn Workload>> {
         Box::new(handoff::HandOff::ONE),
         Box::new(held::Held),
         Box::new(nested::Nested),
+        Box::new(nodes::Alone),
+        Box::new(nodes::Crowd),
+        Box::new(nodes::Stopped),
     ]
 }

@@ -16,7 +16,7 @@ const PAIRS: u32 = 10_000;
 #[derive(Debug)]
 pub(crate) struct Nested;
 
-#[async_trait]
+#[async_trait(?Send)]
 impl Workload for Nested {
     fn name(&self) -> &'static str {
         "nested reentrant acquire"

@@ -12,11 +12,14 @@ use crate::turns::take_turns;
 
 const SLICE: Duration = Duration::from_millis(60);
 
+/// What a slice tells.
+pub(super) const METRICS: &[&str] = &["pairs_per_s", "p50_us", "p99_us"];
+
 /// Tasks that acquire and release, each a key of its own.
 #[derive(Debug)]
 pub(crate) struct Uncontended {
-    name: &'static str,
-    tasks: usize,
+    pub(super) name: &'static str,
+    pub(super) tasks: usize,
 }
 
 impl Uncontended {
@@ -45,7 +48,11 @@ impl Visitor for Uncontended {
         }
         let per_second = took.len() as f64 / begin.elapsed().as_secs_f64();
         took.sort_by(f64::total_cmp);
-        Ok(vec![per_second, quantile(&took, 0.5)])
+        Ok(vec![
+            per_second,
+            quantile(&took, 0.5),
+            quantile(&took, 0.99),
+        ])
     }
 }
 
@@ -65,7 +72,7 @@ async fn pairs<C: Contestant>(
     Ok(took)
 }
 
-#[async_trait]
+#[async_trait(?Send)]
 impl Workload for Uncontended {
     fn name(&self) -> &'static str {
         self.name
@@ -73,8 +80,7 @@ impl Workload for Uncontended {
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
         let rounds = if stage.quick { 20 } else { 200 };
-        let metrics = &["pairs_per_s", "p50_us"];
         let entrants = stage.field.limits().await?;
-        take_turns(self.name, metrics, &entrants, rounds, self).await
+        take_turns(self.name, METRICS, &entrants, rounds, self).await
     }
 }

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,10 +23,11 @@ const LEAST_VERSION: (u32, u32) = (6, 2);
 /// How long a node may take to answer at first.
 const MEETING: Duration = Duration::from_secs(5);
 
-/// How to lock on several nodes. Made by [`Redlock::builder`].
-#[derive(Debug, Clone, Default)]
+/// How to lock on several nodes. Made by [`Redlock::new`].
+#[derive(Clone)]
 #[must_use = "a builder does nothing until it connects"]
 pub struct RedlockBuilder {
+    urls: Vec<String>,
     settings: Settings,
 }
 
@@ -61,19 +63,22 @@ impl RedlockBuilder {
         self
     }
 
-    /// Connects to the nodes at `urls`; see [`Redlock::connect`].
+    /// Connects to the nodes, and waits for a majority of them.
     ///
     /// # Errors
     ///
-    /// As [`Redlock::connect`].
-    pub async fn connect<U: AsRef<str>>(
-        self,
-        urls: impl IntoIterator<Item = U>,
-    ) -> Result<Redlock, ConnectError> {
+    /// [`ConnectError::NoQuorum`] if less than a majority can be used, [`ConnectError::TooOld`] if one of the servers
+    /// is, [`ConnectError::Url`] if a URL is wrong, or names a node twice, and [`ConnectError::Option`] for an option
+    /// that cannot work. A node that does not vote yet, for it was restarted a short while ago, can be used.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes what was opened.
+    pub async fn connect(self) -> Result<Redlock, ConnectError> {
         self.settings.validate()?;
         let mut members = Vec::new();
-        for url in urls {
-            let client = client_at(url.as_ref())?;
+        for url in &self.urls {
+            let client = client_at(url)?;
             members.push(Member::new(
                 members.len(),
                 client,
@@ -97,24 +102,14 @@ impl RedlockBuilder {
                 )));
             }
         }
-        let redlock = Redlock::new(members, self.settings);
+        let redlock = Redlock::of(members, self.settings);
         redlock.meet().await?;
         Ok(redlock)
     }
 }
 
 impl Redlock {
-    /// Connects to the nodes at `urls`, which are as those of [`Redis::connect`](super::super::Redis::connect).
-    ///
-    /// # Errors
-    ///
-    /// [`ConnectError::NoQuorum`] if less than a majority of them can be used, [`ConnectError::TooOld`] if one of them
-    /// is, and [`ConnectError::Url`] if a URL is wrong, or names a node twice, and
-    /// [`ConnectError::Option`] for an option that cannot work. A node that does not vote yet, for it was restarted a short while ago, can be used.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future closes what was opened.
+    /// Names the nodes, by URLs as those of [`Redis::connect`](super::super::Redis::connect).
     ///
     /// # Examples
     ///
@@ -124,19 +119,19 @@ impl Redlock {
     /// use leasehold::backend::redis::Redlock;
     ///
     /// let nodes = ["redis://a", "redis://b", "redis://c", "redis://d", "redis://e"];
-    /// let locks = LockManager::new(Redlock::connect(nodes).await?);
+    /// let locks = LockManager::new(Redlock::new(nodes).connect().await?);
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn connect<U: AsRef<str>>(
-        urls: impl IntoIterator<Item = U>,
-    ) -> Result<Self, ConnectError> {
-        Self::builder().connect(urls).await
-    }
-
-    /// Connects with other options.
-    pub fn builder() -> RedlockBuilder {
-        RedlockBuilder::default()
+    #[allow(
+        clippy::new_ret_no_self,
+        reason = "it is nothing before it is connected"
+    )]
+    pub fn new<U: Into<String>>(urls: impl IntoIterator<Item = U>) -> RedlockBuilder {
+        RedlockBuilder {
+            urls: urls.into_iter().map(Into::into).collect(),
+            settings: Settings::default(),
+        }
     }
 
     /// Waits until a majority was reached, and not for the others.
@@ -199,5 +194,15 @@ impl Member {
             Err(ConnectError::Server { .. }) if self.node.has_met() => Ok(()),
             met => met,
         }
+    }
+}
+
+impl fmt::Debug for RedlockBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The URLs may hold passwords.
+        f.debug_struct("RedlockBuilder")
+            .field("nodes", &self.urls.len())
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }

@@ -82,7 +82,7 @@ pub struct Redlock {
 }
 
 impl Redlock {
-    fn new(members: Vec<Arc<Member>>, settings: Settings) -> Self {
+    fn of(members: Vec<Arc<Member>>, settings: Settings) -> Self {
         Self {
             members: members.into(),
             settings,

@@ -1,0 +1,127 @@
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, Script};
+use uuid::Uuid;
+
+use super::{Contestant, Inbox};
+use crate::BoxError;
+
+const LINE: &str = include_str!("../../../../core/src/backend/redis/redlock/scripts/line.lua");
+const ACQUIRE: &str =
+    include_str!("../../../../core/src/backend/redis/redlock/scripts/acquire.lua");
+const LEAVE: &str = include_str!("../../../../core/src/backend/redis/redlock/scripts/leave.lua");
+
+/// The library's own scripts on several nodes, called by hand: all at once, until a majority has answered. Tokens that
+/// agree, and nothing else: nobody waits, nothing is renewed, no node is looked after that does not answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Quorum {
+    nodes: Vec<MultiplexedConnection>,
+    acquire: String,
+    leave: String,
+}
+
+/// A key, and who holds it.
+#[derive(Debug)]
+pub(crate) struct Held {
+    names: [String; 5],
+    round: String,
+}
+
+impl Quorum {
+    pub(super) async fn enter(urls: &[String]) -> Result<Self, BoxError> {
+        let hashes = [ACQUIRE, LEAVE].map(|text| Script::new(&format!("{LINE}{text}")));
+        let mut nodes = Vec::new();
+        for url in urls {
+            let mut connection = super::connection(url, &Inbox::default()).await?;
+            for script in &hashes {
+                script.prepare_invoke().load_async(&mut connection).await?;
+            }
+            nodes.push(connection);
+        }
+        let [acquire, leave] = hashes.map(|script| script.get_hash().to_owned());
+        Ok(Self {
+            nodes,
+            acquire,
+            leave,
+        })
+    }
+
+    /// The first answers that make a majority. The others come, and nobody hears them.
+    async fn ask<T: redis::FromRedisValue + Send + 'static>(
+        &self,
+        command: &Cmd,
+    ) -> Result<Vec<T>, BoxError> {
+        let mut asked: FuturesUnordered<_> = self
+            .nodes
+            .iter()
+            .cloned()
+            .map(|mut node| {
+                let command = command.clone();
+                async move { command.query_async::<T>(&mut node).await }
+            })
+            .collect();
+        let mut answers = Vec::new();
+        while answers.len() <= self.nodes.len() / 2 {
+            match asked.next().await {
+                Some(answer) => answers.push(answer?),
+                None => return Err("no quorum".into()),
+            }
+        }
+        tokio::spawn(async move { while asked.next().await.is_some() {} });
+        Ok(answers)
+    }
+}
+
+fn call(hash: &str, names: &[String; 5]) -> Cmd {
+    let mut command = redis::cmd("EVALSHA");
+    command.arg(hash).arg(names.len()).arg(names);
+    command
+}
+
+impl Contestant for Quorum {
+    type Held = Held;
+
+    async fn acquire(&self, key: &str) -> Result<Held, BoxError> {
+        let names = [
+            key.to_owned(),
+            format!("{{{key}}}:lh1:fence"),
+            format!("{{{key}}}:lh1:line"),
+            format!("{{{key}}}:lh1:places"),
+            format!("{{{key}}}:lh1:sealed"),
+        ];
+        let round = Uuid::new_v4().to_string();
+        let hint = SystemTime::now().duration_since(UNIX_EPOCH)?.as_micros() as u64 + 250_000;
+        let mut acquire = call(&self.acquire, &names);
+        // ttl, hint, expiry, clamp, fence, waiter, since, inbox, waiter's lease
+        acquire.arg(&round).arg(30_000).arg(hint);
+        acquire
+            .arg(9_000_000_000_000_000_i64)
+            .arg(1_000_000)
+            .arg(172_800_000);
+        acquire.arg("").arg(0).arg("").arg(33_000);
+        let answers: Vec<Vec<String>> = self.ask(&acquire).await?;
+        let tokens = answers.iter().map(|answer| (&*answer[0], &answer[2]));
+        let first = answers.first().map(|answer| ("granted", &answer[2]));
+        match tokens.into_iter().all(|it| Some(it) == first) {
+            true => Ok(Held { names, round }),
+            false => Err(format!("the nodes answered {answers:?}").into()),
+        }
+    }
+
+    async fn release(&self, held: Held) -> Result<(), BoxError> {
+        let mut leave = call(&self.leave, &held.names);
+        leave.arg(&held.round).arg("").arg(0).arg(500);
+        let answers: Vec<String> = self.ask(&leave).await?;
+        match answers.iter().all(|answer| answer == "left") {
+            true => Ok(()),
+            false => Err("the lock was lost".into()),
+        }
+    }
+
+    fn can_wait(&self) -> bool {
+        false
+    }
+}
