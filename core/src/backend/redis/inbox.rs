@@ -2,7 +2,9 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures_util::FutureExt;
 use parking_lot::Mutex;
 use redis::aio::{AsyncPushSender, SendError};
 use redis::{PushInfo, PushKind, from_redis_value};
@@ -22,8 +24,38 @@ pub(super) struct Inbox {
 
 #[derive(Debug, Default)]
 struct Seats {
-    waiters: HashMap<String, Arc<Notify>>,
+    waiters: HashMap<OwnerId, Arc<WakeUps>>,
     lines: HashMap<Key, VecDeque<OwnerId>>,
+}
+
+/// What a waiter was told.
+#[derive(Debug, Default)]
+pub(super) struct WakeUps {
+    told: AtomicUsize,
+    bell: Notify,
+}
+
+impl WakeUps {
+    fn tell(&self) {
+        self.told.fetch_add(1, Ordering::AcqRel);
+        self.bell.notify_one();
+    }
+
+    /// Waits until it is told, if it was not already.
+    pub(super) async fn next(&self) {
+        self.bell.notified().await;
+    }
+
+    /// How often it was told.
+    pub(super) fn told(&self) -> usize {
+        self.told.load(Ordering::Acquire)
+    }
+
+    /// What it was told is old news from here on.
+    pub(super) fn forget(&self) {
+        self.told.store(0, Ordering::Release);
+        let _old_news = self.bell.notified().now_or_never();
+    }
 }
 
 impl Inbox {
@@ -56,7 +88,7 @@ impl Inbox {
     /// Gives `owner` a seat from before its request is sent: a wake-up may come before the answer.
     pub(super) fn enter<'a>(&'a self, key: &'a Key, owner: OwnerId) -> Seat<'a> {
         let mut seats = self.seats.lock();
-        if let Entry::Vacant(seat) = seats.waiters.entry(owner.to_string()) {
+        if let Entry::Vacant(seat) = seats.waiters.entry(owner) {
             seat.insert(Arc::default());
             seats.lines.entry(key.clone()).or_default().push_back(owner);
         }
@@ -70,7 +102,7 @@ impl Inbox {
 
     pub(super) fn leave(&self, key: &Key, owner: OwnerId) {
         let mut seats = self.seats.lock();
-        if seats.waiters.remove(&owner.to_string()).is_some()
+        if seats.waiters.remove(&owner).is_some()
             && let Some(line) = seats.lines.get_mut(key)
         {
             line.retain(|waiter| *waiter != owner);
@@ -80,8 +112,8 @@ impl Inbox {
         }
     }
 
-    pub(super) fn wake_up(&self, owner: OwnerId) -> Option<Arc<Notify>> {
-        self.seats.lock().waiters.get(&owner.to_string()).cloned()
+    pub(super) fn wake_ups(&self, owner: OwnerId) -> Option<Arc<WakeUps>> {
+        self.seats.lock().waiters.get(&owner).cloned()
     }
 
     /// Whether nobody of this process has waited longer for `key`.
@@ -95,7 +127,7 @@ impl Inbox {
     pub(super) fn interruption(&self) {
         self.interruptions.send_modify(|count| *count += 1);
         let seats = self.seats.lock();
-        seats.waiters.values().for_each(|w| w.notify_one());
+        seats.waiters.values().for_each(|waiter| waiter.tell());
     }
 
     pub(super) async fn interrupted(&self, seen: u64) -> u64 {
@@ -119,9 +151,10 @@ impl AsyncPushSender for Inbox {
         if matches!(push.kind, PushKind::Message | PushKind::SMessage)
             && let Some(payload) = push.data.into_iter().nth(1)
             && let Ok(owner) = from_redis_value::<String>(payload)
+            && let Some(owner) = OwnerId::read(&owner)
             && let Some(waiter) = self.seats.lock().waiters.get(&owner)
         {
-            waiter.notify_one();
+            waiter.tell();
         }
         Ok(())
     }

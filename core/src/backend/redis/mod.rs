@@ -181,8 +181,8 @@ impl Backend for Redis {
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        if let Some(wake_up) = self.inbox.wake_up(attempt.owner) {
-            wake_up.notified().await;
+        if let Some(wake_ups) = self.inbox.wake_ups(attempt.owner) {
+            wake_ups.next().await;
         }
         Ok(())
     }

@@ -12,28 +12,18 @@ pub(super) struct Names {
     queue: String,
     leases: String,
     shares: String,
-    line: String,
-    places: String,
     stem: String,
 }
 
 impl Names {
     pub(super) fn of(key: &Key) -> Self {
         let lock = key.full().to_owned();
-        // A key with a `{hash tag}` of its own is placed by it, and so are its companions. A `Key` has
-        // at most one `}`, and it closes a tag.
-        let stem = if lock.contains('}') {
-            format!("{lock}:{LAYOUT}:")
-        } else {
-            format!("{{{lock}}}:{LAYOUT}:")
-        };
+        let stem = stem(&lock);
         Self {
             fence: format!("{stem}fence"),
             queue: format!("{stem}queue"),
             leases: format!("{stem}leases"),
             shares: format!("{stem}shares"),
-            line: format!("{stem}line"),
-            places: format!("{stem}places"),
             lock,
             stem,
         }
@@ -50,14 +40,45 @@ impl Names {
         ]
     }
 
-    /// Those that one of several nodes has, in the order in which its scripts name them.
-    pub(super) fn of_a_node(&self) -> [&str; 4] {
-        [&self.lock, &self.fence, &self.line, &self.places]
-    }
-
     /// Where it is noted that an attempt is over, as long as copies of its request may come.
     pub(super) fn seal(&self, owner: OwnerId) -> String {
         format!("{}sealed:{owner}", self.stem)
+    }
+}
+
+/// A key with a `{hash tag}` of its own is placed by it, and so are its companions. A `Key` has at most one `}`, and it
+/// closes a tag.
+fn stem(lock: &str) -> String {
+    if lock.contains('}') {
+        format!("{lock}:{LAYOUT}:")
+    } else {
+        format!("{{{lock}}}:{LAYOUT}:")
+    }
+}
+
+/// The keys of one lock on one of several independent nodes, for one round.
+#[derive(Debug)]
+pub(super) struct NodeNames([String; 6]);
+
+impl NodeNames {
+    pub(super) fn of(key: &Key, round: OwnerId) -> Self {
+        let lock = key.full().to_owned();
+        let stem = stem(&lock);
+        let of = |name: &str| format!("{stem}{name}");
+        let seal = format!("{stem}sealed:{round}");
+        Self([
+            lock,
+            of("fence"),
+            of("line"),
+            of("places"),
+            of("turn"),
+            seal,
+        ])
+    }
+
+    /// In the order in which scripts name them.
+    pub(super) fn all(&self) -> [&str; 6] {
+        self.0.each_ref().map(String::as_str)
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Quorum {
 /// A key, and who holds it.
 #[derive(Debug)]
 pub(crate) struct Held {
-    names: [String; 5],
+    names: [String; 6],
     round: String,
 }
 
@@ -75,7 +75,7 @@ impl Quorum {
     }
 }
 
-fn call(hash: &str, names: &[String; 5]) -> Cmd {
+fn call(hash: &str, names: &[String; 6]) -> Cmd {
     let mut command = redis::cmd("EVALSHA");
     command.arg(hash).arg(names.len()).arg(names);
     command
@@ -90,6 +90,7 @@ impl Contestant for Quorum {
             format!("{{{key}}}:lh1:fence"),
             format!("{{{key}}}:lh1:line"),
             format!("{{{key}}}:lh1:places"),
+            format!("{{{key}}}:lh1:turn"),
             format!("{{{key}}}:lh1:sealed"),
         ];
         let round = Uuid::new_v4().to_string();
@@ -113,7 +114,7 @@ impl Contestant for Quorum {
 
     async fn release(&self, held: Held) -> Result<(), BoxError> {
         let mut leave = call(&self.leave, &held.names);
-        leave.arg(&held.round).arg("").arg(0).arg(500);
+        leave.arg(&held.round).arg("").arg(0).arg(500).arg(100);
         let answers: Vec<String> = self.ask(&leave).await?;
         match answers.iter().all(|answer| answer == "left") {
             true => Ok(()),

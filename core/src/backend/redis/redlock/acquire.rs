@@ -3,9 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt};
-
 use super::Redlock;
 use super::ballot::{self, Outcome};
 use super::election::majority;
@@ -13,7 +10,6 @@ use super::pursuit::Pursuit;
 use super::quorum::no_quorum;
 use super::request::{AHEAD, Request};
 use crate::FencingToken;
-use crate::backend::redis::inbox::Seat;
 use crate::backend::redis::times::{FIRST_LOOKS, REFRESH};
 use crate::backend::{Attempt, AttemptAnswer, BackendError, RenewAnswer};
 use crate::clock::{self, Moment};
@@ -27,13 +23,11 @@ const GRACE: Duration = Duration::from_millis(5);
 
 impl Redlock {
     pub(super) async fn acquire(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let seats = self.members.iter().filter(|_| attempt.queue);
-        let seats = seats.map(|it| it.inbox.enter(&attempt.key, attempt.owner));
-        let seats: Vec<_> = seats.collect();
-        // What woke the caller is old news from here on.
-        for member in self.members.iter().filter(|_| attempt.queue) {
-            let woken = member.inbox.wake_up(attempt.owner);
-            woken.and_then(|it| it.notified().now_or_never());
+        let seat = attempt
+            .queue
+            .then(|| self.inbox.enter(&attempt.key, attempt.owner));
+        if let Some(wake_ups) = self.inbox.wake_ups(attempt.owner) {
+            wake_ups.forget();
         }
         let pursuit = self.pursuits.of(attempt.owner, attempt.ttl);
         let again = match pursuit.elected_with() {
@@ -45,8 +39,10 @@ impl Redlock {
             None => self.pursue(attempt, &pursuit).await?,
         };
         match answer {
-            AttemptAnswer::Busy { .. } if attempt.queue => seats.into_iter().for_each(Seat::keep),
-            AttemptAnswer::Busy { .. } => self.pursuits.forget(attempt.owner),
+            AttemptAnswer::Busy { .. } => match seat {
+                Some(seat) => seat.keep(),
+                None => self.pursuits.forget(attempt.owner),
+            },
             AttemptAnswer::Granted { .. } | AttemptAnswer::Refused(_) => {}
         }
         Ok(answer)
@@ -82,7 +78,13 @@ impl Redlock {
             }
             let hint = clock::micros_of_day().saturating_add(micros(AHEAD));
             let hint = hint.max(pursuit.floor());
-            let request = Arc::new(Request::new(attempt, round.id, hint, pursuit.since));
+            let request = Arc::new(Request::new(
+                attempt,
+                round.id,
+                self.inbox.channel(),
+                hint,
+                pursuit.since,
+            ));
             let limit = self.settings.node_timeout;
             let (outcome, floor) = ballot::hold(&self.members, &round, &request, limit).await;
             let took = Moment::now().since(begin);
@@ -120,12 +122,8 @@ impl Redlock {
     }
 
     fn busy(&self, attempt: &Attempt, left: Duration) -> AttemptAnswer {
-        let firsts = self.members.iter();
-        let is_first = firsts
-            .filter(|it| it.inbox.is_first(&attempt.key, attempt.owner))
-            .count();
         // Nobody hands the lock on: the first of each process looks when it should be free.
-        let retry_after = match is_first >= majority(self.members.len()) {
+        let retry_after = match self.inbox.is_first(&attempt.key, attempt.owner) {
             true => left.min(FIRST_LOOKS),
             false => REFRESH,
         };
@@ -136,18 +134,14 @@ impl Redlock {
 
     /// Waits until a majority of nodes, or one and then no other for a while, says that it is the caller's turn.
     pub(super) async fn woken(&self, attempt: &Attempt) {
-        let wake_ups = self.members.iter();
-        let wake_ups = wake_ups.filter_map(|it| it.inbox.wake_up(attempt.owner));
-        let mut woken: FuturesUnordered<_> = wake_ups
-            .map(|wake_up| async move { wake_up.notified().await })
-            .collect();
-        if woken.next().await.is_none() {
+        let Some(wake_ups) = self.inbox.wake_ups(attempt.owner) else {
             return;
-        }
+        };
+        wake_ups.next().await;
         // The first node may be ahead of a majority.
         let others = async {
-            for _ in 1..majority(self.members.len()) {
-                woken.next().await;
+            while wake_ups.told() < majority(self.members.len()) {
+                wake_ups.next().await;
             }
         };
         if let Some(others) = timeout(GRACE, others) {

@@ -10,6 +10,7 @@ use super::quorum::no_quorum;
 use super::settings::Settings;
 use crate::backend::redis::answer;
 use crate::backend::redis::connect::{client_at, judge};
+use crate::backend::redis::inbox::Inbox;
 use crate::backend::redis::warning;
 use crate::backend::{BackendError, ConnectError};
 use crate::runtime::timeout;
@@ -76,12 +77,14 @@ impl RedlockBuilder {
     /// Dropping the future closes what was opened.
     pub async fn connect(self) -> Result<Redlock, ConnectError> {
         self.settings.validate()?;
+        let inbox = Inbox::new();
         let mut members = Vec::new();
         for url in &self.urls {
             let client = client_at(url)?;
             members.push(Member::new(
                 members.len(),
                 client,
+                inbox.clone(),
                 self.settings.admission(),
             ));
         }
@@ -102,7 +105,7 @@ impl RedlockBuilder {
                 )));
             }
         }
-        let redlock = Redlock::of(members, self.settings);
+        let redlock = Redlock::of(members, inbox, self.settings);
         redlock.meet().await?;
         Ok(redlock)
     }
@@ -141,8 +144,8 @@ impl Redlock {
         let mut reached = 0;
         let mut failures = Vec::new();
         let mut asked = Asked::new(self.members.iter().map(|member| {
-            let member = Arc::clone(member);
-            async move { (member.place, member.meet().await) }
+            let (member, channel) = (Arc::clone(member), self.inbox.channel());
+            async move { (member.place, member.meet(&channel).await) }
         }));
         while reached < needed
             && let Some((place, met)) = asked.next().await
@@ -167,20 +170,20 @@ impl Redlock {
 }
 
 impl Member {
-    async fn check(&self) -> Result<(), ConnectError> {
+    async fn check(&self, channel: &str) -> Result<(), ConnectError> {
         let info = self.node.call(&redis::cmd("INFO")).await;
         let info: String = info.and_then(answer::read).map_err(ConnectError::server)?;
         judge(&info, LEAST_VERSION)?;
         let mut publish = redis::cmd("PUBLISH");
-        publish.arg(&*self.inbox.channel()).arg("");
+        publish.arg(channel).arg("");
         if let Err(error) = self.node.call(&publish).await {
             warning::no_wake_ups(&error);
         }
         Ok(())
     }
 
-    async fn meet(&self) -> Result<(), ConnectError> {
-        let checked = timeout(MEETING, self.check());
+    async fn meet(&self, channel: &str) -> Result<(), ConnectError> {
+        let checked = timeout(MEETING, self.check(channel));
         let silent = || {
             let silent = format!("it did not answer within {MEETING:?}");
             Err(ConnectError::server(BackendError::unknown(silent)))

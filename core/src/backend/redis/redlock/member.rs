@@ -30,7 +30,6 @@ pub(super) struct Member {
     pub(super) place: usize,
     address: String,
     pub(super) node: Node,
-    pub(super) inbox: Inbox,
     pub(super) copies: Copies,
     health: Mutex<Health>,
     debts: Debts,
@@ -44,10 +43,14 @@ enum Health {
 }
 
 impl Member {
-    pub(super) fn new(place: usize, client: Client, admission: Option<Admission>) -> Arc<Self> {
-        let inbox = Inbox::new();
+    pub(super) fn new(
+        place: usize,
+        client: Client,
+        inbox: Inbox,
+        admission: Option<Admission>,
+    ) -> Arc<Self> {
         let address = client.get_connection_info().addr().to_string();
-        let mut node = Node::new(client, inbox.clone(), script::ALL);
+        let mut node = Node::new(client, inbox, script::ALL);
         if let Some(admission) = admission {
             node = node.admitting(admission);
         }
@@ -55,7 +58,6 @@ impl Member {
             place,
             address,
             node,
-            inbox,
             copies: Copies::new(),
             health: Mutex::new(Health::Up),
             debts: Debts::default(),

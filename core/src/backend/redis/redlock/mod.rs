@@ -26,6 +26,7 @@ use self::member::Member;
 use self::pursuit::Pursuits;
 use self::settings::Settings;
 use crate::Key;
+use crate::backend::redis::inbox::Inbox;
 use crate::backend::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, Mode,
     ReleaseAnswer, RenewAnswer, async_trait,
@@ -74,17 +75,20 @@ use crate::backend::{
 ///
 /// # Keys and rights
 ///
-/// As those of [`Redis`](super::Redis), with `{K}:lh1:line` and `{K}:lh1:places` in place of `queue` and `leases`.
+/// As those of [`Redis`](super::Redis), with `{K}:lh1:line`, `{K}:lh1:places` and `{K}:lh1:turn` in place of `queue` and `leases`.
 pub struct Redlock {
     members: Arc<[Arc<Member>]>,
+    /// The same for all nodes: a channel of one name on each.
+    inbox: Inbox,
     settings: Settings,
     pursuits: Pursuits,
 }
 
 impl Redlock {
-    fn of(members: Vec<Arc<Member>>, settings: Settings) -> Self {
+    fn of(members: Vec<Arc<Member>>, inbox: Inbox, settings: Settings) -> Self {
         Self {
             members: members.into(),
+            inbox,
             settings,
             pursuits: Pursuits::default(),
         }

@@ -48,9 +48,7 @@ impl Redlock {
         owner: OwnerId,
         ttl: Duration,
     ) -> Result<bool, BackendError> {
-        self.members
-            .iter()
-            .for_each(|it| it.inbox.leave(key, owner));
+        self.inbox.leave(key, owner);
         let round = self.pursuits.last_round(owner);
         let debt = Debt {
             key: key.clone(),

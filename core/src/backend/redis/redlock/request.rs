@@ -1,12 +1,13 @@
 //! What the nodes are asked.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Cmd;
 
 use super::debts::Debt;
 use super::script;
-use crate::backend::redis::names::Names;
+use crate::backend::redis::names::NodeNames;
 use crate::backend::redis::times::{FENCE_TTL, WAITER_LEASE};
 use crate::backend::redis::words::millis;
 use crate::backend::{Attempt, Claim};
@@ -22,11 +23,16 @@ pub(super) const AHEAD: Duration = Duration::from_millis(250);
 /// How long a waiter that was woken keeps its place without asking again.
 const WOKEN_LEASE: Duration = Duration::from_millis(500);
 
+/// For how long a lock that is free is kept for the waiter that was woken.
+const TURN: Duration = Duration::from_millis(100);
+
 /// What a round asks of all nodes alike.
 #[derive(Debug)]
 pub(super) struct Request {
-    names: Names,
+    names: NodeNames,
     round: OwnerId,
+    /// Where the waiter is to be woken.
+    channel: Arc<str>,
     ttl_ms: String,
     hint: String,
     /// Who takes a place in line where the lock is busy, and since when it waits.
@@ -35,11 +41,18 @@ pub(super) struct Request {
 }
 
 impl Request {
-    pub(super) fn new(attempt: &Attempt, round: OwnerId, hint: u64, since: u64) -> Self {
+    pub(super) fn new(
+        attempt: &Attempt,
+        round: OwnerId,
+        channel: Arc<str>,
+        hint: u64,
+        since: u64,
+    ) -> Self {
         let waiter = attempt.queue.then(|| attempt.owner.to_string());
         Self {
-            names: Names::of(&attempt.key),
+            names: NodeNames::of(&attempt.key, round),
             round,
+            channel,
             ttl_ms: millis(attempt.ttl),
             hint: hint.to_string(),
             waiter: waiter.unwrap_or_default(),
@@ -47,12 +60,11 @@ impl Request {
         }
     }
 
-    /// `channel` is where the node is to wake the waiter, and `expiry` the node's own time from which on it is to refuse
-    /// this request.
-    pub(super) fn to(&self, channel: &str, expiry: u64) -> Cmd {
+    /// `expiry` is the node's own time from which on it is to refuse this request.
+    pub(super) fn to(&self, expiry: u64) -> Cmd {
         let round = self.round.to_string();
         script::ACQUIRE.call(
-            &keys(&self.names, &self.names.seal(self.round)),
+            &self.names.all(),
             &[
                 &round,
                 &self.ttl_ms,
@@ -62,7 +74,7 @@ impl Request {
                 &millis(FENCE_TTL),
                 &self.waiter,
                 &self.since,
-                channel,
+                &self.channel,
                 &millis(WAITER_LEASE),
             ],
         )
@@ -70,7 +82,7 @@ impl Request {
 
     pub(super) fn raise(&self, token: u64) -> Cmd {
         script::RAISE.call(
-            &keys(&self.names, ""),
+            &self.names.all(),
             &[
                 &self.round.to_string(),
                 &token.to_string(),
@@ -82,7 +94,7 @@ impl Request {
 
 pub(super) fn extend(claim: &Claim, round: OwnerId) -> Cmd {
     script::EXTEND.call(
-        &keys(&Names::of(&claim.key), ""),
+        &NodeNames::of(&claim.key, round).all(),
         &[
             &round.to_string(),
             &millis(claim.ttl),
@@ -93,31 +105,26 @@ pub(super) fn extend(claim: &Claim, round: OwnerId) -> Cmd {
 }
 
 pub(super) fn leave(debt: &Debt, copies_until: u64) -> Cmd {
-    let names = Names::of(&debt.key);
     let waiter = debt.waiter.map(|waiter| waiter.to_string());
     script::LEAVE.call(
-        &keys(&names, &names.seal(debt.round)),
+        &NodeNames::of(&debt.key, debt.round).all(),
         &[
             &debt.round.to_string(),
             waiter.as_deref().unwrap_or_default(),
             &copies_until.to_string(),
             &millis(WOKEN_LEASE),
+            &millis(TURN),
         ],
     )
 }
 
 pub(super) fn force(key: &Key) -> Cmd {
-    script::FORCE.call(&keys(&Names::of(key), ""), &[&millis(WOKEN_LEASE)])
+    script::FORCE.call(
+        &NodeNames::of(key, OwnerId::random()).all(),
+        &[&millis(WOKEN_LEASE), &millis(TURN)],
+    )
 }
 
 pub(super) fn inspect(key: &Key) -> Cmd {
-    script::INSPECT.call(&keys(&Names::of(key), ""), &[])
-}
-
-/// In the order in which the scripts name them.
-fn keys<'a>(names: &'a Names, seal: &'a str) -> [&'a str; 5] {
-    let [lock, fence, line, places] = names.of_a_node();
-    // A script without a seal does not look at it, and every key that is named has to be in the lock's slot.
-    let seal = if seal.is_empty() { lock } else { seal };
-    [lock, fence, line, places, seal]
+    script::INSPECT.call(&NodeNames::of(key, OwnerId::random()).all(), &[])
 }

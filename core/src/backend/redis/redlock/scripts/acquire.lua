@@ -8,14 +8,20 @@ if now >= expires_at or redis.call('EXISTS', sealed) == 1 then
   return {'late', number(now)}
 end
 
-if holder and holder ~= round then
+-- A lock that is free is for the one that was woken, for as long as that takes, and not for whoever comes.
+local awaited = not holder and redis.call('GET', turn)
+if awaited == waiter then
+  awaited = false
+end
+
+if awaited or (holder and holder ~= round) then
   if waiter ~= '' then
     redis.call('ZADD', line, since, waiter)
     redis.call('HSET', places, waiter, number(now + waiter_ms * 1000) .. ' ' .. inbox)
     redis.call('PEXPIRE', line, waiter_ms * 4)
     redis.call('PEXPIRE', places, waiter_ms * 4)
   end
-  return {'busy', number(now), number(redis.call('PTTL', lock)), holder}
+  return {'busy', number(now), number(redis.call('PTTL', awaited and turn or lock)), awaited or holder}
 end
 
 local token, drawer = record()
@@ -33,6 +39,7 @@ local drawn = math.max((token or 0) + 1, now, math.min(hint, now + clamp))
 if drawn >= 9007199254740992 then
   return {'exhausted', number(now), number(drawn)}
 end
+redis.call('DEL', turn)
 if waiter ~= '' then
   forget(waiter)
 end

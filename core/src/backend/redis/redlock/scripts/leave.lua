@@ -1,5 +1,6 @@
 -- Release and cleanup: what the round has here ends, and the waiter's place with it. The tokens stay.
-local round, waiter, copies_until, woken_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local round, waiter, copies_until = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local woken_ms, turn_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 
 -- What comes first cannot fail for want of memory; after it, nothing else does.
 local held = holder == round
@@ -11,7 +12,8 @@ if waiter ~= '' then
   forget(waiter)
   -- Who gives up may have been the one that was woken.
   if not holder then
-    wake(woken_ms)
+    redis.call('DEL', turn)
+    wake(woken_ms, turn_ms)
   end
 end
 
