@@ -96,13 +96,11 @@ impl Contestant for Quorum {
         let round = Uuid::new_v4().to_string();
         let hint = SystemTime::now().duration_since(UNIX_EPOCH)?.as_micros() as u64 + 250_000;
         let mut acquire = call(&self.acquire, &names);
-        // ttl, hint, expiry, clamp, fence, waiter, since, inbox, waiter's lease
+        // ttl, hint, clamp, fence, waiter, since, inbox, waiter's lease, expiry
         acquire.arg(&round).arg(30_000).arg(hint);
-        acquire
-            .arg(9_000_000_000_000_000_i64)
-            .arg(1_000_000)
-            .arg(172_800_000);
+        acquire.arg(1_000_000).arg(172_800_000);
         acquire.arg("").arg(0).arg("").arg(33_000);
+        acquire.arg(9_000_000_000_000_000_i64);
         let answers: Vec<Vec<String>> = self.ask(&acquire).await?;
         let tokens = answers.iter().map(|answer| (&*answer[0], &answer[2]));
         let first = answers.first().map(|answer| ("granted", &answer[2]));
@@ -114,7 +112,7 @@ impl Contestant for Quorum {
 
     async fn release(&self, held: Held) -> Result<(), BoxError> {
         let mut leave = call(&self.leave, &held.names);
-        leave.arg(&held.round).arg("").arg(0).arg(500).arg(100);
+        leave.arg(&held.round).arg("").arg(500).arg(100).arg(0);
         let answers: Vec<String> = self.ask(&leave).await?;
         match answers.iter().all(|answer| answer == "left") {
             true => Ok(()),

@@ -81,7 +81,7 @@ impl Redlock {
             let request = Arc::new(Request::new(
                 attempt,
                 round.id,
-                self.inbox.channel(),
+                &self.inbox.channel(),
                 hint,
                 pursuit.since,
             ));

@@ -123,7 +123,7 @@ async fn ask(member: &Member, round: OwnerId, request: &Request, limit: Duration
         Ok(expiry) => {
             let sent = Moment::now();
             let copy = member.copies.sending(round, expiry);
-            let answer = member.call(limit, &request.to(expiry)).await;
+            let answer = member.call(limit, &request.acquire(expiry)).await;
             if answer
                 .as_ref()
                 .map_or_else(|e| e.applied() == Applied::No, |_| true)

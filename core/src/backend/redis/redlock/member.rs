@@ -5,8 +5,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use redis::{Client, Cmd, Pipeline, Value};
 
-use super::debts::{Debt, Debts};
-use super::request;
+use super::debts::Debts;
+use super::request::Leave;
 use super::round::Round;
 use super::script;
 use crate::backend::BackendError;
@@ -94,35 +94,41 @@ impl Member {
         &self,
         limit: Duration,
         round: &Round,
-        debt: Debt,
+        leave: &Leave,
     ) -> Result<bool, BackendError> {
         if !round.was_asked(self.place) {
             return Ok(false);
         }
-        // Its answer to the request comes first: what is not known to have come must be sealed off.
-        round.settled(self.place).await;
-        let left = match self.look() {
-            Ok(()) => self.within(limit, self.pay(&debt)).await,
-            Err(down) => Err(down),
-        };
+        let early = !round.is_settled(self.place);
+        let mut left = self.told(limit, leave).await;
+        if early && !matches!(left, Ok(true)) {
+            // The request may have come after it. What is not known to have come is sealed off.
+            round.settled(self.place).await;
+            left = self.told(limit, leave).await;
+        }
         if left.is_err() {
-            self.debts.owe(debt);
+            self.debts.owe(leave.debt.clone());
             // It may be up again: what is owed is paid when it is looked at.
             self.watch();
         }
         left
     }
 
-    async fn pay(&self, debt: &Debt) -> Result<bool, BackendError> {
-        let copies_until = self.copies.outstanding(debt.round);
-        let answer = self.node.call(&request::leave(debt, copies_until)).await?;
+    async fn told(&self, limit: Duration, leave: &Leave) -> Result<bool, BackendError> {
+        self.look()?;
+        self.within(limit, self.pay(leave)).await
+    }
+
+    async fn pay(&self, leave: &Leave) -> Result<bool, BackendError> {
+        let copies_until = self.copies.outstanding(leave.debt.round);
+        let answer = self.node.call(&leave.command(copies_until)).await?;
         let answer: String = answer::read(answer)?;
         if answer == "unsealed" {
             return Err(BackendError::unknown(
                 "the node has no memory left to note that a round is over",
             ));
         }
-        self.copies.forget(debt.round);
+        self.copies.forget(leave.debt.round);
         Ok(answer == "left")
     }
 
@@ -210,14 +216,15 @@ impl Member {
             None => return false,
         }
         while let Some(debt) = self.debts.next() {
-            let Some(paid) = timeout(LONGEST_LOOK, self.pay(&debt)) else {
+            let leave = Leave::new(debt);
+            let Some(paid) = timeout(LONGEST_LOOK, self.pay(&leave)) else {
                 return false;
             };
             match paid.await {
-                Ok(Ok(_)) => self.debts.paid(&debt),
+                Ok(Ok(_)) => self.debts.paid(&leave.debt),
                 Ok(Err(error)) if error.is_temporary() => return self.stays(error.to_string()),
                 // A node that refuses for good is owed nothing.
-                Ok(Err(_refused)) => self.debts.paid(&debt),
+                Ok(Err(_refused)) => self.debts.paid(&leave.debt),
                 Err(_elapsed) => return false,
             }
         }

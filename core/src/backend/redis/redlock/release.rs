@@ -7,6 +7,7 @@ use super::Redlock;
 use super::asked::Asked;
 use super::debts::Debt;
 use super::quorum::no_quorum;
+use super::request::Leave;
 use super::round::Round;
 use super::tally::{Tally, Verdict};
 use crate::backend::redis::copies::COPIES_LAST;
@@ -35,9 +36,11 @@ impl Redlock {
         round: Arc<Round>,
     ) -> Asked<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static> {
         let limit = self.settings.node_timeout;
+        let leave = Arc::new(Leave::new(debt));
         Asked::new(self.members.iter().map(move |member| {
-            let (member, debt, round) = (Arc::clone(member), debt.clone(), Arc::clone(&round));
-            async move { (member.place, member.leave(limit, &round, debt).await) }
+            let (member, leave) = (Arc::clone(member), Arc::clone(&leave));
+            let round = Arc::clone(&round);
+            async move { (member.place, member.leave(limit, &round, &leave).await) }
         }))
     }
 

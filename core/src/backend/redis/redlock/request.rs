@@ -1,6 +1,5 @@
 //! What the nodes are asked.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Cmd;
@@ -26,58 +25,51 @@ const WOKEN_LEASE: Duration = Duration::from_millis(500);
 /// For how long a lock that is free is kept for the waiter that was woken.
 const TURN: Duration = Duration::from_millis(100);
 
-/// What a round asks of all nodes alike.
-#[derive(Debug)]
+/// What a round asks of all nodes.
 pub(super) struct Request {
     names: NodeNames,
     round: OwnerId,
-    /// Where the waiter is to be woken.
-    channel: Arc<str>,
-    ttl_ms: String,
-    hint: String,
-    /// Who takes a place in line where the lock is busy, and since when it waits.
-    waiter: String,
-    since: String,
+    /// All but its last word.
+    acquire: Cmd,
 }
 
 impl Request {
+    /// `channel` is where a waiter is to be woken, and `since` when it began to wait.
     pub(super) fn new(
         attempt: &Attempt,
         round: OwnerId,
-        channel: Arc<str>,
+        channel: &str,
         hint: u64,
         since: u64,
     ) -> Self {
+        let names = NodeNames::of(&attempt.key, round);
         let waiter = attempt.queue.then(|| attempt.owner.to_string());
+        let acquire = script::ACQUIRE.call(
+            &names.all(),
+            &[
+                &round.to_string(),
+                &millis(attempt.ttl),
+                &hint.to_string(),
+                &CLAMP.as_micros().to_string(),
+                &millis(FENCE_TTL),
+                waiter.as_deref().unwrap_or_default(),
+                &since.to_string(),
+                channel,
+                &millis(WAITER_LEASE),
+            ],
+        );
         Self {
-            names: NodeNames::of(&attempt.key, round),
+            names,
             round,
-            channel,
-            ttl_ms: millis(attempt.ttl),
-            hint: hint.to_string(),
-            waiter: waiter.unwrap_or_default(),
-            since: since.to_string(),
+            acquire,
         }
     }
 
     /// `expiry` is the node's own time from which on it is to refuse this request.
-    pub(super) fn to(&self, expiry: u64) -> Cmd {
-        let round = self.round.to_string();
-        script::ACQUIRE.call(
-            &self.names.all(),
-            &[
-                &round,
-                &self.ttl_ms,
-                &self.hint,
-                &expiry.to_string(),
-                &CLAMP.as_micros().to_string(),
-                &millis(FENCE_TTL),
-                &self.waiter,
-                &self.since,
-                &self.channel,
-                &millis(WAITER_LEASE),
-            ],
-        )
+    pub(super) fn acquire(&self, expiry: u64) -> Cmd {
+        let mut command = self.acquire.clone();
+        command.arg(expiry);
+        command
     }
 
     pub(super) fn raise(&self, token: u64) -> Cmd {
@@ -92,6 +84,36 @@ impl Request {
     }
 }
 
+/// The end of a round, as all nodes are told.
+pub(super) struct Leave {
+    pub(super) debt: Debt,
+    /// All but its last word.
+    command: Cmd,
+}
+
+impl Leave {
+    pub(super) fn new(debt: Debt) -> Self {
+        let waiter = debt.waiter.map(|waiter| waiter.to_string());
+        let command = script::LEAVE.call(
+            &NodeNames::of(&debt.key, debt.round).all(),
+            &[
+                &debt.round.to_string(),
+                waiter.as_deref().unwrap_or_default(),
+                &millis(WOKEN_LEASE),
+                &millis(TURN),
+            ],
+        );
+        Self { debt, command }
+    }
+
+    /// `copies_until` is the node's own time until which requests of the round may still come.
+    pub(super) fn command(&self, copies_until: u64) -> Cmd {
+        let mut command = self.command.clone();
+        command.arg(copies_until);
+        command
+    }
+}
+
 pub(super) fn extend(claim: &Claim, round: OwnerId) -> Cmd {
     script::EXTEND.call(
         &NodeNames::of(&claim.key, round).all(),
@@ -100,20 +122,6 @@ pub(super) fn extend(claim: &Claim, round: OwnerId) -> Cmd {
             &millis(claim.ttl),
             &claim.token.to_string(),
             &millis(FENCE_TTL),
-        ],
-    )
-}
-
-pub(super) fn leave(debt: &Debt, copies_until: u64) -> Cmd {
-    let waiter = debt.waiter.map(|waiter| waiter.to_string());
-    script::LEAVE.call(
-        &NodeNames::of(&debt.key, debt.round).all(),
-        &[
-            &debt.round.to_string(),
-            waiter.as_deref().unwrap_or_default(),
-            &copies_until.to_string(),
-            &millis(WOKEN_LEASE),
-            &millis(TURN),
         ],
     )
 }

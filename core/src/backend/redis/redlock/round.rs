@@ -54,11 +54,16 @@ impl Round {
         self.asked() & (1 << place) != 0
     }
 
+    /// Whether the node has answered, or will not.
+    pub(super) fn is_settled(&self, place: usize) -> bool {
+        self.open.load(Ordering::Acquire) & (1 << place) == 0
+    }
+
     /// Waits until the node has answered, or will not.
     pub(super) async fn settled(&self, place: usize) {
         loop {
             let settled = self.settled.notified();
-            if self.open.load(Ordering::Acquire) & (1 << place) == 0 {
+            if self.is_settled(place) {
                 return;
             }
             settled.await;

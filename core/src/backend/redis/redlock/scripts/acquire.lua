@@ -1,7 +1,8 @@
 -- One node's vote for a round: its grant and a token, or who holds the lock here.
-local round, ttl_ms, hint, expires_at = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local clamp, fence_ms = tonumber(ARGV[5]), ARGV[6]
-local waiter, since, inbox, waiter_ms = ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10])
+local round, ttl_ms, hint = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local clamp, fence_ms = tonumber(ARGV[4]), ARGV[5]
+local waiter, since, inbox, waiter_ms = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
+local expires_at = tonumber(ARGV[10])
 
 -- A copy that comes after its round is over must not take the lock.
 if now >= expires_at or redis.call('EXISTS', sealed) == 1 then

@@ -1,6 +1,6 @@
 -- Release and cleanup: what the round has here ends, and the waiter's place with it. The tokens stay.
-local round, waiter, copies_until = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local woken_ms, turn_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
+local round, waiter, copies_until = ARGV[1], ARGV[2], tonumber(ARGV[5])
+local woken_ms, turn_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
 -- What comes first cannot fail for want of memory; after it, nothing else does.
 local held = holder == round
