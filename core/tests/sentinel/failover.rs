@@ -88,6 +88,14 @@ async fn a_planned_failover_is_followed_at_once() {
         followed.elapsed()
     );
     assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    drop(locks);
+    let inboxes = ["PUBSUB", "CHANNELS", "leasehold:inbox:*"];
+    eventually("nobody listens whose manager is gone", async || {
+        let mut primary = redis.servers().primary().client().await.unwrap();
+        let listening = primary.command(inboxes).await.unwrap();
+        listening.items().is_empty()
+    })
+    .await;
 }
 
 #[tokio::test]

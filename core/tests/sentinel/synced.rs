@@ -136,6 +136,18 @@ async fn what_a_lock_becomes_is_acknowledged_too() {
     let ticket = guard.hand_over().await;
     assert!(ticket.is_err(), "no replica has its renewal");
     pair.release();
+    let given = locks.lock("given").acquire().await.unwrap();
+    let ticket = given.hand_over().await.unwrap();
+    pair.hold();
+    let taking = locks.take_up(&ticket).wait(Duration::from_secs(1));
+    let taken = taking.acquire().await.unwrap_err();
+    let said = whole(&taken);
+    assert!(said.contains("0 of 1 replicas"), "{said}");
+    crate::servers::eventually("what was not taken up is freed", async || {
+        holder_of(pair.primary(), "lock:given").await == Value::Nil
+    })
+    .await;
+    pair.release();
     let writer = locks.lock("other").acquire().await.unwrap();
     pair.hold();
     let reader = writer.downgrade().await;

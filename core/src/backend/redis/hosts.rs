@@ -127,6 +127,17 @@ mod tests {
         assert_eq!(shown(&at(&plain[0], "c", 5)), "c:5 None None 0");
     }
 
+    #[cfg(feature = "tls-rustls")]
+    #[test]
+    fn all_hosts_speak_tls_or_none() {
+        let servers = |url| Several::read(url, SHAPE).unwrap().servers(9, "").unwrap();
+        let is_tls = |info: &ConnectionInfo| matches!(info.addr(), ConnectionAddr::TcpTls { .. });
+        let servers_with_tls = servers("rediss+several://a,b/name");
+        assert!(servers_with_tls.iter().all(is_tls));
+        assert!(is_tls(&at(&servers_with_tls[0], "c", 5)));
+        assert!(!servers("redis+several://a,b/name").iter().any(is_tls));
+    }
+
     #[test]
     fn what_is_no_list_of_hosts_is_refused_with_the_shape() {
         for url in [

@@ -79,6 +79,17 @@ impl Slot {
         }
     }
 
+    /// Discards a connection when it is called. Until then it keeps none alive.
+    #[cfg(feature = "sentinel")]
+    pub(super) fn leave_later(&self, live: &Arc<Live>) -> impl FnOnce() + Send + 'static {
+        let (slot, live) = (Arc::downgrade(&self.0), Arc::downgrade(live));
+        move || {
+            if let (Some(slot), Some(live)) = (slot.upgrade(), live.upgrade()) {
+                Self(slot).discard(&live);
+            }
+        }
+    }
+
     /// Finds out whether a connection that owes an answer is dead, or its caller only impatient.
     fn suspect(&self, live: &Arc<Live>) {
         let Some(runtime) = Runtime::current() else {

@@ -296,14 +296,12 @@ impl Node {
         else {
             return;
         };
-        let (sentinels, slot, inbox) = (sentinels.clone(), self.slot.clone(), self.inbox.clone());
-        let watched = Arc::downgrade(live);
+        let (sentinels, inbox) = (sentinels.clone(), self.inbox.clone());
+        let leave = self.slot.leave_later(live);
         let task = runtime.spawn(async move {
             sentinels.moved(&primary).await;
-            if let Some(live) = watched.upgrade() {
-                slot.discard(&live);
-                inbox.interruption();
-            }
+            leave();
+            inbox.interruption();
         });
         live.ends(&task);
     }

@@ -32,10 +32,9 @@ impl Redis {
 
     /// Gives back what too few replicas have.
     async fn undo(&self, attempt: &Attempt, too_few: String) -> BackendError {
-        // While copies may come, a cleanup would end the attempt, which may yet be tried again; and what was taken up
-        // cannot be taken up twice. The caller cleans up when it gives up.
-        let keep = attempt.giver.is_some() || self.copies.outstanding(attempt.owner) > 0;
-        if keep {
+        // While copies may come a cleanup ends the attempt for good, and it may yet be tried again; and what was taken
+        // up cannot be taken up twice. The caller cleans up when it gives up.
+        if attempt.giver.is_some() || self.copies.outstanding(attempt.owner) > 0 {
             return BackendError::unknown(too_few);
         }
         match self.leave(&attempt.key, attempt.owner).await {
