@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::InstallError;
 use super::program::Program;
-use super::server::Server;
+use super::server::{ARCHIVES, Server};
 
 /// Where a program is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +59,9 @@ pub fn find(server: &Server, places: &Places) -> Result<Program, InstallError> {
     if let Some(path) = candidates.find(|it| it.is_file()) {
         return Ok(plain(path));
     }
+    if let Some(path) = archive(server, Path::new("/")) {
+        return Ok(plain(path));
+    }
     if let Some(path) = newest(server, Path::new("/")) {
         return Ok(plain(path));
     }
@@ -82,12 +85,19 @@ fn unpacked(server: &Server, folder: &Path) -> Option<Program> {
         .map(|it| folder.join(it).join(server.program));
     let path = candidates
         .find(|it| it.is_file())
+        .or_else(|| archive(server, folder))
         .or_else(|| newest(server, folder))?;
     let roots = ["usr/lib", "lib"].map(|it| folder.join(it));
     Some(Program {
         path,
         libraries: roots.iter().flat_map(|root| folders_of(root)).collect(),
     })
+}
+
+fn archive(server: &Server, root: &Path) -> Option<PathBuf> {
+    server.version_class?;
+    let path = root.join(ARCHIVES).join(server.program);
+    path.is_file().then_some(path)
 }
 
 /// The program in the folder of the newest version.

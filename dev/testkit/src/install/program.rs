@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::error::InstallError;
-use super::server::Server;
+use super::find::{Places, find};
+use super::server::{JAVA, Server};
 use super::version::Version;
 
 /// A program, and how to run it.
@@ -29,19 +30,47 @@ impl Program {
         command
     }
 
+    /// The command which runs a class of this archive, without arguments yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`find`], if there is no Java.
+    pub fn java(&self, options: &[&str], class: &str) -> Result<Command, InstallError> {
+        let mut command = find(&JAVA, &Places::of(&JAVA))?.command();
+        // An archive names what it needs by full path; one that was unpacked has it beside it.
+        let folder = self.path.parent().unwrap_or(&self.path);
+        let beside = ["slf4j-simple", "zookeeper-jute", "slf4j-api"]
+            .map(|it| folder.join(it).with_extension("jar"));
+        let mut archives = vec![self.path.clone()];
+        archives.extend(beside.into_iter().filter(|it| it.is_file()));
+        let archives: Vec<OsString> = archives.into_iter().map(Into::into).collect();
+        command
+            .args(options)
+            .arg("-cp")
+            .arg(archives.join(":".as_ref()))
+            .arg(class);
+        Ok(command)
+    }
+
     /// What it says when asked for its version.
     ///
     /// # Errors
     ///
     /// [`InstallError::Broken`] if it does not run or names none.
-    pub fn version(&self) -> Result<Version, InstallError> {
+    pub fn version(&self, server: &Server) -> Result<Version, InstallError> {
         let broken = |why: String| InstallError::Broken {
             path: self.path.clone(),
             why,
         };
-        let mut command = self.command();
+        let mut command = match server.version_class {
+            Some(class) => self.java(&[], class)?,
+            None => {
+                let mut command = self.command();
+                command.arg("--version");
+                command
+            }
+        };
         let output = command
-            .arg("--version")
             .stdin(Stdio::null())
             .output()
             .map_err(|error| broken(error.to_string()))?;
@@ -55,7 +84,7 @@ impl Program {
 
     /// Answers its version if that will do.
     pub(super) fn checked(&self, server: &Server) -> Result<Version, InstallError> {
-        let found = self.version()?;
+        let found = self.version(server)?;
         if found.is_at_least(server.least) {
             return Ok(found);
         }

@@ -19,7 +19,13 @@ pub struct Server {
     pub versions: Option<&'static str>,
     /// The service this package would start, which we keep from running.
     pub service: Option<&'static str>,
+    /// The class that prints its version, if it is an archive for Java and not a program by itself. It is looked for
+    /// in [`ARCHIVES`] then.
+    pub version_class: Option<&'static str>,
 }
+
+/// Where archives for Java are.
+pub(super) const ARCHIVES: &str = "usr/share/java";
 
 impl Server {
     /// Every package to install.
@@ -39,6 +45,7 @@ pub const REDIS: Server = Server {
     tools: &[],
     versions: None,
     service: Some("redis-server"),
+    version_class: None,
 };
 
 /// Postgres. Its other programs are beside it.
@@ -51,6 +58,7 @@ pub const POSTGRES: Server = Server {
     tools: &[],
     versions: Some("usr/lib/postgresql"),
     service: Some("postgresql"),
+    version_class: None,
 };
 
 /// `MariaDB`. The packages have no daemon.
@@ -63,7 +71,34 @@ pub const MARIADB: Server = Server {
     tools: &["mariadb-client-core"],
     versions: None,
     service: None,
+    version_class: None,
+};
+
+/// What runs `ZooKeeper`.
+pub const JAVA: Server = Server {
+    name: "Java",
+    program: "java",
+    variable: "LEASEHOLD_JAVA",
+    least: (11, 0),
+    package: "default-jre-headless",
+    tools: &[],
+    versions: Some("usr/lib/jvm"),
+    service: None,
+    version_class: None,
+};
+
+/// `ZooKeeper`: an archive that [`JAVA`] runs. The package of the library has no daemon.
+pub const ZOOKEEPER: Server = Server {
+    name: "ZooKeeper",
+    program: "zookeeper.jar",
+    variable: "LEASEHOLD_ZOOKEEPER",
+    least: (3, 6),
+    package: "libzookeeper-java",
+    tools: &[],
+    versions: None,
+    service: None,
+    version_class: Some("org.apache.zookeeper.version.VersionInfoMain"),
 };
 
 /// Every server the tests need.
-pub const SERVERS: [Server; 3] = [REDIS, POSTGRES, MARIADB];
+pub const SERVERS: [Server; 5] = [REDIS, POSTGRES, MARIADB, JAVA, ZOOKEEPER];

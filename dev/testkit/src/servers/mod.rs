@@ -28,6 +28,9 @@ mod sentinel;
 mod sentinels;
 mod settings;
 mod setup;
+mod zookeeper;
+mod zookeeper_builder;
+mod zookeeper_ensemble;
 
 pub use builder::RedisBuilder;
 pub use certificates::Certificates;
@@ -39,3 +42,6 @@ pub use redis::RedisServer;
 pub use replicated::ReplicatedRedis;
 pub use sentinel::SentinelServer;
 pub use sentinels::SentinelRedis;
+pub use zookeeper::ZooKeeperServer;
+pub use zookeeper_builder::ZooKeeperBuilder;
+pub use zookeeper_ensemble::ZooKeeperEnsemble;

@@ -76,6 +76,8 @@ fn reads_versions() {
             "mariadbd  Ver 10.11.6-MariaDB for debian-linux-gnu",
             "10.11.6",
         ),
+        ("openjdk 17.0.15 2025-04-15", "17.0.15"),
+        ("Apache ZooKeeper, version 3.8.0 2024-12-29", "3.8.0"),
         ("postgres (PostgreSQL) 15.5 (Debian 15.5-0+deb12u1)", "15.5"),
     ] {
         let read = Version::read(said).map(|it| it.to_string());
@@ -87,7 +89,7 @@ fn reads_versions() {
 #[test]
 fn the_servers_of_this_machine_run() -> Outcome {
     for server in SERVERS {
-        find(&server, &Places::of(&server))?.version()?;
+        find(&server, &Places::of(&server))?.version(&server)?;
     }
     Ok(())
 }

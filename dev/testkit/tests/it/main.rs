@@ -26,3 +26,4 @@ mod steps;
 mod tls;
 mod topologies;
 mod workspace;
+mod zookeeper;

@@ -1,0 +1,205 @@
+//! A `ZooKeeper` server of our own.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::error::ServerError;
+use super::folder::Folder;
+use super::ready;
+use super::zookeeper_builder::{Settings, ZooKeeperBuilder};
+use crate::install::{self, Places, Program};
+use crate::port::Port;
+use crate::processes::Process;
+
+const CONFIG: &str = "zoo.cfg";
+const DATA: &str = "data";
+const HOSTS: &str = "hosts";
+
+/// How long one answer may take.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Ready sooner than with the compiler that is made for the long run.
+const OPTIONS: &[&str] = &[
+    "-Xmx192m",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-XX:-UsePerfData",
+    "-Dzookeeper.forceSync=no",
+    // Or those who look for a leader are silent for up to a minute.
+    "-Dzookeeper.fastleader.maxNotificationInterval=400",
+    "-Dzookeeper.cnxTimeout=500",
+    "-Dzookeeper.jmx.log4j.disable=true",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+];
+
+/// A `ZooKeeper` server on a free port, alone or one of an ensemble, with a folder of its own. It is killed when this
+/// is dropped, and when the test process ends in whatever way.
+#[derive(Debug)]
+#[must_use = "the server is killed when this is dropped"]
+pub struct ZooKeeperServer {
+    // The process goes first, its folder and port after it.
+    process: Mutex<Option<Process>>,
+    program: Program,
+    settings: Settings,
+    /// Who it is in an ensemble, and the lines that name the others.
+    peers: Option<(usize, String)>,
+    folder: Folder,
+    port: Port,
+}
+
+impl ZooKeeperServer {
+    /// Starts a server with the defaults of [`builder`](Self::builder).
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
+    pub async fn start() -> Result<Self, ServerError> {
+        Self::builder().start().await
+    }
+
+    /// Says what kind of server, or ensemble, to start.
+    pub fn builder() -> ZooKeeperBuilder {
+        ZooKeeperBuilder::default()
+    }
+
+    pub(super) fn prepare(
+        settings: Settings,
+        peers: Option<(usize, String)>,
+    ) -> Result<Self, ServerError> {
+        let zookeeper = &install::ZOOKEEPER;
+        Ok(Self {
+            process: Mutex::new(None),
+            program: install::find(zookeeper, &Places::of(zookeeper))?,
+            settings,
+            peers,
+            folder: Folder::make()?,
+            port: Port::reserve().map_err(ServerError::Port)?,
+        })
+    }
+
+    /// Its port for clients, whether it is up or not.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port.number()
+    }
+
+    /// Its address for clients: `127.0.0.1:37123`.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port())
+    }
+
+    /// What it is now: `standalone`, `leader` or `follower`.
+    ///
+    /// # Errors
+    ///
+    /// What it says instead, if it serves nobody.
+    pub async fn role(&self) -> Result<String, String> {
+        let said = self.ask("srvr").await.map_err(|error| error.to_string())?;
+        let role = said.lines().find_map(|line| line.strip_prefix("Mode: "));
+        role.map(str::to_owned)
+            .ok_or_else(|| said.trim().to_owned())
+    }
+
+    /// Stops it where it stands: it still accepts connections and bytes, and does not answer.
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Dead`] or [`ServerError::Process`] if it is not there.
+    pub fn pause(&self) -> Result<(), ServerError> {
+        let mut process = self.process.lock();
+        Ok(process.as_mut().ok_or(ServerError::Dead)?.pause()?)
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Dead`] or [`ServerError::Process`] if it is not there.
+    pub fn resume(&self) -> Result<(), ServerError> {
+        let mut process = self.process.lock();
+        Ok(process.as_mut().ok_or(ServerError::Dead)?.resume()?)
+    }
+
+    /// Kills it, with `SIGKILL`. Its port refuses connections until a restart.
+    pub fn kill(&self) {
+        drop(self.process.lock().take());
+    }
+
+    /// Kills it and starts it again, on the same port and with its data.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`start`](Self::start).
+    pub async fn restart(&self) -> Result<(), ServerError> {
+        self.kill();
+        self.launch()?;
+        self.until_ready().await
+    }
+
+    pub(super) fn launch(&self) -> Result<(), ServerError> {
+        let (output, errors) = self.folder.prepare(None)?;
+        let at = |source| ServerError::Folder {
+            path: self.folder.path().to_owned(),
+            source,
+        };
+        let data = self.folder.path().join(DATA);
+        std::fs::create_dir_all(&data).map_err(at)?;
+        let mut config = self.settings.lines();
+        config += &format!(
+            "dataDir={}\nclientPort={}\n",
+            data.display(),
+            self.port.number()
+        );
+        let mut class = "org.apache.zookeeper.server.ZooKeeperServerMain";
+        if let Some((id, peers)) = &self.peers {
+            class = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
+            config += peers;
+            std::fs::write(data.join("myid"), id.to_string()).map_err(at)?;
+        }
+        let path = self.folder.path().join(CONFIG);
+        std::fs::write(&path, config).map_err(at)?;
+        // It asks for the names of all addresses, and a machine without a name server waits for seconds each time.
+        let hosts = self.folder.path().join(HOSTS);
+        std::fs::write(&hosts, "127.0.0.1 localhost\n").map_err(at)?;
+        let hosts = format!("-Djdk.net.hosts.file={}", hosts.display());
+        let options: Vec<&str> = OPTIONS.iter().copied().chain([&*hosts]).collect();
+        let mut command = self.program.java(&options, class)?;
+        command
+            .arg(path)
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors);
+        *self.process.lock() = Some(Process::start(command)?);
+        Ok(())
+    }
+
+    /// Waits until it serves clients.
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Ended`] or [`ServerError::Silent`] if it does not come to that.
+    pub async fn until_ready(&self) -> Result<(), ServerError> {
+        let ask = async || self.role().await.map(drop);
+        ready::wait(&self.process, &self.folder, ask).await
+    }
+
+    /// One of its four letter words. While it starts, it may take one and never answer.
+    async fn ask(&self, word: &str) -> std::io::Result<String> {
+        timeout(PATIENCE, self.exchange(word)).await?
+    }
+
+    async fn exchange(&self, word: &str) -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(self.port.address()).await?;
+        stream.write_all(word.as_bytes()).await?;
+        let mut said = String::new();
+        stream.read_to_string(&mut said).await?;
+        Ok(said)
+    }
+}

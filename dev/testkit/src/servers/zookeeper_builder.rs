@@ -1,0 +1,93 @@
+//! What kind of `ZooKeeper` to start.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::error::ServerError;
+use super::zookeeper::ZooKeeperServer;
+use super::zookeeper_ensemble::ZooKeeperEnsemble;
+
+/// A `ZooKeeper` to be. Without further words: a tick of 200 ms, sessions of 400 ms to 20 s, followers that are given
+/// up after 5 ticks, and nothing synced to disk.
+#[derive(Debug, Clone, Default)]
+#[must_use = "a builder does nothing itself: call `start`"]
+pub struct ZooKeeperBuilder {
+    settings: Settings,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    tick: Duration,
+    longest_session: Duration,
+    sync_limit: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            tick: Duration::from_millis(200),
+            longest_session: Duration::from_secs(20),
+            sync_limit: 5,
+        }
+    }
+}
+
+impl Settings {
+    pub(super) fn lines(&self) -> String {
+        let mut lines = String::new();
+        for (name, value) in [
+            ("tickTime", self.tick.as_millis()),
+            ("maxSessionTimeout", self.longest_session.as_millis()),
+            ("syncLimit", self.sync_limit.into()),
+            ("initLimit", 50),
+            ("maxClientCnxns", 0),
+        ] {
+            // Writing to a string cannot fail.
+            let _written = writeln!(lines, "{name}={value}");
+        }
+        lines +=
+            "clientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=srvr\n";
+        lines
+    }
+}
+
+impl ZooKeeperBuilder {
+    /// The unit of all its times: leaders ping followers each half of it, and sessions end with one.
+    pub fn tick(mut self, tick: Duration) -> Self {
+        self.settings.tick = tick;
+        self
+    }
+
+    /// The longest session that a client may ask for.
+    pub fn longest_session(mut self, timeout: Duration) -> Self {
+        self.settings.longest_session = timeout;
+        self
+    }
+
+    /// After how many ticks of silence leader and follower give each other up.
+    pub fn sync_limit(mut self, ticks: u32) -> Self {
+        self.settings.sync_limit = ticks;
+        self
+    }
+
+    /// Starts one server and waits until it serves.
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
+    pub async fn start(self) -> Result<ZooKeeperServer, ServerError> {
+        let server = ZooKeeperServer::prepare(self.settings, None)?;
+        server.launch()?;
+        server.until_ready().await?;
+        Ok(server)
+    }
+
+    /// Starts three servers that elect a leader, and waits until all serve.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub async fn start_three(self) -> Result<ZooKeeperEnsemble, ServerError> {
+        ZooKeeperEnsemble::start_with(&self.settings).await
+    }
+}

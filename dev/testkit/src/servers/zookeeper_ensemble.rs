@@ -1,0 +1,127 @@
+//! Three `ZooKeeper` servers of our own.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+
+use super::error::ServerError;
+use super::zookeeper::ZooKeeperServer;
+use super::zookeeper_builder::Settings;
+use crate::port::Port;
+use crate::proxy::{Direction, Proxy, Traffic};
+
+const NODES: usize = 3;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An ensemble of three, each of whom reaches the others' leader ports through a proxy of its own: a follower can be
+/// cut off from its leader while clients stay connected to it.
+#[derive(Debug)]
+#[must_use = "the servers are killed when this is dropped"]
+pub struct ZooKeeperEnsemble {
+    nodes: Vec<ZooKeeperServer>,
+    /// From whom, to whom.
+    links: Vec<(usize, usize, Proxy)>,
+    _ports: Vec<[Port; 2]>,
+}
+
+impl ZooKeeperEnsemble {
+    pub(super) async fn start_with(settings: &Settings) -> Result<Self, ServerError> {
+        let ports = || Ok([Port::reserve()?, Port::reserve()?]);
+        let ports: std::io::Result<Vec<[Port; 2]>> = (0..NODES).map(|_| ports()).collect();
+        let ports = ports.map_err(ServerError::Port)?;
+        let (mut nodes, mut links) = (Vec::new(), Vec::new());
+        for from in 0..NODES {
+            let mut peers = String::new();
+            for (to, [quorum, election]) in ports.iter().enumerate() {
+                let mut quorum = quorum.number();
+                if to != from {
+                    let link = Proxy::start_bytes(quorum).await?;
+                    quorum = link.port();
+                    links.push((from, to, link));
+                }
+                peers += &format!(
+                    "server.{}=127.0.0.1:{quorum}:{}\n",
+                    to + 1,
+                    election.number()
+                );
+            }
+            let node = ZooKeeperServer::prepare(settings.clone(), Some((from + 1, peers)))?;
+            node.launch()?;
+            nodes.push(node);
+        }
+        for node in &nodes {
+            node.until_ready().await?;
+        }
+        Ok(Self {
+            nodes,
+            links,
+            _ports: ports,
+        })
+    }
+
+    /// Its servers, numbered from 0.
+    #[must_use]
+    pub fn nodes(&self) -> &[ZooKeeperServer] {
+        &self.nodes
+    }
+
+    /// The addresses of all: `127.0.0.1:1,127.0.0.1:2,127.0.0.1:3`.
+    #[must_use]
+    pub fn addresses(&self) -> String {
+        let addresses: Vec<String> = self.nodes.iter().map(ZooKeeperServer::address).collect();
+        addresses.join(",")
+    }
+
+    /// The number of its leader, as soon as there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Silent`] if nobody leads within 20 s.
+    pub async fn leader(&self) -> Result<usize, ServerError> {
+        let begin = Instant::now();
+        while begin.elapsed() < PATIENCE {
+            for (number, node) in self.nodes.iter().enumerate() {
+                if node.role().await.is_ok_and(|role| role == "leader") {
+                    return Ok(number);
+                }
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+        Err(ServerError::Silent {
+            waited: begin.elapsed(),
+            why: "no server leads".to_owned(),
+            log: String::new(),
+        })
+    }
+
+    /// The number of a server that follows.
+    ///
+    /// # Errors
+    ///
+    /// As [`leader`](Self::leader).
+    pub async fn follower(&self) -> Result<usize, ServerError> {
+        Ok((self.leader().await? + 1) % NODES)
+    }
+
+    /// Holds all back between this server and those whom it follows. It notices when its leader has been silent for
+    /// the sync limit, and serves its clients up to then.
+    pub fn cut_off(&self, number: usize) {
+        for link in self.links_of(number) {
+            link.set(Direction::ToServer, Traffic::Drop);
+            link.set(Direction::ToClient, Traffic::Drop);
+        }
+    }
+
+    /// Lets it reach its leader again.
+    pub fn reconnect(&self, number: usize) {
+        for link in self.links_of(number) {
+            link.pass();
+            link.cut();
+        }
+    }
+
+    fn links_of(&self, number: usize) -> impl Iterator<Item = &Proxy> {
+        let own = self.links.iter().filter(move |link| link.0 == number);
+        own.map(|(_, _, link)| link)
+    }
+}
