@@ -144,6 +144,7 @@
 //! | `sentinel` | `redis+sentinel://`: the primary that Redis Sentinels name, and the next one after a failover |
 //! | `test-util` | `LockGuard::simulate_loss` |
 //! | `tls-rustls` | `rediss://`: TLS to Redis, with rustls |
+//! | `zookeeper` | `backend::zookeeper`: locks on a `ZooKeeper` ensemble, and when to choose it |
 //!
 //! # Traces and metrics
 //!

@@ -4,7 +4,11 @@
 use std::future::Future;
 use std::time::Duration;
 
+#[cfg(feature = "zookeeper")]
+use tokio::runtime::Builder;
 use tokio::runtime::{Handle, Id};
+#[cfg(feature = "zookeeper")]
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Sleep, Timeout};
 
@@ -49,4 +53,47 @@ pub(crate) fn sleep(duration: Duration) -> Option<Sleep> {
 pub(crate) fn timeout<F: Future>(limit: Duration, task: F) -> Option<Timeout<F>> {
     Handle::try_current().ok()?;
     Some(tokio::time::timeout(limit, task))
+}
+
+/// How long what ends with [`OwnThread`] has to say goodbye.
+#[cfg(feature = "zookeeper")]
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// A runtime on a thread of its own, for what outlives the runtimes of its callers. It ends soon after this is dropped.
+#[cfg(feature = "zookeeper")]
+#[derive(Debug)]
+pub(crate) struct OwnThread {
+    runtime: Handle,
+    _end: oneshot::Sender<()>,
+}
+
+#[cfg(feature = "zookeeper")]
+impl OwnThread {
+    pub(crate) fn start(name: &str) -> std::io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_time().build()?;
+        let handle = runtime.handle().clone();
+        let (end, ended) = oneshot::channel::<()>();
+        let run = move || {
+            runtime.block_on(async {
+                // Nobody sends; it ends when the other end is dropped.
+                let _dropped = ended.await;
+                tokio::time::sleep(GOODBYE).await;
+            });
+        };
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(run)?;
+        Ok(Self {
+            runtime: handle,
+            _end: end,
+        })
+    }
+
+    pub(crate) fn spawn<F>(&self, task: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.runtime.spawn(task)
+    }
 }

@@ -9,14 +9,16 @@ use crate::InvalidOption;
 pub enum ConnectError {
     /// No backend goes by that scheme.
     #[error(
-        "`{scheme}://` is no backend of this build; use redis://, redis+sentinel://, redis+cluster://, redlock:// or unix://"
+        "`{scheme}://` is no backend of this build; use redis://, redis+sentinel://, redis+cluster://, redlock://, unix:// or zookeeper://, and enable its feature"
     )]
     UnknownScheme {
         /// What stood before `://`.
         scheme: String,
     },
     /// The URL cannot be read, or asks for what this build cannot do.
-    #[error("the URL cannot be used; it should look like redis://user:password@host:6379/0")]
+    #[error(
+        "the URL cannot be used; it should look like redis://user:password@host:6379/0 or zookeeper://a:2181,b:2181/locks"
+    )]
     Url {
         /// What is wrong with it.
         source: Box<dyn Error + Send + Sync>,
@@ -57,14 +59,14 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    #[cfg(feature = "redis")]
+    #[cfg(any(feature = "redis", feature = "zookeeper"))]
     pub(crate) fn url(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Url {
             source: source.into(),
         }
     }
 
-    #[cfg(feature = "redis")]
+    #[cfg(any(feature = "redis", feature = "zookeeper"))]
     pub(crate) fn server(source: BackendError) -> Self {
         Self::Server { source }
     }

@@ -10,6 +10,9 @@ pub(crate) mod memory;
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub mod redis;
+#[cfg(feature = "zookeeper")]
+#[cfg_attr(docsrs, doc(cfg(feature = "zookeeper")))]
+pub mod zookeeper;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -26,8 +29,9 @@ use crate::{Key, MAX_TTL};
 
 /// A place that keeps locks: one server, several, or this process.
 ///
-/// **Unstable**: this trait may change in any minor release until a backend for `ZooKeeper` has shown that
-/// it fits one. Run the conformance suite (feature `conformance`) on every implementation.
+/// **Unstable**: this trait may change in any minor release. Backends with a lease per lock and with one per session
+/// (`ZooKeeper`) fit it; several independent servers have yet to show that they do. Run the conformance suite (feature
+/// `conformance`) on every implementation.
 ///
 /// # Contract
 ///

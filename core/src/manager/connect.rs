@@ -1,6 +1,9 @@
 use super::locks::LockManager;
 use crate::ConnectError;
+#[cfg(feature = "redis")]
 use crate::backend::redis::{Redis, Redlock};
+#[cfg(feature = "zookeeper")]
+use crate::backend::zookeeper::ZooKeeper;
 
 impl LockManager {
     /// Locks on the backend at `url`, with the default options.
@@ -13,8 +16,9 @@ impl LockManager {
     /// | `redis+sentinel://user:password@host,host/master-name/database` | the primary that these Sentinels name, with the feature `sentinel` |
     /// | `redis+cluster://user:password@host,host` | a Redis Cluster with these members, with the feature `cluster` |
     /// | `redlock://user:password@host:port,host:port,…/database` | a majority of independent servers, which all know this user |
+    /// | `zookeeper://user:password@a:2181,b:2181/folder` | a `ZooKeeper` ensemble, with the feature `zookeeper` |
     ///
-    /// For other options, and for certificates of your own, see [`Redis::builder`] and [`Redlock::new`].
+    /// For other options, and for certificates of your own, see the builder of each backend.
     ///
     /// # Errors
     ///
@@ -35,12 +39,16 @@ impl LockManager {
     pub async fn connect(url: &str) -> Result<Self, ConnectError> {
         let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
         match scheme {
+            #[cfg(feature = "redis")]
             "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix"
             | "redis+sentinel" | "rediss+sentinel" | "valkey+sentinel" | "valkeys+sentinel"
             | "redis+cluster" | "rediss+cluster" | "valkey+cluster" | "valkeys+cluster" => {
                 Ok(Self::new(Redis::connect(url).await?))
             }
+            #[cfg(feature = "redis")]
             "redlock" => Ok(Self::new(Redlock::new(nodes(url)).connect().await?)),
+            #[cfg(feature = "zookeeper")]
+            "zookeeper" => Ok(Self::new(ZooKeeper::connect(url).await?)),
             _ => Err(ConnectError::UnknownScheme {
                 scheme: scheme.chars().take(32).collect(),
             }),
@@ -49,6 +57,7 @@ impl LockManager {
 }
 
 /// The URLs of the nodes that one URL names.
+#[cfg(feature = "redis")]
 fn nodes(url: &str) -> Vec<String> {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
     let (authority, path) = match rest.find('/') {
@@ -65,7 +74,7 @@ fn nodes(url: &str) -> Vec<String> {
         .collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "redis"))]
 mod tests {
     use super::*;
 

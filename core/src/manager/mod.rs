@@ -1,6 +1,6 @@
 mod builder;
-#[cfg(feature = "redis")]
-#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
+#[cfg(any(feature = "redis", feature = "zookeeper"))]
+#[cfg_attr(docsrs, doc(cfg(any(feature = "redis", feature = "zookeeper"))))]
 mod connect;
 mod current;
 mod locks;

@@ -60,7 +60,6 @@ impl ZooKeeperEnsemble {
     }
 
     /// Its servers, numbered from 0.
-    #[must_use]
     pub fn nodes(&self) -> &[ZooKeeperServer] {
         &self.nodes
     }

@@ -1,0 +1,56 @@
+//! What failures of the server mean.
+
+use std::error::Error as StdError;
+
+use zookeeper_client::Error;
+
+use crate::backend::{BackendError, ConnectError};
+
+/// What a failed request means for whoever made it.
+pub(super) fn failed(error: &Error) -> BackendError {
+    match error {
+        Error::NoAuth | Error::InvalidAcl | Error::AuthFailed => BackendError::not_applied(
+            "the server refuses this client; give it credentials with the rights cdrw on the lock nodes",
+        )
+        .permanent(),
+        Error::NoNode => BackendError::not_applied(
+            "the folder in the URL vanished; create it, or let this client create it",
+        ),
+        Error::QuotaExceeded => BackendError::not_applied(
+            "the server's quota is exhausted; raise it for the folder in the URL",
+        ),
+        Error::Throttled => BackendError::not_applied("the server throttles requests"),
+        Error::NotReadOnly => BackendError::not_applied("the server is cut off and only reads"),
+        _ if ends_session(error) => {
+            BackendError::not_applied("the session with the server is over")
+        }
+        _ => BackendError::unknown("the server did not answer"),
+    }
+    .with_source(opaque(error))
+}
+
+/// Whether the session, and all that it held, is over.
+pub(super) fn ends_session(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::SessionExpired | Error::ClientClosed | Error::SessionMoved | Error::AuthFailed
+    )
+}
+
+pub(super) fn not_connected(error: &Error) -> ConnectError {
+    match error {
+        Error::BadArguments(_) => ConnectError::url(opaque(error)),
+        Error::NoHosts | Error::Timeout | Error::ConnectionLoss => ConnectError::server(
+            BackendError::not_applied(
+                "no server of the ensemble could be reached; check the addresses, and that a majority is up",
+            )
+            .with_source(opaque(error)),
+        ),
+        _ => ConnectError::server(failed(error)),
+    }
+}
+
+/// No type of the client is part of our interface.
+fn opaque(error: &Error) -> Box<dyn StdError + Send + Sync> {
+    error.to_string().into()
+}

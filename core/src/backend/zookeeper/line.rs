@@ -1,0 +1,185 @@
+//! Who of those that stand in line for a key holds it: the recipe's rule, without a server.
+
+use super::name::Place;
+use crate::OwnerId;
+use crate::backend::Mode;
+
+/// All places for one key, in the order in which the server made them.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    places: Vec<Place>,
+    /// The writer at the front has become a reader.
+    downgraded: bool,
+}
+
+/// What a place means.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Standing<'a> {
+    Holds,
+    /// It waits until this one has gone, or has become a reader.
+    Behind(&'a Place),
+    /// It waits until some of those before it have gone.
+    InTheCrowd,
+    /// Those before it use the key as something else.
+    OtherKind,
+}
+
+impl Line {
+    pub(super) fn of(names: &[String]) -> Self {
+        let mut places: Vec<Place> = names.iter().filter_map(|n| Place::read(n)).collect();
+        // No two that are there at once are further apart than half of all numbers.
+        if let Some(origin) = places.first().map(|p| p.number) {
+            places.sort_by_key(|p| p.number.wrapping_sub(origin));
+        }
+        Self {
+            places,
+            downgraded: false,
+        }
+    }
+
+    /// The writer at the front, which may have become a reader: its data says so.
+    pub(super) fn writer_in_front(&self) -> Option<&Place> {
+        let first = self.places.first()?;
+        (first.mode == Mode::Exclusive && first.owner.is_some()).then_some(first)
+    }
+
+    pub(super) fn front_is_downgraded(&mut self) {
+        self.downgraded = true;
+    }
+
+    pub(super) fn position(&self, owner: OwnerId) -> Option<usize> {
+        self.places.iter().position(|p| p.owner == Some(owner))
+    }
+
+    pub(super) fn at(&self, position: usize) -> Option<&Place> {
+        self.places.get(position)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The first reader before a place: all who read together have its token.
+    pub(super) fn first_reader_before(&self, position: usize) -> Option<&Place> {
+        let mut before = self.places.iter().take(position);
+        before.find(|p| p.mode == Mode::Shared)
+    }
+
+    pub(super) fn standing(&self, position: usize) -> Standing<'_> {
+        let (Some(own), before) = (
+            self.places.get(position),
+            self.places.get(..position).unwrap_or_default(),
+        ) else {
+            return Standing::InTheCrowd;
+        };
+        if before.iter().any(|p| !p.mode.is_like(own.mode)) {
+            return Standing::OtherKind;
+        }
+        match own.mode {
+            Mode::Exclusive => before.last().map_or(Standing::Holds, Standing::Behind),
+            Mode::Shared => {
+                let alone = |(at, p): &(usize, &Place)| {
+                    p.mode == Mode::Exclusive && !(self.downgraded && *at == 0)
+                };
+                let mut writers = before.iter().enumerate().rev().filter(alone);
+                writers
+                    .next()
+                    .map_or(Standing::Holds, |(_, writer)| Standing::Behind(writer))
+            }
+            Mode::Permits { .. } => {
+                let mut taken = 0_u64;
+                // Nobody passes one that does not fit.
+                let all_fit = self.places.iter().take(position + 1).all(|place| {
+                    let Mode::Permits { count, of } = place.mode else {
+                        return false;
+                    };
+                    taken += u64::from(count);
+                    taken <= u64::from(of)
+                });
+                if all_fit {
+                    Standing::Holds
+                } else {
+                    Standing::InTheCrowd
+                }
+            }
+        }
+    }
+
+    /// Those who hold, in order.
+    pub(super) fn holders(&self) -> impl Iterator<Item = &Place> {
+        let all = self.places.iter().enumerate();
+        all.filter(|(at, _)| self.standing(*at) == Standing::Holds)
+            .map(|(_, place)| place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::zookeeper::name::node;
+
+    fn line(modes: &[Mode], first: i32) -> Line {
+        let name = |(at, mode): (usize, &Mode)| {
+            let number = first.wrapping_add(i32::try_from(at).unwrap());
+            format!("{}{number:010}", node(*mode, OwnerId::random()))
+        };
+        let mut names: Vec<String> = modes.iter().enumerate().map(name).collect();
+        names.reverse();
+        Line::of(&names)
+    }
+
+    fn holding(line: &Line) -> Vec<bool> {
+        let standing = (0..line.len()).map(|at| line.standing(at));
+        standing.map(|s| s == Standing::Holds).collect()
+    }
+
+    const X: Mode = Mode::Exclusive;
+    const S: Mode = Mode::Shared;
+
+    const fn p(count: u32, of: u32) -> Mode {
+        Mode::Permits { count, of }
+    }
+
+    #[test]
+    fn who_holds_follows_from_the_order() {
+        for (modes, holds) in [
+            (&[X, X][..], &[true, false][..]),
+            (&[S, S, X, S], &[true, true, false, false]),
+            (&[X, S, S], &[true, false, false]),
+            (&[p(2, 3), p(1, 3), p(1, 3)], &[true, true, false]),
+            // The second does not fit, and the third does not pass it.
+            (&[p(2, 3), p(2, 3), p(1, 3)], &[true, false, false]),
+            // Each is judged by its own number.
+            (&[p(1, 2), p(1, 1), p(1, 3)], &[true, false, false]),
+            (&[p(1, 2), X], &[true, false]),
+            (&[X, p(1, 2)], &[true, false]),
+        ] {
+            assert_eq!(holding(&line(modes, 7)), holds, "{modes:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_goes_on_when_the_numbers_are_exhausted() {
+        let line = line(&[X, X, X, X], i32::MAX - 1);
+        assert_eq!(holding(&line), [true, false, false, false]);
+        let numbers: Vec<i32> = line.places.iter().map(|p| p.number).collect();
+        assert_eq!(numbers, [i32::MAX - 1, i32::MAX, i32::MIN, i32::MIN + 1]);
+    }
+
+    #[test]
+    fn a_writer_waits_for_the_one_before_it_and_a_reader_for_the_last_writer() {
+        let line = line(&[S, X, S, S], 0);
+        let behind = |at: usize| match line.standing(at) {
+            Standing::Behind(place) => place.number,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((behind(1), behind(2), behind(3)), (0, 1, 1));
+    }
+
+    #[test]
+    fn readers_join_a_writer_that_has_become_one() {
+        let mut line = line(&[X, S, X, S], 0);
+        line.front_is_downgraded();
+        assert_eq!(holding(&line), [true, true, false, false]);
+    }
+}

@@ -1,0 +1,175 @@
+//! Locks on a `ZooKeeper` ensemble.
+//!
+//! # When to choose it
+//!
+//! | | Redis | Redlock | `ZooKeeper` |
+//! |---|---|---|---|
+//! | a lock survives the loss of | nothing, or replicas that were waited for | a minority of independent servers | a minority of the ensemble |
+//! | what keeps two holders apart | one server's memory | a majority of clocks that run alike | an agreed order of all writes |
+//! | tokens never go back | while the server keeps its data | while a majority does | always |
+//! | order of waiters | first come, first served | none | first come, first served |
+//! | a lease belongs to | the lock | the lock | the session: all locks of a manager |
+//! | least lease | 50 ms | 50 ms | two ticks of the server, 4 s by default |
+//! | an acquire costs | a round trip | a round trip to each server | a write that a majority has on disk |
+//!
+//! Choose it if it is there already, or if a lock must survive the loss of a server without two holders. Choose Redis
+//! if locks are many and short.
+//!
+//! # What differs
+//!
+//! - **A lease is the session's.** All locks of a manager live as long as its session does, and end together: a holder
+//!   that crashes, or is cut off, keeps its locks for the session timeout, whatever their TTL. Guards know: their
+//!   deadlines follow from what the leader has surely heard, at most the session timeout and at least 7/12 of it.
+//! - **The TTL of a single lock** is kept only as far as this process does: a lease is never longer, and one that is not
+//!   renewed is ended by this process when its TTL is over. It says nothing about a crash.
+//! - There is no handover, since a node cannot change its session.
+//! - A waiter's wake-up comes from the server, to it alone; for semaphores, to all that wait.
+//! - [`inspect`](crate::LockManager::inspect) cannot see others' session timeouts, and tells its own as `expires_in`.
+//!
+//! # Other programs
+//!
+//! A lock is an ephemeral sequential node in a container per key. Nodes that others make there, with a number at the end
+//! of the name, are taken for exclusive holders and waiters. The folder in the URL should be ours.
+
+mod acquire;
+mod builder;
+mod desk;
+mod failure;
+mod leave;
+mod line;
+mod link;
+mod look;
+mod name;
+mod proof;
+mod renew;
+mod session;
+mod settings;
+mod shares;
+mod url;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+pub use self::builder::ZooKeeperBuilder;
+use self::desk::Desk;
+use self::failure::failed;
+use self::leave::{leave, steward, sweep};
+use self::link::Link;
+use super::{
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
+    RenewAnswer,
+};
+use crate::Key;
+
+/// Locks on a `ZooKeeper` ensemble. See the [module](self) for when to choose it.
+///
+/// One value has one session; clones of a manager share it. Its requests, timers and sign of life run on a thread of
+/// their own, so that it may be used from any runtime.
+///
+/// # Rights
+///
+/// The client needs all rights but `admin` on the folder in the URL, and to make it if it is not there.
+pub struct ZooKeeper {
+    parts: Parts,
+}
+
+/// What requests need.
+#[derive(Clone)]
+struct Parts {
+    link: Arc<Link>,
+    desk: Arc<Desk>,
+}
+
+impl ZooKeeper {
+    fn new(link: Arc<Link>) -> Self {
+        let desk = Arc::<Desk>::default();
+        let task = steward(Arc::downgrade(&link), Arc::clone(&desk));
+        link.thread().spawn(task);
+        Self {
+            parts: Parts { link, desk },
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for ZooKeeper {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::new(Duration::from_millis(100))
+            .with_fifo(true)
+            .with_shared(true)
+            .with_permits(true)
+    }
+
+    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
+        acquire::attempt(&self.parts, attempt).await
+    }
+
+    async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        if let Some(entry) = self.parts.desk.get(attempt.owner) {
+            entry.wake_up.notified().await;
+        }
+        Ok(())
+    }
+
+    async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
+        renew::renew(&self.parts, claims).await
+    }
+
+    async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        renew::downgrade(&self.parts, claim).await
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
+        let Parts { link, desk } = &self.parts;
+        let released = match desk.get(claim.owner) {
+            Some(entry) => leave(link, desk, &entry).await?,
+            None => sweep(link, &claim.key, claim.owner).await?,
+        };
+        Ok(match released {
+            true => ReleaseAnswer::Released,
+            false => ReleaseAnswer::AlreadyGone,
+        })
+    }
+
+    async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        let Parts { link, desk } = &self.parts;
+        match desk.get(attempt.owner) {
+            Some(entry) => leave(link, desk, &entry).await,
+            None => sweep(link, &attempt.key, attempt.owner).await,
+        }
+        .map(drop)
+    }
+
+    async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
+        let session = self.parts.link.session().await?;
+        look::inspect(&session, key)
+            .await
+            .map_err(|error| failed(&error))
+    }
+
+    async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
+        let session = self.parts.link.session().await?;
+        look::force(&session, key)
+            .await
+            .map_err(|error| failed(&error))
+    }
+
+    async fn interrupted(&self, seen: u64) -> u64 {
+        self.parts.link.interrupted(seen).await
+    }
+
+    async fn close(&self) {
+        self.parts.link.close().await;
+    }
+}
+
+impl fmt::Debug for ZooKeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ZooKeeper")
+            .field("link", &self.parts.link)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,120 @@
+//! Renewals: signs of life that the leader has seen.
+
+use std::sync::Arc;
+
+use super::Parts;
+use super::desk::{Entry, Whereabouts};
+use super::failure::{ends_session, failed};
+use super::session::Session;
+use super::shares;
+use crate::backend::{BackendError, Claim, Mode, RenewAnswer};
+use crate::clock::Moment;
+
+type Answer = Result<RenewAnswer, BackendError>;
+
+/// A claim whose node may be there.
+struct Candidate<'a> {
+    /// Which of the claims.
+    index: usize,
+    claim: &'a Claim,
+    entry: Arc<Entry>,
+    path: String,
+}
+
+/// One request to the leader for all claims: are their nodes still there?
+pub(super) async fn renew(parts: &Parts, claims: &[Claim]) -> Vec<Answer> {
+    let begun = Moment::now();
+    let session = match parts.link.session().await {
+        Ok(session) => session,
+        Err(error) => return vec![Err(error)],
+    };
+    let mut answers: Vec<Answer> = claims.iter().map(|_| Ok(RenewAnswer::Gone)).collect();
+    let candidates = claims.iter().enumerate();
+    let candidates = candidates.filter_map(|(at, claim)| candidate(parts, &session, at, claim));
+    let mut candidates: Vec<Candidate<'_>> = candidates.collect();
+    while !candidates.is_empty() {
+        let paths: Vec<String> = candidates.iter().map(|c| c.path.clone()).collect();
+        match session.first_missing(&paths).await {
+            Ok(None) => break,
+            Ok(Some(missing)) if missing < candidates.len() => {
+                let gone = candidates.remove(missing);
+                gone.entry.facts.lock().at = Whereabouts::Nowhere;
+                parts.desk.forget(&gone.entry);
+            }
+            Ok(Some(_)) => return vec![Err(BackendError::unknown("the server did not count"))],
+            // All of them are gone with it.
+            Err(error) if ends_session(&error) => return answers,
+            Err(error) => {
+                for candidate in candidates {
+                    answers[candidate.index] = Err(failed(&error));
+                }
+                return answers;
+            }
+        }
+    }
+    for candidate in candidates {
+        answers[candidate.index] = Ok(extended(&session, begun, &candidate));
+    }
+    answers
+}
+
+/// What this process knows of a claim, unless it knows that it is gone.
+fn candidate<'a>(
+    parts: &Parts,
+    session: &Session,
+    index: usize,
+    claim: &'a Claim,
+) -> Option<Candidate<'a>> {
+    let entry = parts.desk.get(claim.owner)?;
+    if entry.session != session.number {
+        parts.desk.forget(&entry);
+        return None;
+    }
+    let path = {
+        let facts = entry.facts.lock();
+        let held = facts.token == Some(claim.token) && facts.leaving.is_none();
+        match &facts.at {
+            Whereabouts::There(node) if held => node.path.clone(),
+            _ => return None,
+        }
+    };
+    Some(Candidate {
+        index,
+        claim,
+        entry,
+        path,
+    })
+}
+
+fn extended(session: &Session, begun: Moment, candidate: &Candidate<'_>) -> RenewAnswer {
+    let mut facts = candidate.entry.facts.lock();
+    // Its time may have come while the leader was asked.
+    if facts.leaving.is_some() {
+        return RenewAnswer::Gone;
+    }
+    facts.until = Moment::now().after(candidate.claim.ttl);
+    RenewAnswer::Extended {
+        lease: session.lease_from(begun).min(candidate.claim.ttl),
+    }
+}
+
+/// Writes into a writer's node that it is a reader's from now on, which wakes those who wait to read.
+pub(super) async fn downgrade(parts: &Parts, claim: &Claim) -> Answer {
+    let begun = Moment::now();
+    let session = parts.link.session().await?;
+    let Some(candidate) = candidate(parts, &session, 0, claim) else {
+        return Ok(RenewAnswer::Gone);
+    };
+    match session
+        .write_data(&candidate.path, shares::DOWNGRADED, None)
+        .await
+    {
+        Ok(true) => {
+            candidate.entry.facts.lock().mode = Mode::Shared;
+            Ok(extended(&session, begun, &candidate))
+        }
+        Ok(false) => Ok(RenewAnswer::Gone),
+        Err(error) if ends_session(&error) => Ok(RenewAnswer::Gone),
+        Err(error) => Err(failed(&error)),
+    }
+}

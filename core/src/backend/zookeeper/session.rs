@@ -1,0 +1,247 @@
+//! One session: its requests, and what they prove.
+
+use std::fmt;
+use std::future::Future;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use zookeeper_client::{
+    Acl, Acls, Client, CreateMode, Error, MultiWriteError, OneshotWatcher, StateWatcher,
+};
+
+use super::failure::ends_session;
+use super::line::Line;
+use super::proof::Proof;
+use crate::clock::Moment;
+
+/// How often a container that vanishes when it is empty is made anew for one node.
+const CONTAINER_TRIES: usize = 5;
+
+/// A node that was made.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) path: String,
+    /// When it was made, as the server counts: the token.
+    pub(super) created: i64,
+}
+
+pub(super) struct Session {
+    /// Which session of this backend it is.
+    pub(super) number: u64,
+    client: Client,
+    acl: Vec<Acl>,
+    proof: Mutex<Proof>,
+}
+
+impl Session {
+    pub(super) fn new(number: u64, client: Client, acl: Vec<Acl>, asked_for: Moment) -> Self {
+        let proof = Mutex::new(Proof::new(client.session_timeout(), asked_for));
+        Self {
+            number,
+            client,
+            acl,
+            proof,
+        }
+    }
+
+    pub(super) fn timeout(&self) -> Duration {
+        self.client.session_timeout()
+    }
+
+    pub(super) fn states(&self) -> StateWatcher {
+        self.client.state_watcher()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.client.state().is_terminated()
+    }
+
+    /// How long the session surely lives, counted from `begun`.
+    pub(super) fn lease_from(&self, begun: Moment) -> Duration {
+        self.proof.lock().lease_from(begun)
+    }
+
+    async fn read<T>(&self, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let sent = Moment::now();
+        let answer = request.await;
+        if answer.as_ref().map_or_else(is_an_answer, |_| true) {
+            self.proof.lock().sign_of_life(sent, Moment::now());
+        }
+        answer
+    }
+
+    async fn write<T>(&self, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let sent = Moment::now();
+        let answer = request.await;
+        if answer.as_ref().map_or_else(is_an_answer, |_| true) {
+            let mut proof = self.proof.lock();
+            proof.confirmed(sent);
+            proof.sign_of_life(sent, Moment::now());
+        }
+        answer
+    }
+
+    /// A sign of life.
+    pub(super) async fn pulse(&self) -> Result<(), Error> {
+        self.read(self.client.check_stat("/")).await.map(drop)
+    }
+
+    /// Makes a node in a container, and the container if need be; answers with the line as it is then.
+    pub(super) async fn enter(
+        &self,
+        container: &str,
+        name: &str,
+    ) -> Result<(Node, Result<Line, Error>), Error> {
+        let acls = Acls::new(&self.acl);
+        let prefix = format!("{container}/{name}");
+        for _ in 0..CONTAINER_TRIES {
+            let options = CreateMode::EphemeralSequential.with_acls(acls);
+            // Both are sent at once; the server sees to it that the second sees what the first did.
+            let (made, line) = futures_util::join!(
+                self.write(self.client.create(&prefix, b"", &options)),
+                self.line(container)
+            );
+            match made {
+                Ok((stat, number)) => {
+                    let node = Node {
+                        path: format!("{prefix}{number}"),
+                        created: stat.czxid,
+                    };
+                    return Ok((node, line));
+                }
+                Err(Error::NoNode) => self.make_container(container).await?,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::NoNode)
+    }
+
+    async fn make_container(&self, container: &str) -> Result<(), Error> {
+        let options = CreateMode::Container.with_acls(Acls::new(&self.acl));
+        match self
+            .write(self.client.create(container, b"", &options))
+            .await
+        {
+            Ok(_) | Err(Error::NodeExists) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn line(&self, container: &str) -> Result<Line, Error> {
+        match self.read(self.client.list_children(container)).await {
+            Ok(names) => Ok(Line::of(&names)),
+            Err(Error::NoNode) => Ok(Line::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// As [`line`](Self::line), with a watch on all of it.
+    pub(super) async fn watched_line(
+        &self,
+        container: &str,
+    ) -> Result<(Line, OneshotWatcher), Error> {
+        let (names, watch) = self
+            .read(self.client.list_and_watch_children(container))
+            .await?;
+        Ok((Line::of(&names), watch))
+    }
+
+    /// As [`line`](Self::line), with all that the leader knew when this was asked.
+    pub(super) async fn latest_line(&self, container: &str) -> Result<Line, Error> {
+        self.read(self.client.sync("/")).await?;
+        self.line(container).await
+    }
+
+    /// A node's data and when it was made, if it is there.
+    pub(super) async fn data(&self, path: &str) -> Result<Option<(Vec<u8>, i64, i32)>, Error> {
+        match self.read(self.client.get_data(path)).await {
+            Ok((data, stat)) => Ok(Some((data, stat.czxid, stat.version))),
+            Err(Error::NoNode) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A node's data and a watch on it, if it is there.
+    pub(super) async fn watched_data(
+        &self,
+        path: &str,
+    ) -> Result<Option<(Vec<u8>, OneshotWatcher)>, Error> {
+        match self.read(self.client.get_and_watch_data(path)).await {
+            Ok((data, _, watch)) => Ok(Some((data, watch))),
+            Err(Error::NoNode) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Finds out whether a node is there and of this session, not of one before.
+    pub(super) async fn own_node(&self, path: String) -> Result<Option<Node>, Error> {
+        let stat = self.read(self.client.check_stat(&path)).await?;
+        let own = stat.filter(|stat| stat.ephemeral_owner == self.client.session_id().0);
+        Ok(own.map(|stat| Node {
+            path,
+            created: stat.czxid,
+        }))
+    }
+
+    /// Writes a node's data; false if the node is gone or was written before.
+    pub(super) async fn write_data(
+        &self,
+        path: &str,
+        data: &[u8],
+        version: Option<i32>,
+    ) -> Result<bool, Error> {
+        match self.write(self.client.set_data(path, data, version)).await {
+            Ok(_) => Ok(true),
+            Err(Error::NoNode | Error::BadVersion) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Deletes a node; false if it was gone.
+    pub(super) async fn delete(&self, path: &str) -> Result<bool, Error> {
+        match self.write(self.client.delete(path, None)).await {
+            Ok(()) => Ok(true),
+            Err(Error::NoNode) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Asks the leader whether all these nodes are there: the number of the first that is not. What it answers was
+    /// so at one moment, agreed on by a majority.
+    pub(super) async fn first_missing(&self, paths: &[String]) -> Result<Option<usize>, Error> {
+        let mut checks = self.client.new_multi_writer();
+        for path in paths {
+            checks.add_check_version(path, -1)?;
+        }
+        let commit = checks.commit();
+        let answer = self.write(async {
+            match commit.await {
+                Ok(_) => Ok(None),
+                Err(MultiWriteError::OperationFailed {
+                    index,
+                    source: Error::NoNode,
+                }) => Ok(Some(index)),
+                Err(error) => Err(error.into()),
+            }
+        });
+        answer.await
+    }
+}
+
+/// An error that the server itself has answered with.
+fn is_an_answer(error: &Error) -> bool {
+    !ends_session(error)
+        && matches!(
+            error,
+            Error::NoNode | Error::NodeExists | Error::BadVersion | Error::NotEmpty
+        )
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("id", &self.client.session_id())
+            .field("timeout", &self.timeout())
+            .finish_non_exhaustive()
+    }
+}

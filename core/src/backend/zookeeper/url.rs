@@ -1,0 +1,142 @@
+//! `zookeeper://user:password@a:2181,b:2181/folder`
+
+use std::time::Duration;
+
+use super::settings::Settings;
+use crate::backend::ConnectError;
+
+pub(super) const SCHEME: &str = "zookeeper";
+
+const DEFAULT_PORT: &str = "2181";
+
+/// What sessions are asked for; a server with default settings grants 4 to 40 s.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(super) fn read(url: &str) -> Result<Settings, ConnectError> {
+    let refuse = |why: &str| Err(ConnectError::url(why));
+    let Some(rest) = url.strip_prefix(SCHEME).and_then(|r| r.strip_prefix("://")) else {
+        return refuse("it does not begin with `zookeeper://`");
+    };
+    let (rest, folder) = match rest.find('/') {
+        Some(at) => rest.split_at(at),
+        None => (rest, "/"),
+    };
+    let folder = match folder.trim_end_matches('/') {
+        "" => "/",
+        folder => folder,
+    };
+    if folder.contains(['?', '#']) {
+        return refuse("it has `?` or `#`; options are set on `ZooKeeper::builder`");
+    }
+    if folder != "/"
+        && folder
+            .split('/')
+            .skip(1)
+            .any(|name| matches!(name, "" | "." | ".."))
+    {
+        return refuse("its path has an empty name, `.` or `..`");
+    }
+    let (login, hosts) = match rest.rsplit_once('@') {
+        Some((login, hosts)) => (Some(login), hosts),
+        None => (None, rest),
+    };
+    let mut servers = Vec::new();
+    for host in hosts.split(',') {
+        if host.is_empty() || host.contains(char::is_whitespace) {
+            return refuse("it should name the servers as in `a:2181,b:2181`");
+        }
+        let has_port = host
+            .rsplit_once(':')
+            .is_some_and(|(before, _)| !before.contains(':') || before.ends_with(']'));
+        servers.push(if has_port {
+            host.to_owned()
+        } else {
+            format!("{host}:{DEFAULT_PORT}")
+        });
+    }
+    let digest = match login.map(|login| login.split_once(':')) {
+        None => None,
+        Some(Some((user, password))) => match (decoded(user), decoded(password)) {
+            (Some(user), Some(password)) => Some((user, password)),
+            _ => {
+                return refuse(
+                    "its user or password has a `%` that no two hexadecimal digits follow",
+                );
+            }
+        },
+        Some(None) => return refuse("it has a user without a password; write `user:password@`"),
+    };
+    Ok(Settings {
+        servers: servers.join(","),
+        folder: folder.to_owned(),
+        session_timeout: SESSION_TIMEOUT,
+        digest,
+        others: Vec::new(),
+    })
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                u8::try_from(digit()? * 16 + digit()?).ok()?
+            }
+            plain => plain,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_read() {
+        for (url, servers, folder) in [
+            ("zookeeper://a:1,b:2,c/locks", "a:1,b:2,c:2181", "/locks"),
+            ("zookeeper://a", "a:2181", "/"),
+            ("zookeeper://a/", "a:2181", "/"),
+            ("zookeeper://[::1]:7/x/y/", "[::1]:7", "/x/y"),
+            ("zookeeper://[::1]", "[::1]:2181", "/"),
+        ] {
+            let settings = read(url).unwrap();
+            assert_eq!(
+                (&*settings.servers, &*settings.folder),
+                (servers, folder),
+                "{url}"
+            );
+            assert_eq!(settings.digest, None);
+        }
+        let settings = read("zookeeper://shop:p%40ss%3A@a/locks").unwrap();
+        assert_eq!(
+            settings.digest,
+            Some(("shop".to_owned(), "p@ss:".to_owned()))
+        );
+        assert_eq!(settings.servers, "a:2181");
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        for url in [
+            "zookeeper:a",
+            "zookeeper://",
+            "zookeeper://a,,b",
+            "zookeeper://a b",
+            "zookeeper://user@a",
+            "zookeeper://user:%zz@a",
+            "zookeeper://a/x//y",
+            "zookeeper://a/../y",
+            "zookeeper://a/x?timeout=1",
+        ] {
+            let refused = read(url);
+            assert!(
+                matches!(refused, Err(ConnectError::Url { .. })),
+                "{url}: {refused:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What happens to an ensemble while a lock is held.
+
+use std::time::Duration;
+
+use leasehold::LockManager;
+use leasehold_testkit::servers::{ZooKeeperEnsemble, ZooKeeperServer};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::server::{SESSION, becomes_free, short_sessions};
+
+const SOON: Duration = Duration::from_secs(40);
+
+async fn start() -> ZooKeeperEnsemble {
+    // Followers and leader do not give each other up for as long as these tests last.
+    let builder = ZooKeeperServer::builder().sync_limit(60);
+    builder.start_three().await.unwrap()
+}
+
+/// The leader counts from what the follower has told it, which is not the last that the holder has heard.
+#[tokio::test]
+async fn a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_in() {
+    let three = start().await;
+    let (leader, follower) = (
+        three.leader().await.unwrap(),
+        three.follower().await.unwrap(),
+    );
+    let other = short_sessions(&three.nodes()[leader].address()).await;
+    for round in 0..3 {
+        let locks = short_sessions(&three.nodes()[follower].address()).await;
+        let key = format!("follower:{round}");
+        let guard = locks.lock(&key).acquire().await.unwrap();
+        sleep(SESSION).await;
+        let waiting = tokio::spawn(other.lock(&key).acquire());
+        while other.inspect(&key).await.unwrap().waiting == 0 {
+            sleep(Duration::from_millis(5)).await;
+        }
+        guard.renew().await.unwrap();
+        three.cut_off(follower);
+        let cut_off = Instant::now();
+        let next = timeout(SOON, waiting).await.unwrap().unwrap().unwrap();
+        assert!(
+            !guard.is_valid(),
+            "let in after {:?}, and the first valid for {:?} more",
+            cut_off.elapsed(),
+            guard.valid_for()
+        );
+        assert!(next.token() > guard.token());
+        next.release().await.unwrap();
+        three.reconnect(follower);
+        three.nodes()[follower].until_ready().await.unwrap();
+        becomes_free(&other, &key, SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn when_the_leader_is_killed_a_lock_is_held_or_lost_and_never_both() {
+    let three = ZooKeeperServer::builder().start_three().await.unwrap();
+    let here = short_sessions(&three.addresses()).await;
+    let there = short_sessions(&three.addresses()).await;
+    let key = "leader";
+    let guard = here.lock(key).acquire().await.unwrap();
+    let waiting = tokio::spawn(there.lock(key).acquire());
+    while here.inspect(key).await.unwrap().waiting == 0 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    three.nodes()[three.leader().await.unwrap()].kill();
+    // Its lease may or may not outlast the election.
+    sleep(SESSION / 2).await;
+    let token = guard.token();
+    let handle = guard.handle();
+    drop(guard);
+    let next = timeout(SOON, waiting).await.unwrap().unwrap();
+    // The waiter's own session may not have survived; then it says so.
+    if let Ok(next) = next {
+        assert!(next.token() > token && !handle.is_valid());
+        next.release().await.ok();
+    }
+    let again = timeout(SOON, acquire_somehow(&there, key)).await.unwrap();
+    assert!(again > token);
+}
+
+async fn acquire_somehow(locks: &LockManager, key: &str) -> leasehold::FencingToken {
+    loop {
+        if let Ok(guard) = locks.lock(key).acquire().await {
+            let token = guard.token();
+            guard.release().await.ok();
+            return token;
+        }
+    }
+}

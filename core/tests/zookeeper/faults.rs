@@ -1,0 +1,196 @@
+//! What is lost and cut between a holder and its server.
+
+use std::time::Duration;
+
+use leasehold::{LockManager, LossReason, ReleaseOutcome};
+use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::server::{SESSION, alone, becomes_free, connect, short_sessions};
+
+const SOON: Duration = Duration::from_secs(20);
+
+struct Scene {
+    proxy: Proxy,
+    /// Through the proxy.
+    locks: LockManager,
+    /// Beside it.
+    other: LockManager,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let server = alone().await;
+        let proxy = Proxy::start_bytes(server.port()).await.unwrap();
+        Self {
+            locks: short_sessions(&format!("127.0.0.1:{}", proxy.port())).await,
+            other: LockManager::new(connect(&server.address()).await),
+            proxy,
+        }
+    }
+
+    /// So that the next request for this key is the one that makes a node.
+    async fn make_container(&self, key: &str) {
+        let guard = self.other.lock(key).acquire().await.unwrap();
+        guard.release().await.unwrap();
+    }
+
+    fn cut_off(&self) {
+        self.proxy.set(Direction::ToServer, Traffic::Drop);
+        self.proxy.set(Direction::ToClient, Traffic::Drop);
+    }
+
+    fn reconnect(&self) {
+        self.proxy.pass();
+        self.proxy.cut();
+    }
+}
+
+fn fresh(name: &str) -> String {
+    format!("{name}:{}", leasehold::OwnerId::random())
+}
+
+#[tokio::test]
+async fn a_holder_that_is_cut_off_is_lost_before_the_next_is_let_in_and_all_its_guards_with_it() {
+    let scene = Scene::new().await;
+    let keys = [fresh("cut_off"), fresh("cut_off")];
+    let guards = [
+        scene.locks.lock(&keys[0]).acquire().await.unwrap(),
+        scene.locks.lock(&keys[1]).acquire().await.unwrap(),
+    ];
+    scene.cut_off();
+    for (key, guard) in keys.iter().zip(&guards) {
+        let next = timeout(SOON, scene.other.lock(key).acquire());
+        let next = next.await.unwrap().unwrap();
+        assert!(!guard.is_valid());
+        assert!(next.token() > guard.token());
+        next.release().await.unwrap();
+    }
+    scene.reconnect();
+    for guard in guards {
+        let reason = guard.lost().await.reason;
+        assert!(matches!(reason, LossReason::Expired | LossReason::Gone));
+        let outcome = guard.release().await.unwrap();
+        assert_eq!(outcome, ReleaseOutcome::AlreadyLost(reason));
+    }
+    // A new session works.
+    let again = timeout(SOON, scene.locks.lock(&keys[0]).acquire());
+    again.await.unwrap().unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cut_that_is_shorter_than_the_session_costs_nothing() {
+    let scene = Scene::new().await;
+    let key = fresh("short_cut");
+    let guard = scene.locks.lock(&key).acquire().await.unwrap();
+    for _ in 0..3 {
+        scene.proxy.cut();
+        sleep(SESSION / 6).await;
+    }
+    sleep(SESSION).await;
+    assert!(guard.is_valid());
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    becomes_free(&scene.other, &key, SOON).await;
+}
+
+#[tokio::test]
+async fn a_node_whose_making_was_not_answered_is_found_again() {
+    let scene = Scene::new().await;
+    for _ in 0..3 {
+        let key = fresh("create_lost");
+        scene.make_container(&key).await;
+        scene.proxy.set(Direction::ToClient, Traffic::Drop);
+        let acquire = tokio::spawn(scene.locks.lock(&key).acquire());
+        let made = async {
+            while scene.other.inspect(&key).await.unwrap().holders == 0 {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(SOON, made).await.unwrap();
+        scene.reconnect();
+        let guard = timeout(SOON, acquire).await.unwrap().unwrap().unwrap();
+        let seen = scene.other.inspect(&key).await.unwrap();
+        assert_eq!((seen.holders, seen.waiting), (1, 0));
+        assert_eq!(seen.token, Some(guard.token()));
+        guard.release().await.unwrap();
+        becomes_free(&scene.other, &key, SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn an_acquire_that_is_dropped_while_its_answer_is_lost_leaves_no_node() {
+    let scene = Scene::new().await;
+    let key = fresh("dropped_and_lost");
+    scene.make_container(&key).await;
+    scene.proxy.set(Direction::ToClient, Traffic::Drop);
+    let acquire = tokio::spawn(scene.locks.lock(&key).acquire());
+    let made = async {
+        while scene.other.inspect(&key).await.unwrap().holders == 0 {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(SOON, made).await.unwrap();
+    acquire.abort();
+    drop(acquire.await);
+    scene.reconnect();
+    let begun = Instant::now();
+    becomes_free(&scene.other, &key, SOON).await;
+    // It was deleted, and did not merely end with its session.
+    let alive = scene.locks.lock(fresh("alive")).acquire().await.unwrap();
+    assert!(alive.is_valid() && begun.elapsed() < SOON);
+}
+
+#[tokio::test]
+async fn a_delete_that_is_lost_is_repeated_though_its_caller_has_gone() {
+    let scene = Scene::new().await;
+    let (key, kept) = (fresh("delete_lost"), fresh("kept"));
+    let guard = scene.locks.lock(&key).acquire().await.unwrap();
+    let kept = scene.locks.lock(&kept).acquire().await.unwrap();
+    scene.proxy.set(Direction::ToServer, Traffic::Drop);
+    let release = tokio::spawn(guard.release());
+    sleep(SESSION / 10).await;
+    release.abort();
+    drop(release.await);
+    scene.reconnect();
+    becomes_free(&scene.other, &key, SOON).await;
+    assert!(kept.is_valid(), "the session was not needed for it");
+    kept.release().await.unwrap();
+}
+
+/// Dropped after each number of polls that it takes, with and without somebody before it.
+#[tokio::test]
+async fn a_future_that_is_dropped_at_any_await_leaves_no_node_and_waiters_go_on() {
+    let server = alone().await;
+    let (locks, other) = (
+        LockManager::new(connect(&server.address()).await),
+        LockManager::new(connect(&server.address()).await),
+    );
+    let mut completed = 0;
+    for polls in 1..40 {
+        for held in [false, true] {
+            let key = fresh("every_await");
+            let holder = match held {
+                true => Some(other.lock(&key).acquire().await.unwrap()),
+                false => None,
+            };
+            let lock = locks.lock(&key);
+            let mut acquire = Box::pin(lock.acquire());
+            for _ in 0..polls {
+                let polled = futures_util::poll!(&mut acquire);
+                if polled.is_ready() {
+                    completed += 1;
+                    acquire = Box::pin(locks.lock(fresh("done")).acquire());
+                    break;
+                }
+                sleep(Duration::from_micros(700)).await;
+            }
+            let behind = tokio::spawn(other.lock(&key).acquire());
+            drop(acquire);
+            drop(holder);
+            let next = timeout(SOON, behind).await.unwrap().unwrap().unwrap();
+            next.release().await.unwrap();
+            becomes_free(&other, &key, SOON).await;
+        }
+    }
+    assert!(completed > 0, "none was polled to its end");
+}

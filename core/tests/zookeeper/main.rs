@@ -1,0 +1,12 @@
+//! Locks on real `ZooKeeper` servers, alone and as an ensemble of three.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests"
+)]
+
+mod ensemble;
+mod faults;
+mod server;
+mod suite;

@@ -1,0 +1,68 @@
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use leasehold::LockManager;
+use leasehold::backend::zookeeper::ZooKeeper;
+use leasehold_testkit::servers::{ZooKeeperEnsemble, ZooKeeperServer};
+use tokio::runtime::Runtime;
+use tokio::sync::OnceCell;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
+
+/// Short enough to be waited out, and long enough for a busy machine.
+pub(crate) const SESSION: Duration = Duration::from_secs(3);
+
+/// One server for all tests that break nothing: it takes longer to start than they do.
+pub(crate) async fn alone() -> &'static ZooKeeperServer {
+    static ALONE: OnceCell<ZooKeeperServer> = OnceCell::const_new();
+    ALONE
+        .get_or_init(async || ZooKeeperServer::start().await.unwrap())
+        .await
+}
+
+/// Three servers, for the same tests.
+pub(crate) async fn three() -> &'static ZooKeeperEnsemble {
+    static THREE: OnceCell<ZooKeeperEnsemble> = OnceCell::const_new();
+    // The network between them ends with the runtime in which it was made; each test has one of its own.
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+    let start = async || {
+        // Busy machines are slow, and nothing here is to fail for it.
+        let builder = ZooKeeperServer::builder().sync_limit(50);
+        let started = spawn_blocking(|| RUNTIME.block_on(builder.start_three()));
+        started.await.unwrap().unwrap()
+    };
+    THREE.get_or_init(start).await
+}
+
+pub(crate) async fn connect(addresses: &str) -> ZooKeeper {
+    let url = format!("zookeeper://{addresses}/locks");
+    ZooKeeper::connect(&url).await.unwrap()
+}
+
+/// With sessions that end soon.
+pub(crate) async fn short_sessions(addresses: &str) -> LockManager {
+    let url = format!("zookeeper://{addresses}/locks");
+    let started = Instant::now();
+    loop {
+        let builder = ZooKeeper::builder().session_timeout(SESSION);
+        match builder.connect(&url).await {
+            Ok(backend) => return LockManager::new(backend),
+            // An ensemble that was damaged mends itself.
+            Err(error) => assert!(started.elapsed() < Duration::from_secs(20), "{error}"),
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Returns when nobody holds a key and nobody waits for it: no node is left.
+pub(crate) async fn becomes_free(locks: &LockManager, key: &str, limit: Duration) {
+    let started = Instant::now();
+    loop {
+        let seen = locks.inspect(key).await.unwrap();
+        if seen.is_free() {
+            return;
+        }
+        assert!(started.elapsed() < limit, "{key}: {seen:?}");
+        sleep(Duration::from_millis(5)).await;
+    }
+}

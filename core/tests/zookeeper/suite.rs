@@ -1,0 +1,23 @@
+//! The conformance suite on one server and on three, where each connection takes whichever it meets.
+
+use crate::server::{alone, connect, three};
+
+leasehold::conformance_tests! {
+    mod alone {
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        contract, behaviour, kinds, sharing => {
+            let addresses = alone().await.address();
+            async move || connect(&addresses).await
+        }
+    }
+}
+
+leasehold::conformance_tests! {
+    mod three {
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        contract, behaviour, kinds, sharing => {
+            let addresses = three().await.addresses();
+            async move || connect(&addresses).await
+        }
+    }
+}
