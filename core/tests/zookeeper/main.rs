@@ -6,6 +6,7 @@
     reason = "helpers of tests"
 )]
 
+mod access;
 mod ensemble;
 mod faults;
 mod server;

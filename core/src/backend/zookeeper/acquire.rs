@@ -11,8 +11,9 @@ use super::failure::{ends_session, failed};
 use super::leave::{find, leave};
 use super::line::{Line, Standing};
 use super::name::{container, node};
+use super::parts::Parts;
 use super::session::{Node, Session};
-use super::{Parts, shares};
+use super::shares;
 use crate::FencingToken;
 use crate::backend::{Attempt, AttemptAnswer, BackendError, Mode, Refusal};
 use crate::clock::Moment;
@@ -132,7 +133,7 @@ async fn settle(parts: &Parts, session: &Session, entry: &Arc<Entry>) -> Result<
             entry.facts.lock().at = Whereabouts::Nowhere;
             continue;
         };
-        if let Some(watched) = writer_became_reader(session, entry, &mut line, position).await? {
+        if let Some(watched) = shares::writer_to_watch(session, entry, &mut line, position).await? {
             watch(parts, entry, watched);
             return Ok(Outcome::Busy);
         }
@@ -220,27 +221,6 @@ fn surely_nothing(error: &Error) -> bool {
             | Error::Throttled
             | Error::NotReadOnly
     )
-}
-
-/// For a reader behind a writer at the front, which may have become a reader: a watch on it if it has not.
-async fn writer_became_reader(
-    session: &Session,
-    entry: &Entry,
-    line: &mut Line,
-    position: usize,
-) -> Result<Option<OneshotWatcher>, Error> {
-    let reader = entry.facts.lock().mode == Mode::Shared;
-    let Some(writer) = line.writer_in_front().filter(|_| reader && position > 0) else {
-        return Ok(None);
-    };
-    let path = format!("{}/{}", container(&entry.key), writer.name);
-    if let Some((data, watched)) = session.watched_data(&path).await? {
-        if data != shares::DOWNGRADED {
-            return Ok(Some(watched));
-        }
-        line.front_is_downgraded();
-    }
-    Ok(None)
 }
 
 /// Wakes the attempt when the watch tells of anything, be it that the session is over.

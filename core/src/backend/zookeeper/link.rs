@@ -1,28 +1,22 @@
 //! The way to the servers: one session at a time, and a new one when it is over.
 
 use std::future::pending;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use zookeeper_client::{Client, Error, SessionState, StateWatcher};
+use zookeeper_client::Error;
 
-use super::failure::failed;
-use super::proof::PULSES;
 use super::session::Session;
 use super::settings::Settings;
 use crate::backend::BackendError;
-use crate::clock::{self, Moment};
 use crate::runtime::{self, OwnThread};
 
 /// How long a request waits for a session before it says that there is none.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-
 #[derive(Debug, Clone)]
-enum State {
+pub(super) enum State {
     Up(Arc<Session>),
     /// And what the last try said.
     Down(Option<Arc<str>>),
@@ -31,11 +25,11 @@ enum State {
 
 #[derive(Debug)]
 pub(super) struct Link {
-    state: watch::Sender<State>,
-    interruptions: watch::Sender<u64>,
+    pub(super) state: watch::Sender<State>,
+    pub(super) interruptions: watch::Sender<u64>,
     /// Sessions up to this one are to be closed.
-    given_up: watch::Sender<u64>,
-    settings: Settings,
+    pub(super) given_up: watch::Sender<u64>,
+    pub(super) settings: Settings,
     thread: OwnThread,
 }
 
@@ -43,17 +37,19 @@ impl Link {
     pub(super) async fn connect(settings: Settings) -> Result<Arc<Self>, Error> {
         let thread = OwnThread::start("leasehold-zookeeper")
             .map_err(|error| Error::UnexpectedError(format!("no thread: {error}")))?;
-        let (asked_for, client) = open(&thread, &settings, true).await?;
-        let first = Session::new(1, client, settings.acl(), asked_for);
-        let link = Arc::new(Self {
+        let first = {
+            // There, since the client goes on on the runtime that it is made on.
+            let settings = settings.clone();
+            let opened = thread.spawn(async move { Session::open(1, &settings, true).await });
+            opened.await.map_err(|_ended| Error::ClientClosed)??
+        };
+        Ok(Arc::new(Self {
             state: watch::Sender::new(State::Up(Arc::new(first))),
             interruptions: watch::Sender::default(),
             given_up: watch::Sender::default(),
             settings,
             thread,
-        });
-        link.thread.spawn(keep(Arc::downgrade(&link)));
-        Ok(link)
+        }))
     }
 
     pub(super) fn thread(&self) -> &OwnThread {
@@ -96,7 +92,7 @@ impl Link {
         }
     }
 
-    /// Closes this session, and with it all that it has: what else failed to go goes so.
+    /// Gives this session up, and with it all that it has: what else failed to go goes so.
     pub(super) fn give_up(&self, number: u64) {
         self.given_up.send_if_modified(|given_up| {
             let more = number > *given_up;
@@ -116,6 +112,17 @@ impl Link {
         }
     }
 
+    /// Goes to another state, unless it is closed.
+    pub(super) fn replace(&self, next: State) {
+        self.state.send_if_modified(|state| {
+            let open = !matches!(state, State::Closed);
+            if open {
+                *state = next;
+            }
+            open
+        });
+    }
+
     /// Ends the session, and waits until the server has heard of it or is out of reach.
     pub(super) async fn close(&self) {
         let last = self.state.send_replace(State::Closed);
@@ -126,130 +133,5 @@ impl Link {
                 states.changed().await;
             }
         }
-    }
-}
-
-async fn open(
-    thread: &OwnThread,
-    settings: &Settings,
-    first: bool,
-) -> Result<(Moment, Client), Error> {
-    let settings = settings.clone();
-    let asked_for = Moment::now();
-    // There, since it goes on on the runtime that it was called on.
-    match thread
-        .spawn(async move { settings.open(first).await })
-        .await
-    {
-        Ok(client) => Ok((asked_for, client?)),
-        Err(_ended) => Err(Error::ClientClosed),
-    }
-}
-
-/// Watches over the session, and opens another when it is over. Ends with the link.
-async fn keep(link: Weak<Link>) {
-    let mut number = 1;
-    let mut pause = FIRST_PAUSE;
-    loop {
-        let Some(kept) = link.upgrade() else { return };
-        let state = kept.state.borrow().clone();
-        match state {
-            State::Closed => return,
-            State::Up(session) => {
-                let (states, pulse) = (session.states(), session.timeout() / PULSES);
-                let (interruptions, given_up) =
-                    (kept.interruptions.clone(), kept.given_up.subscribe());
-                let (session, link) = (Arc::downgrade(&session), (kept, session).0);
-                let stop = link.state.subscribe();
-                drop(link);
-                watch_over(
-                    session,
-                    states,
-                    pulse,
-                    interruptions,
-                    given_up,
-                    stop,
-                    number,
-                )
-                .await;
-            }
-            State::Down(_) => {
-                number += 1;
-                let opened = open(&kept.thread, &kept.settings, false).await;
-                let next = match opened {
-                    Ok((asked_for, client)) => {
-                        pause = FIRST_PAUSE;
-                        let acl = kept.settings.acl();
-                        State::Up(Arc::new(Session::new(number, client, acl, asked_for)))
-                    }
-                    Err(error) => {
-                        let said = failed(&error);
-                        let source = std::error::Error::source(&said).map(ToString::to_string);
-                        State::Down(Some(source.unwrap_or_default().into()))
-                    }
-                };
-                let failed = matches!(next, State::Down(_));
-                kept.replace(next);
-                drop(kept);
-                if failed {
-                    clock::sleep_until(Moment::now().after(pause)).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
-                }
-                continue;
-            }
-        }
-        let Some(kept) = link.upgrade() else { return };
-        kept.replace(State::Down(None));
-        kept.interruptions.send_modify(|count| *count += 1);
-    }
-}
-
-impl Link {
-    fn replace(&self, next: State) {
-        self.state.send_if_modified(|state| {
-            if matches!(state, State::Closed) {
-                return false;
-            }
-            *state = next;
-            true
-        });
-    }
-}
-
-/// Returns when the session is over, or is to be.
-async fn watch_over(
-    session: Weak<Session>,
-    mut states: StateWatcher,
-    pulse: Duration,
-    interruptions: watch::Sender<u64>,
-    mut given_up: watch::Receiver<u64>,
-    mut stop: watch::Receiver<State>,
-    number: u64,
-) {
-    stop.mark_unchanged();
-    let watching = async {
-        loop {
-            match states.changed().await {
-                state if state.is_terminated() => return,
-                SessionState::SyncConnected => interruptions.send_modify(|count| *count += 1),
-                _ => {}
-            }
-        }
-    };
-    let pulsing = async {
-        loop {
-            clock::sleep_until(Moment::now().after(pulse)).await;
-            let Some(session) = session.upgrade() else {
-                return;
-            };
-            // What it proves is noted there; a failure is the session's own to notice.
-            let _answer = session.pulse().await;
-        }
-    };
-    tokio::select! {
-        () = watching => {}
-        () = pulsing => {}
-        _ = given_up.wait_for(|given_up| *given_up >= number) => {}
-        _ = stop.changed() => {}
     }
 }

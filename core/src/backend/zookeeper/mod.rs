@@ -35,11 +35,13 @@ mod acquire;
 mod builder;
 mod desk;
 mod failure;
+mod keep;
 mod leave;
 mod line;
 mod link;
 mod look;
 mod name;
+mod parts;
 mod proof;
 mod renew;
 mod session;
@@ -56,8 +58,10 @@ use async_trait::async_trait;
 pub use self::builder::ZooKeeperBuilder;
 use self::desk::Desk;
 use self::failure::failed;
+use self::keep::keep;
 use self::leave::{leave, steward, sweep};
 use self::link::Link;
+use self::parts::Parts;
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
     RenewAnswer,
@@ -76,18 +80,12 @@ pub struct ZooKeeper {
     parts: Parts,
 }
 
-/// What requests need.
-#[derive(Clone)]
-struct Parts {
-    link: Arc<Link>,
-    desk: Arc<Desk>,
-}
-
 impl ZooKeeper {
     fn new(link: Arc<Link>) -> Self {
         let desk = Arc::<Desk>::default();
         let task = steward(Arc::downgrade(&link), Arc::clone(&desk));
         link.thread().spawn(task);
+        link.thread().spawn(keep(Arc::downgrade(&link)));
         Self {
             parts: Parts { link, desk },
         }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Parts;
 use super::desk::{Entry, Whereabouts};
 use super::failure::{ends_session, failed};
+use super::parts::Parts;
 use super::session::Session;
 use super::shares;
 use crate::backend::{BackendError, Claim, Mode, RenewAnswer};

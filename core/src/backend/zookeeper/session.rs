@@ -12,6 +12,7 @@ use zookeeper_client::{
 use super::failure::ends_session;
 use super::line::Line;
 use super::proof::Proof;
+use super::settings::Settings;
 use crate::clock::Moment;
 
 /// How often a container that vanishes when it is empty is made anew for one node.
@@ -34,14 +35,17 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(number: u64, client: Client, acl: Vec<Acl>, asked_for: Moment) -> Self {
+    /// Opens a session; see [`Settings::open`].
+    pub(super) async fn open(number: u64, settings: &Settings, first: bool) -> Result<Self, Error> {
+        let asked_for = Moment::now();
+        let client = settings.open(first).await?;
         let proof = Mutex::new(Proof::new(client.session_timeout(), asked_for));
-        Self {
+        Ok(Self {
             number,
             client,
-            acl,
+            acl: settings.acl(),
             proof,
-        }
+        })
     }
 
     pub(super) fn timeout(&self) -> Duration {

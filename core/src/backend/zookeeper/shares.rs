@@ -6,12 +6,13 @@
 //! into each reader's node once, by itself or by whoever needs to know it sooner: the first writing counts, which the
 //! node's version decides.
 
-use zookeeper_client::Error;
+use zookeeper_client::{Error, OneshotWatcher};
 
 use super::desk::Entry;
 use super::line::Line;
 use super::name::container;
 use super::session::{Node, Session};
+use crate::backend::Mode;
 
 /// The data of a writer that has become a reader.
 pub(super) const DOWNGRADED: &[u8] = b"shared";
@@ -61,4 +62,25 @@ async fn settled(session: &Session, path: &str, wanted: Option<i64>) -> Result<O
 
 pub(super) fn read(data: &[u8]) -> Option<i64> {
     std::str::from_utf8(data).ok()?.parse().ok()
+}
+
+/// For a reader behind a writer at the front, which may have become a reader: a watch on it if it has not.
+pub(super) async fn writer_to_watch(
+    session: &Session,
+    entry: &Entry,
+    line: &mut Line,
+    position: usize,
+) -> Result<Option<OneshotWatcher>, Error> {
+    let reader = entry.facts.lock().mode == Mode::Shared;
+    let Some(writer) = line.writer_in_front().filter(|_| reader && position > 0) else {
+        return Ok(None);
+    };
+    let path = format!("{}/{}", container(&entry.key), writer.name);
+    if let Some((data, watched)) = session.watched_data(&path).await? {
+        if data != DOWNGRADED {
+            return Ok(Some(watched));
+        }
+        line.front_is_downgraded();
+    }
+    Ok(None)
 }

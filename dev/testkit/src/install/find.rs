@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::InstallError;
 use super::program::Program;
-use super::server::{ARCHIVES, Server};
+use super::server::{ARCHIVES, JAVA, Server};
 
 /// Where a program is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +45,14 @@ impl Places {
 /// [`InstallError::NamedInVain`] if its variable names what is not there,
 /// [`InstallError::NotFound`] if it is in no place.
 pub fn find(server: &Server, places: &Places) -> Result<Program, InstallError> {
+    let mut program = look(server, places)?;
+    if server.version_class.is_some() {
+        program.java = Some(Box::new(look(&JAVA, &Places::of(&JAVA))?));
+    }
+    Ok(program)
+}
+
+fn look(server: &Server, places: &Places) -> Result<Program, InstallError> {
     if let Some(path) = &places.named {
         return match path.is_file() {
             true => Ok(plain(path.clone())),
@@ -75,6 +83,7 @@ fn plain(path: PathBuf) -> Program {
     Program {
         path,
         libraries: Vec::new(),
+        java: None,
     }
 }
 
@@ -91,6 +100,7 @@ fn unpacked(server: &Server, folder: &Path) -> Option<Program> {
     Some(Program {
         path,
         libraries: roots.iter().flat_map(|root| folders_of(root)).collect(),
+        java: None,
     })
 }
 

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::error::InstallError;
-use super::find::{Places, find};
-use super::server::{JAVA, Server};
+use super::server::Server;
 use super::version::Version;
 
 /// A program, and how to run it.
@@ -16,6 +15,8 @@ pub struct Program {
     pub path: PathBuf,
     /// Folders with shared libraries of its own, if it was unpacked.
     pub libraries: Vec<PathBuf>,
+    /// What runs it, if it is an archive for Java.
+    pub java: Option<Box<Self>>,
 }
 
 impl Program {
@@ -31,12 +32,9 @@ impl Program {
     }
 
     /// The command which runs a class of this archive, without arguments yet.
-    ///
-    /// # Errors
-    ///
-    /// As [`find`], if there is no Java.
-    pub fn java(&self, options: &[&str], class: &str) -> Result<Command, InstallError> {
-        let mut command = find(&JAVA, &Places::of(&JAVA))?.command();
+    #[must_use]
+    pub fn class(&self, options: &[&str], class: &str) -> Command {
+        let mut command = self.java.as_deref().unwrap_or(self).command();
         // An archive names what it needs by full path; one that was unpacked has it beside it.
         let folder = self.path.parent().unwrap_or(&self.path);
         let beside = ["slf4j-simple", "zookeeper-jute", "slf4j-api"]
@@ -49,7 +47,7 @@ impl Program {
             .arg("-cp")
             .arg(archives.join(":".as_ref()))
             .arg(class);
-        Ok(command)
+        command
     }
 
     /// What it says when asked for its version.
@@ -63,7 +61,7 @@ impl Program {
             why,
         };
         let mut command = match server.version_class {
-            Some(class) => self.java(&[], class)?,
+            Some(class) => self.class(&[], class),
             None => {
                 let mut command = self.command();
                 command.arg("--version");

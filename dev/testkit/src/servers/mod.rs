@@ -31,6 +31,7 @@ mod setup;
 mod zookeeper;
 mod zookeeper_builder;
 mod zookeeper_ensemble;
+mod zookeeper_settings;
 
 pub use builder::RedisBuilder;
 pub use certificates::Certificates;

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::error::ServerError;
 use super::folder::Folder;
 use super::ready;
-use super::zookeeper_builder::{Settings, ZooKeeperBuilder};
+use super::zookeeper_settings::Settings;
 use crate::install::{self, Places, Program};
 use crate::port::Port;
 use crate::processes::Process;
@@ -53,20 +53,6 @@ pub struct ZooKeeperServer {
 }
 
 impl ZooKeeperServer {
-    /// Starts a server with the defaults of [`builder`](Self::builder).
-    ///
-    /// # Errors
-    ///
-    /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
-    pub async fn start() -> Result<Self, ServerError> {
-        Self::builder().start().await
-    }
-
-    /// Says what kind of server, or ensemble, to start.
-    pub fn builder() -> ZooKeeperBuilder {
-        ZooKeeperBuilder::default()
-    }
-
     pub(super) fn prepare(
         settings: Settings,
         peers: Option<(usize, String)>,
@@ -135,7 +121,7 @@ impl ZooKeeperServer {
     ///
     /// # Errors
     ///
-    /// Those of [`start`](Self::start).
+    /// Those of a start.
     pub async fn restart(&self) -> Result<(), ServerError> {
         self.kill();
         self.launch()?;
@@ -169,7 +155,7 @@ impl ZooKeeperServer {
         std::fs::write(&hosts, "127.0.0.1 localhost\n").map_err(at)?;
         let hosts = format!("-Djdk.net.hosts.file={}", hosts.display());
         let options: Vec<&str> = OPTIONS.iter().copied().chain([&*hosts]).collect();
-        let mut command = self.program.java(&options, class)?;
+        let mut command = self.program.class(&options, class);
         command
             .arg(path)
             .current_dir(self.folder.path())

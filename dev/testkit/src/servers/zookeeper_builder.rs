@@ -1,11 +1,11 @@
 //! What kind of `ZooKeeper` to start.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::error::ServerError;
 use super::zookeeper::ZooKeeperServer;
 use super::zookeeper_ensemble::ZooKeeperEnsemble;
+use super::zookeeper_settings::Settings;
 
 /// A `ZooKeeper` to be. Without further words: a tick of 200 ms, sessions of 400 ms to 20 s, followers that are given
 /// up after 5 ticks, and nothing synced to disk.
@@ -15,39 +15,19 @@ pub struct ZooKeeperBuilder {
     settings: Settings,
 }
 
-#[derive(Debug, Clone)]
-pub(super) struct Settings {
-    tick: Duration,
-    longest_session: Duration,
-    sync_limit: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            tick: Duration::from_millis(200),
-            longest_session: Duration::from_secs(20),
-            sync_limit: 5,
-        }
+impl ZooKeeperServer {
+    /// Starts a server with the defaults of [`builder`](Self::builder).
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
+    pub async fn start() -> Result<Self, ServerError> {
+        Self::builder().start().await
     }
-}
 
-impl Settings {
-    pub(super) fn lines(&self) -> String {
-        let mut lines = String::new();
-        for (name, value) in [
-            ("tickTime", self.tick.as_millis()),
-            ("maxSessionTimeout", self.longest_session.as_millis()),
-            ("syncLimit", self.sync_limit.into()),
-            ("initLimit", 50),
-            ("maxClientCnxns", 0),
-        ] {
-            // Writing to a string cannot fail.
-            let _written = writeln!(lines, "{name}={value}");
-        }
-        lines +=
-            "clientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=srvr\n";
-        lines
+    /// Says what kind of server, or ensemble, to start.
+    pub fn builder() -> ZooKeeperBuilder {
+        ZooKeeperBuilder::default()
     }
 }
 

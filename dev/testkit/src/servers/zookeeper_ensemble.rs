@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use super::error::ServerError;
 use super::zookeeper::ZooKeeperServer;
-use super::zookeeper_builder::Settings;
+use super::zookeeper_settings::Settings;
 use crate::port::Port;
 use crate::proxy::{Direction, Proxy, Traffic};
 

@@ -1,0 +1,115 @@
+//! Keeping a session alive, and opening another when it is over.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use zookeeper_client::SessionState;
+
+use super::link::{Link, State};
+use super::proof::PULSES;
+use super::session::Session;
+use crate::clock::{self, Moment};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// What a session needs of its link, which may go meanwhile.
+struct Strings {
+    interruptions: watch::Sender<u64>,
+    given_up: watch::Receiver<u64>,
+    state: watch::Receiver<State>,
+}
+
+/// Ends with the link.
+pub(super) async fn keep(link: Weak<Link>) {
+    let mut number = 1;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let Some(kept) = link.upgrade() else { return };
+        let state = kept.state.borrow().clone();
+        match state {
+            State::Closed => return,
+            State::Up(session) => {
+                let mut strings = Strings {
+                    interruptions: kept.interruptions.clone(),
+                    given_up: kept.given_up.subscribe(),
+                    state: kept.state.subscribe(),
+                };
+                drop(kept);
+                let timeout = session.timeout();
+                let session = Arc::downgrade(&{ session });
+                watch_over(&session, timeout, &mut strings, number).await;
+                drop(strings);
+                let Some(kept) = link.upgrade() else { return };
+                if let Some(old) = session.upgrade() {
+                    // Its guards are told that they are lost, and only when all of their leases are over is it
+                    // closed: others are let in then.
+                    kept.thread().spawn(async move {
+                        clock::sleep_until(Moment::now().after(timeout)).await;
+                        drop(old);
+                    });
+                }
+                kept.replace(State::Down(None));
+                kept.interruptions.send_modify(|count| *count += 1);
+            }
+            State::Down(_) => {
+                let settings = kept.settings.clone();
+                drop(kept);
+                number += 1;
+                let next = match Session::open(number, &settings, false).await {
+                    Ok(session) => {
+                        pause = FIRST_PAUSE;
+                        State::Up(Arc::new(session))
+                    }
+                    Err(error) => {
+                        clock::sleep_until(Moment::now().after(pause)).await;
+                        pause = (pause * 2).min(LONGEST_PAUSE);
+                        State::Down(Some(error.to_string().into()))
+                    }
+                };
+                let Some(kept) = link.upgrade() else { return };
+                kept.replace(next);
+            }
+        }
+    }
+}
+
+/// Returns when the session is over, or is to be.
+async fn watch_over(
+    session: &Weak<Session>,
+    timeout: Duration,
+    strings: &mut Strings,
+    number: u64,
+) {
+    let Some(mut states) = session.upgrade().map(|session| session.states()) else {
+        return;
+    };
+    strings.state.mark_unchanged();
+    let interruptions = &strings.interruptions;
+    let watching = async {
+        loop {
+            match states.changed().await {
+                state if state.is_terminated() => return,
+                SessionState::SyncConnected => interruptions.send_modify(|count| *count += 1),
+                _ => {}
+            }
+        }
+    };
+    let pulsing = async {
+        loop {
+            clock::sleep_until(Moment::now().after(timeout / PULSES)).await;
+            let Some(session) = session.upgrade() else {
+                return;
+            };
+            // What it proves is noted there; a failure is the session's own to notice.
+            let _answer = session.pulse().await;
+        }
+    };
+    tokio::select! {
+        () = watching => {}
+        () = pulsing => {}
+        _ = strings.given_up.wait_for(|given_up| *given_up >= number) => {}
+        _ = strings.state.changed() => {}
+    }
+}

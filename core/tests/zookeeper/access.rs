@@ -1,0 +1,124 @@
+//! Who may connect, from where, and what is left afterwards.
+
+use std::error::Error;
+use std::time::Duration;
+
+use leasehold::backend::zookeeper::ZooKeeper;
+use leasehold::{AcquireError, ConnectError, LockManager};
+use tokio::time::Instant;
+
+use crate::server::{alone, becomes_free, connect};
+
+const SOON: Duration = Duration::from_secs(5);
+
+/// An error with all its causes.
+fn whole(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[tokio::test]
+async fn a_manager_connects_by_url_and_a_folder_is_a_world_of_its_own() {
+    let address = alone().await.address();
+    let one = LockManager::connect(&format!("zookeeper://{address}/one/deep")).await;
+    let two = LockManager::connect(&format!("zookeeper://{address}/two")).await;
+    let (one, two) = (one.unwrap(), two.unwrap());
+    let guard = one.lock("k").acquire().await.unwrap();
+    let other = two.lock("k").try_acquire().await.unwrap().unwrap();
+    assert!(one.lock("k").try_acquire().await.unwrap().is_none());
+    guard.release().await.unwrap();
+    other.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn keys_may_have_any_name() {
+    let address = alone().await.address();
+    let locks = LockManager::builder(connect(&address).await);
+    let locks = locks.prefix("").build().unwrap();
+    for key in ["a/b", "a%2Fb", "..", ".", "zookeeper", "ä ö", "/"] {
+        let guard = locks.lock(key).acquire().await.unwrap();
+        assert_eq!(locks.inspect(key).await.unwrap().holders, 1, "{key}");
+        guard.release().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn nodes_are_their_users_alone_unless_they_are_shared() {
+    let address = alone().await.address();
+    let url = |login: &str, folder: &str| format!("zookeeper://{login}{address}/{folder}");
+    let mine = LockManager::connect(&url("shop:p%40ss@", "mine")).await;
+    let guard = mine.unwrap().lock("k").acquire().await.unwrap();
+    for login in ["", "shop:wrong@"] {
+        let stranger = LockManager::connect(&url(login, "mine")).await.unwrap();
+        let refused = stranger.lock("k").acquire().await.unwrap_err();
+        assert!(matches!(refused, AcquireError::Backend { .. }), "{refused}");
+        let whole = whole(&refused);
+        assert!(whole.contains("credentials"), "{whole}");
+    }
+    let same = ZooKeeper::builder().digest("shop", "p@ss");
+    let same = LockManager::new(same.connect(&url("", "mine")).await.unwrap());
+    assert!(same.lock("k").try_acquire().await.unwrap().is_none());
+    guard.release().await.unwrap();
+
+    let shared = ZooKeeper::builder().share_with("world", "anyone");
+    let shared = shared.connect(&url("shop:p%40ss@", "shared")).await;
+    let guard = LockManager::new(shared.unwrap()).lock("k").acquire().await;
+    let stranger = LockManager::connect(&url("", "shared")).await.unwrap();
+    assert!(stranger.lock("k").try_acquire().await.unwrap().is_none());
+    guard.unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_unreachable_server_is_an_error_at_once_with_the_remedy() {
+    let started = Instant::now();
+    let error = LockManager::connect("zookeeper://127.0.0.1:1/locks").await;
+    let error = error.unwrap_err();
+    assert!(matches!(error, ConnectError::Server { .. }), "{error:?}");
+    let whole = whole(&error);
+    assert!(whole.contains("check the addresses"), "{whole}");
+    assert!(started.elapsed() < SOON);
+    let error = LockManager::connect("zookeeper://a b").await.unwrap_err();
+    assert!(matches!(error, ConnectError::Url { .. }), "{error:?}");
+}
+
+/// Its session, asked for 10 s, would keep it for longer.
+#[tokio::test]
+async fn a_shutdown_leaves_nothing_of_a_guard_that_was_forgotten() {
+    let address = alone().await.address();
+    let other = LockManager::new(connect(&address).await);
+    let locks = LockManager::new(connect(&address).await);
+    let key = format!("forgotten:{}", leasehold::OwnerId::random());
+    // Nobody is told that this guard is gone.
+    std::mem::forget(locks.lock(&key).acquire().await.unwrap());
+    locks.shutdown().await.unwrap();
+    becomes_free(&other, &key, SOON).await;
+}
+
+#[test]
+fn a_session_outlives_the_runtime_that_it_was_made_in() {
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().build().unwrap()
+    };
+    let first = runtime();
+    let (server, locks, guard) = first.block_on(async {
+        let server = leasehold_testkit::servers::ZooKeeperServer::start().await;
+        let server = server.unwrap();
+        let locks = LockManager::new(connect(&server.address()).await);
+        let guard = locks.lock("k").acquire().await.unwrap();
+        (server, locks, guard)
+    });
+    drop(first);
+    runtime().block_on(async {
+        let second = locks.lock("l").acquire().await.unwrap();
+        guard.release().await.unwrap();
+        second.release().await.unwrap();
+        becomes_free(&locks, "k", SOON).await;
+    });
+    drop(server);
+}
