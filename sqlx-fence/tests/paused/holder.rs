@@ -17,10 +17,10 @@ async fn in_a_process_of_its_own() {
         return;
     };
     let words: Vec<&str> = role.split(' ').collect();
-    let [role, redis, database] = words[..] else {
+    let [role, locks, database] = words[..] else {
         panic!("{role}")
     };
-    let locks = LockManager::connect(redis).await.unwrap();
+    let locks = LockManager::connect(locks).await.unwrap();
     let lock = locks.lock("item:1").ttl(Duration::from_secs(1));
     let guard = lock.acquire().await.unwrap();
     let fence = Fence::new(guard.token());

@@ -1,4 +1,4 @@
-//! From end to end: a lock on a real Redis, a holder that is stopped with SIGSTOP for longer than its lease, the next
+//! From end to end: a lock on a real Redis or `ZooKeeper`, a holder that is stopped with SIGSTOP for longer than its lease, the next
 //! holder, and a late write.
 
 #![allow(
@@ -15,16 +15,16 @@ use std::time::{Duration, Instant};
 use leasehold::LockManager;
 use leasehold_sqlx::{Error, Fence, ddl};
 use leasehold_testkit::processes::ChildProcess;
-use leasehold_testkit::servers::{MariaDbServer, PostgresServer, RedisServer};
+use leasehold_testkit::servers::{MariaDbServer, PostgresServer, RedisServer, ZooKeeperServer};
 
 const SOON: Duration = Duration::from_secs(60);
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// A holder in a process of its own: see [`holder`].
-async fn holder(redis: &RedisServer, database: &str, role: &str) -> ChildProcess {
+async fn holder(locks: &str, database: &str, role: &str) -> ChildProcess {
     let mut child = ChildProcess::of(std::env::current_exe().unwrap())
         .args(["--exact", "holder::in_a_process_of_its_own", "--nocapture"])
-        .env(holder::ROLE, format!("{role} {} {database}", redis.url()))
+        .env(holder::ROLE, format!("{role} {locks} {database}"))
         .start()
         .unwrap();
     child
@@ -36,17 +36,17 @@ async fn holder(redis: &RedisServer, database: &str, role: &str) -> ChildProcess
 
 /// Stops the holder, takes the lock, writes, lets the holder go on: it is told that it is stale.
 macro_rules! late_write {
-    ($pool:expr, $redis:expr, $url:expr) => {{
+    ($pool:expr, $locks:expr, $url:expr) => {{
         let pool = $pool;
         let items = "CREATE TABLE items (id BIGINT PRIMARY KEY, writer VARCHAR(9)); INSERT INTO items VALUES (1, '-')";
         sqlx::raw_sql(items).execute(&pool).await.unwrap();
         ddl::add_column(&pool, "items").await.unwrap();
         ddl::create_fences(&pool).await.unwrap();
-        let mut a = holder($redis, $url, "statement").await;
+        let mut a = holder($locks, $url, "statement").await;
         a.pause().unwrap();
 
         // Free when A's lease has run out: it cannot renew it.
-        let locks = LockManager::connect(&$redis.url()).await.unwrap();
+        let locks = LockManager::connect($locks).await.unwrap();
         let guard = locks.lock("item:1").acquire().await.unwrap();
         let b = Fence::new(guard.token());
         b.query("UPDATE items SET writer = 'B' WHERE id = 1").execute(&pool).await.unwrap();
@@ -67,11 +67,11 @@ macro_rules! late_write {
 
 /// The same with an open transaction. It is in B's way for as long as B is willing to wait.
 macro_rules! open_transaction {
-    ($pool:expr, $redis:expr, $url:expr) => {{
+    ($pool:expr, $locks:expr, $url:expr) => {{
         let pool = $pool;
-        let mut a = holder($redis, $url, "transaction").await;
+        let mut a = holder($locks, $url, "transaction").await;
         a.pause().unwrap();
-        let locks = LockManager::connect(&$redis.url()).await.unwrap();
+        let locks = LockManager::connect($locks).await.unwrap();
         let guard = locks.lock("item:1").acquire().await.unwrap();
         let b = Fence::new(guard.token());
         let begun = Instant::now();
@@ -123,8 +123,8 @@ async fn on_postgres() {
         PostgresServer::start().await.unwrap(),
     );
     let pool = sqlx::PgPool::connect(&server.url()).await.unwrap();
-    late_write!(pool.clone(), &redis, &server.url());
-    open_transaction!(pool, &redis, &server.url());
+    late_write!(pool.clone(), &redis.url(), &server.url());
+    open_transaction!(pool, &redis.url(), &server.url());
 }
 
 #[tokio::test]
@@ -134,8 +134,8 @@ async fn on_mariadb() {
         MariaDbServer::start().await.unwrap(),
     );
     let pool = sqlx::MySqlPool::connect(&server.url()).await.unwrap();
-    late_write!(pool.clone(), &redis, &server.url());
-    open_transaction!(pool, &redis, &server.url());
+    late_write!(pool.clone(), &redis.url(), &server.url());
+    open_transaction!(pool, &redis.url(), &server.url());
 }
 
 #[tokio::test]
@@ -151,6 +151,21 @@ async fn on_sqlite() {
         .execute(&pool)
         .await
         .unwrap();
-    late_write!(pool.clone(), &redis, &url);
-    open_transaction!(pool, &redis, &url);
+    late_write!(pool.clone(), &redis.url(), &url);
+    open_transaction!(pool, &redis.url(), &url);
+}
+
+#[tokio::test]
+async fn on_postgres_with_tokens_from_zookeeper() {
+    // The holder's session is asked for 10 s, which is long to wait for.
+    let longest = Duration::from_secs(2);
+    let zookeeper = ZooKeeperServer::builder().longest_session(longest);
+    let (zookeeper, server) = (
+        zookeeper.start().await.unwrap(),
+        PostgresServer::start().await.unwrap(),
+    );
+    let locks = format!("zookeeper://{}/locks", zookeeper.address());
+    let pool = sqlx::PgPool::connect(&server.url()).await.unwrap();
+    late_write!(pool.clone(), &locks, &server.url());
+    open_transaction!(pool, &locks, &server.url());
 }
