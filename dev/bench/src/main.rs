@@ -1,4 +1,5 @@
-//! Leasehold beside hand-written limits, on a Redis server of its own, in one run.
+//! Leasehold beside hand-written limits, on a Redis server of its own, in one run; and on a `ZooKeeper` server that
+//! does not sync to its disk, where many want one lock.
 //!
 //! ```sh
 //! cargo run --release -p leasehold-bench -- --quick
@@ -26,7 +27,7 @@ mod workload;
 
 use std::process::ExitCode;
 
-use leasehold_testkit::servers::RedisServer;
+use leasehold_testkit::servers::{RedisServer, ZooKeeperServer};
 
 use crate::args::Wish;
 use crate::contestant::Field;
@@ -44,7 +45,9 @@ async fn main() -> Result<ExitCode, BoxError> {
         }
     };
     let server = RedisServer::start().await?;
-    let field = Field::of(&server.url());
+    let zookeeper = ZooKeeperServer::start().await?;
+    let folder = format!("zookeeper://{}/bench", zookeeper.address());
+    let field = Field::of(&server.url(), &folder);
     let report = Report::new(settings.json);
     report.opening(&machine::describe(&server).await?);
     for workload in workload::all() {

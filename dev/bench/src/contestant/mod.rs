@@ -24,7 +24,7 @@ use self::rslock::Rslock;
 use self::scripts::Scripts;
 use crate::BoxError;
 
-/// One way to lock on a Redis server. Clones share what they have.
+/// One way to lock on a server. Clones share what they have.
 pub(crate) trait Contestant: Clone + Send + Sync + 'static {
     /// What is held between acquire and release.
     type Held: Send + 'static;
@@ -47,10 +47,11 @@ pub(crate) trait Visitor {
     fn visit<C: Contestant>(&self, contestant: &C) -> impl Future<Output = Self::Output> + Send;
 }
 
-/// All of them, on one server.
+/// All of them, on one Redis server, and us on one `ZooKeeper` server as well.
 #[derive(Debug)]
 pub(crate) struct Field {
     url: String,
+    zookeeper: String,
 }
 
 #[derive(Debug, Clone)]
@@ -58,6 +59,7 @@ pub(crate) enum Entrant {
     Quorum(Quorum),
     Scripts(Scripts),
     Leasehold(Leasehold),
+    ZooKeeper(Leasehold),
     Bare(Bare),
     Rslock(Rslock),
     AsyncRedisLock(AsyncRedisLock),
@@ -65,8 +67,11 @@ pub(crate) enum Entrant {
 }
 
 impl Field {
-    pub(crate) fn of(url: &str) -> Self {
-        Self { url: url.into() }
+    pub(crate) fn of(url: &str, zookeeper: &str) -> Self {
+        Self {
+            url: url.into(),
+            zookeeper: zookeeper.into(),
+        }
     }
 
     /// The scripts by hand come first: they are what the others are measured by.
@@ -89,6 +94,7 @@ impl Field {
     /// For work in which many want one lock: the peers wait as they do by default.
     pub(crate) async fn peers(&self) -> Result<Vec<Entrant>, BoxError> {
         let mut all = self.both().await?;
+        all.push(Entrant::ZooKeeper(Leasehold::enter(&self.zookeeper).await?));
         all.push(Entrant::Rslock(Rslock::enter(std::slice::from_ref(
             &self.url,
         ))));
@@ -123,6 +129,7 @@ impl Entrant {
             Self::Quorum(_) => "same scripts by hand",
             Self::Scripts(_) => "same scripts by hand",
             Self::Leasehold(_) => "leasehold",
+            Self::ZooKeeper(_) => "leasehold, ZooKeeper",
             Self::Bare(_) => "SET NX PX by hand",
             Self::Rslock(_) => "rslock",
             Self::AsyncRedisLock(_) => "async-redis-lock",
@@ -134,7 +141,7 @@ impl Entrant {
         match self {
             Self::Quorum(it) => visitor.visit(it).await,
             Self::Scripts(it) => visitor.visit(it).await,
-            Self::Leasehold(it) => visitor.visit(it).await,
+            Self::Leasehold(it) | Self::ZooKeeper(it) => visitor.visit(it).await,
             Self::Bare(it) => visitor.visit(it).await,
             Self::Rslock(it) => visitor.visit(it).await,
             Self::AsyncRedisLock(it) => visitor.visit(it).await,
