@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use leasehold::{LockManager, LossReason, ReleaseOutcome};
+use leasehold::backend::zookeeper::ZooKeeper;
+use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim, RenewAnswer};
+use leasehold::{Key, LockManager, LossReason, ReleaseOutcome};
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -27,6 +29,13 @@ impl Scene {
             other: LockManager::new(connect(&server.address()).await),
             proxy,
         }
+    }
+
+    /// Through the proxy, without a manager.
+    async fn backend(&self) -> ZooKeeper {
+        let url = format!("zookeeper://127.0.0.1:{}/locks", self.proxy.port());
+        let builder = ZooKeeper::builder().session_timeout(SESSION);
+        builder.connect(&url).await.unwrap()
     }
 
     /// So that the next request for this key is the one that makes a node.
@@ -141,20 +150,30 @@ async fn an_acquire_that_is_dropped_while_its_answer_is_lost_leaves_no_node() {
 }
 
 #[tokio::test]
-async fn a_delete_that_is_lost_is_repeated_though_its_caller_has_gone() {
+async fn a_delete_that_is_lost_is_repeated_though_nobody_asks_again() {
     let scene = Scene::new().await;
-    let (key, kept) = (fresh("delete_lost"), fresh("kept"));
-    let guard = scene.locks.lock(&key).acquire().await.unwrap();
-    let kept = scene.locks.lock(&kept).acquire().await.unwrap();
+    let backend = scene.backend().await;
+    let attempt = |name| {
+        let key = Key::new("lock:", &fresh(name)).unwrap();
+        Attempt::new(key, Duration::from_secs(30), false)
+    };
+    let (lost, kept) = (attempt("delete_lost"), attempt("kept"));
+    let [lost_claim, kept_claim] = [take(&backend, &lost).await, take(&backend, &kept).await];
     scene.proxy.set(Direction::ToServer, Traffic::Drop);
-    let release = tokio::spawn(guard.release());
-    sleep(SESSION / 10).await;
-    release.abort();
-    drop(release.await);
+    let release = timeout(SESSION / 10, backend.release(&lost_claim)).await;
+    assert!(release.is_err(), "{release:?}");
     scene.reconnect();
-    becomes_free(&scene.other, &key, SOON).await;
-    assert!(kept.is_valid(), "the session was not needed for it");
-    kept.release().await.unwrap();
+    becomes_free(&scene.other, lost.key.name(), SOON).await;
+    let answer = backend.renew(&[kept_claim]).await.pop().unwrap();
+    let alive = matches!(answer, Ok(RenewAnswer::Extended { .. }));
+    assert!(alive, "its session was not needed for it: {answer:?}");
+}
+
+async fn take(backend: &ZooKeeper, attempt: &Attempt) -> Claim {
+    match backend.attempt(attempt).await.unwrap() {
+        AttemptAnswer::Granted { token, .. } => attempt.claim(token),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Dropped after each number of polls that it takes, with and without somebody before it.
