@@ -11,7 +11,8 @@ use crate::port::Port;
 use crate::proxy::{Direction, Proxy, Traffic};
 
 const NODES: usize = 3;
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Those who look for a leader pause between their tries, and may miss each other more than once.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An ensemble of three, each of whom reaches the others' leader ports through a proxy of its own: a follower can be
 /// cut off from its leader while clients stay connected to it.
@@ -75,7 +76,7 @@ impl ZooKeeperEnsemble {
     ///
     /// # Errors
     ///
-    /// [`ServerError::Silent`] if nobody leads within 20 s.
+    /// [`ServerError::Silent`] if nobody leads within a minute.
     pub async fn leader(&self) -> Result<usize, ServerError> {
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {
