@@ -126,8 +126,7 @@ impl Entrant {
     /// The name in the report.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::Quorum(_) => "same scripts by hand",
-            Self::Scripts(_) => "same scripts by hand",
+            Self::Quorum(_) | Self::Scripts(_) => "same scripts by hand",
             Self::Leasehold(_) => "leasehold",
             Self::ZooKeeper(_) => "leasehold, ZooKeeper",
             Self::Bare(_) => "SET NX PX by hand",

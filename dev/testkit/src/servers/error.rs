@@ -77,10 +77,6 @@ pub enum ServerError {
     #[error("there is no free port: {0}; too many connections may be open")]
     Port(io::Error),
 
-    /// There is no network between the servers of an ensemble.
-    #[error(transparent)]
-    Network(#[from] ProxyError),
-
     /// Its folder cannot be written.
     #[error("cannot write {}: {source}; is the disk full?", .path.display())]
     Folder {
