@@ -215,3 +215,63 @@ async fn a_request_that_comes_after_the_end_takes_nothing() {
     }
     assert_eq!(nodes.values("k").await, [None, None, None]);
 }
+
+/// The hash by which a script of the nodes is called.
+fn hash_of(script: &str) -> String {
+    let line = include_str!("../../src/backend/redis/redlock/scripts/line.lua");
+    let script = redis::Script::new(&format!("{line}{script}"));
+    script.get_hash().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_late_release_of_a_failed_round_does_not_end_the_next() {
+    let nodes = Nodes::start(3).await;
+    let locks = nodes.locks_behind().await;
+    drop(nodes.held_everywhere(&locks, "warm").await);
+    for place in [1, 2] {
+        assert!(nodes.occupy(place, 60_000).await);
+    }
+    let leave = include_str!("../../src/backend/redis/redlock/scripts/leave.lua");
+    nodes.proxies[0].hold_requests(Which::mentioning(hash_of(leave)).times(1));
+    let waiting = tokio::spawn(locks.lock("k").wait(SOON).acquire());
+    let held = nodes.proxies[0].until("the release is held", |seen| seen.held >= 1);
+    held.await.unwrap();
+    // It is told again, by a new connection; the first copy is still on its way.
+    nodes.proxies[0].cut();
+    eventually("the first round has nothing left", async || {
+        nodes.values("k").await[0].is_none()
+    })
+    .await;
+    for place in [1, 2] {
+        nodes.vacate(place).await;
+    }
+    let guard = waiting.await.unwrap().unwrap();
+    eventually("all have the next round", async || {
+        nodes.values("k").await.iter().all(Option::is_some)
+    })
+    .await;
+    nodes.proxies[0].deliver_held().await.unwrap();
+    let values = nodes.values("k").await;
+    assert!(
+        values.iter().all(|it| it.is_some() && it == &values[0]),
+        "{values:?}"
+    );
+    guard.release().await.unwrap();
+    nodes.are_empty("k").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_release_that_overtakes_a_grant_is_sent_again() {
+    let nodes = Nodes::start(3).await;
+    let locks = nodes.locks_behind().await;
+    // This node has not been asked for its time yet, and is asked for the lock after that.
+    nodes.proxies[2].set(Direction::ToClient, Traffic::Delay(NODE_TIMEOUT / 4));
+    let guard = locks.lock("k").acquire().await.unwrap();
+    guard.release().await.unwrap();
+    let requests = nodes.proxies[2].until("the grant has come", |seen| {
+        seen.held == 0 && seen.requests >= 3
+    });
+    requests.await.unwrap();
+    tokio::time::sleep(NODE_TIMEOUT).await;
+    nodes.are_empty("k").await;
+}

@@ -69,6 +69,25 @@ impl Nodes {
         client.get_multiplexed_async_connection().await.unwrap()
     }
 
+    /// Lets another program hold `k` on a node: whether it was free.
+    pub(crate) async fn occupy(&self, place: usize, ttl_ms: u64) -> bool {
+        let mut set = redis::cmd("SET");
+        set.arg("lock:k")
+            .arg("somebody")
+            .arg("NX")
+            .arg("PX")
+            .arg(ttl_ms);
+        let set: Option<String> = set.query_async(&mut self.raw(place).await).await.unwrap();
+        set.is_some()
+    }
+
+    /// Ends what another program holds.
+    pub(crate) async fn vacate(&self, place: usize) {
+        let mut del = redis::cmd("DEL");
+        del.arg("lock:k");
+        let _: u8 = del.query_async(&mut self.raw(place).await).await.unwrap();
+    }
+
     /// What each node has under a key of the lock's prefix.
     pub(crate) async fn values(&self, key: &str) -> Vec<Option<String>> {
         let mut values = Vec::new();
