@@ -1,4 +1,5 @@
-//! A model of the lock's protocol on one Redis server, and a checker that visits all its states.
+//! A model of the lock's protocol on one Redis server, and a checker that visits all its states. The protocol of a
+//! quorum of servers has a model of its own, in [`quorum`].
 //!
 //! ```sh
 //! cargo run --release -p leasehold-model                              # the table
@@ -80,9 +81,11 @@ mod looks;
 mod network;
 mod normal;
 mod passing;
+pub mod quorum;
 mod resource;
 mod run;
 mod scripts;
+mod search;
 mod server;
 mod setup;
 mod setups;
@@ -90,10 +93,12 @@ pub mod table;
 mod times;
 mod trace;
 mod weakening;
+mod words;
 mod world;
 
 pub use self::claim::{Claim, Sight};
-pub use self::run::{Explored, counterexample, example, explore};
+pub use self::run::{counterexample, example, explore};
+pub use self::search::Explored;
 pub use self::setup::{Faults, Pace, Setup};
 pub use self::setups::{setup, setups, weakened};
 pub use self::times::Times;

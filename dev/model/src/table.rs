@@ -5,10 +5,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::claim::Claim;
-use crate::run::{Explored, counterexample, explore};
-use crate::setup::Setup;
+use crate::run::{counterexample, explore};
+use crate::search::Explored;
 use crate::setups::{setups, weakened};
+use crate::trace::Trace;
 use crate::weakening::Weakening;
+use crate::{quorum, setup};
 
 /// One line of the table: a setup, what its state space shows, and whether that is what it should.
 #[derive(Debug, Clone)]
@@ -20,19 +22,43 @@ pub struct Row {
     expected: &'static [Claim],
 }
 
+/// A setup of either model, with all its rules or without one.
+#[derive(Debug, Clone, Copy)]
+enum Job {
+    Queue(setup::Setup),
+    Quorum(quorum::Setup),
+}
+
+impl Job {
+    fn row(&self) -> Row {
+        match self {
+            Self::Queue(it) => Row {
+                name: it.weakening.map_or(it.name, Weakening::name),
+                expected: it.weakening.map_or(&[], Weakening::breaks),
+                ..Row::of(explore(it), |claim| counterexample(it, claim))
+            },
+            Self::Quorum(it) => Row {
+                name: it.weakening.map_or(it.name, quorum::Weakening::name),
+                expected: it.weakening.map_or(&[], quorum::Weakening::breaks),
+                ..Row::of(quorum::explore(it), |claim| {
+                    quorum::counterexample(it, claim)
+                })
+            },
+        }
+    }
+}
+
 impl Row {
-    fn of(setup: &Setup) -> Self {
-        let explored = explore(setup);
+    fn of(explored: Explored, counterexample: impl Fn(Claim) -> Option<Trace>) -> Self {
         let length = |&claim: &Claim| {
-            let trace = counterexample(setup, claim);
+            let trace = counterexample(claim);
             (claim, trace.map_or(0, |it| it.steps()))
         };
-        let broken = explored.violated.iter().map(length).collect();
         Self {
-            name: setup.weakening.map_or(setup.name, Weakening::name),
+            name: "",
+            broken: explored.violated.iter().map(length).collect(),
             explored,
-            broken,
-            expected: setup.weakening.map_or(&[], Weakening::breaks),
+            expected: &[],
         }
     }
 
@@ -56,7 +82,7 @@ impl fmt::Display for Row {
         let seconds = took.as_secs_f64();
         write!(
             f,
-            "{:<22}{states:>11}{steps:>12}{seconds:>8.1}  ",
+            "{:<26}{states:>11}{steps:>12}{seconds:>8.1}  ",
             self.name
         )?;
         if self.broken.is_empty() {
@@ -77,13 +103,21 @@ impl fmt::Display for Row {
 /// The heading of the table.
 #[must_use]
 pub fn heading() -> String {
-    format!("{:<22}{:>11}{:>12}{:>8}", "", "states", "steps", "s")
+    format!("{:<26}{:>11}{:>12}{:>8}", "", "states", "steps", "s")
+}
+
+/// Which worlds are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Those that the tests look at.
+    Usual,
+    /// The larger worlds of the quorum, and none else.
+    Large,
 }
 
 /// Every setup, then every weakened one, as many at a time as there are cores. `done` sees them in this order.
-pub fn all(done: impl FnMut(&Row) + Send) -> Vec<Row> {
-    let mut jobs = setups();
-    jobs.extend(Weakening::ALL.iter().filter_map(|&it| weakened(it)));
+pub fn all(extent: Extent, done: impl FnMut(&Row) + Send) -> Vec<Row> {
+    let jobs = jobs(extent);
     let next = AtomicUsize::new(0);
     let desk = Mutex::new(Desk {
         rows: jobs.iter().map(|_| None).collect(),
@@ -94,10 +128,11 @@ pub fn all(done: impl FnMut(&Row) + Send) -> Vec<Row> {
     std::thread::scope(|scope| {
         for _ in 0..cores {
             scope.spawn(|| {
-                while let Some(setup) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let row = Row::of(setup);
-                    let at = jobs.iter().position(|it| std::ptr::eq(it, setup));
-                    if let (Some(at), Ok(mut desk)) = (at, desk.lock()) {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(at) else { break };
+                    let row = job.row();
+                    if let Ok(mut desk) = desk.lock() {
                         desk.put(at, row);
                     }
                 }
@@ -108,6 +143,21 @@ pub fn all(done: impl FnMut(&Row) + Send) -> Vec<Row> {
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     desk.rows.into_iter().flatten().collect()
+}
+
+fn jobs(extent: Extent) -> Vec<Job> {
+    if extent == Extent::Large {
+        let large = quorum::large_setups().into_iter();
+        return large.map(Job::Quorum).collect();
+    }
+    let mut jobs: Vec<Job> = setups().into_iter().map(Job::Queue).collect();
+    let weak = Weakening::ALL.iter().filter_map(|&it| weakened(it));
+    jobs.extend(weak.map(Job::Queue));
+    jobs.extend(quorum::setups().into_iter().map(Job::Quorum));
+    let weak = quorum::Weakening::ALL.iter();
+    let weak = weak.filter_map(|&it| quorum::weakened(it));
+    jobs.extend(weak.map(Job::Quorum));
+    jobs
 }
 
 /// Rows come in any order and are shown in theirs.

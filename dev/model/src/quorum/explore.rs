@@ -1,0 +1,144 @@
+//! A world as the model checker sees it.
+
+use stateright::{Model, Property};
+
+use super::action::Action;
+use super::setup::Setup;
+use super::sight::Sight;
+use super::world::{Mark, World};
+use super::{client, faults, judge, network, normal, passing, words};
+use crate::claim::Claim;
+use crate::search::{Explored, nearest, visit};
+use crate::trace::Trace;
+
+/// What one run checks.
+#[derive(Debug, Clone)]
+struct Exploration {
+    setup: Setup,
+    claims: Vec<Claim>,
+}
+
+const SIGHT: &str = "sight";
+
+impl Model for Exploration {
+    type State = World;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![normal::normal(World::new(self.setup.budget), &self.setup)]
+    }
+
+    fn actions(&self, world: &World, out: &mut Vec<Action>) {
+        for who in self.setup.everyone() {
+            client::actions(world, &self.setup, who, out);
+            network::actions(world, &self.setup, who, out);
+        }
+        faults::actions(world, &self.setup, out);
+        passing::actions(world, &self.setup, out);
+    }
+
+    fn next_state(&self, world: &World, action: Action) -> Option<World> {
+        let after = normal::normal(step(*world, &self.setup, action), &self.setup);
+        (after != *world).then_some(after)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        if self.setup.looks_for.is_some() {
+            let seen = |_: &Self, world: &World| world.has(Mark::Sight);
+            return vec![Property::sometimes(SIGHT, seen)];
+        }
+        self.claims.iter().filter_map(|&it| always(it)).collect()
+    }
+}
+
+fn always(claim: Claim) -> Option<Property<Exploration>> {
+    macro_rules! by_name {
+        ($($claim:ident)*) => {
+            match claim {
+                $(Claim::$claim => |it: &Exploration, world: &World| {
+                    judge::holds(Claim::$claim, &it.setup, world)
+                },)*
+                _ => return None,
+            }
+        };
+    }
+    let condition: fn(&Exploration, &World) -> bool =
+        by_name!(Exclusion TokensDiffer TokensGrow Fenced NoRevival NoGhost);
+    Some(Property::always(claim.name(), condition))
+}
+
+fn step(mut world: World, setup: &Setup, action: Action) -> World {
+    let it = &mut world;
+    match action {
+        Action::Tick => passing::tick(it, setup, None),
+        Action::TickUnnoticedBy(who) => passing::tick(it, setup, Some(who)),
+        Action::Acquire {
+            who,
+            node,
+            draw,
+            heard,
+        } => network::acquire(it, setup, (who, node), draw, heard),
+        Action::AcquireAgain { who, node } => network::acquire_again(it, setup, (who, node)),
+        Action::AcquireLate { .. } => setup.see(it, Sight::LateCopyRefused),
+        Action::Count { who, nodes } => client::count(it, setup, who, nodes),
+        Action::CountLater { who, node } => client::count_later(it, setup, who, node),
+        Action::Raise { who, node } => network::raise(it, setup, (who, node)),
+        Action::Extend(who) => client::extend(it, setup, who),
+        Action::ExtendAt { who, node } => network::extend(it, setup, (who, node)),
+        Action::GiveUpExtension(who) => client::give_up_extension(it, setup, who),
+        Action::Leave(who) => client::leave(it, who),
+        Action::Release {
+            who,
+            node,
+            answered,
+        } => network::release(it, setup, (who, node), answered),
+        Action::OldRelease { who, node } => network::old_release(it, setup, (who, node)),
+        Action::Write(who) => client::write(it, setup, who),
+        Action::Expire(node) => faults::expire(it, node),
+        Action::Save(node) => faults::save(it, node),
+        Action::Crash(node) => faults::crash(it, setup, node),
+        Action::Return(node) => faults::come_back(it, setup, node),
+        Action::Forget(node) => faults::forget(it, setup, node),
+    }
+    world
+}
+
+/// Visits every state of the setup and checks its claims in each, also beyond violations.
+#[must_use]
+pub fn explore(setup: &Setup) -> Explored {
+    let exploration = Exploration {
+        setup: *setup,
+        claims: setup.claims.to_vec(),
+    };
+    visit(exploration, setup.claims)
+}
+
+/// A shortest way to a state in which the claim does not hold. If nodes and rounds are anonymous, they change their
+/// names on it.
+#[must_use]
+pub fn counterexample(setup: &Setup, claim: Claim) -> Option<Trace> {
+    let exploration = Exploration {
+        setup: *setup,
+        claims: vec![claim],
+    };
+    shortest(exploration, claim.name())
+}
+
+/// A shortest way to a state in which the sight was seen.
+#[must_use]
+pub fn example(setup: &Setup, sight: Sight) -> Option<Trace> {
+    let exploration = Exploration {
+        setup: Setup {
+            looks_for: Some(sight),
+            ..*setup
+        },
+        claims: Vec::new(),
+    };
+    shortest(exploration, SIGHT)
+}
+
+fn shortest(exploration: Exploration, name: &'static str) -> Option<Trace> {
+    let setup = exploration.setup;
+    let way = nearest(exploration, name)?;
+    Some(words::tell(&setup, &way))
+}

@@ -1,0 +1,125 @@
+//! Worlds in which nodes lose their state, or a part of it. Locks expire at any time, and clocks are bounded.
+
+use super::{COPIES, FREE};
+use crate::quorum::setup::{Clocks, Setup, Times};
+use crate::quorum::sight::Sight;
+use crate::quorum::world::Budget;
+
+const ONE_CRASH: Budget = Budget {
+    crashes: 1,
+    ..Budget::NONE
+};
+
+const OLD_STATE: Budget = Budget {
+    saves: 1,
+    ..ONE_CRASH
+};
+
+/// Nodes are a tick apart, and follow a hint for a tick.
+const RESTARTS: Setup = Setup {
+    clocks: Clocks::Within {
+        epsilon: 1,
+        ahead: 1,
+    },
+    times: Times {
+        away: 2,
+        ..Times::NONE
+    },
+    budget: ONE_CRASH,
+    sights: &[Sight::VotesAgain, Sight::LaterGuard],
+    ..FREE
+};
+
+pub(super) const SETUPS: &[Setup] = &[
+    Setup {
+        name: "quorum-restarts",
+        about: "a node loses all it has, and is back after more than what clocks and hints may be ahead",
+        ..RESTARTS
+    },
+    Setup {
+        name: "quorum-old-state",
+        about: "a node goes back to an older state, and is away for longer than guards may still be made",
+        clocks: Clocks::Within {
+            epsilon: 0,
+            ahead: 0,
+        },
+        times: Times {
+            ttl: 3,
+            away: 3,
+            ..Times::NONE
+        },
+        budget: OLD_STATE,
+        sights: &[Sight::OlderState, Sight::LaterGuard],
+        ..FREE
+    },
+    Setup {
+        name: "quorum-idle",
+        about: "counters expire once they were idle for longer than clocks differ",
+        clocks: Clocks::Within {
+            epsilon: 1,
+            ahead: 0,
+        },
+        times: Times {
+            idle: 1,
+            ..Times::NONE
+        },
+        sights: &[Sight::CounterExpired, Sight::LaterGuard],
+        ..FREE
+    },
+    Setup {
+        name: "one-server",
+        about: "one server; twice another with an older state takes over, after longer than clocks differ",
+        nodes: 1,
+        rounds: 3,
+        clocks: Clocks::Within {
+            epsilon: 1,
+            ahead: 0,
+        },
+        times: Times {
+            away: 1,
+            ..Times::NONE
+        },
+        faults: COPIES,
+        budget: Budget {
+            crashes: 2,
+            saves: 2,
+            ..Budget::NONE
+        },
+        sights: &[Sight::LaterGuard],
+        ..FREE
+    },
+];
+
+pub(super) const LARGE: &[Setup] = &[
+    Setup {
+        name: "two-restarts",
+        about: "the same, twice",
+        budget: Budget {
+            crashes: 2,
+            ..Budget::NONE
+        },
+        ..RESTARTS
+    },
+    Setup {
+        name: "restarts-and-copies",
+        about: "a node loses all it has; every request comes as often and as late as it likes",
+        faults: COPIES,
+        ..RESTARTS
+    },
+    Setup {
+        name: "old-state-and-hints",
+        about: "a node goes back to an older state; hints may be a tick ahead",
+        clocks: Clocks::Within {
+            epsilon: 0,
+            ahead: 1,
+        },
+        times: Times {
+            ttl: 3,
+            away: 3,
+            ..Times::NONE
+        },
+        budget: OLD_STATE,
+        sights: &[Sight::OlderState, Sight::LaterGuard],
+        ..FREE
+    },
+];

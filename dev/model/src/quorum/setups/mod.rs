@@ -1,0 +1,63 @@
+//! The worlds that are explored.
+
+mod leases;
+mod losses;
+mod tokens;
+
+use super::setup::{Clocks, Faults, Leases, Setup, Times};
+use super::weakening::Weakening;
+use super::world::Budget;
+use crate::claim::Claim;
+
+/// Locks expire at any time, clocks show anything, requests come once or never, and no node loses its state.
+const FREE: Setup = Setup {
+    name: "",
+    about: "",
+    nodes: 3,
+    rounds: 2,
+    clocks: Clocks::Any,
+    leases: Leases::AnyTime,
+    times: Times::NONE,
+    faults: Faults::NONE,
+    budget: Budget::NONE,
+    later_answers: false,
+    claims: &[Claim::TokensDiffer, Claim::TokensGrow],
+    sights: &[],
+    weakening: None,
+    looks_for: None,
+    anonymous: true,
+};
+
+const COPIES: Faults = Faults {
+    copies: true,
+    ..Faults::NONE
+};
+
+/// All setups that are explored in less than a minute, taken together.
+#[must_use]
+pub fn setups() -> Vec<Setup> {
+    let all = tokens::SETUPS.iter().chain(losses::SETUPS);
+    all.chain(leases::SETUPS).copied().collect()
+}
+
+/// Larger worlds of the same kinds, each of which takes up to a minute.
+#[must_use]
+pub fn large_setups() -> Vec<Setup> {
+    let all = tokens::LARGE.iter().chain(losses::LARGE);
+    all.copied().collect()
+}
+
+/// The setup of that name.
+#[must_use]
+pub fn setup(name: &str) -> Option<Setup> {
+    let mut all = setups().into_iter().chain(large_setups());
+    all.find(|it| it.name == name)
+}
+
+/// The world that shows what a rule is for, without the rule.
+#[must_use]
+pub fn weakened(weakening: Weakening) -> Option<Setup> {
+    let mut setup = setup(weakening.shown_in())?;
+    setup.weakening = Some(weakening);
+    Some(setup)
+}

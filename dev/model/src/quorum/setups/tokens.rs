@@ -1,0 +1,127 @@
+//! Worlds in which locks expire at any time and no node loses its state: the lock may fail, the tokens do not.
+
+use super::{COPIES, FREE};
+use crate::claim::Claim;
+use crate::quorum::setup::{Clocks, Faults, Setup};
+use crate::quorum::sight::Sight;
+
+const FENCED: &[Claim] = &[Claim::TokensDiffer, Claim::TokensGrow, Claim::Fenced];
+
+const WRITES: Faults = Faults {
+    writes: true,
+    ..Faults::NONE
+};
+
+const AGREED: &[Sight] = &[Sight::OneRoundTrip, Sight::Raised, Sight::LaterGuard];
+
+pub(super) const SETUPS: &[Setup] = &[
+    Setup {
+        name: "quorum",
+        about: "three nodes, two rounds; locks expire at any time, clocks and hints show anything; a fenced resource",
+        faults: WRITES,
+        claims: FENCED,
+        sights: AGREED,
+        ..FREE
+    },
+    Setup {
+        name: "quorum-copies",
+        about: "every request comes as often and as late as it likes; clocks agree, or are ahead of all tokens",
+        clocks: Clocks::Rising,
+        faults: COPIES,
+        sights: &[
+            Sight::Raised,
+            Sight::RaiseRefused,
+            Sight::LaterGuard,
+            Sight::SecondCopyAnswered,
+            Sight::TakenAnew,
+        ],
+        ..FREE
+    },
+    Setup {
+        name: "quorum-extensions",
+        about: "the same with extensions; clocks agree, or are ahead of all tokens",
+        clocks: Clocks::Rising,
+        faults: Faults {
+            extends: true,
+            ..COPIES
+        },
+        claims: &[Claim::TokensDiffer, Claim::TokensGrow, Claim::NoRevival],
+        sights: &[Sight::Extended, Sight::ExtensionRefused, Sight::LaterGuard],
+        ..FREE
+    },
+    Setup {
+        name: "later-answers",
+        about: "answers that come after the token was chosen count towards its quorum, unless they are larger",
+        later_answers: true,
+        sights: &[Sight::LaterAnswerCounts, Sight::LaterGuard],
+        ..FREE
+    },
+    Setup {
+        name: "three-rounds",
+        about: "three nodes, three rounds; clocks agree, or are ahead of all tokens",
+        rounds: 3,
+        clocks: Clocks::Rising,
+        sights: AGREED,
+        ..FREE
+    },
+    Setup {
+        name: "three-rounds-fenced",
+        about: "three nodes, three rounds; clocks stand still; a fenced resource",
+        rounds: 3,
+        clocks: Clocks::Still,
+        faults: WRITES,
+        claims: FENCED,
+        sights: &[Sight::SplitVote, Sight::LaterGuard],
+        ..FREE
+    },
+    Setup {
+        name: "four-nodes",
+        about: "four nodes, of which three are a quorum, three rounds; clocks stand still",
+        nodes: 4,
+        rounds: 3,
+        clocks: Clocks::Still,
+        sights: &[Sight::SplitVote, Sight::Raised, Sight::LaterGuard],
+        ..FREE
+    },
+    Setup {
+        name: "five-nodes",
+        about: "five nodes, two rounds; clocks stand still",
+        nodes: 5,
+        clocks: Clocks::Still,
+        sights: AGREED,
+        ..FREE
+    },
+];
+
+pub(super) const LARGE: &[Setup] = &[
+    Setup {
+        name: "quorum-copies-any",
+        about: "every request comes as often and as late as it likes; clocks and hints show anything",
+        faults: COPIES,
+        sights: &[Sight::RaiseRefused, Sight::TakenAnew, Sight::LaterGuard],
+        ..FREE
+    },
+    Setup {
+        name: "three-rounds-any",
+        about: "three nodes, three rounds; clocks and hints show anything",
+        rounds: 3,
+        sights: AGREED,
+        ..FREE
+    },
+    Setup {
+        name: "four-nodes-any",
+        about: "four nodes, two rounds; clocks and hints show anything",
+        nodes: 4,
+        sights: AGREED,
+        ..FREE
+    },
+    Setup {
+        name: "five-nodes-three",
+        about: "five nodes, three rounds; clocks stand still",
+        nodes: 5,
+        rounds: 3,
+        clocks: Clocks::Still,
+        sights: AGREED,
+        ..FREE
+    },
+];

@@ -1,0 +1,97 @@
+//! The rules of the protocol, each of which can be left out to show what it is there for.
+
+use crate::claim::Claim;
+
+macro_rules! weakenings {
+    ($($rule:ident: $name:literal, $says:literal, in $setup:literal breaks $($claim:ident)*;)*) => {
+        /// A rule that is left out.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Weakening {
+            $(#[doc = concat!("Left out: ", $says, ".")] $rule,)*
+        }
+
+        impl Weakening {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$rule,)*];
+
+            /// What the protocol without the rule is called.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$rule => $name,)* }
+            }
+
+            /// What is done in place of the rule.
+            #[must_use]
+            pub fn says(self) -> &'static str {
+                match self { $(Self::$rule => $says,)* }
+            }
+
+            /// The setup that shows it.
+            #[must_use]
+            pub fn shown_in(self) -> &'static str {
+                match self { $(Self::$rule => $setup,)* }
+            }
+
+            /// The claims that do not hold without the rule; the first is what it is there for.
+            #[must_use]
+            pub fn breaks(self) -> &'static [Claim] {
+                match self { $(Self::$rule => &[$(Claim::$claim),*],)* }
+            }
+        }
+    };
+}
+
+weakenings! {
+    Agreement: "one-phase", "the largest answer of a quorum is the token, and nobody is raised to it",
+        in "quorum" breaks TokensDiffer TokensGrow Fenced;
+    RaiseComparesOwner: "raise-not-mine", "a raise does not look whose lock it is",
+        in "quorum" breaks TokensDiffer;
+    RaiseEquals: "ack-at-least", "a raise is acknowledged if the counter is the token, or beyond it",
+        in "quorum-copies-any" breaks TokensDiffer;
+    Majority: "half-is-enough", "half of the nodes are a quorum",
+        in "four-nodes" breaks TokensDiffer TokensGrow;
+    OfAllNodes: "majority-of-granted", "a majority of the nodes that have granted is a quorum",
+        in "quorum" breaks TokensDiffer TokensGrow Fenced;
+    ExtensionComparesToken: "extension-by-owner", "an extension compares the owner, and not the token",
+        in "quorum-extensions" breaks NoRevival;
+    ExtensionComparesOwner: "extension-by-token", "an extension compares the token, and not the owner",
+        in "quorum-empty-nodes" breaks Exclusion;
+    TimeFloor: "quorum-no-floor", "a node draws its counter plus one, whatever the time",
+        in "quorum-restarts" breaks TokensDiffer TokensGrow;
+    FloorIsTime: "hint-only", "a node draws its counter plus one or the hint, whatever its own time",
+        in "quorum-restarts" breaks TokensDiffer TokensGrow;
+    HintCutOff: "hint-believed", "a node follows a hint however far it is ahead",
+        in "quorum-restarts" breaks TokensDiffer TokensGrow;
+    StaysAway: "back-at-once", "a node that lost its state votes at once",
+        in "quorum-restarts" breaks TokensDiffer TokensGrow;
+    AwayForHints: "back-after-clocks", "a node that lost its state votes when it was away for as long as clocks differ",
+        in "quorum-restarts" breaks TokensDiffer TokensGrow;
+    AwayForLonger: "back-on-time", "a node that lost its state votes when it was away for exactly as long as tokens may be ahead",
+        in "quorum-restarts" breaks TokensDiffer TokensGrow;
+    FailoverLater: "failover-too-soon", "another server takes over although clocks differ by as long",
+        in "one-server" breaks TokensDiffer TokensGrow;
+    AwayForLeases: "old-state-too-early", "a node with an older state votes when tokens are past, though guards may still be made of what it forgot",
+        in "quorum-old-state" breaks TokensDiffer;
+    CounterOutlives: "counter-ends-early", "a counter expires once it is idle for as long as clocks differ",
+        in "quorum-idle" breaks TokensDiffer TokensGrow;
+    Expiry: "quorum-no-expiry", "an acquire does not expire",
+        in "lost-tombstones" breaks NoGhost;
+    Seal: "quorum-no-seal", "a release leaves no tombstone",
+        in "lost-tombstones" breaks NoGhost;
+    ExtensionByQuorum: "extension-by-minority", "one node's answer extends the lease",
+        in "quorum-guards" breaks Exclusion NoRevival;
+    ValidityAtEnd: "validity-unchecked", "a guard is made although the validity ended while nodes were raised",
+        in "quorum-guards" breaks Exclusion;
+    ValidityFromBegin: "validity-from-raise", "the validity counts from the sending of the raise",
+        in "quorum-guards" breaks Exclusion;
+    ExtensionFails: "failed-extension-releases", "a client whose extension fails releases, and its guard stays valid",
+        in "quorum-guards" breaks Exclusion;
+    DriftMargin: "quorum-no-margin", "validity leaves no margin for clocks that differ",
+        in "quorum-drift" breaks Exclusion;
+    ReleaseKeepsCounter: "release-forgets", "a release deletes the counter too",
+        in "quorum-drift" breaks TokensDiffer TokensGrow;
+    AwayForTtl: "back-before-ttl", "a node that lost its state votes before all leases of that time are over",
+        in "quorum-empty-nodes" breaks Exclusion;
+    AwayForCopies: "back-before-expiry", "a node that lost its tombstones votes while copies of acquires may still come",
+        in "lost-tombstones" breaks NoGhost;
+}

@@ -1,0 +1,79 @@
+//! The whole quorum protocol keeps what it claims, in every state of every world, and the worlds are not empty.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use leasehold_model::quorum::{Setup, Sight, Weakening, example, explore, setup, setups};
+use leasehold_model::{Weakening as QueueWeakening, quorum, setups as queue_setups};
+
+/// The world of that name, in which every claim holds and every sight can be seen.
+fn check(name: &str) {
+    let setup = setup(name).unwrap();
+    let explored = explore(&setup);
+    assert_eq!(explored.violated, [], "in {explored:?}");
+    assert!(explored.states > 1_000, "{explored:?}");
+    assert!(!setup.claims.is_empty() && !setup.sights.is_empty());
+    for &sight in setup.sights {
+        assert!(
+            example(&setup, sight).is_some(),
+            "never seen: {}",
+            sight.name()
+        );
+    }
+}
+
+macro_rules! worlds {
+    ($($test:ident $name:literal)*) => {
+        $(#[test]
+        fn $test() {
+            check($name);
+        })*
+
+        #[test]
+        fn every_world_is_tested() {
+            let tested = [$($name),*];
+            let all: Vec<&str> = setups().iter().map(|it: &Setup| it.name).collect();
+            assert_eq!(all, tested);
+        }
+    };
+}
+
+worlds! {
+    quorum "quorum"
+    quorum_copies "quorum-copies"
+    quorum_extensions "quorum-extensions"
+    later_answers "later-answers"
+    three_rounds "three-rounds"
+    three_rounds_fenced "three-rounds-fenced"
+    four_nodes "four-nodes"
+    five_nodes "five-nodes"
+    quorum_restarts "quorum-restarts"
+    quorum_old_state "quorum-old-state"
+    quorum_idle "quorum-idle"
+    one_server "one-server"
+    quorum_guards "quorum-guards"
+    quorum_releases "quorum-releases"
+    quorum_leases "quorum-leases"
+    quorum_drift "quorum-drift"
+    quorum_empty_nodes "quorum-empty-nodes"
+    lost_tombstones "lost-tombstones"
+}
+
+#[test]
+fn every_sight_is_looked_for() {
+    for &sight in Sight::ALL {
+        let looks = setups().iter().any(|it| it.sights.contains(&sight));
+        assert!(looks, "{}", sight.name());
+    }
+}
+
+#[test]
+fn no_two_things_have_one_name() {
+    let mut names: Vec<&str> = queue_setups().iter().map(|it| it.name).collect();
+    names.extend(setups().iter().map(|it| it.name));
+    names.extend(quorum::large_setups().iter().map(|it| it.name));
+    names.extend(QueueWeakening::ALL.iter().map(|it| it.name()));
+    names.extend(Weakening::ALL.iter().map(|it| it.name()));
+    names.sort_unstable();
+    let all = names.len();
+    names.dedup();
+    assert_eq!(names.len(), all);
+}

@@ -1,0 +1,75 @@
+//! Without one of its rules the quorum protocol breaks exactly the claims that the rule is there for.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::collections::BTreeSet;
+
+use leasehold_model::Claim;
+use leasehold_model::quorum::{Weakening, counterexample, explore, setups, weakened};
+
+/// The weakened protocol of that name, which breaks what it should, nothing else, and in words.
+fn check(name: &str) {
+    let rule = *Weakening::ALL.iter().find(|it| it.name() == name).unwrap();
+    let setup = weakened(rule).unwrap();
+    let violated: BTreeSet<Claim> = explore(&setup).violated.into_iter().collect();
+    let expected: BTreeSet<Claim> = rule.breaks().iter().copied().collect();
+    assert_eq!(violated, expected);
+    for claim in expected {
+        let trace = counterexample(&setup, claim).unwrap();
+        assert_eq!(trace.to_string().lines().count(), trace.steps());
+        assert!(trace.steps() > 3, "{trace}");
+    }
+}
+
+macro_rules! rules {
+    ($($test:ident $name:literal)*) => {
+        $(#[test]
+        fn $test() {
+            check($name);
+        })*
+
+        #[test]
+        fn every_rule_is_tested() {
+            let tested = [$($name),*];
+            let all: Vec<&str> = Weakening::ALL.iter().map(|it| it.name()).collect();
+            assert_eq!(all, tested);
+        }
+    };
+}
+
+rules! {
+    one_phase "one-phase"
+    raise_not_mine "raise-not-mine"
+    ack_at_least "ack-at-least"
+    half_is_enough "half-is-enough"
+    majority_of_granted "majority-of-granted"
+    extension_by_owner "extension-by-owner"
+    extension_by_token "extension-by-token"
+    quorum_no_floor "quorum-no-floor"
+    hint_only "hint-only"
+    hint_believed "hint-believed"
+    back_at_once "back-at-once"
+    back_after_clocks "back-after-clocks"
+    back_on_time "back-on-time"
+    failover_too_soon "failover-too-soon"
+    old_state_too_early "old-state-too-early"
+    counter_ends_early "counter-ends-early"
+    quorum_no_expiry "quorum-no-expiry"
+    quorum_no_seal "quorum-no-seal"
+    extension_by_minority "extension-by-minority"
+    validity_unchecked "validity-unchecked"
+    validity_from_raise "validity-from-raise"
+    failed_extension_releases "failed-extension-releases"
+    quorum_no_margin "quorum-no-margin"
+    release_forgets "release-forgets"
+    back_before_ttl "back-before-ttl"
+    back_before_expiry "back-before-expiry"
+}
+
+#[test]
+fn every_claim_has_a_rule_that_serves_it() {
+    for claim in setups().iter().flat_map(|it| it.claims) {
+        let breaks = |rule: &&Weakening| rule.breaks().contains(claim);
+        let rule = Weakening::ALL.iter().find(breaks);
+        assert!(rule.is_some(), "{}", claim.name());
+    }
+}
