@@ -33,6 +33,7 @@
 //! - A client whose next round reuses the id of the one before, as a weakening.
 //! - Liveness: how long a round takes, or whether one succeeds.
 //!
+//! Of tokens that are past only the order is kept: from step to step of a trace the same token may have another number.
 //! Nodes and rounds are interchangeable, and worlds that differ in their names only count as one.
 
 mod action;

@@ -118,9 +118,33 @@ impl Faults {
         leaves: false,
         writes: false,
     };
+
+    pub(crate) const COPIES: Self = Self {
+        copies: true,
+        ..Self::NONE
+    };
 }
 
 impl Setup {
+    /// Locks expire at any time, clocks show anything, requests come once or never, and no node loses its state.
+    pub(crate) const FREE: Self = Self {
+        name: "",
+        about: "",
+        nodes: 3,
+        rounds: 2,
+        clocks: Clocks::Any,
+        leases: Leases::AnyTime,
+        times: Times::NONE,
+        faults: Faults::NONE,
+        budget: Budget::NONE,
+        later_answers: false,
+        claims: &[Claim::TokensDiffer, Claim::TokensGrow],
+        sights: &[],
+        weakening: None,
+        looks_for: None,
+        anonymous: true,
+    };
+
     pub(crate) fn without(&self, weakening: Weakening) -> bool {
         self.weakening == Some(weakening)
     }

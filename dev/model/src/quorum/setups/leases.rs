@@ -1,6 +1,5 @@
 //! Worlds in which locks expire after their TTL: two guards are never both valid.
 
-use super::{COPIES, FREE};
 use crate::claim::Claim;
 use crate::quorum::setup::{Clocks, Faults, Leases, Setup, Times};
 use crate::quorum::sight::Sight;
@@ -25,7 +24,7 @@ const LEASED: Setup = Setup {
         Claim::NoGhost,
     ],
     sights: &[Sight::Extended, Sight::LaterGuard],
-    ..FREE
+    ..Setup::FREE
 };
 
 const LEAVES: Faults = Faults {
@@ -117,7 +116,7 @@ pub(super) const SETUPS: &[Setup] = &[
         },
         faults: Faults {
             leaves: true,
-            ..COPIES
+            ..Faults::COPIES
         },
         budget: Budget {
             crashes: 1,

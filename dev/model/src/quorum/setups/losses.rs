@@ -1,7 +1,6 @@
 //! Worlds in which nodes lose their state, or a part of it. Locks expire at any time, and clocks are bounded.
 
-use super::{COPIES, FREE};
-use crate::quorum::setup::{Clocks, Setup, Times};
+use crate::quorum::setup::{Clocks, Faults, Setup, Times};
 use crate::quorum::sight::Sight;
 use crate::quorum::world::Budget;
 
@@ -27,7 +26,7 @@ const RESTARTS: Setup = Setup {
     },
     budget: ONE_CRASH,
     sights: &[Sight::VotesAgain, Sight::LaterGuard],
-    ..FREE
+    ..Setup::FREE
 };
 
 pub(super) const SETUPS: &[Setup] = &[
@@ -50,7 +49,7 @@ pub(super) const SETUPS: &[Setup] = &[
         },
         budget: OLD_STATE,
         sights: &[Sight::OlderState, Sight::LaterGuard],
-        ..FREE
+        ..Setup::FREE
     },
     Setup {
         name: "quorum-idle",
@@ -64,7 +63,7 @@ pub(super) const SETUPS: &[Setup] = &[
             ..Times::NONE
         },
         sights: &[Sight::CounterExpired, Sight::LaterGuard],
-        ..FREE
+        ..Setup::FREE
     },
     Setup {
         name: "one-server",
@@ -79,14 +78,14 @@ pub(super) const SETUPS: &[Setup] = &[
             away: 1,
             ..Times::NONE
         },
-        faults: COPIES,
+        faults: Faults::COPIES,
         budget: Budget {
             crashes: 2,
             saves: 2,
             ..Budget::NONE
         },
         sights: &[Sight::LaterGuard],
-        ..FREE
+        ..Setup::FREE
     },
 ];
 
@@ -103,7 +102,7 @@ pub(super) const LARGE: &[Setup] = &[
     Setup {
         name: "restarts-and-copies",
         about: "a node loses all it has; every request comes as often and as late as it likes",
-        faults: COPIES,
+        faults: Faults::COPIES,
         ..RESTARTS
     },
     Setup {
@@ -120,6 +119,6 @@ pub(super) const LARGE: &[Setup] = &[
         },
         budget: OLD_STATE,
         sights: &[Sight::OlderState, Sight::LaterGuard],
-        ..FREE
+        ..Setup::FREE
     },
 ];

@@ -4,34 +4,8 @@ mod leases;
 mod losses;
 mod tokens;
 
-use super::setup::{Clocks, Faults, Leases, Setup, Times};
+use super::setup::Setup;
 use super::weakening::Weakening;
-use super::world::Budget;
-use crate::claim::Claim;
-
-/// Locks expire at any time, clocks show anything, requests come once or never, and no node loses its state.
-const FREE: Setup = Setup {
-    name: "",
-    about: "",
-    nodes: 3,
-    rounds: 2,
-    clocks: Clocks::Any,
-    leases: Leases::AnyTime,
-    times: Times::NONE,
-    faults: Faults::NONE,
-    budget: Budget::NONE,
-    later_answers: false,
-    claims: &[Claim::TokensDiffer, Claim::TokensGrow],
-    sights: &[],
-    weakening: None,
-    looks_for: None,
-    anonymous: true,
-};
-
-const COPIES: Faults = Faults {
-    copies: true,
-    ..Faults::NONE
-};
 
 /// All setups that are explored in less than a minute, taken together.
 #[must_use]

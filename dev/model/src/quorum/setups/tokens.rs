@@ -1,6 +1,5 @@
 //! Worlds in which locks expire at any time and no node loses its state: the lock may fail, the tokens do not.
 
-use super::{COPIES, FREE};
 use crate::claim::Claim;
 use crate::quorum::setup::{Clocks, Faults, Setup};
 use crate::quorum::sight::Sight;
@@ -21,13 +20,13 @@ pub(super) const SETUPS: &[Setup] = &[
         faults: WRITES,
         claims: FENCED,
         sights: AGREED,
-        ..FREE
+        ..Setup::FREE
     },
     Setup {
         name: "quorum-copies",
         about: "every request comes as often and as late as it likes; clocks agree, or are ahead of all tokens",
         clocks: Clocks::Rising,
-        faults: COPIES,
+        faults: Faults::COPIES,
         sights: &[
             Sight::Raised,
             Sight::RaiseRefused,
@@ -35,7 +34,7 @@ pub(super) const SETUPS: &[Setup] = &[
             Sight::SecondCopyAnswered,
             Sight::TakenAnew,
         ],
-        ..FREE
+        ..Setup::FREE
     },
     Setup {
         name: "quorum-extensions",
@@ -43,18 +42,18 @@ pub(super) const SETUPS: &[Setup] = &[
         clocks: Clocks::Rising,
         faults: Faults {
             extends: true,
-            ..COPIES
+            ..Faults::COPIES
         },
         claims: &[Claim::TokensDiffer, Claim::TokensGrow, Claim::NoRevival],
         sights: &[Sight::Extended, Sight::ExtensionRefused, Sight::LaterGuard],
-        ..FREE
+        ..Setup::FREE
     },
     Setup {
         name: "later-answers",
         about: "answers that come after the token was chosen count towards its quorum, unless they are larger",
         later_answers: true,
         sights: &[Sight::LaterAnswerCounts, Sight::LaterGuard],
-        ..FREE
+        ..Setup::FREE
     },
     Setup {
         name: "three-rounds",
@@ -62,7 +61,7 @@ pub(super) const SETUPS: &[Setup] = &[
         rounds: 3,
         clocks: Clocks::Rising,
         sights: AGREED,
-        ..FREE
+        ..Setup::FREE
     },
     Setup {
         name: "three-rounds-fenced",
@@ -72,7 +71,7 @@ pub(super) const SETUPS: &[Setup] = &[
         faults: WRITES,
         claims: FENCED,
         sights: &[Sight::SplitVote, Sight::LaterGuard],
-        ..FREE
+        ..Setup::FREE
     },
     Setup {
         name: "four-nodes",
@@ -81,7 +80,7 @@ pub(super) const SETUPS: &[Setup] = &[
         rounds: 3,
         clocks: Clocks::Still,
         sights: &[Sight::SplitVote, Sight::Raised, Sight::LaterGuard],
-        ..FREE
+        ..Setup::FREE
     },
     Setup {
         name: "five-nodes",
@@ -89,7 +88,7 @@ pub(super) const SETUPS: &[Setup] = &[
         nodes: 5,
         clocks: Clocks::Still,
         sights: AGREED,
-        ..FREE
+        ..Setup::FREE
     },
 ];
 
@@ -97,23 +96,23 @@ pub(super) const LARGE: &[Setup] = &[
     Setup {
         name: "quorum-copies-any",
         about: "every request comes as often and as late as it likes; clocks and hints show anything",
-        faults: COPIES,
+        faults: Faults::COPIES,
         sights: &[Sight::RaiseRefused, Sight::TakenAnew, Sight::LaterGuard],
-        ..FREE
+        ..Setup::FREE
     },
     Setup {
         name: "three-rounds-any",
         about: "three nodes, three rounds; clocks and hints show anything",
         rounds: 3,
         sights: AGREED,
-        ..FREE
+        ..Setup::FREE
     },
     Setup {
         name: "four-nodes-any",
         about: "four nodes, two rounds; clocks and hints show anything",
         nodes: 4,
         sights: AGREED,
-        ..FREE
+        ..Setup::FREE
     },
     Setup {
         name: "five-nodes-three",
@@ -122,6 +121,6 @@ pub(super) const LARGE: &[Setup] = &[
         rounds: 3,
         clocks: Clocks::Still,
         sights: AGREED,
-        ..FREE
+        ..Setup::FREE
     },
 ];
