@@ -14,6 +14,8 @@ pub(super) const COPIES_LAST: Duration = Duration::from_secs(MAX_COMMAND_TIMEOUT
 #[derive(Debug)]
 pub(super) struct Copies {
     start: Moment,
+    /// How long after its sending a request may still be carried out.
+    last: Duration,
     state: Mutex<State>,
 }
 
@@ -34,8 +36,13 @@ struct Unanswered {
 
 impl Copies {
     pub(super) fn new() -> Self {
+        Self::lasting(COPIES_LAST)
+    }
+
+    pub(super) fn lasting(last: Duration) -> Self {
         Self {
             start: Moment::now(),
+            last,
             state: Mutex::default(),
         }
     }
@@ -51,7 +58,7 @@ impl Copies {
     pub(super) fn expiry(&self) -> Option<u64> {
         let server_start = self.state.lock().server_start?;
         let now = micros(Moment::now().since(self.start));
-        Some(server_start + now + micros(COPIES_LAST))
+        Some(server_start + now + micros(self.last))
     }
 
     /// Notes that an answer is missing, until the returned note is told otherwise.
@@ -103,7 +110,7 @@ impl Drop for Copy<'_> {
         let earlier = unanswered.get(&self.owner).map_or(0, |copy| copy.expiry);
         let copy = Unanswered {
             expiry: self.expiry.max(earlier),
-            forget_at: Moment::now().after(COPIES_LAST * 4),
+            forget_at: Moment::now().after(self.copies.last * 4),
         };
         unanswered.insert(self.owner, copy);
     }

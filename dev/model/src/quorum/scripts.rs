@@ -56,8 +56,9 @@ pub(crate) fn extend(keys: &mut Keys, setup: &Setup, who: usize, token: u8) -> b
     if !keys.is_held_by(who) && !setup.without(Weakening::ExtensionComparesOwner) {
         return false;
     }
-    let is_beyond = keys.counter > token || ![id(who), NOBODY].contains(&keys.drawer);
-    if keys.counter > 0 && is_beyond && !setup.without(Weakening::ExtensionComparesToken) {
+    // A node that granted late may have drawn more than the round's token, and it is the round's all the same.
+    let is_ours = keys.drawer == id(who) && keys.counter >= token;
+    if keys.counter > 0 && !is_ours && !setup.without(Weakening::ExtensionComparesToken) {
         return false;
     }
     if keys.counter == 0 {

@@ -81,7 +81,7 @@ weakenings! {
     ExtensionByQuorum: "extension-by-minority", "one node's answer extends the lease",
         in "quorum-guards" breaks Exclusion NoRevival;
     ValidityAtEnd: "validity-unchecked", "a guard is made although the validity ended while nodes were raised",
-        in "quorum-guards" breaks Exclusion;
+        in "quorum-guards" breaks Exclusion NoRevival;
     ValidityFromBegin: "validity-from-raise", "the validity counts from the sending of the raise",
         in "quorum-guards" breaks Exclusion;
     ExtensionFails: "failed-extension-releases", "a client whose extension fails releases, and its guard stays valid",

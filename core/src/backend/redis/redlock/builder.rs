@@ -85,7 +85,7 @@ impl RedlockBuilder {
                 members.len(),
                 client,
                 inbox.clone(),
-                self.settings.admission(),
+                &self.settings,
             ));
         }
         let nodes = members.len();

@@ -1,9 +1,9 @@
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::backend::Attempt;
-use crate::backend::redis::copies::COPIES_LAST;
 use crate::clock::Moment;
 use crate::{Key, OwnerId};
 
@@ -20,12 +20,12 @@ pub(super) struct Debt {
 
 impl Debt {
     /// The end of one round, after which the attempt may go on waiting.
-    pub(super) fn of_round(attempt: &Attempt, round: OwnerId) -> Self {
+    pub(super) fn of_round(attempt: &Attempt, round: OwnerId, max_ttl: Duration) -> Self {
         Self {
             key: attempt.key.clone(),
             round,
             waiter: None,
-            until: Moment::now().after(attempt.ttl.max(COPIES_LAST)),
+            until: Moment::now().after(max_ttl),
         }
     }
 }

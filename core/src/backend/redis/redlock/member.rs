@@ -9,8 +9,8 @@ use super::debts::Debts;
 use super::request::Leave;
 use super::round::Round;
 use super::script;
+use super::settings::Settings;
 use crate::backend::BackendError;
-use crate::backend::redis::admission::Admission;
 use crate::backend::redis::answer;
 use crate::backend::redis::copies::Copies;
 use crate::backend::redis::inbox::Inbox;
@@ -47,18 +47,19 @@ impl Member {
         place: usize,
         client: Client,
         inbox: Inbox,
-        admission: Option<Admission>,
+        settings: &Settings,
     ) -> Arc<Self> {
         let address = client.get_connection_info().addr().to_string();
         let mut node = Node::new(client, inbox, script::ALL);
-        if let Some(admission) = admission {
+        if let Some(admission) = settings.admission() {
             node = node.admitting(admission);
         }
         Arc::new_cyclic(|this| Self {
             place,
             address,
             node,
-            copies: Copies::new(),
+            // A node that was restarted has forgotten which requests are to be refused, and stays out for longer.
+            copies: Copies::lasting(settings.max_ttl),
             health: Mutex::new(Health::Up),
             debts: Debts::default(),
             this: Weak::clone(this),

@@ -124,14 +124,14 @@ impl Backend for Redlock {
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
-        match self.end(&claim.key, claim.owner, claim.ttl).await? {
+        match self.end(&claim.key, claim.owner).await? {
             true => Ok(ReleaseAnswer::Released),
             false => Ok(ReleaseAnswer::AlreadyGone),
         }
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        let ended = self.end(&attempt.key, attempt.owner, attempt.ttl).await;
+        let ended = self.end(&attempt.key, attempt.owner).await;
         ended.map(drop)
     }
 

@@ -1,7 +1,6 @@
 //! Ending rounds, of which nothing must be left.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::Redlock;
 use super::asked::Asked;
@@ -10,7 +9,6 @@ use super::quorum::no_quorum;
 use super::request::Leave;
 use super::round::Round;
 use super::tally::{Tally, Verdict};
-use crate::backend::redis::copies::COPIES_LAST;
 use crate::backend::{Attempt, BackendError};
 use crate::clock::Moment;
 use crate::{Key, OwnerId};
@@ -26,7 +24,10 @@ impl Redlock {
         attempt: &Attempt,
         round: Arc<Round>,
     ) -> Asked<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static> {
-        self.leave(Debt::of_round(attempt, round.id), round)
+        self.leave(
+            Debt::of_round(attempt, round.id, self.settings.max_ttl),
+            round,
+        )
     }
 
     /// Asks all nodes that may know of a round to end it.
@@ -45,19 +46,14 @@ impl Redlock {
     }
 
     /// Ends whatever the owner has: true unless it is sure that a majority did not hold the lock for it.
-    pub(super) async fn end(
-        &self,
-        key: &Key,
-        owner: OwnerId,
-        ttl: Duration,
-    ) -> Result<bool, BackendError> {
+    pub(super) async fn end(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
         self.inbox.leave(key, owner);
         let round = self.pursuits.last_round(owner);
         let debt = Debt {
             key: key.clone(),
             round: round.id,
             waiter: Some(owner),
-            until: Moment::now().after(ttl.max(COPIES_LAST)),
+            until: Moment::now().after(self.settings.max_ttl),
         };
         let mut asked = self.leave(debt, round);
         let mut tally = Tally::of(self.members.len());

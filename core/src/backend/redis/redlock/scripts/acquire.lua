@@ -15,7 +15,10 @@ if awaited == waiter then
   awaited = false
 end
 
-if awaited or (holder and holder ~= round) then
+local token, drawer = record()
+local mine = holder == round and drawer == round
+
+if awaited or (holder and not mine) then
   if waiter ~= '' then
     redis.call('ZADD', line, since, waiter)
     redis.call('HSET', places, waiter, number(now + waiter_ms * 1000) .. ' ' .. inbox)
@@ -25,10 +28,8 @@ if awaited or (holder and holder ~= round) then
   return {'busy', number(now), number(redis.call('PTTL', awaited and turn or lock)), awaited or holder}
 end
 
-local token, drawer = record()
-
 -- A second copy of a request that was granted: the same token.
-if holder == round and drawer == round then
+if mine then
   redis.call('PEXPIRE', lock, ttl_ms)
   return {'granted', number(now), number(token)}
 end
