@@ -61,7 +61,9 @@
 //! hand-off included, has been model-checked for two and three attempts, with late and doubled requests, deaths and
 //! keys taken away; `dev/model` in the repository says what holds, and what is not modelled. The model is of locks that
 //! one holds alone: readers, permits, downgrades and handovers have been tried in random histories against a plain
-//! specification, in process and on a real server, and not model-checked.
+//! specification, in process and on a real server, and not model-checked. So has the protocol of a majority of several
+//! servers ([`Redlock`](backend::redis::Redlock)) and its tokens, for up to five nodes and three rounds, with servers that
+//! are restarted, with and without their memory; not with a `FLUSHALL`, nor with one id for two rounds.
 //!
 //! Exclusion between readers and writers, and the number of permits, hold as exclusion does. A reader, or a holder of
 //! permits, that falls silent keeps a waiter for its own lease and up to a second more.

@@ -29,9 +29,8 @@ use crate::{Key, MAX_TTL};
 
 /// A place that keeps locks: one server, several, or this process.
 ///
-/// **Unstable**: this trait may change in any minor release. Backends with a lease per lock and with one per session
-/// (`ZooKeeper`) fit it; several independent servers have yet to show that they do. Run the conformance suite (feature
-/// `conformance`) on every implementation.
+/// **Unstable**: this trait may change in any minor release, though one server, a majority of several, and leases per
+/// session (`ZooKeeper`) all fit it. Run the conformance suite (feature `conformance`) on every implementation.
 ///
 /// # Contract
 ///

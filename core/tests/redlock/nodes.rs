@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 /// How long one node may take to answer: longer than a busy machine keeps it waiting.
-pub(crate) const NODE_TIMEOUT: Duration = Duration::from_millis(200);
+pub(crate) const NODE_TIMEOUT: Duration = Duration::from_millis(150);
 
 /// Independent Redis servers of this test's own, each behind a proxy.
 pub(crate) struct Nodes {

@@ -55,8 +55,10 @@ impl Admission {
         self.judge(run_id, Duration::from_secs(uptime))
     }
 
-    pub(super) fn knows_a_server(&self) -> bool {
-        self.known.lock().is_some()
+    /// The run id of the server that was met last, admitted or not.
+    pub(super) fn server(&self) -> Option<String> {
+        let known = self.known.lock();
+        known.as_ref().map(|known| known.run_id.clone())
     }
 
     fn judge(&self, run_id: &str, uptime: Duration) -> Result<(), BackendError> {

@@ -98,20 +98,38 @@ impl Slot {
         if live.suspected.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (slot, live) = (self.clone(), Arc::clone(live));
-        runtime.spawn_here(async move {
-            let mut connection = live.connection.clone();
-            let ping = redis::cmd("PING");
-            let answer = timeout(SILENCE, connection.send_packed_command(&ping));
-            let alive = match answer {
-                Some(answer) => answer.await.is_ok_and(|answer| answer.is_ok()),
-                None => false,
-            };
-            live.suspected.store(false, Ordering::Release);
-            if !alive {
-                slot.discard(&live);
-            }
-        });
+        let probe = Probe {
+            slot: self.clone(),
+            live: Arc::clone(live),
+            alive: false,
+        };
+        runtime.spawn_here(probe.run());
+    }
+}
+
+/// Asks a suspected connection for a sign of life. Should its runtime end before there is one, it is taken for dead.
+struct Probe {
+    slot: Slot,
+    live: Arc<Live>,
+    alive: bool,
+}
+
+impl Probe {
+    async fn run(mut self) {
+        let mut connection = self.live.connection.clone();
+        let ping = redis::cmd("PING");
+        if let Some(answer) = timeout(SILENCE, connection.send_packed_command(&ping)) {
+            self.alive = answer.await.is_ok_and(|answer| answer.is_ok());
+        }
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        self.live.suspected.store(false, Ordering::Release);
+        if !self.alive {
+            self.slot.discard(&self.live);
+        }
     }
 }
 

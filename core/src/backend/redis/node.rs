@@ -146,10 +146,19 @@ impl Node {
         })
     }
 
+    /// The run id of the server that was there last, where that matters.
+    pub(super) fn met(&self) -> String {
+        let admission = self.admission.as_ref();
+        admission.and_then(Admission::server).unwrap_or_default()
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.current().is_some()
+    }
+
     /// Whether a server was there, be it admitted or not.
     pub(super) fn has_met(&self) -> bool {
-        let admission = self.admission.as_ref();
-        admission.is_some_and(Admission::knows_a_server)
+        !self.met().is_empty()
     }
 
     pub(super) fn close(&self) {

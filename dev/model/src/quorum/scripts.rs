@@ -56,12 +56,12 @@ pub(crate) fn extend(keys: &mut Keys, setup: &Setup, who: usize, token: u8) -> b
     if !keys.is_held_by(who) && !setup.without(Weakening::ExtensionComparesOwner) {
         return false;
     }
-    // A node that granted late may have drawn more than the round's token, and it is the round's all the same.
-    let is_ours = keys.drawer == id(who) && keys.counter >= token;
+    let is_ours = keys.drawer == id(who);
     if keys.counter > 0 && !is_ours && !setup.without(Weakening::ExtensionComparesToken) {
         return false;
     }
-    if keys.counter == 0 {
+    // A node that granted late may have drawn less than the round's token, or more.
+    if keys.counter < token {
         (keys.counter, keys.drawer) = (token, id(who));
     }
     if keys.holder != NOBODY {

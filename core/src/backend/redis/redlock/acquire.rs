@@ -21,6 +21,9 @@ const SPLITS_AT_MOST: u32 = 4;
 /// How long a waiter that was woken by one node waits for a majority to wake it.
 const GRACE: Duration = Duration::from_millis(5);
 
+/// How often those who need a majority look whether there is one.
+const LOOK: Duration = Duration::from_millis(10);
+
 impl Redlock {
     pub(super) async fn acquire(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
         let seat = attempt
@@ -70,11 +73,16 @@ impl Redlock {
         attempt: &Attempt,
         pursuit: &Pursuit,
     ) -> Result<AttemptAnswer, BackendError> {
+        let started = Moment::now();
+        let mut waited = false;
         loop {
             let begin = Moment::now();
             let (round, unfinished) = pursuit.round();
             if let Some(unfinished) = unfinished {
-                self.abandon(attempt, unfinished);
+                // Its own locks would be taken for somebody else's.
+                self.undo(attempt, unfinished)
+                    .until(begin.after(GRACE))
+                    .await;
             }
             let hint = clock::micros_of_day().saturating_add(micros(AHEAD));
             let hint = hint.max(pursuit.floor());
@@ -106,6 +114,10 @@ impl Redlock {
                 Outcome::NoQuorum { answered, failures } => {
                     pursuit.failed(floor);
                     self.abandon(attempt, round);
+                    // They may be back already, and nobody has looked.
+                    if !std::mem::replace(&mut waited, true) && self.are_back(limit).await {
+                        continue;
+                    }
                     return Err(no_quorum(&self.members, answered, failures));
                 }
             }
@@ -115,9 +127,26 @@ impl Redlock {
             let pause = apart(took, splits);
             if splits.is_multiple_of(SPLITS_AT_MOST) {
                 undoing.go_on();
-                return Ok(AttemptAnswer::Busy { retry_after: pause });
+                // Counted from when the attempt began.
+                let retry_after = Moment::now().since(started) + pause;
+                return Ok(AttemptAnswer::Busy { retry_after });
             }
             undoing.until(Moment::now().after(pause)).await;
+        }
+    }
+
+    /// Waits until a majority of nodes is up, for no longer than `limit`.
+    async fn are_back(&self, limit: Duration) -> bool {
+        let end = Moment::now().after(limit);
+        loop {
+            let up = self.members.iter().filter(|it| it.look().is_ok()).count();
+            if up >= majority(self.members.len()) {
+                return true;
+            }
+            if end.has_passed() {
+                return false;
+            }
+            clock::sleep_until(Moment::now().after(LOOK)).await;
         }
     }
 
@@ -137,7 +166,9 @@ impl Redlock {
         let Some(wake_ups) = self.inbox.wake_ups(attempt.owner) else {
             return;
         };
-        wake_ups.next().await;
+        if wake_ups.told() == 0 {
+            wake_ups.next().await;
+        }
         // The first node may be ahead of a majority.
         let others = async {
             while wake_ups.told() < majority(self.members.len()) {

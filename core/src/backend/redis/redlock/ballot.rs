@@ -42,13 +42,12 @@ pub(super) async fn hold(
     limit: Duration,
 ) -> (Outcome, u64) {
     let mut election = Election::among(members.len());
-    let before = round.asked();
     let mut asked = Asked::new(members.iter().map(|member| {
         let (member, request) = (Arc::clone(member), Arc::clone(request));
         let (asking, id) = (round.asking(member.place), round.id);
         async move {
             if let Err(down) = member.look() {
-                asking.never_sent(before);
+                asking.never_sent();
                 return (member.place, Vote::Failed(down));
             }
             let vote = ask(&member, id, &request, limit).await;

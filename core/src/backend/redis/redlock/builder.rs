@@ -34,7 +34,7 @@ pub struct RedlockBuilder {
 
 impl RedlockBuilder {
     /// How long one node may take to answer before it counts as down; 200 ms if not set. Nobody waits for it as long as
-    /// a majority answers. Locks need a TTL of at least four times as much.
+    /// a majority answers. Locks need a TTL of at least six times as much.
     pub fn node_timeout(mut self, limit: Duration) -> Self {
         self.settings.node_timeout = limit;
         self
@@ -143,6 +143,7 @@ impl Redlock {
         let needed = majority(nodes);
         let mut reached = 0;
         let mut failures = Vec::new();
+        let mut servers: Vec<(String, usize)> = Vec::new();
         let mut asked = Asked::new(self.members.iter().map(|member| {
             let (member, channel) = (Arc::clone(member), self.inbox.channel());
             async move { (member.place, member.meet(&channel).await) }
@@ -151,7 +152,17 @@ impl Redlock {
             && let Some((place, met)) = asked.next().await
         {
             match met {
-                Ok(()) => reached += 1,
+                Ok(server) => {
+                    reached += 1;
+                    if let Some((_, twin)) = servers.iter().find(|it| it.0 == server) {
+                        return Err(ConnectError::url(format!(
+                            "{} and {} are one server, which would vote twice; name independent servers",
+                            self.members[*twin].address(),
+                            self.members[place].address()
+                        )));
+                    }
+                    servers.extend(Some((server, place)).filter(|it| !it.0.is_empty()));
+                }
                 Err(ConnectError::Server { source }) => failures.push((place, source)),
                 Err(unusable) => return Err(unusable),
             }
@@ -170,7 +181,8 @@ impl Redlock {
 }
 
 impl Member {
-    async fn check(&self, channel: &str) -> Result<(), ConnectError> {
+    /// The server's run id.
+    async fn check(&self, channel: &str) -> Result<String, ConnectError> {
         let info = self.node.call(&redis::cmd("INFO")).await;
         let info: String = info.and_then(answer::read).map_err(ConnectError::server)?;
         judge(&info, LEAST_VERSION)?;
@@ -179,10 +191,11 @@ impl Member {
         if let Err(error) = self.node.call(&publish).await {
             warning::no_wake_ups(&error);
         }
-        Ok(())
+        let run_id = answer::info_field(&info, "run_id");
+        Ok(run_id.unwrap_or_default().to_owned())
     }
 
-    async fn meet(&self, channel: &str) -> Result<(), ConnectError> {
+    async fn meet(&self, channel: &str) -> Result<String, ConnectError> {
         let checked = timeout(MEETING, self.check(channel));
         let silent = || {
             let silent = format!("it did not answer within {MEETING:?}");
@@ -194,7 +207,7 @@ impl Member {
         };
         match met {
             // It is there, and its time to vote will come.
-            Err(ConnectError::Server { .. }) if self.node.has_met() => Ok(()),
+            Err(ConnectError::Server { .. }) if self.node.has_met() => Ok(self.node.met()),
             met => met,
         }
     }

@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -6,6 +6,9 @@ use parking_lot::Mutex;
 use crate::backend::Attempt;
 use crate::clock::Moment;
 use crate::{Key, OwnerId};
+
+/// From how many debts on those that are past are cleared away.
+const SWEPT_FROM: usize = 64;
 
 /// A release that a node is to be told of.
 #[derive(Debug, Clone)]
@@ -28,32 +31,50 @@ impl Debt {
             until: Moment::now().after(max_ttl),
         }
     }
+
+    fn name(&self) -> (OwnerId, Option<OwnerId>) {
+        (self.round, self.waiter)
+    }
 }
 
-/// What is owed to a node that could not be told.
+/// What is owed to a node that could not be told, each debt once.
 #[derive(Debug, Default)]
-pub(super) struct Debts(Mutex<VecDeque<Debt>>);
+pub(super) struct Debts(Mutex<Book>);
+
+#[derive(Debug, Default)]
+struct Book {
+    owed: BTreeMap<(OwnerId, Option<OwnerId>), Debt>,
+    sweep_at: usize,
+}
 
 impl Debts {
     pub(super) fn owe(&self, debt: Debt) {
-        let mut debts = self.0.lock();
-        debts.retain(|it| !it.until.has_passed());
-        debts.push_back(debt);
+        let mut book = self.0.lock();
+        book.owed.insert(debt.name(), debt);
+        if book.owed.len() >= book.sweep_at.max(SWEPT_FROM) {
+            let now = Moment::now();
+            book.owed.retain(|_, it| it.until > now);
+            book.sweep_at = book.owed.len() * 2;
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.lock().is_empty()
+        self.0.lock().owed.is_empty()
     }
 
-    /// The oldest that still matters.
+    /// One that still matters, if there is one.
     pub(super) fn next(&self) -> Option<Debt> {
-        let mut debts = self.0.lock();
-        debts.retain(|it| !it.until.has_passed());
-        debts.front().cloned()
+        let mut book = self.0.lock();
+        while let Some((_, debt)) = book.owed.pop_first() {
+            if !debt.until.has_passed() {
+                book.owed.insert(debt.name(), debt.clone());
+                return Some(debt);
+            }
+        }
+        None
     }
 
     pub(super) fn paid(&self, paid: &Debt) {
-        let mut debts = self.0.lock();
-        debts.retain(|it| it.round != paid.round || it.waiter != paid.waiter);
+        self.0.lock().owed.remove(&paid.name());
     }
 }

@@ -2,10 +2,10 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use redis::{Client, Cmd, Pipeline, Value};
 
 use super::debts::Debts;
+use super::health::Health;
 use super::request::Leave;
 use super::round::Round;
 use super::script;
@@ -15,12 +15,7 @@ use crate::backend::redis::answer;
 use crate::backend::redis::copies::Copies;
 use crate::backend::redis::inbox::Inbox;
 use crate::backend::redis::node::Node;
-use crate::clock::{self, Moment};
-use crate::runtime::{Runtime, timeout};
-
-/// Pauses between looks at a node that is down: from the first to the longest.
-const FIRST_LOOK: Duration = Duration::from_millis(20);
-const LONGEST_LOOK: Duration = Duration::from_secs(1);
+use crate::runtime::timeout;
 
 /// One of several nodes.
 ///
@@ -31,15 +26,26 @@ pub(super) struct Member {
     address: String,
     pub(super) node: Node,
     pub(super) copies: Copies,
-    health: Mutex<Health>,
-    debts: Debts,
-    this: Weak<Self>,
+    pub(super) node_timeout: Duration,
+    pub(super) health: Health,
+    pub(super) debts: Debts,
+    pub(super) this: Weak<Self>,
 }
 
-#[derive(Debug)]
-enum Health {
-    Up,
-    Down { why: String, watched: bool },
+/// A release that is under way: should it be dropped, it is owed.
+struct Owed<'a> {
+    member: &'a Member,
+    leave: &'a Leave,
+    settled: bool,
+}
+
+impl Drop for Owed<'_> {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.member.debts.owe(self.leave.debt.clone());
+            self.member.watch();
+        }
+    }
 }
 
 impl Member {
@@ -60,7 +66,8 @@ impl Member {
             node,
             // A node that was restarted has forgotten which requests are to be refused, and stays out for longer.
             copies: Copies::lasting(settings.max_ttl),
-            health: Mutex::new(Health::Up),
+            node_timeout: settings.node_timeout,
+            health: Health::default(),
             debts: Debts::default(),
             this: Weak::clone(this),
         })
@@ -97,21 +104,30 @@ impl Member {
         round: &Round,
         leave: &Leave,
     ) -> Result<bool, BackendError> {
-        if !round.was_asked(self.place) {
+        let concerned = match leave.debt.waiter {
+            Some(_) => round.may_wait_at(self.place),
+            None => round.was_asked(self.place),
+        };
+        if !concerned {
             return Ok(false);
         }
+        let mut owed = Owed {
+            member: self,
+            leave,
+            settled: false,
+        };
         let early = !round.is_settled(self.place);
         let mut left = self.told(limit, leave).await;
         if early && !matches!(left, Ok(true)) {
             // The request may have come after it. What is not known to have come is sealed off.
-            round.settled(self.place).await;
+            if let Some(settled) = timeout(limit * 2, round.settled(self.place)) {
+                // Whoever drives the request may have gone. Its copies are sealed off when it is dropped.
+                let _in_time = settled.await;
+            }
             left = self.told(limit, leave).await;
         }
-        if left.is_err() {
-            self.debts.owe(leave.debt.clone());
-            // It may be up again: what is owed is paid when it is looked at.
-            self.watch();
-        }
+        // A node that refuses for good is owed nothing.
+        owed.settled = left.as_ref().map_or_else(|e| !e.is_temporary(), |_| true);
         left
     }
 
@@ -120,7 +136,7 @@ impl Member {
         self.within(limit, self.pay(leave)).await
     }
 
-    async fn pay(&self, leave: &Leave) -> Result<bool, BackendError> {
+    pub(super) async fn pay(&self, leave: &Leave) -> Result<bool, BackendError> {
         let copies_until = self.copies.outstanding(leave.debt.round);
         let answer = self.node.call(&leave.command(copies_until)).await?;
         let answer: String = answer::read(answer)?;
@@ -145,138 +161,20 @@ impl Member {
             )
             .permanent());
         };
-        let answer = bounded.await.unwrap_or_else(|_elapsed| {
-            Err(BackendError::unknown(format!(
-                "it did not answer within {limit:?}"
-            )))
-        });
-        match &answer {
-            Err(error) if error.is_temporary() => self.fell(error.to_string()),
-            _ => {}
+        let Ok(answer) = bounded.await else {
+            let silent = format!("it did not answer within {limit:?}");
+            self.health.fell(silent.clone());
+            self.watch();
+            return Err(BackendError::unknown(silent));
+        };
+        // A server that refuses a command is there.
+        if let Err(error) = &answer
+            && !self.node.is_connected()
+        {
+            self.health.fell(error.to_string());
+            self.watch();
         }
         answer
-    }
-
-    /// Fails if the node is down.
-    pub(super) fn look(&self) -> Result<(), BackendError> {
-        let why = match &*self.health.lock() {
-            Health::Up => return Ok(()),
-            Health::Down { why, .. } => why.clone(),
-        };
-        self.watch();
-        Err(BackendError::not_applied(why))
-    }
-
-    fn fell(&self, reason: String) {
-        let mut health = self.health.lock();
-        match &mut *health {
-            Health::Up => {
-                *health = Health::Down {
-                    why: reason,
-                    watched: false,
-                };
-            }
-            Health::Down { why, .. } => *why = reason,
-        }
-        drop(health);
-        self.watch();
-    }
-
-    /// Looks at the node until it is up again; one task does.
-    fn watch(&self) {
-        let Some(runtime) = Runtime::current() else {
-            return;
-        };
-        let mut health = self.health.lock();
-        if matches!(&*health, Health::Up) && !self.debts.is_empty() {
-            *health = Health::Down {
-                why: "what is owed to it has to be paid first".to_owned(),
-                watched: false,
-            };
-        }
-        let Health::Down { watched, .. } = &mut *health else {
-            return;
-        };
-        if std::mem::replace(watched, true) {
-            return;
-        }
-        drop(health);
-        let watch = Watch(Weak::clone(&self.this));
-        runtime.spawn_here(watch.keep());
-    }
-
-    /// Whether the node answers, and has been paid.
-    async fn is_back(&self) -> bool {
-        let ping = redis::cmd("PING");
-        match timeout(LONGEST_LOOK, self.node.call(&ping)) {
-            Some(answers) => match answers.await {
-                Ok(Ok(_pong)) => {}
-                Ok(Err(error)) => return self.stays(error.to_string()),
-                Err(_elapsed) => return false,
-            },
-            None => return false,
-        }
-        while let Some(debt) = self.debts.next() {
-            let leave = Leave::new(debt);
-            let Some(paid) = timeout(LONGEST_LOOK, self.pay(&leave)) else {
-                return false;
-            };
-            match paid.await {
-                Ok(Ok(_)) => self.debts.paid(&leave.debt),
-                Ok(Err(error)) if error.is_temporary() => return self.stays(error.to_string()),
-                // A node that refuses for good is owed nothing.
-                Ok(Err(_refused)) => self.debts.paid(&leave.debt),
-                Err(_elapsed) => return false,
-            }
-        }
-        true
-    }
-
-    /// Something may have come to be owed meanwhile.
-    fn rises(&self) -> bool {
-        let mut health = self.health.lock();
-        let paid = self.debts.is_empty();
-        if paid {
-            *health = Health::Up;
-        }
-        paid
-    }
-
-    fn stays(&self, reason: String) -> bool {
-        if let Health::Down { why, .. } = &mut *self.health.lock() {
-            *why = reason;
-        }
-        false
-    }
-}
-
-/// The task that looks at a node which is down. Should its runtime end, another can begin.
-struct Watch(Weak<Member>);
-
-impl Watch {
-    async fn keep(self) {
-        let mut pause = FIRST_LOOK;
-        loop {
-            let Some(member) = self.0.upgrade() else {
-                return;
-            };
-            if member.is_back().await && member.rises() {
-                return;
-            }
-            drop(member);
-            clock::sleep_until(Moment::now().after(pause)).await;
-            pause = (pause * 2).min(LONGEST_LOOK);
-        }
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        if let Some(member) = self.0.upgrade()
-            && let Health::Down { watched, .. } = &mut *member.health.lock()
-        {
-            *watched = false;
-        }
     }
 }
 
@@ -284,7 +182,7 @@ impl fmt::Debug for Member {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Member")
             .field("address", &self.address)
-            .field("health", &self.health.lock())
+            .field("health", &self.health)
             .finish_non_exhaustive()
     }
 }

@@ -6,6 +6,7 @@ mod ballot;
 mod builder;
 mod debts;
 mod election;
+mod health;
 mod inspect;
 mod member;
 mod pursuit;
@@ -17,6 +18,7 @@ mod round;
 mod script;
 mod settings;
 mod tally;
+mod watch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,8 +37,9 @@ use crate::backend::{
 /// Locks on a majority of independent Redis (6.2 or later) or Valkey servers, with fencing tokens.
 ///
 /// The algorithm is antirez's Redlock ("Distributed Locks with Redis"), with tokens added: a lock is held by whom more
-/// than half of *all* nodes name, for its TTL less the time that the election took. It outlives the loss of any
-/// minority of nodes, where a lock on one server and its replicas may be lost with the primary.
+/// than half of *all* nodes name, for its TTL less the time that the election took. A lock that all nodes have granted
+/// outlives the loss of any minority of them, where a lock on one server and its replicas may be lost with the primary.
+/// One that was acquired while some nodes were down stays without them.
 ///
 /// Every node is asked at once, and nobody waits for the slowest: a majority decides, on grant, renewal and release
 /// alike. A node that does not answer in time counts as down, and is asked again when it is back. What an acquisition
@@ -61,6 +64,8 @@ use crate::backend::{
 /// [`clock_difference`](RedlockBuilder::clock_difference) and a second, has no vote. It is recognised by its run id and
 /// by how long it says it has been up, whenever a connection is made. **Five new servers therefore grant nothing for the
 /// first minute**, unless told otherwise.
+///
+/// All that the rule needs is that every client of the nodes keeps to it, with the same `max_ttl`.
 ///
 /// It cannot recognise a `FLUSHALL`, a replica that is promoted under the same address, or that lets a primary forget,
 /// nor keys that were evicted: give the nodes no replicas, and `noeviction`. A server whose clock is set forward ends the leases that it keeps: one such node does no
@@ -149,7 +154,10 @@ impl Backend for Redlock {
     }
 
     async fn close(&self) {
-        self.members.iter().for_each(|it| it.node.close());
+        for member in &*self.members {
+            member.health.close();
+            member.node.close();
+        }
     }
 }
 

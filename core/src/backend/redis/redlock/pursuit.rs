@@ -5,6 +5,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::round::Round;
+use crate::backend::Claim;
+use crate::backend::redis::times::WAITER_LEASE;
 use crate::clock::{self, Moment};
 use crate::{FencingToken, OwnerId};
 
@@ -112,7 +114,9 @@ impl Pursuit {
         last.unwrap_or_else(|| Arc::new(Round::new(self.owner, state.asked)))
     }
 
-    fn touch(&self, keep: Duration) {
+    /// Remembers it for longer than anybody who waits or holds is silent.
+    fn touch(&self, ttl: Duration) {
+        let keep = (ttl * 4).max(WAITER_LEASE * 2);
         let mut state = self.state.lock();
         state.forget_at = state.forget_at.max(Moment::now().after(keep));
     }
@@ -142,19 +146,16 @@ impl Pursuits {
         }
         let pursuit = known.by_owner.entry(owner);
         let pursuit = pursuit.or_insert_with(|| Arc::new(Pursuit::new(owner)));
-        pursuit.touch(ttl * 4);
+        pursuit.touch(ttl);
         Arc::clone(pursuit)
     }
 
-    /// The id under which the owner is known to the nodes.
-    pub(super) fn round_of(&self, owner: OwnerId, ttl: Duration) -> OwnerId {
+    /// The id under which the nodes know a claim, if its owner was elected with its token.
+    pub(super) fn round_of(&self, claim: &Claim) -> Option<OwnerId> {
         let known = self.0.lock();
-        let pursuit = known.by_owner.get(&owner);
-        let round = pursuit.map(|it| {
-            it.touch(ttl * 4);
-            it.last().id
-        });
-        round.unwrap_or(owner)
+        let pursuit = known.by_owner.get(&claim.owner)?;
+        pursuit.touch(claim.ttl);
+        (pursuit.elected_with()? == claim.token).then(|| pursuit.last().id)
     }
 
     /// What the owner may have on the nodes.

@@ -22,6 +22,12 @@ pub(super) fn no_quorum(
             format!("no majority: {answered} of {nodes} nodes answered, and do not agree ({why})")
         }
     });
+    // Where so many refuse for good, asking again is of no use.
+    let refusing = failures.iter().filter(|it| !it.1.is_temporary()).count();
+    let error = match refusing > nodes - needed {
+        true => error.permanent(),
+        false => error,
+    };
     match failures.into_iter().next() {
         Some((_, first)) => error.with_source(first),
         None => error,

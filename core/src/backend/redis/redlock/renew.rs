@@ -14,32 +14,39 @@ use crate::backend::{BackendError, Claim, RenewAnswer};
 impl Redlock {
     pub(super) async fn extend(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
         let limit = self.settings.node_timeout;
+        // Only who was elected here is renewed: a node cannot tell a token that nobody was given.
+        let rounds: Vec<_> = claims.iter().map(|it| self.pursuits.round_of(it)).collect();
         let mut commands = Pipeline::with_capacity(claims.len());
-        for claim in claims {
-            let round = self.pursuits.round_of(claim.owner, claim.ttl);
-            commands.add_command(request::extend(claim, round));
+        for (claim, round) in claims.iter().zip(&rounds) {
+            if let Some(round) = round {
+                commands.add_command(request::extend(claim, *round));
+            }
         }
-        let (commands, count) = (Arc::new(commands), claims.len());
-        let mut asked = Asked::new(self.members.iter().map(|member| {
+        let count = rounds.iter().flatten().count();
+        let mut tallies: Vec<_> = (0..count).map(|_| Tally::of(self.members.len())).collect();
+        let commands = Arc::new(commands);
+        let asked = self.members.iter().filter(|_| count > 0).map(|member| {
             let (member, commands) = (Arc::clone(member), Arc::clone(&commands));
             async move {
                 let answers = member.call_all(limit, &commands, count).await;
                 (member.place, answers)
             }
-        }));
-        let mut tallies: Vec<_> = claims
-            .iter()
-            .map(|_| Tally::of(self.members.len()))
-            .collect();
+        });
+        let mut asked = Asked::new(asked);
         while tallies.iter().any(|it| it.verdict().is_none())
             && let Some((place, answers)) = asked.next().await
         {
             count_votes(&mut tallies, place, answers);
         }
-        let answers = claims.iter().zip(tallies);
+        let mut tallies = tallies.into_iter();
+        let mut answers = Vec::with_capacity(claims.len());
+        for (claim, round) in claims.iter().zip(rounds) {
+            answers.push(match round.and_then(|_| tallies.next()) {
+                Some(tally) => self.renewed(claim, tally),
+                None => Ok(RenewAnswer::Gone),
+            });
+        }
         answers
-            .map(|(claim, tally)| self.renewed(claim, tally))
-            .collect()
     }
 
     fn renewed(&self, claim: &Claim, tally: Tally) -> Result<RenewAnswer, BackendError> {

@@ -10,7 +10,9 @@ use crate::OwnerId;
 #[derive(Debug)]
 pub(super) struct Round {
     pub(super) id: OwnerId,
-    /// The nodes that were asked, one bit each, in this round or before,
+    /// The nodes that were asked in earlier rounds, one bit each,
+    before: u32,
+    /// those that were asked in this one,
     asked: AtomicU32,
     /// and those among them whose answers are on their way.
     open: AtomicU32,
@@ -19,10 +21,11 @@ pub(super) struct Round {
 
 impl Round {
     /// A round of an attempt that has asked these nodes before.
-    pub(super) fn new(id: OwnerId, asked: u32) -> Self {
+    pub(super) fn new(id: OwnerId, before: u32) -> Self {
         Self {
             id,
-            asked: AtomicU32::new(asked),
+            before,
+            asked: AtomicU32::new(0),
             open: AtomicU32::new(0),
             settled: Notify::new(),
         }
@@ -30,7 +33,10 @@ impl Round {
 
     /// A round of which nothing is known but its id: every node may have heard of it.
     pub(super) fn unknown(id: OwnerId) -> Self {
-        Self::new(id, u32::MAX)
+        Self {
+            asked: AtomicU32::new(u32::MAX),
+            ..Self::new(id, u32::MAX)
+        }
     }
 
     /// Notes that a node is to be asked, until the returned note is dropped. Noted before anything is sent: who ends the
@@ -47,11 +53,17 @@ impl Round {
 
     /// The nodes that may know of the attempt, one bit each.
     pub(super) fn asked(&self) -> u32 {
-        self.asked.load(Ordering::Acquire)
+        self.before | self.asked.load(Ordering::Acquire)
     }
 
-    pub(super) fn was_asked(&self, place: usize) -> bool {
+    /// Whether the node may know of the attempt.
+    pub(super) fn may_wait_at(&self, place: usize) -> bool {
         self.asked() & (1 << place) != 0
+    }
+
+    /// Whether the node may know of this round.
+    pub(super) fn was_asked(&self, place: usize) -> bool {
+        self.asked.load(Ordering::Acquire) & (1 << place) != 0
     }
 
     /// Whether the node has answered, or will not.
@@ -79,10 +91,9 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// Nothing was sent: the node knows no more than before.
-    pub(super) fn never_sent(self, asked_before: u32) {
-        let known = asked_before | !self.bit;
-        self.round.asked.fetch_and(known, Ordering::AcqRel);
+    /// Nothing was sent, and nothing will be.
+    pub(super) fn never_sent(self) {
+        self.round.asked.fetch_and(!self.bit, Ordering::AcqRel);
     }
 }
 

@@ -35,9 +35,9 @@ impl Settings {
         (!self.durable).then(|| Admission::after(away + Duration::from_secs(1)))
     }
 
-    /// Far more than a node may take to answer.
+    /// Far more than a node may take to answer: a sixth of a lease is what a renewal waits for.
     pub(super) fn least_ttl(&self) -> Duration {
-        self.node_timeout * 4
+        self.node_timeout * 6
     }
 
     pub(super) fn validate(&self) -> Result<(), InvalidOption> {
@@ -56,7 +56,14 @@ impl Settings {
                 most: MAX_TTL,
             });
         }
-        let most = self.max_ttl / 4;
+        if self.clock_difference > MAX_TTL {
+            return Err(InvalidOption::TooLong {
+                option: "clock_difference",
+                value: self.clock_difference,
+                most: MAX_TTL,
+            });
+        }
+        let most = self.max_ttl / 6;
         if self.node_timeout > most {
             return Err(InvalidOption::TooLong {
                 option: "node_timeout",

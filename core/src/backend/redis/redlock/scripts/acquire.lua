@@ -20,8 +20,9 @@ local mine = holder == round and drawer == round
 
 if awaited or (holder and not mine) then
   if waiter ~= '' then
-    redis.call('ZADD', line, since, waiter)
-    redis.call('HSET', places, waiter, number(now + waiter_ms * 1000) .. ' ' .. inbox)
+    -- A place that cannot be written, for want of memory, must not make it an error that the lock is busy.
+    redis.pcall('ZADD', line, since, waiter)
+    redis.pcall('HSET', places, waiter, number(now + waiter_ms * 1000) .. ' ' .. inbox)
     redis.call('PEXPIRE', line, waiter_ms * 4)
     redis.call('PEXPIRE', places, waiter_ms * 4)
   end

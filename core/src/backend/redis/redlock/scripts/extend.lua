@@ -5,15 +5,15 @@ local token, drawer = record()
 if holder ~= round then
   return 0
 end
-if not token then
-  redis.call('PEXPIRE', lock, ttl_ms)
-  redis.call('SET', fence, number(wanted) .. ' ' .. round, 'PX', fence_ms)
-  return 1
-end
--- A node that answered late may have drawn more than the round's token, and is held all the same.
-if drawer ~= round or token < wanted then
+if token and drawer ~= round then
   return 0
 end
 redis.call('PEXPIRE', lock, ttl_ms)
-redis.call('PEXPIRE', fence, fence_ms)
+-- A node that granted late may have drawn less than the round's token, and is raised to it, or more, and is the round's
+-- all the same.
+if not token or token < wanted then
+  redis.call('SET', fence, number(wanted) .. ' ' .. round, 'PX', fence_ms)
+else
+  redis.call('PEXPIRE', fence, fence_ms)
+end
 return 1

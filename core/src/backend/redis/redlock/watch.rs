@@ -1,0 +1,115 @@
+//! Looking at a node that is down, and paying what is owed to it.
+
+use std::sync::Weak;
+use std::time::Duration;
+
+use super::member::Member;
+use super::request::Leave;
+use crate::backend::BackendError;
+use crate::clock::{self, Moment};
+use crate::runtime::{Runtime, timeout};
+
+/// Pauses between looks: from the first to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long making a connection may take, over a network that is far,
+const CONNECTING: Duration = Duration::from_secs(5);
+
+/// and how long an answer, at least.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long somebody who watches is believed to.
+const BELIEVED: Duration = Duration::from_secs(8);
+
+impl Member {
+    /// Fails if the node is down.
+    pub(super) fn look(&self) -> Result<(), BackendError> {
+        let Some(why) = self.health.trouble() else {
+            return Ok(());
+        };
+        self.watch();
+        Err(BackendError::not_applied(why))
+    }
+
+    /// Looks at the node until it is up and has been paid, in the background.
+    pub(super) fn watch(&self) {
+        let Some(runtime) = Runtime::current() else {
+            return;
+        };
+        if self.health.trouble().is_none() && !self.debts.is_empty() {
+            self.health
+                .fell("what is owed to it has to be paid first".to_owned());
+        }
+        if self.health.take_watch(BELIEVED) {
+            runtime.spawn_here(Watch(Weak::clone(&self.this)).keep());
+        }
+    }
+
+    /// Whether the node answers, and has been paid.
+    async fn is_back(&self) -> bool {
+        let ping = redis::cmd("PING");
+        let look = LOOK.max(self.node_timeout);
+        let limit = match self.node.is_connected() {
+            true => look,
+            false => look.max(CONNECTING),
+        };
+        let Some(answer) = timeout(limit, self.node.call(&ping)) else {
+            return false;
+        };
+        match answer.await {
+            Ok(Ok(_pong)) => {}
+            Ok(Err(error)) => return self.stays(&error),
+            Err(_elapsed) => return false,
+        }
+        while let Some(debt) = self.debts.next() {
+            let leave = Leave::new(debt);
+            let Some(paid) = timeout(look, self.pay(&leave)) else {
+                return false;
+            };
+            match paid.await {
+                Ok(Err(error)) if error.is_temporary() => return self.stays(&error),
+                // A node that refuses for good is owed nothing.
+                Ok(_) => self.debts.paid(&leave.debt),
+                Err(_elapsed) => return false,
+            }
+        }
+        true
+    }
+
+    fn stays(&self, error: &BackendError) -> bool {
+        self.health.fell(error.to_string());
+        false
+    }
+}
+
+/// The task that looks at a node which is down. Should its runtime end, another can begin.
+struct Watch(Weak<Member>);
+
+impl Watch {
+    async fn keep(self) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let Some(member) = self.0.upgrade() else {
+                return;
+            };
+            if member.is_back().await && member.health.rises(|| member.debts.is_empty()) {
+                return;
+            }
+            if !member.health.keep_watch(BELIEVED) {
+                return;
+            }
+            drop(member);
+            clock::sleep_until(Moment::now().after(pause)).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(member) = self.0.upgrade() {
+            member.health.leave_watch();
+        }
+    }
+}
