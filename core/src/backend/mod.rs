@@ -126,7 +126,7 @@ impl Capabilities {
         }
     }
 
-    /// Says how long TTLs can be; [`MAX_TTL`](crate::MAX_TTL) if nothing is said.
+    /// Says how long TTLs can be; [`MAX_TTL`] if nothing is said.
     #[must_use]
     pub const fn with_most_ttl(mut self, most_ttl: Duration) -> Self {
         self.most_ttl = most_ttl;
