@@ -147,6 +147,7 @@
 //! | `test-util` | `LockGuard::simulate_loss` |
 //! | `tls-rustls` | `rediss://`: TLS to Redis, with rustls |
 //! | `zookeeper` | `backend::zookeeper`: locks on a `ZooKeeper` ensemble, and when to choose it |
+//! | `zookeeper-tls` | `zookeeper+tls://`: TLS to `ZooKeeper`, with rustls |
 //!
 //! # Traces and metrics
 //!

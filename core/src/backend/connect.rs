@@ -9,7 +9,7 @@ use crate::InvalidOption;
 pub enum ConnectError {
     /// No backend goes by that scheme.
     #[error(
-        "`{scheme}://` is no backend of this build; use redis://, redis+sentinel://, redis+cluster://, redlock://, unix:// or zookeeper://, and enable its feature"
+        "`{scheme}://` is no backend of this build; use redis://, redis+sentinel://, redis+cluster://, redlock://, unix://, zookeeper:// or zookeeper+tls://, and enable its feature"
     )]
     UnknownScheme {
         /// What stood before `://`.
@@ -28,6 +28,12 @@ pub enum ConnectError {
     Server {
         /// What it said, and what to do.
         source: BackendError,
+    },
+    /// Certificates or a private key for TLS cannot be used, or there are none.
+    #[error("the certificates cannot be used")]
+    Certificates {
+        /// What is wrong with them, and what to do.
+        source: Box<dyn Error + Send + Sync>,
     },
     /// An option cannot work.
     #[error("the option cannot be used")]
@@ -62,6 +68,13 @@ impl ConnectError {
     #[cfg(any(feature = "redis", feature = "zookeeper"))]
     pub(crate) fn url(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Url {
+            source: source.into(),
+        }
+    }
+
+    #[cfg(feature = "zookeeper-tls")]
+    pub(crate) fn certificates(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Certificates {
             source: source.into(),
         }
     }

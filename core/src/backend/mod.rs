@@ -7,6 +7,8 @@ mod attempt;
 mod connect;
 mod error;
 pub(crate) mod memory;
+#[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
+mod provider;
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub mod redis;

@@ -17,6 +17,7 @@ impl LockManager {
     /// | `redis+cluster://user:password@host,host` | a Redis Cluster with these members, with the feature `cluster` |
     /// | `redlock://user:password@host:port,host:port,…/database` | a majority of independent servers, which all know this user |
     /// | `zookeeper://user:password@a:2181,b:2181/folder` | a `ZooKeeper` ensemble, with the feature `zookeeper` |
+    /// | `zookeeper+tls://…` | the same over TLS, with the feature `zookeeper-tls` |
     ///
     /// For other options, and for certificates of your own, see the builder of each backend.
     ///
@@ -48,7 +49,7 @@ impl LockManager {
             #[cfg(feature = "redis")]
             "redlock" => Ok(Self::new(Redlock::new(nodes(url)).connect().await?)),
             #[cfg(feature = "zookeeper")]
-            "zookeeper" => Ok(Self::new(ZooKeeper::connect(url).await?)),
+            "zookeeper" | "zookeeper+tls" => Ok(Self::new(ZooKeeper::connect(url).await?)),
             _ => Err(ConnectError::UnknownScheme {
                 scheme: scheme.chars().take(32).collect(),
             }),

@@ -12,7 +12,7 @@ use crate::server::{alone, becomes_free, connect};
 const SOON: Duration = Duration::from_secs(5);
 
 /// An error with all its causes.
-fn whole(error: &dyn Error) -> String {
+pub(crate) fn whole(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

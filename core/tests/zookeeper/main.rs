@@ -11,3 +11,5 @@ mod ensemble;
 mod faults;
 mod server;
 mod suite;
+#[cfg(feature = "zookeeper-tls")]
+mod tls;

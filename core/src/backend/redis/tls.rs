@@ -1,17 +1,17 @@
 use redis::ConnectionAddr;
-use rustls::crypto::{CryptoProvider, ring};
 
-/// rustls panics where the process has not chosen who computes. A choice that was made stays.
+use crate::backend::provider;
+
 pub(crate) fn choose_provider(address: &ConnectionAddr) {
-    if matches!(address, ConnectionAddr::TcpTls { .. }) && CryptoProvider::get_default().is_none() {
-        // Fails if another thread has chosen meanwhile, which will do.
-        let _chosen_already = ring::default_provider().install_default();
+    if matches!(address, ConnectionAddr::TcpTls { .. }) {
+        provider::choose();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use redis::IntoConnectionInfo;
+    use rustls::crypto::CryptoProvider;
 
     use super::*;
 

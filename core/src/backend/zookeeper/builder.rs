@@ -2,6 +2,8 @@ use std::time::Duration;
 
 use super::failure::not_connected;
 use super::link::Link;
+#[cfg(feature = "zookeeper-tls")]
+use super::tls::Certificates;
 use super::{ZooKeeper, url};
 use crate::backend::ConnectError;
 
@@ -14,12 +16,16 @@ use crate::backend::ConnectError;
 /// | [`session_timeout`](Self::session_timeout) | 10 s |
 /// | [`digest`](Self::digest) | what the URL says |
 /// | [`share_with`](Self::share_with) | nobody; everybody without credentials |
+/// | `authorities` | those that the system trusts |
+/// | `client_certificate` | none |
 #[derive(Debug, Clone, Default)]
 #[must_use = "a builder does nothing until it connects"]
 pub struct ZooKeeperBuilder {
     session_timeout: Option<Duration>,
     digest: Option<(String, String)>,
     others: Vec<(String, String)>,
+    #[cfg(feature = "zookeeper-tls")]
+    certificates: Certificates,
 }
 
 impl ZooKeeperBuilder {
@@ -43,11 +49,53 @@ impl ZooKeeperBuilder {
         self
     }
 
+    /// Trusts servers whose certificates these authorities have signed, and no others. As PEM, with any number of
+    /// certificates, and with revocation lists if there are any. For URLs with `zookeeper+tls://`, and read when it
+    /// connects.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::fs::read_to_string;
+    ///
+    /// use leasehold::LockManager;
+    /// use leasehold::backend::zookeeper::ZooKeeper;
+    ///
+    /// let zookeeper = ZooKeeper::builder()
+    ///     .authorities(read_to_string("authorities.pem")?)
+    ///     .client_certificate(read_to_string("client.pem")?, read_to_string("client.key")?)
+    ///     .connect("zookeeper+tls://a:2281,b:2281,c:2281/locks")
+    ///     .await?;
+    /// let locks = LockManager::new(zookeeper);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "zookeeper-tls")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "zookeeper-tls")))]
+    pub fn authorities(mut self, pem: impl Into<String>) -> Self {
+        self.certificates.authorities = Some(pem.into());
+        self
+    }
+
+    /// Shows servers that ask for it this certificate, followed by those between it and its authority, all as PEM.
+    /// The private key is PEM without a password. For URLs with `zookeeper+tls://`.
+    #[cfg(feature = "zookeeper-tls")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "zookeeper-tls")))]
+    pub fn client_certificate(
+        mut self,
+        certificate: impl Into<String>,
+        key: impl Into<String>,
+    ) -> Self {
+        self.certificates.client = Some((certificate.into(), key.into()));
+        self
+    }
+
     /// Connects to the servers at `url`; see [`ZooKeeper::connect`].
     ///
     /// # Errors
     ///
-    /// As [`ZooKeeper::connect`].
+    /// As [`ZooKeeper::connect`], and [`ConnectError::Certificates`] if there are some and `url` does not ask for TLS.
     pub async fn connect(self, url: &str) -> Result<ZooKeeper, ConnectError> {
         let mut settings = url::read(url)?;
         if let Some(timeout) = self.session_timeout {
@@ -57,10 +105,18 @@ impl ZooKeeperBuilder {
             settings.digest = Some(digest);
         }
         settings.others = self.others;
+        #[cfg(feature = "zookeeper-tls")]
+        if settings.is_secure {
+            settings.tls = Some(self.certificates.read()?);
+        } else if !self.certificates.is_empty() {
+            return Err(ConnectError::certificates(
+                "they are for TLS, which the URL does not ask for; begin it with `zookeeper+tls://`",
+            ));
+        }
+        let is_secure = settings.is_secure;
+        let link = Link::connect(settings).await;
         Ok(ZooKeeper::new(
-            Link::connect(settings)
-                .await
-                .map_err(|error| not_connected(&error))?,
+            link.map_err(|error| not_connected(&error, is_secure))?,
         ))
     }
 }
@@ -69,9 +125,13 @@ impl ZooKeeper {
     /// Connects to the servers at `url`: `zookeeper://user:password@a:2181,b:2181/locks`. User and password, ports and
     /// the folder may be left out; the folder is made if it is not there.
     ///
+    /// `zookeeper+tls://a:2281,b:2281/locks` does so over TLS, with the feature `zookeeper-tls` and the authorities that
+    /// the system trusts (`SSL_CERT_FILE` names others); the ports are the servers' `secureClientPort`. For
+    /// certificates of your own, see [`ZooKeeperBuilder`].
+    ///
     /// # Errors
     ///
-    /// [`ConnectError`] says whether the URL, the way to the servers or the credentials are wrong, and what to do.
+    /// [`ConnectError`] says whether the URL, the way to the servers or the credentials are wrong, or the certificates, and what to do.
     ///
     /// # Cancel safety
     ///

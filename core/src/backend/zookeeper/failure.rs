@@ -37,8 +37,18 @@ pub(super) fn ends_session(error: &Error) -> bool {
     )
 }
 
-pub(super) fn not_connected(error: &Error) -> ConnectError {
+pub(super) fn not_connected(error: &Error, is_secure: bool) -> ConnectError {
     match error {
+        Error::NoHosts | Error::Timeout | Error::ConnectionLoss if is_secure => {
+            ConnectError::server(
+                BackendError::not_applied(
+                    "no server of the ensemble could be reached over TLS; check the addresses, that the ports are \
+                     those for TLS, that an authority trusted here has signed the servers' certificates and for \
+                     these names, that they trust the client's if they ask for one, and that a majority is up",
+                )
+                .with_source(opaque(error)),
+            )
+        }
         Error::BadArguments(_) => ConnectError::url(opaque(error)),
         Error::NoHosts | Error::Timeout | Error::ConnectionLoss => ConnectError::server(
             BackendError::not_applied(

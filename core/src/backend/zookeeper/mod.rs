@@ -26,6 +26,17 @@
 //! - A waiter's wake-up comes from the server, to it alone; for semaphores, to all that wait.
 //! - [`inspect`](crate::LockManager::inspect) cannot see others' session timeouts, and tells its own as `expires_in`.
 //!
+//! # TLS
+//!
+//! With the feature `zookeeper-tls`, `zookeeper+tls://a:2281,b:2281/locks` connects over TLS to the servers'
+//! `secureClientPort`, trusts the authorities that the system trusts, and checks that the servers' certificates are for
+//! the names, or addresses, in the URL; for others, and for servers that ask for a client's certificate, see
+//! [`ZooKeeperBuilder`]. Certificates are read when it connects, and used until it is dropped.
+//!
+//! rustls computes with what the process has chosen, or else with ring. The feature also builds aws-lc, on which the
+//! client's crate insists: in a process with both, code of yours that leaves the choice to rustls panics unless it was
+//! made before, by `CryptoProvider::install_default` or by a connection of ours over TLS.
+//!
 //! # Other programs
 //!
 //! A lock is an ephemeral sequential node in a container per key. Nodes that others make there, with a number at the end
@@ -47,6 +58,8 @@ mod renew;
 mod session;
 mod settings;
 mod shares;
+#[cfg(feature = "zookeeper-tls")]
+mod tls;
 mod url;
 
 use std::fmt;

@@ -7,8 +7,11 @@ use zookeeper_client::{Acl, Acls, AuthId, Client, CreateMode, Error, Permission}
 
 #[derive(Clone)]
 pub(super) struct Settings {
-    /// `host:port,host:port`
+    /// `host:port,host:port`, or `tcp+tls://host:port,…`
     pub(super) servers: String,
+    pub(super) is_secure: bool,
+    #[cfg(feature = "zookeeper-tls")]
+    pub(super) tls: Option<zookeeper_client::TlsOptions>,
     /// `/`, or `/path/below`: all that this backend does is in it.
     pub(super) folder: String,
     pub(super) session_timeout: Duration,
@@ -44,6 +47,10 @@ impl Settings {
         if let Some((user, password)) = &self.digest {
             let credentials = format!("{user}:{password}");
             connector = connector.with_auth("digest", credentials.as_bytes());
+        }
+        #[cfg(feature = "zookeeper-tls")]
+        if let Some(tls) = &self.tls {
+            connector = connector.with_tls(tls.clone());
         }
         let client = connector.connect(&self.servers).await?;
         if self.folder == "/" {

@@ -1,11 +1,14 @@
-//! `zookeeper://user:password@a:2181,b:2181/folder`
+//! `zookeeper://user:password@a:2181,b:2181/folder`, or `zookeeper+tls://…`
 
 use std::time::Duration;
 
 use super::settings::Settings;
+#[cfg(feature = "zookeeper-tls")]
+use super::tls::can_have_certificate;
 use crate::backend::ConnectError;
 
-pub(super) const SCHEME: &str = "zookeeper";
+const PLAIN: &str = "zookeeper";
+const SECURE: &str = "zookeeper+tls";
 
 const DEFAULT_PORT: &str = "2181";
 
@@ -14,8 +17,13 @@ const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) fn read(url: &str) -> Result<Settings, ConnectError> {
     let refuse = |why: &str| Err(ConnectError::url(why));
-    let Some(rest) = url.strip_prefix(SCHEME).and_then(|r| r.strip_prefix("://")) else {
-        return refuse("it does not begin with `zookeeper://`");
+    let (is_secure, rest) = match url.split_once("://") {
+        Some((PLAIN, rest)) => (false, rest),
+        Some((SECURE, _)) if !cfg!(feature = "zookeeper-tls") => {
+            return refuse("TLS is not built in; enable the feature `zookeeper-tls`");
+        }
+        Some((SECURE, rest)) => (true, rest),
+        _ => return refuse("it does not begin with `zookeeper://` or `zookeeper+tls://`"),
     };
     let (rest, folder) = match rest.find('/') {
         Some(at) => rest.split_at(at),
@@ -48,7 +56,18 @@ pub(super) fn read(url: &str) -> Result<Settings, ConnectError> {
         let has_port = host
             .rsplit_once(':')
             .is_some_and(|(before, _)| !before.contains(':') || before.ends_with(']'));
-        servers.push(if has_port {
+        if is_secure && !has_port {
+            return refuse(
+                "it should name each server's port for TLS, `secureClientPort`, as in `a:2281,b:2281`",
+            );
+        }
+        #[cfg(feature = "zookeeper-tls")]
+        if is_secure && !can_have_certificate(host) {
+            return refuse("a server's name is neither a DNS name nor an IP address");
+        }
+        servers.push(if is_secure {
+            format!("tcp+tls://{host}")
+        } else if has_port {
             host.to_owned()
         } else {
             format!("{host}:{DEFAULT_PORT}")
@@ -68,10 +87,13 @@ pub(super) fn read(url: &str) -> Result<Settings, ConnectError> {
     };
     Ok(Settings {
         servers: servers.join(","),
+        is_secure,
         folder: folder.to_owned(),
         session_timeout: SESSION_TIMEOUT,
         digest,
         others: Vec::new(),
+        #[cfg(feature = "zookeeper-tls")]
+        tls: None,
     })
 }
 
@@ -117,6 +139,34 @@ mod tests {
             Some(("shop".to_owned(), "p@ss:".to_owned()))
         );
         assert_eq!(settings.servers, "a:2181");
+    }
+
+    #[cfg(feature = "zookeeper-tls")]
+    #[test]
+    fn urls_for_tls_name_ports_and_hosts_that_can_have_certificates() {
+        let settings = read("zookeeper+tls://a:1,[::1]:2/locks").unwrap();
+        assert!(settings.is_secure);
+        assert_eq!(settings.servers, "tcp+tls://a:1,tcp+tls://[::1]:2");
+        for url in [
+            "zookeeper+tls://a:1,b",
+            "zookeeper+tls://[::1]",
+            "zookeeper+tls://a..b:1",
+            "zookeeper+tls://*:1",
+        ] {
+            let refused = read(url);
+            assert!(
+                matches!(refused, Err(ConnectError::Url { .. })),
+                "{url}: {refused:?}"
+            );
+        }
+    }
+
+    #[cfg(not(feature = "zookeeper-tls"))]
+    #[test]
+    fn tls_that_is_not_built_in_is_refused_with_the_feature() {
+        let refused = read("zookeeper+tls://a:1").unwrap_err();
+        let why = std::error::Error::source(&refused).unwrap().to_string();
+        assert!(why.contains("`zookeeper-tls`"), "{why}");
     }
 
     #[test]

@@ -8,6 +8,21 @@ use super::error::InstallError;
 use super::server::Server;
 use super::version::Version;
 
+/// What the archive for `ZooKeeper` needs beside it, TLS included.
+const BESIDE: [&str; 11] = [
+    "slf4j-simple",
+    "zookeeper-jute",
+    "slf4j-api",
+    "netty-buffer",
+    "netty-common",
+    "netty-handler",
+    "netty-transport",
+    "netty-transport-native-epoll",
+    "netty-transport-native-unix-common",
+    "netty-codec",
+    "netty-resolver",
+];
+
 /// A program, and how to run it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
@@ -37,8 +52,7 @@ impl Program {
         let mut command = self.java.as_deref().unwrap_or(self).command();
         // An archive names what it needs by full path; one that was unpacked has it beside it.
         let folder = self.path.parent().unwrap_or(&self.path);
-        let beside = ["slf4j-simple", "zookeeper-jute", "slf4j-api"]
-            .map(|it| folder.join(it).with_extension("jar"));
+        let beside = BESIDE.map(|it| folder.join(it).with_extension("jar"));
         let mut archives = vec![self.path.clone()];
         archives.extend(beside.into_iter().filter(|it| it.is_file()));
         let archives: Vec<OsString> = archives.into_iter().map(Into::into).collect();

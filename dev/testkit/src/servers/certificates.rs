@@ -24,6 +24,8 @@ pub struct Certificates {
 pub(super) const AUTHORITY: &str = "authority.pem";
 pub(super) const SERVER: &str = "server.pem";
 pub(super) const SERVER_KEY: &str = "server.key";
+/// Key and certificate in one file.
+pub(super) const SERVER_STORE: &str = "server-store.pem";
 
 impl Certificates {
     /// Makes new ones.
@@ -49,10 +51,12 @@ impl Certificates {
 
     /// Writes what the server reads into its folder.
     pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
+        let store = format!("{}{}", self.server_key, self.server);
         let files = [
             (AUTHORITY, &self.authority),
             (SERVER, &self.server),
             (SERVER_KEY, &self.server_key),
+            (SERVER_STORE, &store),
         ];
         files
             .iter()

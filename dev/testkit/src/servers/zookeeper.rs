@@ -8,10 +8,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::certificates::Certificates;
 use super::error::ServerError;
 use super::folder::Folder;
 use super::ready;
-use super::zookeeper_settings::Settings;
+use super::zookeeper_settings::{Settings, tls_lines};
 use crate::install::{self, Places, Program};
 use crate::port::Port;
 use crate::processes::Process;
@@ -46,15 +47,18 @@ pub struct ZooKeeperServer {
     process: Mutex<Option<Process>>,
     program: Program,
     settings: Settings,
+    certificates: Option<Certificates>,
     /// Who it is in an ensemble, and the lines that name the others.
     peers: Option<(usize, String)>,
     folder: Folder,
     port: Port,
+    secure_port: Port,
 }
 
 impl ZooKeeperServer {
     pub(super) fn prepare(
         settings: Settings,
+        certificates: Option<Certificates>,
         peers: Option<(usize, String)>,
     ) -> Result<Self, ServerError> {
         let zookeeper = &install::ZOOKEEPER;
@@ -62,9 +66,11 @@ impl ZooKeeperServer {
             process: Mutex::new(None),
             program: install::find(zookeeper, &Places::of(zookeeper))?,
             settings,
+            certificates,
             peers,
             folder: Folder::make()?,
             port: Port::reserve().map_err(ServerError::Port)?,
+            secure_port: Port::reserve().map_err(ServerError::Port)?,
         })
     }
 
@@ -78,6 +84,19 @@ impl ZooKeeperServer {
     #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port())
+    }
+
+    /// Its address for clients that speak TLS, if it does.
+    #[must_use]
+    pub fn secure_address(&self) -> Option<String> {
+        let port = self.secure_port.number();
+        self.settings.tls.map(|_| format!("127.0.0.1:{port}"))
+    }
+
+    /// What its clients need, if it speaks TLS.
+    #[must_use]
+    pub fn certificates(&self) -> Option<&Certificates> {
+        self.certificates.as_ref()
     }
 
     /// What it is now: `standalone`, `leader` or `follower`.
@@ -129,7 +148,7 @@ impl ZooKeeperServer {
     }
 
     pub(super) fn launch(&self) -> Result<(), ServerError> {
-        let (output, errors) = self.folder.prepare(None)?;
+        let (output, errors) = self.folder.prepare(self.certificates.as_ref())?;
         let at = |source| ServerError::Folder {
             path: self.folder.path().to_owned(),
             source,
@@ -142,6 +161,9 @@ impl ZooKeeperServer {
             data.display(),
             self.port.number()
         );
+        if let Some(tls) = self.settings.tls {
+            config += &tls_lines(tls, self.secure_port.number(), self.folder.path());
+        }
         let mut class = "org.apache.zookeeper.server.ZooKeeperServerMain";
         if let Some((id, peers)) = &self.peers {
             class = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
@@ -172,8 +194,24 @@ impl ZooKeeperServer {
     ///
     /// [`ServerError::Ended`] or [`ServerError::Silent`] if it does not come to that.
     pub async fn until_ready(&self) -> Result<(), ServerError> {
-        let ask = async || self.role().await.map(drop);
+        let ask = async || {
+            self.role().await?;
+            self.serves_tls().await
+        };
         ready::wait(&self.process, &self.folder, ask).await
+    }
+
+    /// It serves those with TLS a moment after those without.
+    async fn serves_tls(&self) -> Result<(), String> {
+        if self.settings.tls.is_none() {
+            return Ok(());
+        }
+        let said = self.ask("conf").await.map_err(|error| error.to_string())?;
+        let line = format!("secureClientPort={}", self.secure_port.number());
+        match said.lines().any(|it| it == line) {
+            true => Ok(()),
+            false => Err("it does not serve clients with TLS yet".to_owned()),
+        }
     }
 
     /// One of its four letter words. While it starts, it may take one and never answer.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::error::ServerError;
+use super::settings::Tls;
 use super::zookeeper::ZooKeeperServer;
 use super::zookeeper_ensemble::ZooKeeperEnsemble;
 use super::zookeeper_settings::Settings;
@@ -50,13 +51,26 @@ impl ZooKeeperBuilder {
         self
     }
 
+    /// Opens a second port for clients, which speaks TLS, with certificates of its own.
+    pub fn tls(mut self) -> Self {
+        self.settings.tls = Some(Tls::ServerOnly);
+        self
+    }
+
+    /// As [`tls`](Self::tls), and that port refuses clients without a certificate.
+    pub fn mutual_tls(mut self) -> Self {
+        self.settings.tls = Some(Tls::Mutual);
+        self
+    }
+
     /// Starts one server and waits until it serves.
     ///
     /// # Errors
     ///
     /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
     pub async fn start(self) -> Result<ZooKeeperServer, ServerError> {
-        let server = ZooKeeperServer::prepare(self.settings, None)?;
+        let certificates = self.settings.certificates()?;
+        let server = ZooKeeperServer::prepare(self.settings, certificates, None)?;
         server.launch()?;
         server.until_ready().await?;
         Ok(server)

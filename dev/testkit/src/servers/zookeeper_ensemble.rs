@@ -30,6 +30,7 @@ impl ZooKeeperEnsemble {
         let ports = || Ok([Port::reserve()?, Port::reserve()?]);
         let ports: std::io::Result<Vec<[Port; 2]>> = (0..NODES).map(|_| ports()).collect();
         let ports = ports.map_err(ServerError::Port)?;
+        let certificates = settings.certificates()?;
         let (mut nodes, mut links) = (Vec::new(), Vec::new());
         for from in 0..NODES {
             let mut peers = String::new();
@@ -46,7 +47,11 @@ impl ZooKeeperEnsemble {
                     election.number()
                 );
             }
-            let node = ZooKeeperServer::prepare(settings.clone(), Some((from + 1, peers)))?;
+            let node = ZooKeeperServer::prepare(
+                settings.clone(),
+                certificates.clone(),
+                Some((from + 1, peers)),
+            )?;
             node.launch()?;
             nodes.push(node);
         }

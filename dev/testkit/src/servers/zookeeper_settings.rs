@@ -1,13 +1,19 @@
 //! What a `ZooKeeper` server is told.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
+
+use super::certificates::{AUTHORITY, Certificates, SERVER_STORE};
+use super::error::ServerError;
+use super::settings::Tls;
 
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) tick: Duration,
     pub(super) longest_session: Duration,
     pub(super) sync_limit: u32,
+    pub(super) tls: Option<Tls>,
 }
 
 impl Default for Settings {
@@ -16,11 +22,20 @@ impl Default for Settings {
             tick: Duration::from_millis(200),
             longest_session: Duration::from_secs(20),
             sync_limit: 5,
+            tls: None,
         }
     }
 }
 
 impl Settings {
+    /// New ones, if it is to speak TLS.
+    pub(super) fn certificates(&self) -> Result<Option<Certificates>, ServerError> {
+        Ok(match self.tls {
+            Some(_) => Some(Certificates::make()?),
+            None => None,
+        })
+    }
+
     pub(super) fn lines(&self) -> String {
         let mut lines = String::new();
         for (name, value) in [
@@ -33,8 +48,25 @@ impl Settings {
             // Writing to a string cannot fail.
             let _written = writeln!(lines, "{name}={value}");
         }
-        lines +=
-            "clientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=srvr\n";
+        lines += "clientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=srvr,conf\n";
         lines
     }
+}
+
+/// What opens a second port, which speaks TLS; with what the certificates have written into the folder.
+pub(super) fn tls_lines(tls: Tls, port: u16, folder: &Path) -> String {
+    let client_auth = match tls {
+        Tls::ServerOnly => "none",
+        Tls::Mutual => "need",
+    };
+    let store = folder.join(SERVER_STORE);
+    let authority = folder.join(AUTHORITY);
+    format!(
+        "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\n\
+         secureClientPort={port}\nsecureClientPortAddress=127.0.0.1\n\
+         ssl.keyStore.type=PEM\nssl.keyStore.location={}\n\
+         ssl.trustStore.type=PEM\nssl.trustStore.location={}\nssl.clientAuth={client_auth}\n",
+        store.display(),
+        authority.display(),
+    )
 }

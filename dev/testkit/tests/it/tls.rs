@@ -7,6 +7,7 @@ use leasehold_testkit::resp::RawClient;
 use leasehold_testkit::servers::{Certificates, RedisServer};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
@@ -19,7 +20,9 @@ type Failure = Box<dyn std::error::Error>;
 async fn connect(port: u16, with: &Certificates, mutual: bool) -> Result<RawClient, Failure> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(with.authority.as_bytes())?)?;
-    let config = ClientConfig::builder().with_root_certificates(roots);
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots);
     let config = if mutual {
         let certificate = CertificateDer::from_pem_slice(with.client.as_bytes())?;
         let key = PrivateKeyDer::from_pem_slice(with.client_key.as_bytes())?;
