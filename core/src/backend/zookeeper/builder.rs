@@ -50,8 +50,7 @@ impl ZooKeeperBuilder {
     }
 
     /// Trusts servers whose certificates these authorities have signed, and no others. As PEM, with any number of
-    /// certificates, and with revocation lists if there are any. For URLs with `zookeeper+tls://`, and read when it
-    /// connects.
+    /// certificates. For URLs with `zookeeper+tls://`.
     ///
     /// # Examples
     ///
