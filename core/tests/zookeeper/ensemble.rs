@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use leasehold::LockManager;
+use leasehold::backend::{Attempt, AttemptAnswer, Backend};
+use leasehold::{Key, LockManager};
 use leasehold_testkit::servers::{ZooKeeperEnsemble, ZooKeeperServer};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::server::{SESSION, becomes_free, short_sessions};
+use crate::server::{SESSION, becomes_free, connect, short_sessions};
 
 const SOON: Duration = Duration::from_secs(40);
 
@@ -49,6 +50,38 @@ async fn a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_i
         three.reconnect(follower);
         three.nodes()[follower].until_ready().await.unwrap();
         becomes_free(&other, &key, SOON).await;
+    }
+}
+
+/// What a follower shows may be long over: whoever comes next holds when the leader says so.
+#[tokio::test]
+async fn nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the_holder_has_left() {
+    let three = start().await;
+    let leader = three.nodes()[three.leader().await.unwrap()].address();
+    let follower = three.follower().await.unwrap();
+    let (there, here) = (
+        connect(&leader).await,
+        connect(&three.nodes()[follower].address()).await,
+    );
+    for is_cut_off in [false, true] {
+        let key = Key::new("lock:", &format!("shown:{is_cut_off}")).unwrap();
+        let [held, waiting] =
+            [false, true].map(|queue| Attempt::new(key.clone(), Duration::from_secs(30), queue));
+        let answer = there.attempt(&held).await.unwrap();
+        let AttemptAnswer::Granted { token, .. } = answer else {
+            panic!("{answer:?}");
+        };
+        let answer = here.attempt(&waiting).await.unwrap();
+        assert!(matches!(answer, AttemptAnswer::Busy { .. }), "{answer:?}");
+        there.release(&held.claim(token)).await.unwrap();
+        // It has heard of that from the follower.
+        timeout(SOON, here.wait(&waiting)).await.unwrap().unwrap();
+        if is_cut_off {
+            three.cut_off(follower);
+        }
+        let answer = timeout(Duration::from_secs(1), here.attempt(&waiting)).await;
+        let granted = matches!(answer, Ok(Ok(AttemptAnswer::Granted { .. })));
+        assert_eq!(granted, !is_cut_off, "{answer:?}");
     }
 }
 

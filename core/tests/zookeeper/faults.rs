@@ -7,6 +7,7 @@ use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim, RenewAnswer};
 use leasehold::{Key, LockManager, LossReason, ReleaseOutcome};
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use tokio::time::{Instant, sleep, timeout};
+use zookeeper_client::{Acl, AuthId, Permission};
 
 use crate::server::{SESSION, alone, becomes_free, connect, short_sessions};
 
@@ -167,6 +168,46 @@ async fn a_delete_that_is_lost_is_repeated_though_nobody_asks_again() {
     let answer = backend.renew(&[kept_claim]).await.pop().unwrap();
     let alive = matches!(answer, Ok(RenewAnswer::Extended { .. }));
     assert!(alive, "its session was not needed for it: {answer:?}");
+}
+
+/// The last resort: the server refuses all deletes, and ends what a session made when the session ends.
+#[tokio::test]
+async fn a_session_is_given_up_when_what_it_holds_cannot_be_deleted() {
+    const SHORT: Duration = Duration::from_secs(1);
+    let address = alone().await.address();
+    let folder = format!("given_up-{}", leasehold::OwnerId::random());
+    let url = format!("zookeeper://{address}/{folder}");
+    let builder = ZooKeeper::builder().session_timeout(SHORT);
+    let backend = builder.connect(&url).await.unwrap();
+    let other = LockManager::connect(&url).await.unwrap();
+    let attempt = |name| {
+        let key = Key::new("lock:", name).unwrap();
+        Attempt::new(key, Duration::from_secs(60), false)
+    };
+    let stuck = attempt("stuck");
+    let stuck_claim = take(&backend, &stuck).await;
+    let admin = zookeeper_client::Client::connect(&address).await.unwrap();
+    let containers = admin.list_children(&format!("/{folder}")).await.unwrap();
+    let [container] = &containers[..] else {
+        panic!("{containers:?}");
+    };
+    let look_only = Acl::new(Permission::READ, AuthId::anyone());
+    let container = format!("/{folder}/{container}");
+    admin.set_acl(&container, &[look_only], None).await.unwrap();
+    let kept = attempt("kept");
+    let kept_claim = take(&backend, &kept).await;
+    let refused = backend.release(&stuck_claim).await.unwrap_err();
+    assert!(refused.to_string().contains("rights"), "{refused}");
+
+    becomes_free(&other, "stuck", SOON).await;
+    let answer = backend.renew(&[kept_claim]).await.pop().unwrap();
+    assert!(
+        !matches!(answer, Ok(RenewAnswer::Extended { .. })),
+        "it went with its session: {answer:?}"
+    );
+    let again = attempt("again");
+    let again_claim = take(&backend, &again).await;
+    backend.release(&again_claim).await.unwrap();
 }
 
 async fn take(backend: &ZooKeeper, attempt: &Attempt) -> Claim {
