@@ -2,6 +2,7 @@
 
 use std::env;
 use std::process::Command;
+use std::time::Duration;
 
 use leasehold::backend::zookeeper::{ZooKeeper, ZooKeeperBuilder};
 use leasehold::{ConnectError, LockManager};
@@ -65,7 +66,9 @@ async fn those_with_tls_and_those_without_share_locks_and_wake_each_other() {
 #[tokio::test]
 async fn a_session_goes_on_over_tls_after_its_connection_was_lost() {
     let server = ZooKeeperServer::builder().tls().start().await.unwrap();
-    let locks = LockManager::new(trusting(&server).connect(&url(&server)).await.unwrap());
+    // Longer than a restart takes on a busy machine.
+    let builder = trusting(&server).session_timeout(Duration::from_secs(20));
+    let locks = LockManager::new(builder.connect(&url(&server)).await.unwrap());
     let guard = locks.lock("k").acquire().await.unwrap();
     server.restart().await.unwrap();
     drop(locks.lock("l").acquire().await.unwrap());
