@@ -121,7 +121,7 @@ impl Member {
         if early && !matches!(left, Ok(true)) {
             // The request may have come after it. What is not known to have come is sealed off.
             if let Some(settled) = timeout(limit * 2, round.settled(self.place)) {
-                // Whoever drives the request may have gone. Its copies are sealed off when it is dropped.
+                // Whoever drives the request may have gone, and is not waited for.
                 let _in_time = settled.await;
             }
             left = self.told(limit, leave).await;
