@@ -20,7 +20,7 @@ pub struct Server {
     /// The service this package would start, which we keep from running.
     pub service: Option<&'static str>,
     /// The class that prints its version, if it is an archive for Java and not a program by itself. It is looked for
-    /// in [`ARCHIVES`] then.
+    /// where archives are, then.
     pub version_class: Option<&'static str>,
 }
 
