@@ -50,10 +50,11 @@ impl Quorum {
         })
     }
 
-    /// The first answers that make a majority. The others come, and nobody hears them.
+    /// The first good answers that make a majority. The others come, and nobody hears them.
     async fn ask<T: redis::FromRedisValue + Send + 'static>(
         &self,
         command: &Cmd,
+        is_good: impl Fn(&T) -> bool + Send + Sync,
     ) -> Result<Vec<T>, BoxError> {
         let mut asked: FuturesUnordered<_> = self
             .nodes
@@ -68,7 +69,7 @@ impl Quorum {
         while answers.len() <= self.nodes.len() / 2 {
             // Should the scheduler put one of them off, its command would come after the next one's.
             match unconstrained(asked.next()).await {
-                Some(answer) => answers.push(answer?),
+                Some(answer) => answers.extend(Some(answer?).filter(&is_good)),
                 None => return Err("no quorum".into()),
             }
         }
@@ -103,10 +104,9 @@ impl Contestant for Quorum {
         acquire.arg(1_000_000).arg(172_800_000);
         acquire.arg("").arg(0).arg("").arg(33_000);
         acquire.arg(9_000_000_000_000_000_i64);
-        let answers: Vec<Vec<String>> = self.ask(&acquire).await?;
-        let tokens = answers.iter().map(|answer| (&*answer[0], &answer[2]));
-        let first = answers.first().map(|answer| ("granted", &answer[2]));
-        match tokens.into_iter().all(|it| Some(it) == first) {
+        let is_granted = |answer: &Vec<String>| answer[0] == "granted";
+        let answers = self.ask(&acquire, is_granted).await?;
+        match answers.windows(2).all(|pair| pair[0][2] == pair[1][2]) {
             true => Ok(Held { names, round }),
             false => Err(format!("the nodes answered {answers:?}").into()),
         }
@@ -115,11 +115,9 @@ impl Contestant for Quorum {
     async fn release(&self, held: Held) -> Result<(), BoxError> {
         let mut leave = call(&self.leave, &held.names);
         leave.arg(&held.round).arg("").arg(500).arg(100).arg(0);
-        let answers: Vec<String> = self.ask(&leave).await?;
-        match answers.iter().all(|answer| answer == "left") {
-            true => Ok(()),
-            false => Err("the lock was lost".into()),
-        }
+        let was_held = |answer: &String| answer == "left";
+        self.ask(&leave, was_held).await?;
+        Ok(())
     }
 
     fn can_wait(&self) -> bool {
