@@ -41,7 +41,7 @@ pub(super) struct How {
 pub(super) struct Node {
     address: Address,
     inbox: Inbox,
-    library: Library,
+    scripts: Library,
     /// Who may be a server of this node, if that matters.
     admission: Option<Admission>,
     slot: Slot,
@@ -51,11 +51,11 @@ pub(super) struct Node {
 }
 
 impl Node {
-    pub(super) fn new(address: impl Into<Address>, inbox: Inbox, library: Library) -> Self {
+    pub(super) fn new(address: impl Into<Address>, inbox: Inbox, scripts: Library) -> Self {
         Self {
             address: address.into(),
             inbox,
-            library,
+            scripts,
             admission: None,
             slot: Slot::default(),
             connecting: tokio::sync::Mutex::default(),
@@ -240,7 +240,7 @@ impl Node {
 
     async fn load_scripts(&self, live: &Arc<Live>) -> Result<(), BackendError> {
         let mut connection = live.connection.clone();
-        let loaded = script::load(self.library).exec_async(&mut connection).await;
+        let loaded = script::load(self.scripts).exec_async(&mut connection).await;
         loaded.map_err(failure)
     }
 
@@ -280,7 +280,7 @@ impl Node {
         if let Some(admission) = &self.admission {
             admission.ask(&mut connection).await?;
         }
-        script::load(self.library)
+        script::load(self.scripts)
             .exec_async(&mut connection)
             .await
             .map_err(failure)?;
