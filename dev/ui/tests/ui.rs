@@ -1,9 +1,11 @@
-//! What compiles, and what the compiler says where it does not.
+//! What the compiler says where something does not compile.
+//!
+//! What compiles is in `compiles`, and not a case here: with a single one that is to pass, trybuild would build all
+//! dependencies in place of checking them.
 
 #[test]
-fn every_form_compiles_and_every_mistake_is_told() {
+fn every_mistake_is_told() {
     let cases = trybuild::TestCases::new();
-    cases.pass("tests/ui/attribute/pass/*.rs");
-    cases.compile_fail("tests/ui/attribute/fail/*.rs");
+    cases.compile_fail("tests/ui/attribute/*.rs");
     cases.compile_fail("tests/ui/guard/*.rs");
 }

@@ -82,8 +82,8 @@ fn assert_send<T: Send>(value: T) -> T {
     value
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+#[tokio::test]
+async fn compiles_and_runs() -> Result<(), Error> {
     let locks = LockManager::in_process();
     locks.scope(with_the_current_manager()).await?;
     let shop = Shop { locks, most: 1 };

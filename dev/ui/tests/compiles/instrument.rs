@@ -7,6 +7,10 @@ use tracing::instrument;
 
 struct Opaque;
 
+impl Drop for Opaque {
+    fn drop(&mut self) {}
+}
+
 #[instrument(skip(opaque), fields(double = id * 2), err)]
 #[distributed_lock("{id}")]
 async fn above(id: u64, opaque: Opaque, _: Opaque) -> Result<u64, Error> {
@@ -57,8 +61,12 @@ async fn all(shop: Shop) -> Result<(), Error> {
     Ok(())
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+#[tokio::test]
+async fn compiles_and_runs() -> Result<(), Error> {
     let locks = LockManager::in_process();
-    locks.scope(all(Shop { locks: locks.clone() })).await
+    locks
+        .scope(all(Shop {
+            locks: locks.clone(),
+        }))
+        .await
 }

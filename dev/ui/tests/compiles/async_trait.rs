@@ -14,7 +14,12 @@ trait Ships: Sync {
 
     async fn ship(&self, id: u64) -> Result<String, Error>;
     async fn rename(&mut self, name: &str) -> Result<usize, Error>;
-    async fn destructured(&self, Path(id): Path<u64>, (a, _): (u8, String), _: String) -> Result<String, Error>;
+    async fn destructured(
+        &self,
+        Path(id): Path<u64>,
+        (a, _): (u8, String),
+        _: String,
+    ) -> Result<String, Error>;
     async fn generic<T: ToString + Send>(&self, value: T) -> Result<String, Error>;
     async fn associated(id: u64) -> Result<String, Error>;
     async fn consumed(self: Box<Self>) -> Result<u64, Error>;
@@ -59,7 +64,12 @@ impl Ships for Shop {
     }
 
     #[distributed_lock("{id}:{a}", manager = self.locks, guard = lock)]
-    async fn destructured(&self, Path(id): Path<u64>, (a, _): (u8, String), _: String) -> Result<String, Error> {
+    async fn destructured(
+        &self,
+        Path(id): Path<u64>,
+        (a, _): (u8, String),
+        _: String,
+    ) -> Result<String, Error> {
         Ok(lock.key().to_owned())
     }
 
@@ -100,15 +110,22 @@ impl Local for Shop {
     }
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+#[tokio::test]
+async fn compiles_and_runs() -> Result<(), Error> {
     let locks = LockManager::in_process();
     let ttl = Duration::from_secs(9);
-    let mut shop = Shop { locks: locks.clone(), ttl, name: "ann".to_owned() };
+    let mut shop = Shop {
+        locks: locks.clone(),
+        ttl,
+        name: "ann".to_owned(),
+    };
     assert_eq!(shop.ship(42).await?, "order:42:ann:ann");
     assert_eq!(shop.rename("bea").await?, 3);
     let text = String::new;
-    assert_eq!(shop.destructured(Path(1), (2, text()), text()).await?, "1:2");
+    assert_eq!(
+        shop.destructured(Path(1), (2, text()), text()).await?,
+        "1:2"
+    );
     assert_eq!(shop.generic(5).await?, "5");
     assert_eq!(shop.by_default().await?, "default:name");
     assert_eq!(locks.scope(Shop::associated(7)).await?, "7");

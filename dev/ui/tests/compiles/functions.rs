@@ -42,6 +42,8 @@ impl Shop {
     }
 }
 
+// Both places for a bound, for the expansion copies both.
+#[allow(clippy::multiple_bound_locations)]
 #[distributed_lock("{first}")]
 async fn generic<T: Display, const N: usize>(first: T, others: [T; N]) -> Result<(T, usize), Error>
 where
@@ -98,7 +100,11 @@ async fn destructured(
 }
 
 #[distributed_lock("k")]
-async fn mutable(mut count: u32, #[cfg(false)] gone: Gone, #[cfg(true)] here: u32) -> Result<u32, Error> {
+async fn mutable(
+    mut count: u32,
+    #[cfg(false)] gone: Gone,
+    #[cfg(true)] here: u32,
+) -> Result<u32, Error> {
     count += here;
     Ok(count)
 }
@@ -112,9 +118,9 @@ async fn not_send(shared: Rc<RefCell<u32>>) -> Result<u32, Error> {
 
 /// Documented, and with other attributes.
 #[distributed_lock("k")]
-#[allow(clippy::unused_async)]
+#[allow(clippy::unused_async, clippy::double_must_use)]
 #[must_use]
-pub async fn attributes() -> Result<(), Error> {
+pub(crate) async fn attributes() -> Result<(), Error> {
     #![allow(unused_variables)]
     let unused = 1;
     Ok(())
@@ -137,6 +143,7 @@ async fn leaves_in_the_middle(early: bool) -> Result<u32, Error> {
     Ok(parsed)
 }
 
+#[allow(unused_qualifications)]
 #[distributed_lock("k")]
 async fn shadows_names() -> Result<u32, Error> {
     #[allow(dead_code)]
@@ -233,8 +240,8 @@ async fn all(locks: LockManager) -> Result<(), Error> {
     Ok(())
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+#[tokio::test]
+async fn compiles_and_runs() -> Result<(), Error> {
     let locks = LockManager::in_process();
     locks.scope(all(locks.clone())).await
 }

@@ -111,14 +111,14 @@ mod renamed {
         Ok(())
     }
 
-    #[vendored::lock::distributed_lock("k", crate = crate::renamed::vendored::lock)]
+    #[vendored::lock::distributed_lock("k", crate = crate::options::renamed::vendored::lock)]
     pub(crate) async fn absolute() -> Result<(), vendored::lock::Error> {
         relative().await
     }
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+#[tokio::test]
+async fn compiles_and_runs() -> Result<(), Error> {
     let locks = LockManager::in_process();
     by_reference(&locks).await?;
     by_value(locks.clone()).await?;

@@ -23,7 +23,11 @@ impl IntoResponse for Failure {
 }
 
 #[distributed_lock("order:{id}", manager = locks, wait = none)]
-async fn ship(State(locks): State<LockManager>, Path(id): Path<u64>, body: String) -> Result<String, Failure> {
+async fn ship(
+    State(locks): State<LockManager>,
+    Path(id): Path<u64>,
+    body: String,
+) -> Result<String, Failure> {
     Ok(format!("{id}: {body}"))
 }
 
@@ -36,8 +40,8 @@ async fn pack(
 }
 
 #[distributed_lock("main", manager = LockManager::in_process())]
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+#[tokio::test]
+async fn compiles_and_runs() -> Result<(), Error> {
     let _router: Router = Router::new()
         .route("/orders/{id}", post(ship))
         .route("/orders/{id}/{item}", post(pack))

@@ -1,0 +1,10 @@
+//! Every form in which a function can be annotated: it compiles without a warning, and runs.
+
+mod async_trait;
+mod errors;
+mod frameworks;
+mod functions;
+mod instrument;
+mod keys;
+mod kinds;
+mod options;
