@@ -3,9 +3,11 @@
 //! | room | holds |
 //! |---|---|
 //! | [`fleet`] | the processes |
+//! | [`soak`] | many acquisitions beside faults, and what grows |
 //! | [`watch`] | what the server did for one key, in its own order |
 //!
-//! The binary `client` is one such process.
+//! The binary `client` is one such process, and `soak` is the long form of [`soak`].
 
 pub mod fleet;
+pub mod soak;
 pub mod watch;

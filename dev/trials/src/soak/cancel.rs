@@ -1,0 +1,37 @@
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+/// Polls a future until it has been pending `polls` times, and drops it then: `None`, unless it was done before.
+pub(super) async fn dropped_after<F: Future>(polls: u32, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut pending = 0;
+    poll_fn(|context| {
+        if pending == polls {
+            return Poll::Ready(None);
+        }
+        pending += 1;
+        future.as_mut().poll(context).map(Some)
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_not_done_in_time_is_dropped() {
+        assert_eq!(dropped_after(1, ready(7)).await, Some(7));
+        assert_eq!(dropped_after(0, ready(7)).await, None);
+        let twice_pending = async { tokio::task::yield_now().await };
+        assert_eq!(dropped_after(2, twice_pending).await, Some(()));
+        let waiting = async {
+            tokio::task::yield_now().await;
+            pending::<()>().await;
+        };
+        assert_eq!(dropped_after(2, waiting).await, None);
+    }
+}
