@@ -68,6 +68,8 @@
 //! Exclusion between readers and writers, and the number of permits, hold as exclusion does. A reader, or a holder of
 //! permits, that falls silent keeps a waiter for its own lease and up to a second more.
 //!
+//! [`guarantees`] says all of this per backend and option, with the test that attacks each sentence.
+//!
 //! **A lock alone does not protect data.** Code that checked its guard can be paused before the write that
 //! follows, for longer than the lease. Let the resource compare [`FencingToken`]s, and a write that comes too
 //! late is refused: in SQL with the crate `leasehold-sqlx`, over HTTP with `leasehold-tower`, elsewhere with a
@@ -183,6 +185,7 @@ mod ending;
 mod engine;
 mod error;
 mod fence;
+pub mod guarantees;
 mod guard;
 mod handle;
 mod holding;

@@ -1,0 +1,232 @@
+//! What holds under which assumptions, what does not, and the test that attacks each sentence.
+//!
+//! [Any distributed lock is unsafe by itself](#who-has-found-this-before): a holder can be paused between its last look
+//! at its guard and its write, for longer than its lease. So a lock here makes two promises, and the second one does
+//! not rest on the first: *exclusion*, as long as clocks and servers behave as said below; and a *fencing token* that
+//! grows, so that the resource can refuse the late write when they did not.
+//!
+//! Tests are named as cargo names them, `crate::binary::module::test`. Those in `leasehold::conformance` run on every
+//! backend that can do what they are about, plain, with delays, and over networks that break; those in `leasehold_model`
+//! visit every state of a small world. A point without a test, or a test that does not exist, fails
+//! `cargo xtask house`.
+//!
+//! # Exclusion
+//!
+//! Assumed are clocks that run alike for the length of a TTL, but for one part in a hundred and 2 ms (a machine's
+//! suspension counts, and the time of day may be anything), and a backend that [does not forget](#what-may-forget).
+//! Pauses, delays, losses and second copies of messages may be arbitrary.
+//!
+//! - Two guards of one key are never both valid. `leasehold::conformance::behaviour::exclusion_under_contention`,
+//!   `leasehold_model::holds::late_copies`, `leasehold_model::holds::three_attempts`,
+//!   `leasehold_trials::soak::memory_and_connections_stay_flat_over_cancelled_acquisitions_and_no_keys_are_left`
+//! - A guard's deadline counts from the sending of the request whose answer was accepted: a slow network makes leases
+//!   shorter, never longer. `leasehold::rules::rule_3_deadline_from_sending::the_lease_counts_from_the_request_whose_answer_came`,
+//!   `leasehold::rules::rule_3_deadline_from_sending::a_slow_grant_does_not_lengthen_the_lease`,
+//!   `leasehold_model::weakened::reply_to_any_copy`
+//! - Past its deadline a guard is invalid, whatever the backend says and whether or not it can be reached; a margin
+//!   keeps that moment before the server's. `leasehold::rules::rule_3_deadline_from_sending::past_its_deadline_a_guard_is_lost_whoever_says_what`,
+//!   `leasehold::engine::lease::tests::a_lease_ends_before_the_server_ends_it`, `leasehold_model::weakened::no_margin`,
+//!   `leasehold_trials::pause::a_holder_that_slept_past_its_lease_knows_so_before_it_hears_from_anybody`
+//! - A suspended machine does not keep its lease. `leasehold::engine::lease::tests::a_suspended_machine_does_not_keep_its_lease`,
+//!   `leasehold::clock::tests::suspension_counts_although_timers_stood_still`
+//! - [`run`](crate::LockGuard::run) takes no step of its work after the deadline, and drops it there.
+//!   `leasehold::rules::rule_5_loss_is_loud::after_a_pause_past_the_deadline_the_body_takes_no_further_step`,
+//!   `leasehold::rules::rule_5_loss_is_loud::a_body_is_cut_short_at_the_deadline`
+//! - A request that arrives after its acquire was given up takes nothing. `leasehold::redis::faults::a_request_that_is_delivered_after_the_cleanup_takes_nothing`,
+//!   `leasehold::redlock::faults::a_request_that_comes_after_the_end_takes_nothing`, `leasehold_model::weakened::no_seal`
+//! - A lost guard stays lost: nothing renews it once another could have been granted.
+//!   `leasehold::engine::lease::tests::what_has_ended_stays_ended_and_keeps_its_first_reason`,
+//!   `leasehold_model::weakened::renewal_by_owner`
+//! - Readers are never beside a writer, and no more permits are taken than there are.
+//!   `leasehold::conformance::sharing::readers_never_meet_a_writer`,
+//!   `leasehold::conformance::sharing::no_more_permits_than_there_are`,
+//!   `leasehold_trials::semaphore::of_100_000_acquisitions_never_more_hold_than_there_are_permits_and_the_killed_give_theirs_back`
+//! - Several keys are held together or not at all, and nobody waits in a circle for them.
+//!   `leasehold::several_histories::ten_thousand_histories_hold_all_or_nothing`, `leasehold::several::nobody_waits_in_a_circle`
+//! - On Redis, `SET key id NX PX ttl` of other programs excludes us and is excluded by us.
+//!   `leasehold::redis::foreign::we_exclude_them`, `leasehold::redis::foreign::they_exclude_us_and_we_wait_for_them`,
+//!   `leasehold_model::holds::foreign_lockers`
+//!
+//! # Tokens
+//!
+//! Three things are meant by "tokens grow": no two holders share one; whoever began after another was granted has the
+//! larger one; a resource that takes no smaller token than it has seen never takes a holder's write after a later
+//! holder's. None of them needs exclusion: they hold while locks expire at any time, and that is what they are for.
+//!
+//! ε is the most by which the clocks of servers that draw a key's tokens differ, past jumps included; S is the second
+//! that a [`Redlock`] node follows a client's hint.
+//!
+//! - **T1.** A backend that forgets nothing: always, for any clocks, delays, pauses, losses and second copies.
+//!   `leasehold_model::holds::early_expiry`, `leasehold_model::holds::early_expiry_three`, `leasehold_model::quorum_holds::three_rounds_fenced`,
+//!   `leasehold_model::quorum_holds::five_nodes`, `leasehold_trials::tokens::each_of_100_000_acquisitions_has_a_larger_token_than_the_one_before`,
+//!   `leasehold::redlock::memory::tokens_grow_whatever_the_clocks_say`
+//! - **T2.** A [`Redlock`] node that lost its memory, and has no vote for longer than ε + S, or, if it may come back
+//!   with an older state, than the longest TTL as well: as T1. Nodes are recognised by how long they are up.
+//!   `leasehold_model::quorum_holds::quorum_restarts`, `leasehold_model::quorum_holds::quorum_old_state`,
+//!   `leasehold::redlock::memory::a_node_that_was_restarted_has_no_vote_until_what_it_forgot_is_over`
+//! - **T3.** Memory lost without any delay, split brain: tokens of acquisitions that are further apart than ε + S grow;
+//!   closer ones may tie, or invert. The time of day is a floor of each token.
+//!   `leasehold::redis::outage::a_server_that_forgot_ends_the_guard_and_tokens_go_on_growing`,
+//!   `leasehold::sentinel::split::an_old_primary_that_returns_has_nobody_write_out_of_order`,
+//!   `leasehold_model::weakened::no_time_floor`
+//! - **T4.** One server with failover: tokens grow if the first grant of the new primary is more than ε after the last
+//!   one that it does not know of. A failover takes longer than well-kept clocks differ.
+//!   `leasehold_model::quorum_holds::one_server`, `leasehold::sentinel::tokens::tokens_grow_over_fifty_failovers_that_lose_them`
+//! - **T5.** A key's counter is forgotten two days after its last use, which is longer than clocks differ, so that a
+//!   million keys that are used once do not stay. `leasehold_model::quorum_holds::quorum_idle`,
+//!   `leasehold::redis::companions::a_released_lock_leaves_its_counter_and_the_counter_has_a_ttl`
+//! - In process, tokens grow over restarts of the process, too, if its clock was not set back.
+//!   `leasehold::backend::memory::token::tests::tokens_follow_the_clock_and_grow_when_it_does_not`
+//! - On `ZooKeeper` they are numbers of the ensemble's transactions, which never go back.
+//!   `leasehold::conformance::contract::tokens_grow`, `leasehold::zookeeper::ensemble::when_the_leader_is_killed_a_lock_is_held_or_lost_and_never_both`
+//! - Readers that hold a lock together share a token, which is above all writers' before them and below all after them;
+//!   one that was the writer keeps its own.
+//!   `leasehold::conformance::kinds::readers_share_a_token`
+//! - Whoever takes up a handed-over lock has a larger token than the giver. `leasehold::conformance::kinds::a_handover_works_once`,
+//!   `leasehold_trials::handover::a_process_exits_and_another_holds_on`
+//!
+//! # Fenced writes
+//!
+//! Assumed are tokens that grow, as above, and nothing else: no exclusion, no clock, no network.
+//!
+//! - A [`FenceStore`](crate::FenceStore) admits no token after a larger one. `leasehold::fence::the_largest_of_many_stays`,
+//!   `leasehold::redis::fence::accepts_the_newest_again_and_refuses_what_is_older_to_the_last_digit`
+//! - With `Fence::begin` of `leasehold-sqlx`, reads and writes of a paused holder are lost to nobody: the claim comes
+//!   first, and its row is locked until the commit. `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`,
+//!   `leasehold_sqlx::races::mariadb::on_mariadb_a_fence_loses_nothing`, `leasehold_sqlx::races::sqlite::on_sqlite_a_fence_loses_nothing`,
+//!   `leasehold_sqlx::paused::on_postgres`
+//! - A single fenced statement changes no row that a later holder has written. `leasehold_sqlx::it::rows::on_postgres`,
+//!   `leasehold_sqlx::it::rows::on_mariadb`, `leasehold_sqlx::it::rows::on_sqlite`
+//! - `FenceLayer` of `leasehold-tower` lets no request in after one with a larger token has been, and a store that fails
+//!   lets nobody in. `leasehold_tower::it::fencing::what_was_admitted_is_done_before_the_next_and_the_older_is_refused`,
+//!   `leasehold_tower::it::fencing::a_store_that_fails_lets_nobody_in`
+//! - When exclusion fails and two guards are valid, the older one's write is refused. All known ways to get there are
+//!   played through. `leasehold::sentinel::hole::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
+//!   `leasehold::redlock::memory::a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older`,
+//!   `leasehold::redlock::memory::a_node_that_is_wrongly_called_durable_lets_two_in_and_the_fence_refuses_the_older`
+//!
+//! # Liveness
+//!
+//! Assumed are a backend that answers, and waiters whose tasks are polled.
+//!
+//! - A lock is free, or its first waiter's, at the latest one TTL after its holder fell silent.
+//!   `leasehold::conformance::contract::a_lease_runs_out`, `leasehold_model::holds::deaths`,
+//!   `leasehold_trials::order::processes_that_are_killed_delay_the_others_by_no_more_than_the_bound`
+//! - A holder that lives keeps its lock, however long its work takes. `leasehold::conformance::behaviour::a_held_lock_is_renewed`,
+//!   `leasehold_trials::short_lease::a_lease_of_300_ms_is_kept_for_ten_seconds`,
+//!   `leasehold::virtual_time::a_short_lease_survives_an_hour_of_faults_that_leave_it_time`
+//! - A failed renewal releases nothing, and is tried again until the deadline.
+//!   `leasehold::rules::rule_6_watchdog::a_failing_renewal_is_repeated_and_releases_nothing`,
+//!   `leasehold::redlock::faults::a_failed_renewal_releases_nothing`
+//! - A waiter that dies, and a wake-up that is lost, delay the others by a bounded time.
+//!   `leasehold_model::holds::lost_wake_ups`, `leasehold_model::holds::deaths_and_cancels`,
+//!   `leasehold::redis::waiting::when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look`
+//! - A crashed reader, and a crashed holder of permits, keeps others out for its own lease and not for the longest.
+//!   `leasehold::conformance::kinds::each_share_ends_by_its_own_lease`,
+//!   `leasehold::redis::sharing::a_reader_that_died_keeps_a_writer_waiting_for_its_own_lease_only`
+//! - Every future may be dropped at any point: nothing stays locked, nobody stays in the queue.
+//!   `leasehold::cancellation::nothing_is_left_wherever_an_operation_is_dropped`,
+//!   `leasehold::redis::faults::acquires_that_are_dropped_at_any_point_under_any_fault_leave_nothing`,
+//!   `leasehold::zookeeper::faults::a_future_that_is_dropped_at_any_await_leaves_no_node_and_waiters_go_on`
+//! - Waiters outlive a restart of the server, and a guard outlives an outage that is shorter than its lease.
+//!   `leasehold::redis::outage::waiters_outlive_a_restart_of_the_server`,
+//!   `leasehold::redis::outage::a_guard_outlives_an_outage_that_its_lease_outlives`
+//! - A server without memory for more still releases and hands on. `leasehold::redis::trouble::a_full_server_still_releases_and_hands_on`
+//! - Neither memory, nor connections, nor keys grow with the number of acquisitions, cancelled ones among them.
+//!   `leasehold_trials::soak::memory_and_connections_stay_flat_over_cancelled_acquisitions_and_no_keys_are_left`
+//!
+//! # Fairness
+//!
+//! - Waiters of one key are served in the order in which they came, over all processes, in process, on Redis and on
+//!   `ZooKeeper`. `leasehold::conformance::contract::first_come_first_served`,
+//!   `leasehold_trials::order::of_20_000_grants_none_is_out_of_turn_whatever_the_clients_clocks_say`,
+//!   `leasehold_model::holds::two_processes`
+//! - A waiting writer lets no new reader pass, and whoever wants many permits is not overtaken by those who want few.
+//!   `leasehold::redis::sharing::readers_who_overlap_never_starve_a_writer`,
+//!   `leasehold::conformance::kinds::permits_are_served_in_turn`
+//! - A waiter keeps its place over a broken connection, and over a restart of a server that keeps its data.
+//!   `leasehold::redis::waiting::waiters_whose_connections_break_keep_their_places`,
+//!   `leasehold::redis::waiting::a_restart_of_a_server_that_keeps_its_data_keeps_the_order`
+//!
+//! # Honesty
+//!
+//! - No guard, no body: nothing runs while the backend is down, and an outage is never called busy.
+//!   `leasehold::rules::rule_4_no_guard_no_body::no_body_runs_while_the_backend_is_down`,
+//!   `leasehold::rules::rule_4_no_guard_no_body::an_outage_is_never_reported_as_busy`
+//! - An error says whether the backend surely did nothing, or may have. `leasehold::rules::rule_8_say_which::surely_not_applied_and_unknown`
+//! - A release that is called one was one: who lost the lock before is told so.
+//!   `leasehold::rules::rule_2_one_id_per_attempt::a_release_that_finds_another_holder_is_not_a_release`,
+//!   `leasehold::conformance::behaviour::an_expired_guard_knows_it`
+//!
+//! # What may forget
+//!
+//! What each deployment assumes for exclusion, and what happens without it:
+//!
+//! - **In process**: nothing to forget, and nobody else to exclude. `leasehold::state_machine::every_history_keeps_the_promises`
+//! - **One Redis server** that keeps its data (`appendfsync always`, `noeviction`): the protocol and its queue.
+//!   `leasehold::redis_state_machine::every_history_keeps_the_promises_on_a_real_server`
+//! - One that forgets lets a second holder in, at once; the first is told by its next renewal.
+//!   `leasehold::redis::outage::a_server_that_forgot_ends_the_guard_and_tokens_go_on_growing`
+//! - **Sentinel and Cluster** keep what a replica had before the primary died. `leasehold::sentinel::failover::a_replicated_lock_is_kept_and_its_waiters_go_on`,
+//!   `leasehold::cluster::promotion::a_replicated_lock_is_kept_and_its_waiters_go_on`
+//! - What no replica had is lost with the primary. `leasehold::sentinel::failover::a_lock_that_no_replica_had_is_lost_with_the_primary_and_its_holder_is_told`
+//! - **[`synced`](crate::backend::redis::RedisBuilder::synced)** grants, renews, hands over and downgrades only what so many replicas
+//!   have acknowledged. Which replica is promoted is Redis's choice. `leasehold::sentinel::synced::a_lock_that_no_replica_has_is_given_back_and_the_error_counts`,
+//!   `leasehold::sentinel::synced::a_lease_whose_renewals_no_replica_has_ends_by_its_deadline`,
+//!   `leasehold::sentinel::synced::what_a_lock_becomes_is_acknowledged_too`
+//! - **[`Redlock`]** outlives any minority; what a node forgot in a restart counts for nothing until it is over.
+//!   `leasehold::redlock::faults::any_two_of_five_may_fail`, `leasehold_model::quorum_holds::quorum_empty_nodes`
+//! - **`ZooKeeper`** outlives a minority; what a follower shows proves nothing here, and a holder that is cut off is lost
+//!   before the next is let in. `leasehold::zookeeper::ensemble::nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the_holder_has_left`,
+//!   `leasehold::zookeeper::ensemble::a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_in`
+//!
+//! # What does not hold
+//!
+//! - A lock alone does not protect data, as above: two guards can be valid when a primary dies, when a clock jumps, when
+//!   a server forgets. `leasehold::sentinel::hole::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
+//!   `leasehold::redlock::memory::a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older`
+//! - A single fenced statement does not protect a holder that reads first: until it writes, the one before it may. That
+//!   takes a claim. `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`
+//! - [`Redlock`] promises no order, and has exclusive locks only. `leasehold::redlock::election::what_cannot_be_is_refused_before_anything_is_sent`
+//! - Programs that poll with `SET NX` rarely get a lock for which others queue. `leasehold::redis::foreign::they_get_no_turn_between_a_release_and_our_waiter`
+//! - A waiter that is not polled loses its place; in the middle of a hand-off after 2 s.
+//!   `leasehold::conformance::contract::a_silent_waiter_is_passed_over`
+//! - A dropped guard releases in the background, and outside of a runtime not at all: the lease runs out.
+//!   `leasehold::rules::rule_7_drop_cannot_await::a_guard_that_outlives_its_runtime_lets_the_lease_run_out`
+//! - An operator's [`force_release`](crate::LockManager::force_release) ends a lock under its holder, who is told by its next
+//!   renewal. `leasehold::conformance::behaviour::a_forced_release_is_noticed`
+//!
+//! What was model-checked and what was not is in the documentation of `dev/model` in the repository: worlds are small
+//! (two or three attempts on one lock, up to five nodes), and readers, permits, downgrades and handovers are tried in
+//! random histories on real servers instead.
+//!
+//! # Roll-outs
+//!
+//! Two versions of this crate may meet on one key while a service is rolled out. On Redis, what is there for them is
+//! the layout `lh1`: the key with its owner's id, and the companions that carry `:lh1:` in their names. Scripts are
+//! called by the hash of their text, so that each version runs its own.
+//!
+//! - A process with the scripts of the first `lh1` and one with today's exclude each other on one key, stand in one queue, hand on
+//!   to each other and draw from one counter. `leasehold::redis::rollout::they_exclude_each_other_and_share_a_counter`,
+//!   `leasehold::redis::rollout::they_stand_in_one_queue_and_hand_on_to_each_other`,
+//!   `leasehold::redis::rollout::readers_and_permits_of_both_are_counted_together`,
+//!   `leasehold::redis::rollout::a_lock_is_handed_over_in_both_directions`
+//!
+//! A version that cannot keep this takes another layout, `lh2`, and must do three things. It has to take the key itself
+//! as before, a string with a TTL, so that both exclude each other like programs that know nothing of each other
+//! do (waiters of either kind find a free key within a second). Its tokens have to be above those of the old counter,
+//! which it reads: or a fence takes the old ones for newer. And it says in the changelog that the order of
+//! waiters holds within a version only until the roll-out is over.
+//!
+//! # Who has found this before
+//!
+//! - M. Kleppmann, [How to do distributed locking](https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html)
+//!   (2016): a paused client, and the token that stops it. `leasehold_trials::pause::a_holder_that_slept_past_its_lease_knows_so_before_it_hears_from_anybody`,
+//!   `leasehold_sqlx::paused::on_postgres`
+//! - Jepsen, [etcd 3.4.3](https://jepsen.io/analyses/etcd-3.4.3) (2020), on locks of a store that is linearizable:
+//!   "fundamentally unsafe", since they "can not guarantee mutual exclusion in asynchronous networks". `leasehold::zookeeper::ensemble::when_the_leader_is_killed_a_lock_is_held_or_lost_and_never_both`,
+//!   `leasehold_sqlx::paused::on_postgres_with_tokens_from_zookeeper`
+//! - Jepsen, [Hazelcast 3.8.3](https://jepsen.io/analyses/hazelcast-3-8-3) (2017): locks are not exclusive in a split
+//!   cluster. `leasehold::sentinel::split::an_old_primary_that_returns_has_nobody_write_out_of_order`
+//!
+//! [`Redlock`]: crate::backend::redis::Redlock
