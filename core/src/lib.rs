@@ -72,8 +72,8 @@
 //!
 //! **A lock alone does not protect data.** Code that checked its guard can be paused before the write that
 //! follows, for longer than the lease. Let the resource compare [`FencingToken`]s, and a write that comes too
-//! late is refused: in SQL with the crate `leasehold-sqlx`, over HTTP with `leasehold-tower`, elsewhere with a
-//! [`FenceStore`]. A lock is no
+//! late is refused: in SQL with the crate `leasehold-sqlx`, in Redis with a `FencedPipeline`, over HTTP with
+//! `leasehold-tower`, elsewhere with a [`FenceStore`]. A lock is no
 //! substitute for idempotency either: work that was cut short may have been done in part.
 //!
 //! # Outcomes
@@ -144,7 +144,7 @@
 //! | `conformance` | the suite that every backend must pass, and a wrapper that makes a backend misbehave |
 //! | `macros` (default) | [`macro@distributed_lock`] |
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |
-//! | `redis` (default) | [`backend::redis`], `LockManager::connect` and `RedisFenceStore` |
+//! | `redis` (default) | [`backend::redis`], `LockManager::connect`, and fenced data: `RedisFenceStore`, `FencedPipeline` |
 //! | `sentinel` | `redis+sentinel://`: the primary that Redis Sentinels name, and the next one after a failover |
 //! | `test-util` | `LockGuard::simulate_loss` |
 //! | `tls-rustls` | `rediss://`: TLS to Redis, with rustls |
@@ -211,10 +211,12 @@ pub use self::error::{
     AcquireError, ConvertError, Error, LockSetReleaseError, NoManager, ReleaseError, RenewError,
     ShutdownError,
 };
+pub use self::fence::{AdmitError, FenceStore, InProcessFenceStore, Stale};
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
-pub use self::fence::RedisFenceStore;
-pub use self::fence::{AdmitError, FenceStore, InProcessFenceStore, Stale};
+pub use self::fence::{
+    FencedPipeline, FencedPipelineError, MAX_COMMAND_WORDS, RedisFenceStore, RedisReply,
+};
 pub use self::guard::LockGuard;
 pub use self::handle::LockHandle;
 pub use self::key::{InvalidKey, Key, KeyProblem, MAX_KEY_BYTES};

@@ -2,7 +2,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, RedisError, Script};
+use redis::{
+    AsyncConnectionConfig, Client, FromRedisValue, RedisError, Script, ScriptInvocation, Value,
+};
 
 use crate::backend::BackendError;
 use crate::backend::redis::failure;
@@ -68,10 +70,22 @@ impl Link {
             .map_err(Fault::into_error)
     }
 
+    /// Runs a script that must not run twice.
+    pub(super) async fn run_at_most_once(
+        &self,
+        call: &ScriptInvocation<'_>,
+    ) -> Result<Value, BackendError> {
+        self.invoke(call).await.map_err(Fault::into_error)
+    }
+
     async fn run_once(&self, script: &Script, key: &str, argument: &str) -> Result<String, Fault> {
-        let mut live = self.connect().await.map_err(Fault::Ours)?;
         let mut call = script.key(key);
         call.arg(argument);
+        self.invoke(&call).await
+    }
+
+    async fn invoke<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, Fault> {
+        let mut live = self.connect().await.map_err(Fault::Ours)?;
         let answer = bounded(COMMAND_TIMEOUT, call.invoke_async(&mut live)).await;
         let answer = match answer {
             Ok(answer) => answer.map_err(Fault::Theirs),

@@ -1,6 +1,9 @@
 //! Fences on a Redis or Valkey server.
 
 mod link;
+mod pipeline;
+mod refusal;
+mod reply;
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -9,6 +12,9 @@ use async_trait::async_trait;
 use redis::{Client, IntoConnectionInfo, Script};
 
 use self::link::Link;
+pub use self::pipeline::{FencedPipeline, MAX_COMMAND_WORDS};
+pub use self::refusal::FencedPipelineError;
+pub use self::reply::RedisReply;
 use super::{AdmitError, FenceStore, Stale};
 use crate::backend::{BackendError, ConnectError};
 use crate::{FencingToken, InvalidKey, Key};
@@ -16,7 +22,8 @@ use crate::{FencingToken, InvalidKey, Key};
 /// What stands before every resource of a store that names no prefix.
 const DEFAULT_PREFIX: &str = "fence:";
 
-static ADMIT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("admit.lua")));
+static ADMIT: LazyLock<Script> =
+    LazyLock::new(|| Script::new(concat!(include_str!("note.lua"), include_str!("admit.lua"))));
 
 /// A [`FenceStore`] on one Redis or Valkey server: the newest token of each resource outlives the processes that
 /// show theirs, and is the same for all of them.
@@ -101,17 +108,55 @@ impl RedisFenceStore {
         Ok(self)
     }
 
-    async fn newest(
-        &self,
-        resource: &str,
-        token: FencingToken,
-    ) -> Result<FencingToken, BackendError> {
+    /// Commands for data on the same server, executed if `token` is not stale: see [`FencedPipeline`].
+    ///
+    /// # Rights
+    ///
+    /// The user needs those of the commands, too.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn sell(guard: leasehold::LockGuard) -> Result<(), Box<dyn std::error::Error>> {
+    /// use leasehold::RedisFenceStore;
+    ///
+    /// let store = RedisFenceStore::connect("redis://127.0.0.1").await?;
+    /// let (resource, token) = ("item:42", guard.token());
+    ///
+    /// // From here on older holders are refused.
+    /// let read = store.pipeline(resource, token).cmd("GET", ["stock:42"]).execute().await?;
+    /// let stock: u64 = read[0].text().unwrap_or("0").parse()?;
+    ///
+    /// // Refused if a newer holder has come since.
+    /// store
+    ///     .pipeline(resource, token)
+    ///     .cmd("SET", ["stock:42", &(stock - 1).to_string()])
+    ///     .cmd("RPUSH", ["sold:42", "Ada"])
+    ///     .execute()
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn pipeline(&self, resource: impl Into<String>, token: FencingToken) -> FencedPipeline<'_> {
+        let resource = resource.into();
+        FencedPipeline::new(&self.link, self.mark(&resource), resource, token)
+    }
+
+    fn mark(&self, resource: &str) -> Result<String, BackendError> {
         let invalid = |error: InvalidKey| {
             BackendError::not_applied("the resource has a name that no lock can have")
                 .permanent()
                 .with_source(error)
         };
-        let mark = mark(&Key::new(&self.prefix, resource).map_err(invalid)?);
+        Ok(mark(&Key::new(&self.prefix, resource).map_err(invalid)?))
+    }
+
+    async fn newest(
+        &self,
+        resource: &str,
+        token: FencingToken,
+    ) -> Result<FencingToken, BackendError> {
+        let mark = self.mark(resource)?;
         let newest = self.link.run(&ADMIT, &mark, &token.to_string()).await?;
         newest.parse().map_err(|error| {
             BackendError::unknown("the server answered something that is no token")

@@ -1,0 +1,18 @@
+-- The commands follow the token, each behind the number of its words. The token is noted first: if there is no memory,
+-- nothing has been done.
+local newest = note(KEYS[1], ARGV[1])
+if newest ~= ARGV[1] then
+  return newest
+end
+local replies = {}
+local at = 2
+while at <= #ARGV do
+  local last = at + tonumber(ARGV[at])
+  local reply = redis.pcall(unpack(ARGV, at + 1, last))
+  if type(reply) == 'table' and reply.err then
+    return {replies, reply.err}
+  end
+  replies[#replies + 1] = reply
+  at = last + 1
+end
+return {replies}

@@ -1,0 +1,72 @@
+use redis::Value;
+
+/// What a Redis server answered to a command of a [`FencedPipeline`](crate::FencedPipeline).
+///
+/// # Examples
+///
+/// ```
+/// use leasehold::RedisReply;
+///
+/// let answer = RedisReply::Items(vec![RedisReply::Bytes(b"7".to_vec()), RedisReply::Nil]);
+/// assert_eq!(answer.items()[0].text(), Some("7"));
+/// assert_eq!(answer.items()[1].text(), None);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RedisReply {
+    /// There is nothing.
+    Nil,
+    /// A number: exact up to 2^53.
+    Integer(i64),
+    /// A value.
+    Bytes(Vec<u8>),
+    /// It was done: `OK`, most of the time.
+    Status(String),
+    /// Several.
+    Items(Vec<Self>),
+}
+
+impl RedisReply {
+    /// The number, if it is one.
+    #[must_use]
+    pub const fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Integer(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The value or the status, if it is one and is UTF-8.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
+            Self::Status(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The parts; none if it has none.
+    #[must_use]
+    pub fn items(&self) -> &[Self] {
+        match self {
+            Self::Items(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// What a script can answer: it speaks RESP2 inside, whatever the connection speaks.
+    pub(super) fn read(value: Value) -> Option<Self> {
+        Some(match value {
+            Value::Nil | Value::Boolean(false) => Self::Nil,
+            Value::Int(number) => Self::Integer(number),
+            Value::BulkString(bytes) => Self::Bytes(bytes),
+            Value::Okay => Self::Status("OK".to_owned()),
+            Value::SimpleString(text) => Self::Status(text),
+            Value::Array(items) => {
+                let items: Option<_> = items.into_iter().map(Self::read).collect();
+                Self::Items(items?)
+            }
+            _ => return None,
+        })
+    }
+}
