@@ -1,0 +1,124 @@
+//! Running a cell.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use leasehold_testkit::history::{Moment, Violation};
+use tokio::time::sleep;
+
+use super::place::Cell;
+use super::sight::Sight;
+use super::verdict::Verdict;
+use crate::BoxError;
+use crate::crew::Crew;
+use crate::data::Links;
+use crate::deployment::{Deployment, Kind};
+use crate::fault::Fault;
+use crate::worker::Orders;
+
+/// How many processes there are, where they have their locks from servers.
+const PROCESSES: usize = 3;
+
+/// A cell goes on for up to so many times as long if whoever has no fence has been lucky.
+const LUCKY: u32 = 6;
+
+/// How long it may take until somebody writes again: the dead in a queue may keep it for some seconds each.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+impl Cell {
+    /// Runs it. `prepare` is held while tables are made.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be run to its end.
+    pub async fn run(
+        &self,
+        deployment: &dyn Deployment,
+        links: &Links,
+        folder: &Path,
+        prepare: &tokio::sync::Mutex<()>,
+    ) -> Result<Verdict, BoxError> {
+        let turn = prepare.lock().await;
+        let sight = Sight::prepare(self.number, &links.direct).await?;
+        drop(turn);
+        let (processes, tasks) = match self.kind {
+            Kind::InProcess => (1, PROCESSES),
+            _ => (PROCESSES, 1),
+        };
+        let orders = Orders::new(deployment.locks(), self.number, tasks, &links.linked);
+        let begun = Moment::now();
+        let mut crew = Crew::start(orders, processes, folder, self.fault).await?;
+        let mut wrong = works(&sight, &crew, begun).await?;
+        let begin = Instant::now();
+        let mut chance = fastrand::Rng::with_seed(self.seed);
+        let mut strikes = 0;
+        loop {
+            if self.fault != Fault::Calm {
+                self.strike(deployment, links, &mut crew, &mut chance)
+                    .await?;
+                strikes += 1;
+            }
+            sleep(Duration::from_millis(chance.u64(200..500))).await;
+            if begin.elapsed() < self.time {
+                continue;
+            }
+            let lucky = self.kind.control_loses(self.fault)
+                && begin.elapsed() < self.time * LUCKY
+                && !sight.control_has_lost(&crew.changes()?).await?;
+            if !lucky {
+                break;
+            }
+        }
+        wrong.extend(works(&sight, &crew, Moment::now()).await?);
+        wrong.extend(crew.stop().await?);
+        let holds = crew.holds()?;
+        let tokens = [holds.tokens_unique(), holds.tokens_strictly_increase()].concat();
+        Ok(Verdict {
+            cell: self.clone(),
+            strikes,
+            took: begin.elapsed(),
+            holds: holds.holds().len(),
+            overlaps: shown(&holds.exclusion()),
+            tokens: shown(&tokens),
+            wrong,
+            stores: sight.judge(&crew.changes()?).await?,
+        })
+    }
+
+    async fn strike(
+        &self,
+        deployment: &dyn Deployment,
+        links: &Links,
+        crew: &mut Crew,
+        chance: &mut fastrand::Rng,
+    ) -> Result<(), BoxError> {
+        match self.fault {
+            Fault::Calm => Ok(()),
+            Fault::ClientPause | Fault::ClientKill | Fault::ClientClock | Fault::ForceOpen => {
+                crew.strike(self.fault, chance).await
+            }
+            Fault::DataCut => {
+                links.cut();
+                Ok(())
+            }
+            _ => deployment.strike(self.fault, chance).await,
+        }
+    }
+}
+
+/// Waits until all kinds of data have been written to since a moment. Answers which have not.
+async fn works(sight: &Sight, crew: &Crew, since: Moment) -> Result<Vec<String>, BoxError> {
+    let begin = Instant::now();
+    loop {
+        let idle = sight.idle_since(since, &crew.changes()?);
+        if idle.is_empty() || begin.elapsed() > PATIENCE {
+            let told = |kind: &&str| format!("{kind}: nobody has written for {PATIENCE:?}");
+            return Ok(idle.iter().map(told).collect());
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+fn shown(violations: &[Violation]) -> Vec<String> {
+    violations.iter().map(ToString::to_string).collect()
+}

@@ -1,0 +1,20 @@
+//! A store by its name.
+
+use super::store::Store;
+use super::{mariadb, postgres, redis, sqlite};
+use crate::BoxError;
+
+/// A store of one of [`STORES`](super::STORES), at an address.
+///
+/// # Errors
+///
+/// If it cannot be reached, or nothing is called so.
+pub async fn connect(kind: &str, address: &str) -> Result<Box<dyn Store>, BoxError> {
+    Ok(match kind {
+        "postgres" => Box::new(postgres::Postgres::connect(address).await?),
+        "mariadb" => Box::new(mariadb::MariaDb::connect(address).await?),
+        "sqlite" => Box::new(sqlite::Sqlite::connect(address).await?),
+        "redis" => Box::new(redis::Redis::connect(address).await?),
+        other => return Err(format!("no store is called `{other}`").into()),
+    })
+}

@@ -1,0 +1,94 @@
+//! The servers with the data, and the links to them.
+
+use std::path::Path;
+
+use leasehold_testkit::proxy::Proxy;
+use leasehold_testkit::servers::{MariaDbServer, PostgresServer, RedisServer};
+use tokio::try_join;
+
+use super::cell::STORES;
+use crate::BoxError;
+
+/// The servers with the data. Nobody breaks them; what breaks is the way to them.
+#[derive(Debug)]
+#[must_use = "the servers end when this is dropped"]
+pub struct Servers {
+    postgres: PostgresServer,
+    mariadb: MariaDbServer,
+    redis: RedisServer,
+}
+
+/// Where each store is.
+#[derive(Debug, Clone)]
+pub struct Addresses(pub Vec<(&'static str, String)>);
+
+/// The links of one deployment's clients to the data.
+#[derive(Debug)]
+#[must_use = "the links end when this is dropped"]
+pub struct Links {
+    links: [Proxy; 3],
+    /// By way of the links.
+    pub linked: Addresses,
+    /// Without them.
+    pub direct: Addresses,
+}
+
+impl Servers {
+    /// Starts all.
+    ///
+    /// # Errors
+    ///
+    /// If one does not come up.
+    pub async fn start() -> Result<Self, BoxError> {
+        let (postgres, mariadb, redis) = try_join!(
+            PostgresServer::start(),
+            MariaDbServer::start(),
+            RedisServer::start()
+        )?;
+        Ok(Self {
+            postgres,
+            mariadb,
+            redis,
+        })
+    }
+
+    /// Links for one deployment, and a file in this folder for its rows in `SQLite`, whose writers lock all of it.
+    ///
+    /// # Errors
+    ///
+    /// If there are no ports left.
+    pub async fn link(&self, folder: &Path, name: &str) -> Result<Links, BoxError> {
+        let ports = [self.postgres.port(), self.mariadb.port(), self.redis.port()];
+        let file = folder.join(format!("{name}.db"));
+        let at = |ports: [u16; 3]| {
+            let [postgres, mariadb, redis] = ports;
+            let urls = [
+                format!("postgres://postgres@127.0.0.1:{postgres}/postgres"),
+                format!("mysql://root@127.0.0.1:{mariadb}/test"),
+                format!("sqlite://{}", file.display()),
+                format!("redis://127.0.0.1:{redis}"),
+            ];
+            Addresses(STORES.into_iter().zip(urls).collect())
+        };
+        let links = [
+            Proxy::start_bytes(ports[0]).await?,
+            Proxy::start_bytes(ports[1]).await?,
+            Proxy::start(ports[2]).await?,
+        ];
+        let linked = at([links[0].port(), links[1].port(), links[2].port()]);
+        Ok(Links {
+            links,
+            linked,
+            direct: at(ports),
+        })
+    }
+}
+
+impl Links {
+    /// Cuts all of them. What was sent before arrives.
+    pub fn cut(&self) {
+        for link in &self.links {
+            link.cut();
+        }
+    }
+}

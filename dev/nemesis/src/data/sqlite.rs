@@ -1,0 +1,35 @@
+//! Rows in a file of `SQLite`, which several processes open.
+
+use std::str::FromStr;
+
+use sqlx::SqlitePool;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+
+use super::sql::store;
+
+store!(
+    Sqlite,
+    SqlitePool,
+    schema: "CREATE TABLE IF NOT EXISTS ledgers (id BIGINT PRIMARY KEY, counter BIGINT NOT NULL, entries TEXT NOT NULL); \
+             CREATE TABLE IF NOT EXISTS trails (id BIGINT PRIMARY KEY, entries TEXT NOT NULL)",
+    rows: [
+        "INSERT INTO ledgers VALUES ($1, 0, '')",
+        "INSERT INTO trails (id, entries) VALUES ($1, '')"
+    ],
+    read_ledger: "SELECT counter, entries FROM ledgers WHERE id = $1",
+    write_ledger: "UPDATE ledgers SET counter = $1, entries = $2 WHERE id = $3",
+    read_trail: "SELECT entries FROM trails WHERE id = $1",
+    append: "UPDATE trails SET entries = entries || $1 WHERE id = $2",
+);
+
+impl Sqlite {
+    pub(super) async fn connect(url: &str) -> Result<Self, sqlx::Error> {
+        // Nobody cuts the power here.
+        let options = SqliteConnectOptions::from_str(url)?
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Off);
+        let pool = SqlitePoolOptions::new().max_connections(4);
+        Ok(Self(pool.connect_with(options).await?))
+    }
+}

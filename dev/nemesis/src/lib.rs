@@ -1,0 +1,39 @@
+//! Data under locks that break: does a fence keep it whole, and who loses without one?
+//!
+//! Several processes change the same data, each under a lock that all of them share, while a nemesis stops and kills
+//! processes, cuts links, kills servers, fails over and moves clocks. Each holder does the same work four times: to a
+//! counter and a list that it reads, thinks about and writes, and to a trail that it appends its token to; both with a
+//! fence, and both without one, which is the *control*. The control must lose updates in the same moments, or the run
+//! would prove nothing.
+//!
+//! The binary `matrix` does that for each deployment of locks and each fault, on all kinds of data at once, and prints
+//! a table.
+//!
+//! | room | holds |
+//! |---|---|
+//! | [`fault`] | what the nemesis can do |
+//! | [`deployment`] | where locks come from: servers, and how each fault is done to them |
+//! | [`data`] | what is changed: rows in databases, values in Redis, with and without a fence |
+//! | [`worker`] | one process that locks and changes data |
+//! | [`crew`] | the processes of a cell, and what is done to them |
+//! | [`record`] | what a process notes of its changes |
+//! | [`judge`] | whether that was allowed |
+//! | [`cell`] | one deployment and one fault, from start to verdict |
+//! | [`plan`] | which cells are run |
+//! | [`report`] | the table |
+//! | [`run`] | all of them |
+
+pub mod cell;
+pub mod crew;
+pub mod data;
+pub mod deployment;
+pub mod fault;
+pub mod judge;
+pub mod plan;
+pub mod record;
+pub mod report;
+pub mod run;
+pub mod worker;
+
+/// Whatever ends a run early.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

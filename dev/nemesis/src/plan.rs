@@ -1,0 +1,95 @@
+//! Which cells are run.
+
+use std::time::Duration;
+
+use crate::cell::Cell;
+use crate::data::DataCell;
+use crate::deployment::{ALL, Kind};
+use crate::fault::Fault;
+
+/// One cell at least for each deployment, and for each fault.
+const SHORT: [(Kind, Fault); 19] = [
+    (Kind::InProcess, Fault::ForceOpen),
+    (Kind::One, Fault::Calm),
+    (Kind::One, Fault::ClientPause),
+    (Kind::One, Fault::ClientKill),
+    (Kind::One, Fault::ClientClock),
+    (Kind::One, Fault::LinkCut),
+    (Kind::One, Fault::LinkLosesRequests),
+    (Kind::One, Fault::LinkChaos),
+    (Kind::One, Fault::DataCut),
+    (Kind::One, Fault::ServerRestart),
+    (Kind::One, Fault::ServerForgets),
+    (Kind::Sentinel, Fault::Failover),
+    (Kind::Synced, Fault::ServerPause),
+    (Kind::Cluster, Fault::Failover),
+    (Kind::Redlock, Fault::LinkLosesReplies),
+    (Kind::Redlock, Fault::LinkDelay),
+    (Kind::Redlock, Fault::ServerClock),
+    (Kind::ZooKeeper, Fault::ClientPause),
+    (Kind::ZooKeeper, Fault::Partition),
+];
+
+/// What the caller wants.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Only so many that each deployment and each fault is there.
+    pub short: bool,
+    /// Only those whose name contains this.
+    pub only: Option<String>,
+    /// How long each is to take, at least.
+    pub time: Duration,
+    /// For chance.
+    pub seed: u64,
+}
+
+/// All that are wanted, those of a deployment behind each other.
+#[must_use]
+pub fn cells(wanted: &Wanted) -> Vec<Cell> {
+    let all = ALL.into_iter().flat_map(|kind| {
+        let faults = kind.faults().iter();
+        faults.map(move |fault| (kind, *fault))
+    });
+    let mut number = 0;
+    let cells = all.map(|(kind, fault)| {
+        number += 1;
+        Cell {
+            number: DataCell(number),
+            kind,
+            fault,
+            time: wanted.time,
+            seed: wanted.seed.wrapping_add(number.unsigned_abs()),
+        }
+    });
+    let only = wanted.only.as_deref().unwrap_or_default();
+    let is_wanted = |cell: &Cell| {
+        let is_short = SHORT.contains(&(cell.kind, cell.fault));
+        cell.name().contains(only) && (is_short || !wanted.short)
+    };
+    cells.filter(is_wanted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn the_short_form_has_each_deployment_and_each_fault() {
+        let wanted = Wanted::default();
+        let (all, short) = (
+            cells(&wanted),
+            cells(&Wanted {
+                short: true,
+                ..wanted
+            }),
+        );
+        assert_eq!(short.len(), SHORT.len());
+        let kinds = |cells: &[Cell]| cells.iter().map(|it| it.kind).collect::<HashSet<_>>();
+        let faults = |cells: &[Cell]| cells.iter().map(|it| it.fault).collect::<HashSet<_>>();
+        assert_eq!(kinds(&all), kinds(&short));
+        assert_eq!(kinds(&all).len(), ALL.len());
+        assert_eq!(faults(&all), faults(&short));
+    }
+}

@@ -1,0 +1,134 @@
+//! All cells: those of a deployment one after another on the same servers, some deployments at once.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{Mutex, Semaphore};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::BoxError;
+use crate::cell::{Cell, Verdict};
+use crate::data::{STORES, Servers};
+use crate::deployment::{self, Deployment, Kind};
+
+/// How long locks may take to be free again: the dead in a queue may keep it for some seconds each.
+const FREE: Duration = Duration::from_secs(60);
+
+/// How long what a lock has left may take to run out.
+const GONE: Duration = Duration::from_secs(90);
+
+/// What is told as it happens.
+#[derive(Debug)]
+pub enum Told {
+    /// The servers of a deployment are up.
+    Started(Kind),
+    /// A cell is over.
+    Cell(Box<Verdict>),
+    /// All locks of a deployment are free, and nothing is left of them, after so long; or not.
+    End(Kind, Result<Duration, String>),
+}
+
+/// What all deployments share.
+struct Common {
+    data: Servers,
+    folder: TempDir,
+    /// Held while tables are made.
+    prepare: Mutex<()>,
+    at_once: Semaphore,
+}
+
+/// Runs cells, those of so many deployments at once. To be called within a `LocalSet`.
+///
+/// # Errors
+///
+/// If one cannot be run to its end.
+pub async fn all(
+    cells: Vec<Cell>,
+    at_once: usize,
+    tell: UnboundedSender<Told>,
+) -> Result<(), BoxError> {
+    let common = Arc::new(Common {
+        data: Servers::start().await?,
+        folder: tempfile::tempdir()?,
+        prepare: Mutex::default(),
+        at_once: Semaphore::new(at_once),
+    });
+    let mut running = JoinSet::new();
+    for kind in deployment::ALL {
+        let own: Vec<Cell> = cells.iter().filter(|it| it.kind == kind).cloned().collect();
+        if !own.is_empty() {
+            running.spawn_local(of_kind(kind, own, Arc::clone(&common), tell.clone()));
+        }
+    }
+    while let Some(ended) = running.join_next().await {
+        ended??;
+    }
+    Ok(())
+}
+
+async fn of_kind(
+    kind: Kind,
+    cells: Vec<Cell>,
+    common: Arc<Common>,
+    tell: UnboundedSender<Told>,
+) -> Result<(), BoxError> {
+    let _turn = common.at_once.acquire().await?;
+    let failed = |what: &str, error: BoxError| BoxError::from(format!("{what}: {error}"));
+    let started = deployment::start(kind).await;
+    let deployment = started.map_err(|error| failed(kind.name(), error))?;
+    let folder = common.folder.path();
+    let links = common.data.link(folder, kind.name()).await?;
+    // Nobody may listen any more.
+    drop(tell.send(Told::Started(kind)));
+    for cell in &cells {
+        let run = cell.run(&*deployment, &links, folder, &common.prepare);
+        let verdict = run.await.map_err(|error| failed(&cell.name(), error))?;
+        drop(tell.send(Told::Cell(Box::new(verdict))));
+    }
+    if kind != Kind::InProcess {
+        let begin = Instant::now();
+        let free = all_free(&*deployment, &cells).await;
+        let free = free.map(|()| begin.elapsed());
+        drop(tell.send(Told::End(kind, free.map_err(|error| error.to_string()))));
+    }
+    Ok(())
+}
+
+/// Waits until each lock can be taken and given back, and then until nothing is left of any.
+async fn all_free(deployment: &dyn Deployment, cells: &[Cell]) -> Result<(), BoxError> {
+    let locks = deployment.locks().connect().await?;
+    for cell in cells {
+        for store in STORES {
+            let key = cell.number.resource(store);
+            let acquired = timeout(FREE, locks.lock(&key).wait(FREE).acquire()).await;
+            let guard = acquired.map_err(|_| format!("{key} is not free after {FREE:?}"))??;
+            guard.release().await?;
+            let given_back = Instant::now();
+            loop {
+                let seen = locks.inspect(&key).await?;
+                if seen.is_free() {
+                    break;
+                }
+                if given_back.elapsed() > FREE {
+                    return Err(format!("{key} is left: {seen:?}").into());
+                }
+                sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+    locks.shutdown().await?;
+    let begin = Instant::now();
+    loop {
+        let left = deployment.traces().await?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        if begin.elapsed() > GONE {
+            return Err(format!("after {GONE:?} there are still {left:?}").into());
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+}

@@ -1,0 +1,107 @@
+//! One process that locks and changes data, until its input says `stop`.
+//!
+//! | input | does |
+//! |---|---|
+//! | `force` | opens all locks by force, as an operator would |
+//! | `stop` | ends what is under way, and everything |
+//!
+//! It says `ready` when it begins, and `done` at the end.
+
+mod orders;
+mod turns;
+
+use std::io::{BufRead, stdin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use leasehold::LockManager;
+use leasehold_testkit::history::Recorder;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+pub use self::orders::Orders;
+use self::turns::Turns;
+use crate::BoxError;
+use crate::data::{self, Store};
+use crate::deployment::Locks;
+use crate::record::Notes;
+
+/// Does what it was told to.
+///
+/// # Errors
+///
+/// If it cannot begin, or cannot note what it does.
+#[allow(clippy::print_stdout, reason = "it talks by lines")]
+pub async fn work(orders: Orders) -> Result<(), BoxError> {
+    let stop = CancellationToken::new();
+    let Some(locks) = connected(&orders.locks, &stop).await else {
+        return Ok(());
+    };
+    listen(&orders, &locks, &stop);
+    let recorder = Recorder::to_file(&orders.file.with_extension("holds"))?;
+    let notes = Notes::to_file(&orders.file.with_extension("changes"))?;
+    let mut tasks = JoinSet::new();
+    for (kind, address) in &orders.stores {
+        let store: Arc<dyn Store> = data::connect(kind, address).await?.into();
+        for task in 0..orders.tasks {
+            let turns = Turns {
+                locks: locks.clone(),
+                key: orders.cell.resource(kind),
+                store: Arc::clone(&store),
+                kind: kind.clone(),
+                cell: orders.cell,
+                recorder: recorder.clone(),
+                notes: notes.clone(),
+                name: format!("{}.{kind}.{task}", std::process::id()),
+            };
+            tasks.spawn(turns.run(stop.clone()));
+        }
+    }
+    println!("ready");
+    while let Some(task) = tasks.join_next().await {
+        task??;
+    }
+    recorder.history()?;
+    // What is left of it runs out by itself.
+    let _unconfirmed = locks.shutdown().await;
+    println!("done");
+    Ok(())
+}
+
+/// A server may be down at this moment.
+#[allow(clippy::print_stderr, reason = "its last words")]
+async fn connected(locks: &Locks, stop: &CancellationToken) -> Option<LockManager> {
+    const PAUSE: Duration = Duration::from_millis(50);
+    loop {
+        match locks.connect().await {
+            Ok(locks) => return Some(locks),
+            Err(_) if stop.is_cancelled() => return None,
+            Err(error) => eprintln!("no locks yet: {error}"),
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Listens until the input ends, which is the end, too.
+fn listen(orders: &Orders, locks: &LockManager, stop: &CancellationToken) {
+    let (locks, stop) = (locks.clone(), stop.clone());
+    let kinds = orders.stores.iter().map(|(kind, _)| kind);
+    let keys: Vec<String> = kinds.map(|kind| orders.cell.resource(kind)).collect();
+    let runtime = tokio::runtime::Handle::current();
+    std::thread::spawn(move || {
+        for line in stdin().lock().lines().map_while(Result::ok) {
+            match line.as_str() {
+                "force" => {
+                    for key in &keys {
+                        // Whoever wanted it will say so again.
+                        drop(runtime.block_on(locks.force_release(key)));
+                    }
+                }
+                "stop" => break,
+                _ => {}
+            }
+        }
+        stop.cancel();
+    });
+}
