@@ -4,6 +4,7 @@ mod cluster;
 mod contract;
 mod in_process;
 mod kind;
+mod link;
 mod locks;
 mod one;
 mod redlock;

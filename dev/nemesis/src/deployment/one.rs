@@ -1,17 +1,16 @@
 //! One Redis behind a proxy.
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use leasehold_testkit::clock::ClockShim;
-use leasehold_testkit::proxy::{ChaosPlan, Direction, Proxy, Traffic};
+use leasehold_testkit::proxy::Proxy;
 use leasehold_testkit::servers::{RedisBuilder, RedisServer};
 use tokio::time::sleep;
 
 use super::contract::{Deployment, OUTAGE};
 use super::locks::Locks;
-use super::traces;
+use super::{link, traces};
 use crate::BoxError;
 use crate::fault::Fault;
 
@@ -56,13 +55,6 @@ impl One {
     pub(super) fn host(&self) -> String {
         format!("127.0.0.1:{}", self.proxy.port())
     }
-
-    async fn during(&self, rule: impl Fn(&Proxy)) {
-        rule(&self.proxy);
-        sleep(OUTAGE).await;
-        // Connections that have lost something stay mute: their clients have to notice.
-        self.proxy.pass();
-    }
 }
 
 #[async_trait(?Send)]
@@ -72,41 +64,10 @@ impl Deployment for One {
     }
 
     async fn strike(&self, fault: Fault, chance: &mut fastrand::Rng) -> Result<(), BoxError> {
+        if link::strike(&self.proxy, fault, chance).await? {
+            return Ok(());
+        }
         match fault {
-            Fault::LinkCut => {
-                self.proxy.refuse().await?;
-                self.proxy.cut();
-                sleep(Duration::from_millis(chance.u64(50..2_000))).await;
-                self.proxy.accept().await?;
-            }
-            Fault::LinkLosesRequests => {
-                self.during(|it| it.set(Direction::ToServer, Traffic::Drop))
-                    .await;
-            }
-            Fault::LinkLosesReplies => {
-                self.during(|it| it.set(Direction::ToClient, Traffic::Drop))
-                    .await;
-            }
-            Fault::LinkDelay => {
-                let late = Traffic::Delay(Duration::from_millis(chance.u64(20..120)));
-                let rule = |it: &Proxy| {
-                    it.set(Direction::ToServer, late);
-                    it.set(Direction::ToClient, late);
-                };
-                self.during(rule).await;
-            }
-            Fault::LinkChaos => {
-                let seed = chance.u64(..);
-                let plan = ChaosPlan {
-                    delay: 0.2,
-                    longest_delay: Duration::from_millis(30),
-                    lose_reply: 0.02,
-                    cut_before: 0.02,
-                    cut_after: 0.02,
-                    orphan: 0.02,
-                };
-                self.during(|it| it.chaos(seed, plan)).await;
-            }
             Fault::ServerPause => {
                 self.server.pause()?;
                 sleep(OUTAGE).await;

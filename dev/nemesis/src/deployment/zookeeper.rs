@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use leasehold_testkit::proxy::Proxy;
 use leasehold_testkit::servers::{ZooKeeperEnsemble, ZooKeeperServer};
 use tokio::time::sleep;
 
 use super::contract::{Deployment, OUTAGE};
+use super::link;
 use super::locks::Locks;
 use crate::BoxError;
 use crate::fault::Fault;
@@ -14,21 +16,32 @@ use crate::fault::Fault;
 /// How long a server is gone.
 const GONE: Duration = Duration::from_millis(500);
 
-pub(super) struct Ensemble(ZooKeeperEnsemble);
+/// Clients reach each server by a link.
+pub(super) struct Ensemble(ZooKeeperEnsemble, Vec<Proxy>);
 
 impl Ensemble {
     pub(super) async fn start() -> Result<Self, BoxError> {
-        Ok(Self(ZooKeeperServer::builder().start_three().await?))
+        let servers = ZooKeeperServer::builder().start_three().await?;
+        let mut links = Vec::new();
+        for node in servers.nodes() {
+            links.push(Proxy::start_bytes(node.port()).await?);
+        }
+        Ok(Self(servers, links))
     }
 }
 
 #[async_trait(?Send)]
 impl Deployment for Ensemble {
     fn locks(&self) -> Locks {
-        Locks::ZooKeeper(format!("zookeeper://{}/locks", self.0.addresses()))
+        let hosts = self.1.iter();
+        let hosts: Vec<_> = hosts.map(|it| format!("127.0.0.1:{}", it.port())).collect();
+        Locks::ZooKeeper(format!("zookeeper://{}/locks", hosts.join(",")))
     }
 
     async fn strike(&self, fault: Fault, chance: &mut fastrand::Rng) -> Result<(), BoxError> {
+        if link::strike(&self.1[chance.usize(..self.1.len())], fault, chance).await? {
+            return Ok(());
+        }
         let nodes = self.0.nodes();
         let struck = match fault {
             Fault::Partition => self.0.follower().await?,

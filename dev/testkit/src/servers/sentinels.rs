@@ -97,11 +97,12 @@ impl SentinelRedis {
     /// [`ServerError::NotSo`] if they do not within 30 s.
     pub async fn until_failed_over(&self) -> Result<(), ServerError> {
         let begin = Instant::now();
-        let mut pushed = false;
+        let mut pushes = 1;
         let port = self.pair.replica().port();
         self.until("the replica has been promoted", async || {
-            if !pushed && begin.elapsed() > ELECTION {
-                pushed = true;
+            // One that is still under way refuses, and gives up after ten seconds.
+            if begin.elapsed() > ELECTION * pushes {
+                pushes += 1;
                 self.sentinels[0].fail_over().await?;
             }
             let mut agreed = 0;
