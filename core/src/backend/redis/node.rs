@@ -74,7 +74,7 @@ impl Node {
         let live = self.live().await?;
         let mut answer = self.send(&live, command).await;
         if answer.as_ref().is_err_and(is_noscript) {
-            self.load_scripts(&live).await?;
+            Box::pin(self.load_scripts(&live)).await?;
             answer = self.send(&live, command).await;
         }
         answer.map_err(failure)
@@ -116,7 +116,7 @@ impl Node {
         let live = self.live().await?;
         let mut answers = self.send_all(&live, commands, count).await?;
         if answers.iter().any(|a| a.as_ref().is_err_and(is_noscript)) {
-            self.load_scripts(&live).await?;
+            Box::pin(self.load_scripts(&live)).await?;
             answers = self.send_all(&live, commands, count).await?;
         }
         Ok(answers.into_iter().map(|a| a.map_err(failure)).collect())
@@ -136,7 +136,7 @@ impl Node {
             .iter()
             .any(|a| a.as_ref().is_err_and(is_noscript))
         {
-            self.load_scripts(&live).await?;
+            Box::pin(self.load_scripts(&live)).await?;
             settled = self.settle(&live, commands, count, synced).await?;
         }
         let answers = settled.answer.into_iter();
@@ -252,7 +252,8 @@ impl Node {
         if let Some(live) = self.current() {
             return Ok(live);
         }
-        let live = self.connect().await?;
+        // Boxed, as is all that hardly ever happens: each request would be as large as this, and is moved about.
+        let live = Box::pin(self.connect()).await?;
         self.slot.put(&live);
         if self.was_connected.swap(true, Ordering::AcqRel) {
             self.inbox.interruption();

@@ -36,7 +36,10 @@ impl Script {
 
     /// Calls the script by its hash, so that its text is not sent each time.
     pub(super) fn call(&self, keys: &[&str], arguments: &[&str]) -> Cmd {
-        let mut command = redis::cmd("EVALSHA");
+        let words = keys.iter().chain(arguments);
+        let bytes: usize = words.map(|word| word.len()).sum();
+        let mut command = Cmd::with_capacity(keys.len() + arguments.len() + 4, bytes + 64);
+        command.arg("EVALSHA");
         command.arg(&self.hash).arg(keys.len()).arg(keys);
         command.arg(arguments);
         command

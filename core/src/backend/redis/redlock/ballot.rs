@@ -145,12 +145,17 @@ async fn expiry(member: &Member, limit: Duration) -> Result<u64, BackendError> {
     if let Some(expiry) = member.copies.expiry() {
         return Ok(expiry);
     }
+    Box::pin(ask_time(member, limit)).await?;
+    let expiry = member.copies.expiry();
+    expiry.ok_or_else(|| BackendError::not_applied("the node's clock is unknown"))
+}
+
+async fn ask_time(member: &Member, limit: Duration) -> Result<(), BackendError> {
     let sent = Moment::now();
     let time = member.call(limit, &redis::cmd("TIME")).await?;
     let (seconds, micros): (u64, u64) = answer::read(time)?;
     member.copies.learn(sent, seconds * 1_000_000 + micros);
-    let expiry = member.copies.expiry();
-    expiry.ok_or_else(|| BackendError::not_applied("the node's clock is unknown"))
+    Ok(())
 }
 
 /// The node's time in microseconds, and its vote.

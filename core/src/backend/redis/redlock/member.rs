@@ -120,15 +120,24 @@ impl Member {
         let mut left = self.told(limit, leave).await;
         if early && !matches!(left, Ok(true)) {
             // The request may have come after it. What is not known to have come is sealed off.
-            if let Some(settled) = timeout(limit * 2, round.settled(self.place)) {
-                // Whoever drives the request may have gone, and is not waited for.
-                let _in_time = settled.await;
-            }
-            left = self.told(limit, leave).await;
+            left = Box::pin(self.told_again(limit, round, leave)).await;
         }
         // A node that refuses for good is owed nothing.
         owed.settled = left.as_ref().map_or_else(|e| !e.is_temporary(), |_| true);
         left
+    }
+
+    async fn told_again(
+        &self,
+        limit: Duration,
+        round: &Round,
+        leave: &Leave,
+    ) -> Result<bool, BackendError> {
+        if let Some(settled) = timeout(limit * 2, round.settled(self.place)) {
+            // Whoever drives the request may have gone, and is not waited for.
+            let _in_time = settled.await;
+        }
+        self.told(limit, leave).await
     }
 
     async fn told(&self, limit: Duration, leave: &Leave) -> Result<bool, BackendError> {
