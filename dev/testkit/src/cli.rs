@@ -9,12 +9,13 @@ use std::process::ExitCode;
 
 use crate::error::Error;
 use crate::workspace::Workspace;
-use crate::{house, suite};
+use crate::{house, minimal, suite};
 
 const USAGE: &str = "\
 cargo xtask test               run every check and test
 cargo xtask test --only NAME   run the steps whose name contains NAME
-cargo xtask house              run the structure checks alone";
+cargo xtask house              run the structure checks alone
+cargo xtask minimal-versions   build the published crates with the oldest versions they allow";
 
 /// What the arguments ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub enum Command {
     },
     /// The structure checks.
     House,
+    /// The published crates, with the oldest versions that they allow.
+    MinimalVersions,
     /// What cargo says in the place of a test binary: print how it would run.
     /// For the test run's own use, see [`suite::note`].
     Note {
@@ -53,6 +56,7 @@ impl Command {
             }),
             ["test", "--only"] => Err(Error::Usage(format!("--only needs a NAME\n\n{USAGE}"))),
             ["house"] => Ok(Self::House),
+            ["minimal-versions"] => Ok(Self::MinimalVersions),
             ["note", _, ..] => Ok(Self::Note {
                 command: args[1..].to_vec(),
             }),
@@ -73,6 +77,7 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
         }
         Ok(Command::Test { only }) => test(only.as_deref()),
         Ok(Command::House) => check_house(),
+        Ok(Command::MinimalVersions) => minimal_versions(),
         Ok(Command::Note { command }) => note(&command),
         Err(error) => Err(error),
     };
@@ -120,4 +125,8 @@ fn check_house() -> Result<bool, Error> {
         good &= verdict.holds();
     }
     Ok(good)
+}
+
+fn minimal_versions() -> Result<bool, Error> {
+    minimal::check(&Workspace::read()?, |line| println!("{line}"))
 }

@@ -8,13 +8,15 @@
 //! | `cargo xtask test` | everything that must hold before a change goes in |
 //! | `cargo xtask test --only NAME` | the steps whose name contains NAME |
 //! | `cargo xtask house` | the structure checks alone, in a second |
+//! | `cargo xtask minimal-versions` | whether the published crates build with the oldest versions they allow |
 //!
 //! | room | holds |
 //! |---|---|
 //! | [`cli`] | the command line |
 //! | [`suite`] | the steps of a test run: what they are, running them, the report |
 //! | [`install`] | the servers the tests need: finding or installing them |
-//! | [`house`] | structure checks: file sizes, module circles, leftovers |
+//! | [`house`] | structure checks: file sizes, module circles, leftovers, guarantees, supply chain |
+//! | [`minimal`] | the published crates with the oldest versions of what they need |
 //! | [`workspace`] | what cargo knows about the workspace |
 //! | [`error`] | why a run could not start or go on |
 //!
@@ -38,6 +40,7 @@ pub mod error;
 pub mod history;
 pub mod house;
 pub mod install;
+pub mod minimal;
 #[cfg(feature = "servers")]
 mod port;
 #[cfg(feature = "servers")]

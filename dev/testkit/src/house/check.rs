@@ -1,6 +1,6 @@
 //! The list of checks.
 
-use super::{Verdict, circles, leftovers, sizes};
+use super::{Verdict, circles, guarantees, leftovers, sizes, supply};
 use crate::error::Error;
 use crate::workspace::Workspace;
 
@@ -13,11 +13,21 @@ pub enum Check {
     Circles,
     /// Nothing unfinished is left in a source.
     Leftovers,
+    /// Every guarantee names the tests that attack it, and they exist.
+    Guarantees,
+    /// What is built in may be.
+    Supply,
 }
 
 impl Check {
     /// Every check there is.
-    pub const ALL: [Self; 3] = [Self::Sizes, Self::Circles, Self::Leftovers];
+    pub const ALL: [Self; 5] = [
+        Self::Sizes,
+        Self::Circles,
+        Self::Leftovers,
+        Self::Guarantees,
+        Self::Supply,
+    ];
 
     /// What the check is called.
     #[must_use]
@@ -26,6 +36,8 @@ impl Check {
             Self::Sizes => "house: file sizes",
             Self::Circles => "house: module circles",
             Self::Leftovers => "house: leftovers",
+            Self::Guarantees => "house: guarantees",
+            Self::Supply => "house: supply chain",
         }
     }
 
@@ -40,6 +52,8 @@ impl Check {
             Self::Sizes => sizes::check(workspace),
             Self::Circles => circles::check(workspace),
             Self::Leftovers => leftovers::check(workspace),
+            Self::Guarantees => guarantees::check(workspace),
+            Self::Supply => supply::check(workspace),
         }
     }
 }

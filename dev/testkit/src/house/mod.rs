@@ -5,21 +5,27 @@
 //! | [`Check::Sizes`] | the median source file, or a single one, is too long |
 //! | [`Check::Circles`] | modules depend on each other in a circle |
 //! | [`Check::Leftovers`] | `todo!`, `dbg!` or `unimplemented!` is left in a source |
+//! | [`Check::Guarantees`] | a guarantee names no test, or one that does not exist |
+//! | [`Check::Supply`] | a dependency has a licence, a source or a name that `deny.toml` does not allow |
 //!
 //! They look at `src/**/*.rs` of every member of the workspace, the circles at
-//! the libraries among them.
+//! the libraries among them, the guarantees at tests,
+//! the supply chain at what cargo knows.
 
 mod check;
 mod circles;
 mod graph;
+mod guarantees;
 mod imports;
 mod leftovers;
 mod map;
+mod named_tests;
 mod reader;
 mod resolve;
 mod scribe;
 mod sizes;
 mod sources;
+mod supply;
 mod syntax;
 mod tokens;
 mod verdict;

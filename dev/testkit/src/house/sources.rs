@@ -38,7 +38,8 @@ pub(super) fn under(workspace: &Workspace, dir: &Path) -> Result<Vec<Source>, Er
         .collect()
 }
 
-fn read(workspace: &Workspace, path: PathBuf) -> Result<Source, Error> {
+/// Reads a file.
+pub(super) fn read(workspace: &Workspace, path: PathBuf) -> Result<Source, Error> {
     match fs::read_to_string(&path) {
         Ok(text) => Ok(Source {
             shown: workspace.shown(&path),

@@ -12,6 +12,7 @@ fn reads_commands() {
     assert_eq!(parse(""), Ok(Command::Usage));
     assert_eq!(parse("--help"), Ok(Command::Usage));
     assert_eq!(parse("house"), Ok(Command::House));
+    assert_eq!(parse("minimal-versions"), Ok(Command::MinimalVersions));
     assert_eq!(parse("test"), Ok(Command::Test { only: None }));
     let only = Some("docs".to_owned());
     assert_eq!(parse("test --only docs"), Ok(Command::Test { only }));

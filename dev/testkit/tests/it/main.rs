@@ -10,6 +10,7 @@ mod counts;
 mod fake;
 mod floors;
 mod frames;
+mod guarantees;
 mod history;
 mod holding;
 mod install;

@@ -41,6 +41,8 @@ fn lists_every_step() -> Outcome {
         ("house: file sizes", "Sizes".to_owned()),
         ("house: module circles", "Circles".to_owned()),
         ("house: leftovers", "Leftovers".to_owned()),
+        ("house: guarantees", "Guarantees".to_owned()),
+        ("house: supply chain", "Supply".to_owned()),
         (
             "clippy, all features",
             format!("cargo clippy --locked --workspace --all-targets --all-features {deny}"),
@@ -109,7 +111,7 @@ fn only_selects_by_part_of_the_name() -> Outcome {
     let dir = tempfile::tempdir()?;
     let workspace = fake::workspace(dir.path());
     let chosen = steps::select(steps::all(&workspace, RUNNER), Some("house:"))?;
-    assert_eq!(chosen.len(), 3);
+    assert_eq!(chosen.len(), 5);
     let all = steps::all(&workspace, RUNNER);
     assert_eq!(steps::select(all.clone(), None)?, all);
 
