@@ -121,3 +121,36 @@ async fn a_restart_of_a_server_that_keeps_its_data_keeps_the_order() {
     let (order, _longest) = line.served(LENGTH, Duration::from_secs(20)).await;
     assert_eq!(order, [0, 1, 2, 3]);
 }
+
+#[tokio::test]
+async fn who_is_second_of_its_process_is_there_when_all_before_it_die() {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let url = server.inner().url_at(proxy.port());
+    let lives = server.locks().await;
+    let dies = LockManager::new(Redis::connect(&url).await.unwrap());
+    let first = lives.lock("k").acquire().await.unwrap();
+    let (sender, mut granted) = mpsc::unbounded_channel();
+    let line = [("a", &lives), ("b", &dies), ("c", &dies), ("d", &lives)];
+    for (place, (name, locks)) in line.into_iter().enumerate() {
+        let (lock, sender) = (locks.lock("k").ttl(Duration::from_secs(1)), sender.clone());
+        tokio::spawn(async move {
+            let guard = lock.acquire().await.unwrap();
+            sender.send((name, guard)).unwrap();
+        });
+        waiters(&lives, place + 1).await;
+    }
+    first.release().await.unwrap();
+    let (name, guard) = granted.recv().await.unwrap();
+    assert_eq!(name, "a");
+    guard.release().await.unwrap();
+    let (name, _held_by_the_dead) = granted.recv().await.unwrap();
+    assert_eq!(name, "b");
+    proxy.refuse().await.unwrap();
+    proxy.cut();
+    // The rest of the lease, and two looks: well below the eleven seconds of those who are not first.
+    let limit = Duration::from_secs(1 + 2 + 2);
+    let next = timeout(limit, granted.recv()).await;
+    let (name, _guard) = next.expect("the second looks").unwrap();
+    assert_eq!(name, "d");
+}

@@ -3,6 +3,7 @@ use std::collections::{HashMap, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use parking_lot::Mutex;
@@ -10,6 +11,7 @@ use redis::aio::{AsyncPushSender, SendError};
 use redis::{PushInfo, PushKind, from_redis_value};
 use tokio::sync::{Notify, watch};
 
+use crate::clock::{self, Moment};
 use crate::{Key, OwnerId};
 
 /// The channel on which this client is told that it is a waiter's turn: one for all its locks.
@@ -33,6 +35,8 @@ struct Seats {
 pub(super) struct WakeUps {
     told: AtomicUsize,
     bell: Notify,
+    /// Rung when nobody of this process waits before it any more.
+    promotion: Notify,
 }
 
 impl WakeUps {
@@ -44,6 +48,14 @@ impl WakeUps {
     /// Waits until it is told, if it was not already.
     pub(super) async fn next(&self) {
         self.bell.notified().await;
+    }
+
+    /// Waits until it should look by itself: it is the first of its process since somebody else left, and was not
+    /// served for so long. It was told to look seldom while another one did, and where the lock went all who would hand
+    /// it on may have died.
+    pub(super) async fn promoted(&self, since: Duration) {
+        self.promotion.notified().await;
+        clock::sleep_until(Moment::now().after(since)).await;
     }
 
     /// How often it was told.
@@ -102,12 +114,16 @@ impl Inbox {
 
     pub(super) fn leave(&self, key: &Key, owner: OwnerId) {
         let mut seats = self.seats.lock();
-        if seats.waiters.remove(&owner).is_some()
-            && let Some(line) = seats.lines.get_mut(key)
+        let Seats { waiters, lines } = &mut *seats;
+        if waiters.remove(&owner).is_some()
+            && let Some(line) = lines.get_mut(key)
         {
+            let was_first = line.front() == Some(&owner);
             line.retain(|waiter| *waiter != owner);
-            if line.is_empty() {
-                seats.lines.remove(key);
+            match line.front().and_then(|first| waiters.get(first)) {
+                Some(first) if was_first => first.promotion.notify_one(),
+                Some(_) => {}
+                None => drop(lines.remove(key)),
             }
         }
     }

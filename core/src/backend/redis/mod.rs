@@ -182,7 +182,10 @@ impl Backend for Redis {
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
         if let Some(wake_ups) = self.inbox.wake_ups(attempt.owner) {
-            wake_ups.next().await;
+            tokio::select! {
+                () = wake_ups.next() => {}
+                () = wake_ups.promoted(FIRST_LOOKS) => {}
+            }
         }
         Ok(())
     }

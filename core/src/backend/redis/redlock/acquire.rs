@@ -167,7 +167,10 @@ impl Redlock {
             return;
         };
         if wake_ups.told() == 0 {
-            wake_ups.next().await;
+            tokio::select! {
+                () = wake_ups.next() => {}
+                () = wake_ups.promoted(FIRST_LOOKS) => return,
+            }
         }
         // The first node may be ahead of a majority.
         let others = async {
