@@ -24,7 +24,7 @@ enum Said {
 
 /// How many test binaries run at once: most of their tests wait most of the time.
 pub(super) fn count() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get) + 1
+    thread::available_parallelism().map_or(1, NonZero::get) + 2
 }
 
 /// Runs test binaries, so many at once. What each prints goes to `echo` as it comes, with the binary's name before it.
