@@ -21,17 +21,20 @@
 //! | room | holds |
 //! |---|---|
 //! | `bars` | [`BarChart`]: figures beside each other |
+//! | `lines` | [`LineChart`]: figures that change with another |
 //! | `timeline` | [`Timeline`]: who did what when |
 //! | `page` | the card they are drawn on: title, colours, fonts |
 //! | `figure` | how a number is written |
 
 mod bars;
 mod figure;
+mod lines;
 mod page;
 mod timeline;
 mod tone;
 
 pub use self::bars::{Bar, BarChart, NotANumber};
 pub use self::figure::figure;
+pub use self::lines::LineChart;
 pub use self::timeline::{Timeline, Verdict};
 pub use self::tone::Tone;

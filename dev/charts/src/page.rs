@@ -19,6 +19,8 @@ font-size:12.5px;fill:#3d4450;font-variant-numeric:tabular-nums}\
 .strong{font-weight:650;fill:#14181f}\
 .line{stroke:#dfe3e8}\
 .accent{fill:#1f6feb}.soft{fill:#8ab8f8}.quiet{fill:#b6bec9}\
+.stroke{stroke-width:2.5;stroke-linecap:round}\
+line.accent{stroke:#1f6feb}line.soft{stroke:#8ab8f8}line.quiet{stroke:#b6bec9}\
 .on-accent{fill:#ffffff}.on-soft,.on-quiet{fill:#14181f}\
 .good{stroke:#1a7f4b;fill:#1a7f4b}.bad{stroke:#cf222e;fill:#cf222e}.plain{stroke:#57606a;fill:#57606a}\
 text.good,text.bad,text.plain{stroke:none}\
@@ -29,6 +31,7 @@ text{fill:#c4ccd6}\
 .subtitle,.faint{fill:#8f99a6}\
 .line{stroke:#2f3641}\
 .accent{fill:#4c94ff}.soft{fill:#2f5d9e}.quiet{fill:#565f6c}\
+line.accent{stroke:#4c94ff}line.soft{stroke:#2f5d9e}line.quiet{stroke:#565f6c}\
 .on-accent{fill:#0b1320}.on-soft,.on-quiet{fill:#f0f3f6}\
 .good{stroke:#4cc38a;fill:#4cc38a}.bad{stroke:#ff7b72;fill:#ff7b72}.plain{stroke:#9aa4b1;fill:#9aa4b1}}";
 
@@ -67,6 +70,11 @@ impl Page {
         self.add(format_args!(
             r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" class="{class}"/>"#
         ));
+    }
+
+    /// A thick line, in a tone.
+    pub(crate) fn stroke(&mut self, from: (f64, f64), to: (f64, f64), tone: &str) {
+        self.line(from, to, &format!("stroke {tone}"));
     }
 
     pub(crate) fn dot(&mut self, x: f64, y: f64, class: &str) {

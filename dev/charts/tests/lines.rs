@@ -1,0 +1,57 @@
+//! Lines are XML, to scale, and refuse what is no figure.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use leasehold_charts::{LineChart, Tone};
+
+/// The heights of the points of a tone, in the order of the file; the first is the legend's.
+fn heights(svg: &str, tone: &str) -> Vec<f64> {
+    let class = format!(r#"class="{tone}""#);
+    let dots = svg
+        .lines()
+        .filter(|it| it.starts_with("<circle") && it.contains(&class));
+    let heights = dots.map(|line| line.split(r#" cy=""#).nth(1).unwrap());
+    heights
+        .map(|it| it.split('"').next().unwrap().parse().unwrap())
+        .collect()
+}
+
+#[test]
+fn points_are_as_high_as_their_figures() {
+    let svg = LineChart::new("Cost", "less is better")
+        .line(
+            "one",
+            [(1.0, 0.0), (10.0, 10.0), (100.0, 30.0)],
+            Tone::Accent,
+        )
+        .line("two", [(1.0, 20.0), (100.0, 20.0)], Tone::Quiet)
+        .svg()
+        .unwrap();
+    let [_, zero, ten, thirty] = heights(&svg, "accent")[..] else {
+        unreachable!("{svg}");
+    };
+    assert!((3.0 * (zero - ten) - (zero - thirty)).abs() < 0.5, "{svg}");
+    let [_, first, last] = heights(&svg, "quiet")[..] else {
+        unreachable!("{svg}");
+    };
+    assert!((first - last).abs() < 0.01 && first < ten, "{svg}");
+    assert_eq!(
+        svg.matches(r#"<line x1="#).count() - svg.matches("stroke ").count(),
+        4
+    );
+}
+
+#[test]
+fn what_is_no_figure_is_refused_by_name() {
+    for value in [-1.0, f64::NAN, f64::INFINITY] {
+        let chart = LineChart::new("", "").line("odd", [(1.0, value)], Tone::Soft);
+        assert_eq!(chart.svg().unwrap_err().label, "odd");
+    }
+}
+
+#[test]
+fn nothing_and_nothing_but_zeros_are_drawn_too() {
+    assert!(LineChart::new("", "").svg().unwrap().ends_with("</svg>\n"));
+    let flat = LineChart::new("", "").line("flat", [(1.0, 0.0), (2.0, 0.0)], Tone::Soft);
+    let svg = flat.svg().unwrap();
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+}
