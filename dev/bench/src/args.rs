@@ -1,22 +1,33 @@
+use std::path::PathBuf;
+
 use lexopt::prelude::{Long, Short, ValueExt};
 
+use crate::contestant::Field;
+
 pub(crate) const USAGE: &str = "\
-leasehold-bench             all workloads
-leasehold-bench --quick     the same, under half a minute
-leasehold-bench --only W    the workloads whose name contains W
-leasehold-bench --json      one object a line, for machines";
+leasehold-bench                   all workloads, in less than 12 minutes
+leasehold-bench --quick           the same in less than 3, without the million keys
+leasehold-bench --only W          the workloads whose name contains W
+leasehold-bench --json FILE       all figures, slice by slice
+leasehold-bench --charts FOLDER   charts, as SVG";
 
 /// What the caller wants.
 #[derive(Debug)]
 pub(crate) enum Wish {
     Run(Settings),
+    /// To be one process of several: see `fleet`.
+    Work {
+        way: String,
+        field: Field,
+    },
     Help,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) quick: bool,
-    pub(crate) json: bool,
+    pub(crate) json: Option<PathBuf>,
+    pub(crate) charts: Option<PathBuf>,
     only: Option<String>,
 }
 
@@ -32,8 +43,16 @@ pub(crate) fn wish(mut words: lexopt::Parser) -> Result<Wish, lexopt::Error> {
     while let Some(word) = words.next()? {
         match word {
             Long("quick") => settings.quick = true,
-            Long("json") => settings.json = true,
+            Long("json") => settings.json = Some(words.value()?.into()),
+            Long("charts") => settings.charts = Some(words.value()?.into()),
             Long("only") => settings.only = Some(words.value()?.string()?),
+            Long("work") => {
+                let way = words.value()?.string()?;
+                let redis = words.value()?.string()?;
+                let zookeeper = words.value()?.string()?;
+                let field = Field { redis, zookeeper };
+                return Ok(Wish::Work { way, field });
+            }
             Long("help") | Short('h') => return Ok(Wish::Help),
             other => return Err(other.unexpected()),
         }

@@ -1,25 +1,21 @@
-use leasehold_testkit::servers::RedisServer;
+//! What the figures were taken on.
 
 use crate::BoxError;
+use crate::meter::Meter;
 
-/// What the figures were taken on.
-pub(crate) async fn describe(server: &RedisServer) -> Result<String, BoxError> {
+pub(crate) async fn describe(meter: &Meter) -> Result<String, BoxError> {
     let cores = std::thread::available_parallelism()?;
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load = load.split(' ').next().unwrap_or("unknown").to_owned();
-    let version = info(server, "redis_version").await?;
-    Ok(format!(
-        "{cores} cores, load {load} before the run, Redis {version}"
-    ))
+    let version = meter.read().await?.text("redis_version").to_owned();
+    let kind = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let kind = kind
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let kind = kind.map_or("unknown", |(_, name)| name.trim());
+    Ok(format!("{cores} cores ({kind}), Redis {version}"))
 }
 
-/// A field of the server's `INFO all`.
-pub(crate) async fn info(server: &RedisServer, field: &str) -> Result<String, BoxError> {
-    let client = redis::Client::open(server.url())?;
-    let mut connection = client.get_multiplexed_async_connection().await?;
-    let mut info = redis::cmd("INFO");
-    let info: String = info.arg("all").query_async(&mut connection).await?;
-    let mut lines = info.lines();
-    let value = lines.find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
-    Ok(value.unwrap_or_default().to_owned())
+/// How many tasks wanted a core, on average over the last minute.
+pub(crate) fn load() -> String {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split(' ').next().unwrap_or("unknown").to_owned()
 }

@@ -1,64 +1,97 @@
-//! Leasehold beside hand-written limits, on a Redis server of its own, in one run; and on a `ZooKeeper` server that
-//! does not sync to its disk, where many want one lock.
+//! Leasehold beside its peers and beside hand-written limits, on servers of its own, in one run.
 //!
 //! ```sh
 //! cargo run --release -p leasehold-bench -- --quick
 //! ```
 //!
 //! Each workload is cut into short slices, and the contestants take turns: what slows the machine down slows
-//! all of them. A slice in which a canary task stalled is void, and counted. Figures are medians; ratios are
-//! medians of the ratios within each round. Compare ratios of one run, never figures of two.
+//! all of them. A slice in which a canary thread stalled is void, and counted. Figures are medians; ratios are
+//! medians of the ratios within each round, to the first contestant of the table. Compare ratios of one run, never
+//! figures of two. At the end stands what is asked of the library, and whether this run met it.
+//!
+//! Redis writes nothing to its disk, and `ZooKeeper` does not sync to it. The peers run with their own defaults.
 
+// Every contestant's futures are nested in every workload's.
+#![recursion_limit = "256"]
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "it talks to its reader"
 )]
 
+mod answer;
 mod args;
+mod asks;
 mod canary;
+mod chart;
+mod clock;
 mod contestant;
+mod crowd;
+mod fleet;
+mod ledger;
 mod machine;
+mod meter;
 mod progress;
 mod report;
 mod rounds;
 mod turns;
 mod workload;
 
-use std::process::ExitCode;
-
 use leasehold_testkit::servers::{RedisServer, ZooKeeperServer};
 
-use crate::args::Wish;
+use crate::args::{Settings, Wish};
 use crate::contestant::Field;
-use crate::report::Report;
+use crate::ledger::Ledger;
+use crate::meter::Meter;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 #[tokio::main]
-async fn main() -> Result<ExitCode, BoxError> {
-    let settings = match args::wish(lexopt::Parser::from_env())? {
-        Wish::Run(settings) => settings,
+async fn main() -> Result<(), BoxError> {
+    match args::wish(lexopt::Parser::from_env())? {
+        Wish::Run(settings) => run(&settings).await,
+        Wish::Work { way, field } => fleet::work(&way, &field).await,
         Wish::Help => {
             println!("{}", args::USAGE);
-            return Ok(ExitCode::SUCCESS);
+            Ok(())
         }
-    };
+    }
+}
+
+async fn run(settings: &Settings) -> Result<(), BoxError> {
     let server = RedisServer::start().await?;
     let zookeeper = ZooKeeperServer::start().await?;
-    let folder = format!("zookeeper://{}/bench", zookeeper.address());
-    let field = Field::of(&server.url(), &folder);
-    let report = Report::new(settings.json);
-    report.opening(&machine::describe(&server).await?);
-    for workload in workload::all() {
-        if settings.wants(workload.name()) {
+    let field = Field {
+        redis: server.url(),
+        zookeeper: format!("zookeeper://{}/bench", zookeeper.address()),
+    };
+    let meter = Meter::of(&server).await?;
+    let (machine, before) = (machine::describe(&meter).await?, machine::load());
+    println!("{machine}, load {before} before the run");
+    let mut ledger = Ledger::default();
+    for workload in workload::all(settings.quick) {
+        let name = workload.name();
+        if settings.wants(&name) {
             let stage = workload::Stage {
                 server: &server,
+                meter: &meter,
                 field: &field,
                 quick: settings.quick,
             };
-            report.add(workload.name(), &workload.run(&stage).await?);
+            let outcome = workload.run(&stage).await?;
+            report::print(&name, &outcome);
+            ledger.add(&name, outcome);
         }
     }
-    Ok(ExitCode::SUCCESS)
+    let answers = asks::all(&ledger);
+    answer::print(&answers);
+    let after = machine::load();
+    println!("\nload {after} after the run");
+    if let Some(file) = &settings.json {
+        ledger.write(file, &machine, [&before, &after], &answers)?;
+    }
+    if let Some(folder) = &settings.charts {
+        chart::draw(folder, &ledger)?;
+    }
+    Ok(())
 }

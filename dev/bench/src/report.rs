@@ -1,103 +1,100 @@
-//! What the reader sees.
+//! What came of a workload, and how a reader sees it.
 
 use serde::Serialize;
 
 /// One figure.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Row {
     pub(crate) contestant: &'static str,
     pub(crate) metric: &'static str,
     /// None if all slices were void.
     pub(crate) value: Option<f64>,
-    pub(crate) ratio_to_raw: Option<f64>,
+    pub(crate) ratio_to_first: Option<f64>,
+    /// What the value is the median of; none for a void slice.
+    pub(crate) slices: Vec<Option<f64>>,
 }
 
-/// What came of a workload.
-#[derive(Debug)]
+impl Row {
+    /// A figure of which there is only one.
+    pub(crate) fn single(contestant: &'static str, metric: &'static str, value: f64) -> Self {
+        Self {
+            contestant,
+            metric,
+            value: Some(value),
+            ratio_to_first: None,
+            slices: vec![Some(value)],
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Outcome {
     pub(crate) rows: Vec<Row>,
     /// Slices that do not count, of how many.
     pub(crate) void: (usize, usize),
 }
 
-#[derive(Debug, Serialize)]
-struct Line<'a> {
-    workload: &'a str,
-    contestant: &'a str,
-    metric: &'a str,
-    value: Option<f64>,
-    ratio_to_raw: Option<f64>,
-}
-
-/// A table for people, or a line per figure for machines, as results come in.
-#[derive(Debug)]
-pub(crate) struct Report {
-    json: bool,
-}
-
-impl Report {
-    pub(crate) fn new(json: bool) -> Self {
-        Self { json }
-    }
-
-    pub(crate) fn opening(&self, machine: &str) {
-        if !self.json {
-            println!("{machine}");
-        }
-    }
-
-    pub(crate) fn add(&self, workload: &str, outcome: &Outcome) {
-        if self.json {
-            let (void, of) = outcome.void;
-            for row in &outcome.rows {
-                print_line(&Line {
-                    workload,
-                    contestant: row.contestant,
-                    metric: row.metric,
-                    value: row.value,
-                    ratio_to_raw: row.ratio_to_raw,
-                });
-            }
-            print_line(&Line {
-                workload,
-                contestant: "all",
-                metric: "void_slices",
-                value: Some(void as f64 / of.max(1) as f64),
-                ratio_to_raw: None,
-            });
-        } else {
-            table(workload, outcome);
+impl Outcome {
+    /// What was not cut into slices.
+    pub(crate) fn single(contestant: &'static str, figures: &[(&'static str, f64)]) -> Self {
+        Self {
+            rows: figures
+                .iter()
+                .map(|(metric, value)| Row::single(contestant, metric, *value))
+                .collect(),
+            void: (0, 1),
         }
     }
 }
 
-fn print_line(line: &Line<'_>) {
-    match serde_json::to_string(line) {
-        Ok(text) => println!("{text}"),
-        Err(error) => eprintln!("{line:?} cannot be written: {error}"),
-    }
-}
-
-fn table(workload: &str, outcome: &Outcome) {
+/// A row per contestant, a column per metric: the figure, and its ratio to the first contestant's.
+pub(crate) fn print(workload: &str, outcome: &Outcome) {
     let (void, of) = outcome.void;
     println!("\n{workload}   ({void} of {of} slices void)");
+    let mut contestants: Vec<_> = outcome.rows.iter().map(|row| row.contestant).collect();
+    contestants.dedup();
+    let mut metrics: Vec<&str> = Vec::new();
     for row in &outcome.rows {
-        let value = row.value.map_or("–".to_owned(), figure);
-        let ratio = row
-            .ratio_to_raw
-            .map_or(String::new(), |r| format!("{r:.3}"));
-        println!(
-            "  {:22} {:24} {value:>12} {ratio:>8}",
-            row.contestant, row.metric
-        );
+        if !metrics.contains(&row.metric) {
+            metrics.push(row.metric);
+        }
     }
+    for few in metrics.chunks(4) {
+        let header: String = few.iter().map(|it| format!("{it:>24}")).collect();
+        println!("  {:24}{header}", "");
+        for contestant in &contestants {
+            let cells = few.iter().map(|metric| {
+                let mut rows = outcome.rows.iter();
+                rows.find(|row| row.contestant == *contestant && row.metric == *metric)
+                    .map_or(" ".repeat(24), cell)
+            });
+            println!("  {contestant:24}{}", cells.collect::<String>());
+        }
+    }
+}
+
+fn cell(row: &Row) -> String {
+    let value = row.value.map_or("–".to_owned(), figure);
+    let ratio = row.ratio_to_first.map_or(String::new(), |ratio| {
+        format!(
+            "({})",
+            if ratio >= 100.0 {
+                figure(ratio)
+            } else {
+                format!("{ratio:.3}")
+            }
+        )
+    });
+    format!("{value:>14} {ratio:>9}")
 }
 
 /// Three digits and more.
-fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     match value.abs() {
         v if v >= 100.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
         v if v >= 1.0 => format!("{value:.2}"),
+        0.0 => "0".to_owned(),
         _ => format!("{value:.4}"),
     }
 }

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use crate::canary::Canary;
-use crate::report::Row;
+use crate::report::{Outcome, Row};
 
 /// A stall of the machine that makes a slice void.
 pub(crate) const STALL: Duration = Duration::from_millis(25);
 
-/// What a contestant did in one slice: one value per metric.
+/// What a contestant did in one slice: one value per metric; what is not a number is not known.
 pub(crate) type Values = Vec<f64>;
 
 /// The slices of one workload, round by round.
 #[derive(Debug)]
 pub(crate) struct Rounds {
-    metrics: &'static [&'static str],
+    metrics: Vec<&'static str>,
     contestants: Vec<&'static str>,
     /// By contestant, then by round; none for a void slice.
     slices: Vec<Vec<Option<Values>>>,
@@ -23,9 +23,9 @@ pub(crate) struct Rounds {
 
 impl Rounds {
     /// The first contestant is the one that the others are measured by.
-    pub(crate) fn new(metrics: &'static [&'static str], contestants: &[&'static str]) -> Self {
+    pub(crate) fn new(metrics: &[&'static str], contestants: &[&'static str]) -> Self {
         Self {
-            metrics,
+            metrics: metrics.to_vec(),
             contestants: contestants.to_vec(),
             slices: vec![Vec::new(); contestants.len()],
             canary: Canary::start(),
@@ -41,30 +41,46 @@ impl Rounds {
         self.slices[contestant].push((!stalled).then_some(values));
     }
 
-    /// How many slices were void, of how many.
-    pub(crate) fn void(&self) -> (usize, usize) {
+    pub(crate) fn outcome(&self) -> Outcome {
         let all = self.slices.iter().flatten();
-        (all.clone().filter(|it| it.is_none()).count(), all.count())
+        Outcome {
+            rows: self.rows(),
+            void: (all.clone().filter(|it| it.is_none()).count(), all.count()),
+        }
     }
 
-    pub(crate) fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         for (slices, contestant) in self.slices.iter().zip(&self.contestants) {
-            for (metric, name) in self.metrics.iter().enumerate() {
-                let values = slices.iter().flatten().map(|values| values[metric]);
-                let pairs = slices.iter().zip(&self.slices[0]);
-                let ratios = pairs
-                    .filter_map(|(one, raw)| Some(one.as_ref()?[metric] / raw.as_ref()?[metric]));
+            for (at, metric) in self.metrics.iter().enumerate() {
+                let values = |slices: &[Option<Values>]| -> Vec<Option<f64>> {
+                    let known = |values: &Values| Some(values[at]).filter(|it| it.is_finite());
+                    slices
+                        .iter()
+                        .map(|it| it.as_ref().and_then(known))
+                        .collect()
+                };
+                let (slices, first) = (values(slices), values(&self.slices[0]));
                 rows.push(Row {
                     contestant,
-                    metric: name,
-                    value: median(values.collect()),
-                    ratio_to_raw: median(ratios.collect()),
+                    metric,
+                    value: median(slices.iter().flatten().copied().collect()),
+                    ratio_to_first: ratio(&slices, &first),
+                    slices,
                 });
             }
         }
         rows
     }
+}
+
+/// The median of the ratios within each round.
+pub(crate) fn ratio(slices: &[Option<f64>], to: &[Option<f64>]) -> Option<f64> {
+    let ratios = slices
+        .iter()
+        .zip(to)
+        .filter_map(|(a, b)| Some((*a)? / (*b)?));
+    median(ratios.filter(|it| it.is_finite()).collect())
 }
 
 /// None of nothing.
@@ -104,8 +120,15 @@ mod tests {
             vec![Some(vec![100.0]), None, Some(vec![10.0])],
             vec![Some(vec![50.0]), Some(vec![1.0]), Some(vec![5.0])],
         ];
-        let rows = rounds.rows();
-        assert_eq!(rows[1].ratio_to_raw, Some(0.5));
-        assert_eq!(rounds.void(), (1, 6));
+        let outcome = rounds.outcome();
+        assert_eq!(outcome.rows[1].ratio_to_first, Some(0.5));
+        assert_eq!(outcome.void, (1, 6));
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let mut rounds = Rounds::new(&["n"], &["raw"]);
+        rounds.slices = vec![vec![Some(vec![f64::NAN]), Some(vec![2.0])]];
+        assert_eq!(rounds.outcome().rows[0].value, Some(2.0));
     }
 }

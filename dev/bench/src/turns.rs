@@ -1,35 +1,129 @@
+//! Contestants that take turns.
+
+use std::time::Duration;
+
 use crate::BoxError;
-use crate::contestant::{Entrant, Visitor};
+use crate::clock;
+use crate::contestant::{Entrant, Field, Visitor, Way};
+use crate::meter::Meter;
 use crate::progress;
 use crate::report::Outcome;
 use crate::rounds::{Rounds, Values};
 
-/// Lets all run one slice after the other, as many rounds as told.
-pub(crate) async fn take_turns<S>(
-    workload: &str,
-    metrics: &'static [&'static str],
-    entrants: &[Entrant],
-    count: usize,
-    slice: &S,
-) -> Result<Outcome, BoxError>
-where
-    S: Visitor<Output = Result<Values, BoxError>>,
-{
-    let names: Vec<_> = entrants.iter().map(Entrant::name).collect();
-    let mut rounds = Rounds::new(metrics, &names);
-    for round in 0..count {
-        progress::show(workload, round, count);
-        for turn in 0..entrants.len() {
-            // Nobody is always the one who runs first.
-            let at = (turn + round) % entrants.len();
-            rounds.slice_begins();
-            let values = entrants[at].receive(slice).await?;
-            rounds.slice_ends(at, values);
-        }
+/// What each slice with a meter tells besides its own metrics. What the client needs is its processes' time on all
+/// cores together, and what it does in the background counts too.
+const COSTS: &[&str] = &[
+    "commands_per_grant",
+    "client_us_per_grant",
+    "server_us_per_grant",
+];
+
+/// What came of one slice.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) values: Values,
+    pub(crate) grants: usize,
+    /// What it took of the client's cores, if that was in other processes.
+    pub(crate) elsewhere: Option<Duration>,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub(crate) struct Plan<'a> {
+    pub(crate) workload: &'a str,
+    pub(crate) metrics: &'static [&'static str],
+    pub(crate) rounds: usize,
+}
+
+impl Plan<'_> {
+    /// Lets all run one slice after the other, as many rounds as told.
+    pub(crate) async fn take_turns(
+        &self,
+        names: &[&'static str],
+        run: impl AsyncFn(usize) -> Result<Values, BoxError>,
+    ) -> Result<Outcome, BoxError> {
+        self.go(self.metrics, names, run).await
     }
-    progress::show(workload, count, count);
-    Ok(Outcome {
-        rows: rounds.rows(),
-        void: rounds.void(),
-    })
+
+    /// The same, and what it costs.
+    pub(crate) async fn take_metered_turns(
+        &self,
+        meter: &Meter,
+        ways: &[Way],
+        run: impl AsyncFn(usize) -> Result<Done, BoxError>,
+    ) -> Result<Outcome, BoxError> {
+        let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
+        let metrics = [self.metrics, COSTS].concat();
+        let metered = async |at| {
+            let (before, cpu) = (meter.read().await?, clock::cpu());
+            let done: Done = run(at).await?;
+            let here = clock::cpu().saturating_sub(cpu);
+            let after = meter.read().await?;
+            let mut values = done.values;
+            let each = |cost: f64| cost / done.grants as f64;
+            let sends = ways[at].sends();
+            let client = done.elsewhere.unwrap_or(here).as_secs_f64();
+            values.push(match sends {
+                [] => f64::NAN,
+                _ => each(after.calls(sends) - before.calls(sends)),
+            });
+            values.push(each(client * 1e6));
+            values.push(match sends {
+                [] => f64::NAN,
+                _ => each((after.cpu() - before.cpu()) * 1e6),
+            });
+            Ok(values)
+        };
+        self.go(&metrics, &names, metered).await
+    }
+
+    /// Each way in this process.
+    pub(crate) async fn take_turns_here<S>(
+        &self,
+        (field, meter): (&Field, &Meter),
+        ways: &[Way],
+        slice: &S,
+    ) -> Result<Outcome, BoxError>
+    where
+        S: Visitor<Output = Result<Done, BoxError>>,
+    {
+        let entrants = field.enter(ways).await?;
+        let run = async |at: usize| entrants[at].receive(slice).await;
+        self.take_metered_turns(meter, ways, run).await
+    }
+
+    /// Contestants that are on several servers, of which no account is kept.
+    pub(crate) async fn take_turns_with<S>(
+        &self,
+        entrants: &[(&'static str, Entrant)],
+        slice: &S,
+    ) -> Result<Outcome, BoxError>
+    where
+        S: Visitor<Output = Result<Done, BoxError>>,
+    {
+        let names: Vec<_> = entrants.iter().map(|(name, _)| *name).collect();
+        let run = async |at: usize| Ok(entrants[at].1.receive(slice).await?.values);
+        self.take_turns(&names, run).await
+    }
+
+    async fn go(
+        &self,
+        metrics: &[&'static str],
+        names: &[&'static str],
+        run: impl AsyncFn(usize) -> Result<Values, BoxError>,
+    ) -> Result<Outcome, BoxError> {
+        let mut rounds = Rounds::new(metrics, names);
+        for round in 0..self.rounds {
+            progress::show(self.workload, round, self.rounds);
+            for turn in 0..names.len() {
+                // Nobody is always the one who runs first.
+                let at = (turn + round) % names.len();
+                rounds.slice_begins();
+                let values = run(at).await?;
+                rounds.slice_ends(at, values);
+            }
+        }
+        progress::show(self.workload, self.rounds, self.rounds);
+        Ok(rounds.outcome())
+    }
 }

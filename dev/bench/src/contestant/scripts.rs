@@ -34,7 +34,7 @@ pub(crate) struct Held {
 }
 
 impl Scripts {
-    pub(super) async fn enter(url: &str) -> Result<Self, BoxError> {
+    pub(crate) async fn enter(url: &str) -> Result<Self, BoxError> {
         let inbox = Inbox::default();
         let mut connection = super::connection(url, &inbox).await?;
         let channel = format!("by-hand:{}", Uuid::new_v4());
@@ -53,40 +53,30 @@ impl Scripts {
         })
     }
 
-    fn ask(&self, names: &[String; 6], owner: &str) -> Cmd {
-        let mut acquire = call(&self.acquire, names);
-        // ttl, queue, inbox, expiry, waiter's lease, grant, fence, heal, mode, giver, its copies
-        acquire.arg(owner).arg(30_000).arg(1).arg(&self.channel);
-        acquire.arg(9_000_000_000_000_000_i64).arg(30_000);
-        acquire.arg(2_000).arg(172_800_000).arg(0);
-        acquire.arg("x").arg("").arg(0);
-        acquire
+    /// Takes keys and gives them back, many in one pipeline.
+    pub(crate) async fn fill(&self, keys: &[String]) -> Result<(), BoxError> {
+        let mut pipeline = redis::pipe();
+        for key in keys {
+            let owner = Uuid::new_v4().to_string();
+            let names = names(key);
+            pipeline.add_command(self.ask(&names, &owner, "x")).ignore();
+            pipeline
+                .add_command(self.give_back(&names, &owner))
+                .ignore();
+        }
+        let mut connection = self.connection.clone();
+        let () = pipeline.query_async(&mut connection).await?;
+        Ok(())
     }
-}
 
-fn call(hash: &str, names: &[String; 6]) -> Cmd {
-    let mut command = redis::cmd("EVALSHA");
-    command.arg(hash).arg(names.len()).arg(names);
-    command
-}
-
-impl Contestant for Scripts {
-    type Held = Held;
-
-    async fn acquire(&self, key: &str) -> Result<Held, BoxError> {
-        let names = [
-            key.to_owned(),
-            format!("{{{key}}}:lh1:fence"),
-            format!("{{{key}}}:lh1:queue"),
-            format!("{{{key}}}:lh1:leases"),
-            format!("{{{key}}}:lh1:shares"),
-            format!("{{{key}}}:lh1:sealed"),
-        ];
+    /// As readers do with `s`, and `p1/4` takes one permit of four.
+    pub(crate) async fn acquire_as(&self, key: &str, mode: &str) -> Result<Held, BoxError> {
+        let names = names(key);
         let owner = Uuid::new_v4().to_string();
         let wake_up = self.inbox.enter(&owner);
         let mut connection = self.connection.clone();
         loop {
-            let ask = self.ask(&names, &owner);
+            let ask = self.ask(&names, &owner, mode);
             let answer: Vec<String> = ask.query_async(&mut connection).await?;
             match answer.first().map(String::as_str) {
                 Some("granted") => break,
@@ -100,9 +90,49 @@ impl Contestant for Scripts {
         Ok(Held { names, owner })
     }
 
+    fn give_back(&self, names: &[String; 6], owner: &str) -> Cmd {
+        let mut leave = call(&self.leave, names);
+        leave.arg(owner).arg(2_000).arg(0);
+        leave
+    }
+
+    fn ask(&self, names: &[String; 6], owner: &str, mode: &str) -> Cmd {
+        let mut acquire = call(&self.acquire, names);
+        // ttl, queue, inbox, expiry, waiter's lease, grant, fence, heal, mode, giver, its copies
+        acquire.arg(owner).arg(30_000).arg(1).arg(&self.channel);
+        acquire.arg(9_000_000_000_000_000_i64).arg(30_000);
+        acquire.arg(2_000).arg(172_800_000).arg(0);
+        acquire.arg(mode).arg("").arg(0);
+        acquire
+    }
+}
+
+fn names(key: &str) -> [String; 6] {
+    [
+        key.to_owned(),
+        format!("{{{key}}}:lh1:fence"),
+        format!("{{{key}}}:lh1:queue"),
+        format!("{{{key}}}:lh1:leases"),
+        format!("{{{key}}}:lh1:shares"),
+        format!("{{{key}}}:lh1:sealed"),
+    ]
+}
+
+fn call(hash: &str, names: &[String; 6]) -> Cmd {
+    let mut command = redis::cmd("EVALSHA");
+    command.arg(hash).arg(names.len()).arg(names);
+    command
+}
+
+impl Contestant for Scripts {
+    type Held = Held;
+
+    async fn acquire(&self, key: &str) -> Result<Held, BoxError> {
+        self.acquire_as(key, "x").await
+    }
+
     async fn release(&self, held: Held) -> Result<(), BoxError> {
-        let mut leave = call(&self.leave, &held.names);
-        leave.arg(&held.owner).arg(2_000).arg(0);
+        let leave = self.give_back(&held.names, &held.owner);
         let mut connection = self.connection.clone();
         let answer: String = leave.query_async(&mut connection).await?;
         match answer.as_str() {

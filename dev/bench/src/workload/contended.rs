@@ -1,130 +1,142 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::task::JoinSet;
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::{Stage, Workload};
 use crate::BoxError;
-use crate::contestant::{Contestant, Visitor};
+use crate::clock;
+use crate::contestant::Way;
+use crate::crowd::{METRICS, Rush, Tally};
+use crate::fleet::Fleet;
 use crate::report::Outcome;
-use crate::rounds::{Values, quantile};
-use crate::turns::take_turns;
+use crate::turns::{Done, Plan};
 
-const TASKS: usize = 8;
+/// What an order takes to come to all processes.
+const HEAD_START: Duration = Duration::from_millis(30);
 
-/// Eight tasks that want one key all the time, and do nothing under it.
-///
-/// Acquisitions alone say little: a task that takes its own lock again and again has many, and the others wait. What
-/// counts is how often the lock changes its owner, and how long the unlucky wait.
-#[derive(Debug)]
-pub(crate) struct Contended;
+/// Those who run where not all do: the limit, the library, a poller by chance and one by the clock.
+const SOME: &[Way] = &[Way::Scripts, Way::Leasehold, Way::Rslock, Way::Distkit];
 
-/// One slice of it.
-#[derive(Debug)]
-pub(super) struct Rush {
-    pub(super) slice: Duration,
-    /// What is done under the lock: nothing but waiting.
-    pub(super) section: Duration,
-}
-
-/// What a slice tells.
-pub(super) const METRICS: &[&str] = &[
-    "owner_changes_per_s",
-    "acquisitions_per_s",
-    "fairness_min_max",
-    "wait_p999_ms",
-];
-
-/// One acquisition.
+/// Tasks that want one key all the time, in one process or divided among several.
 #[derive(Debug, Clone, Copy)]
-struct Turn {
-    task: usize,
-    granted: Instant,
-    waited: f64,
+pub(crate) struct Contended {
+    tasks: u32,
+    section_ms: u64,
+    processes: u32,
 }
 
-impl Visitor for Rush {
-    type Output = Result<Values, BoxError>;
+pub(crate) fn name(tasks: u32, section_ms: u64, processes: u32) -> String {
+    let processes = match processes {
+        1 => "1 process".to_owned(),
+        many => format!("{many} processes"),
+    };
+    format!("one key, {tasks} tasks, {section_ms} ms, {processes}")
+}
 
-    async fn visit<C: Contestant>(&self, contestant: &C) -> Result<Values, BoxError> {
-        // Those that poll leave a key behind when they are cut short, so each slice has one of its own.
-        let key = format!("contended:{}", Uuid::new_v4());
-        let begin = Instant::now();
-        let mut tasks = JoinSet::new();
-        let tasks_at_most = if contestant.can_wait() { TASKS } else { 1 };
-        let section = self.section;
-        for task in 0..tasks_at_most {
-            let (contestant, key, end) = (contestant.clone(), key.clone(), begin + self.slice);
-            tasks.spawn(async move {
-                let mut turns = Vec::new();
-                loop {
-                    let asked = Instant::now();
-                    let held = tokio::time::timeout_at(end.into(), contestant.acquire(&key)).await;
-                    let granted = Instant::now();
-                    let waited = (granted - asked).as_secs_f64() * 1e3;
-                    let turn = Turn {
-                        task,
-                        granted,
-                        waited,
-                    };
-                    turns.push(turn);
-                    match held {
-                        Ok(held) => {
-                            let held = held?;
-                            if !section.is_zero() {
-                                tokio::time::sleep(section).await;
-                            }
-                            contestant.release(held).await?;
-                        }
-                        // It was not granted, and has waited all the same.
-                        Err(_over) => return Ok::<_, BoxError>(turns),
-                    }
-                }
-            });
+const fn cell(tasks: u32, section_ms: u64, processes: u32) -> Contended {
+    Contended {
+        tasks,
+        section_ms,
+        processes,
+    }
+}
+
+impl Contended {
+    /// Two tasks are in no more than two processes.
+    pub(crate) const ALL: &[Self] = &[
+        cell(2, 0, 1),
+        cell(2, 1, 1),
+        cell(2, 10, 1),
+        cell(8, 0, 1),
+        cell(8, 1, 1),
+        cell(8, 10, 1),
+        cell(64, 0, 1),
+        cell(64, 1, 1),
+        cell(64, 10, 1),
+        cell(2, 0, 2),
+        cell(2, 1, 2),
+        cell(2, 10, 2),
+        cell(8, 0, 4),
+        cell(8, 1, 4),
+        cell(8, 10, 4),
+        cell(64, 0, 4),
+        cell(64, 1, 4),
+        cell(64, 10, 4),
+    ];
+
+    /// What is asked for is measured with all, and longer.
+    fn is_main(&self) -> bool {
+        self.tasks == 8 && self.section_ms == 0
+    }
+
+    fn ways(&self) -> &'static [Way] {
+        match (self.is_main(), self.processes) {
+            (true, 1) => Way::CROWD_AT_HOME,
+            (true, _) => Way::CROWD,
+            (false, _) => SOME,
         }
-        let mut turns: Vec<Turn> = Vec::new();
-        let mut shares = [0_usize; TASKS];
-        let mut waits = Vec::new();
-        while let Some(task) = tasks.join_next().await {
-            let mut task = task??;
-            waits.extend(task.iter().map(|turn| turn.waited));
-            task.pop();
-            turns.extend(task);
-        }
-        turns.iter().for_each(|turn| shares[turn.task] += 1);
-        turns.sort_by_key(|turn| turn.granted);
-        let changes = turns.windows(2).filter(|pair| pair[0].task != pair[1].task);
-        let changes = changes.count();
-        let shares = &shares[..tasks_at_most];
-        let (least, most) = (shares.iter().min(), shares.iter().max());
-        let fairness = match (least, most) {
-            (Some(least), Some(most)) if *most > 0 => *least as f64 / *most as f64,
-            _ => f64::NAN,
+    }
+
+    fn times(&self, quick: bool) -> (usize, Duration) {
+        let (rounds, millis) = match (self.is_main(), self.section_ms, quick) {
+            (true, _, false) => (6, 1_000),
+            (true, _, true) => (3, 350),
+            (false, 10, false) => (2, 1_500),
+            (false, 10, true) => (1, 700),
+            (false, _, false) => (3, 500),
+            (false, _, true) => (1, 300),
         };
-        waits.sort_by(f64::total_cmp);
-        let seconds = self.slice.as_secs_f64();
-        Ok(vec![
-            changes as f64 / seconds,
-            turns.len() as f64 / seconds,
-            fairness,
-            quantile(&waits, 0.999),
-        ])
+        (rounds, Duration::from_millis(millis))
     }
 }
 
 #[async_trait(?Send)]
 impl Workload for Contended {
-    fn name(&self) -> &'static str {
-        "one key, 8 tasks"
+    fn name(&self) -> String {
+        name(self.tasks, self.section_ms, self.processes)
     }
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let (rounds, millis) = if stage.quick { (3, 350) } else { (10, 2_000) };
-        let slice = Duration::from_millis(millis);
-        let section = Duration::ZERO;
-        let rush = Rush { slice, section };
-        let entrants = stage.field.peers().await?;
-        take_turns(self.name(), METRICS, &entrants, rounds, &rush).await
+        let (rounds, slice) = self.times(stage.quick);
+        let (ways, name) = (self.ways(), self.name());
+        let plan = Plan {
+            workload: &name,
+            metrics: METRICS,
+            rounds,
+        };
+        let rush = || Rush {
+            key: format!("contended:{}", Uuid::new_v4()),
+            tasks: self.tasks,
+            first: 0,
+            begin: clock::now() + HEAD_START,
+            slice,
+            section: Duration::from_millis(self.section_ms),
+        };
+        let done = |tally: Tally, elsewhere| Done {
+            grants: tally.grants(),
+            values: tally.values(slice),
+            elsewhere,
+        };
+        if self.processes == 1 {
+            let entrants = stage.field.enter(ways).await?;
+            let run = async |at: usize| {
+                let mut tally = Tally::default();
+                tally.add(entrants[at].receive(&rush()).await?);
+                Ok(done(tally, None))
+            };
+            return plan.take_metered_turns(stage.meter, ways, run).await;
+        }
+        let mut fleets = Vec::new();
+        for &way in ways {
+            let fleet = Fleet::start(way, stage.field, self.processes).await?;
+            fleets.push(Mutex::new(fleet));
+        }
+        let run = async |at: usize| {
+            let (tally, cpu) = fleets[at].lock().await.rush(&rush()).await?;
+            Ok(done(tally, Some(cpu)))
+        };
+        plan.take_metered_turns(stage.meter, ways, run).await
     }
 }

@@ -8,10 +8,12 @@ use uuid::Uuid;
 
 use super::{Stage, Workload};
 use crate::BoxError;
-use crate::contestant::{Contestant, Visitor};
+use crate::contestant::{Contestant, Visitor, Way};
 use crate::report::Outcome;
-use crate::rounds::{Values, quantile};
-use crate::turns::take_turns;
+use crate::rounds::quantile;
+use crate::turns::{Done, Plan};
+
+pub(crate) const NAME: &str = "hand-off after 50 ms";
 
 const HOLD: Duration = Duration::from_millis(50);
 
@@ -26,15 +28,19 @@ impl HandOff {
 }
 
 impl Visitor for HandOff {
-    type Output = Result<Values, BoxError>;
+    type Output = Result<Done, BoxError>;
 
-    async fn visit<C: Contestant>(&self, contestant: &C) -> Result<Values, BoxError> {
+    async fn visit<C: Contestant>(&self, contestant: &C) -> Result<Done, BoxError> {
         let mut took = Vec::new();
         for _ in 0..self.times {
             took.push(hand_off(contestant).await?.as_secs_f64() * 1e3);
         }
         took.sort_by(f64::total_cmp);
-        Ok(vec![quantile(&took, 0.5)])
+        Ok(Done {
+            grants: 2 * took.len(),
+            values: vec![quantile(&took, 0.5)],
+            elsewhere: None,
+        })
     }
 }
 
@@ -69,13 +75,17 @@ async fn hand_off<C: Contestant>(contestant: &C) -> Result<Duration, BoxError> {
 
 #[async_trait(?Send)]
 impl Workload for HandOff {
-    fn name(&self) -> &'static str {
-        "hand-off after 50 ms"
+    fn name(&self) -> String {
+        NAME.into()
     }
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let rounds = if stage.quick { 4 } else { 40 };
-        let entrants = stage.field.peers().await?;
-        take_turns(self.name(), &["p50_ms"], &entrants, rounds, self).await
+        let plan = Plan {
+            workload: NAME,
+            metrics: &["p50_ms"],
+            rounds: if stage.quick { 4 } else { 20 },
+        };
+        let here = (stage.field, stage.meter);
+        plan.take_turns_here(here, Way::CROWD, self).await
     }
 }

@@ -2,7 +2,6 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use leasehold::LockManager;
-use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -10,21 +9,23 @@ use tokio::time::sleep;
 use super::{Stage, Workload};
 use crate::BoxError;
 use crate::canary::Canary;
-use crate::machine;
-use crate::report::{Outcome, Row};
+use crate::clock;
+use crate::report::Outcome;
 use crate::rounds::STALL;
 
-const LOCKS: usize = 10_000;
-const TTL: Duration = Duration::from_secs(3);
+pub(crate) const NAME: &str = "10 000 held locks, TTL 30 s";
 
-/// Locks that are only held, and renewed by the one watchdog of their manager.
+const LOCKS: usize = 10_000;
+const TTL: Duration = Duration::from_secs(30);
+
+/// Locks that are only held, and renewed by the one watchdog of their manager: each once in a third of its TTL.
 #[derive(Debug)]
 pub(crate) struct Held;
 
 #[async_trait(?Send)]
 impl Workload for Held {
-    fn name(&self) -> &'static str {
-        "10 000 held locks, TTL 3 s"
+    fn name(&self) -> String {
+        NAME.into()
     }
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
@@ -49,54 +50,32 @@ impl Workload for Held {
             guards.extend(taken??);
         }
         let canary = Canary::start();
-        let watched = if stage.quick { TTL } else { TTL * 4 };
-        let (begin, cpu, commands) = (Instant::now(), cpu(), renewals(stage).await?);
-        let server_cpu = server_cpu(stage).await?;
+        let watched = TTL / 3 * if stage.quick { 1 } else { 2 };
+        let (begin, cpu, before) = (Instant::now(), clock::cpu(), stage.meter.read().await?);
         sleep(watched).await;
+        let after = stage.meter.read().await?;
         let tasks = Handle::current().metrics().num_alive_tasks() - tasks_before;
         let seconds = begin.elapsed().as_secs_f64();
-        let cpu = (self::cpu() - cpu).as_secs_f64();
-        let server_cpu = self::server_cpu(stage).await? - server_cpu;
-        let commands = renewals(stage).await? - commands;
+        let cpu = (clock::cpu() - cpu).as_secs_f64();
+        let renewals = after.calls(&["evalsha"]) - before.calls(&["evalsha"]);
         let stall = canary.longest_stall();
         let lost = guards.iter().filter(|guard| !guard.is_valid()).count();
         locks.shutdown().await?;
         drop(guards);
 
-        let row = |metric, value| Row {
-            contestant: "leasehold",
-            metric,
-            value: Some(value),
-            ratio_to_raw: None,
-        };
-        Ok(Outcome {
-            rows: vec![
-                row("tasks", tasks as f64),
-                row("renewals_per_s", commands / seconds),
-                row("cpu_percent", cpu / seconds * 100.0),
-                row("server_cpu_percent", server_cpu / seconds * 100.0),
-                row("longest_stall_ms", stall.as_secs_f64() * 1e3),
-                row("lost", lost as f64),
-            ],
-            void: (usize::from(stall > STALL), 1),
-        })
+        let figures = [
+            ("client_cpu_percent", cpu / seconds * 100.0),
+            (
+                "server_cpu_percent",
+                (after.cpu() - before.cpu()) / seconds * 100.0,
+            ),
+            ("renewals_per_s", renewals / seconds),
+            ("tasks", tasks as f64),
+            ("longest_stall_ms", stall.as_secs_f64() * 1e3),
+            ("lost", lost as f64),
+        ];
+        let mut outcome = Outcome::single("leasehold", &figures);
+        outcome.void = (usize::from(stall > STALL), 1);
+        Ok(outcome)
     }
-}
-
-/// How long this process has run on any core.
-fn cpu() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
-}
-
-async fn server_cpu(stage: &Stage<'_>) -> Result<f64, BoxError> {
-    let user = machine::info(stage.server, "used_cpu_user").await?;
-    let system = machine::info(stage.server, "used_cpu_sys").await?;
-    Ok(user.parse::<f64>()? + system.parse::<f64>()?)
-}
-
-/// How many scripts the server has run; nothing but renewals while the locks are only held.
-async fn renewals(stage: &Stage<'_>) -> Result<f64, BoxError> {
-    let stats = machine::info(stage.server, "cmdstat_evalsha").await?;
-    let calls = stats.split([',', '=']).nth(1).unwrap_or_default();
-    Ok(calls.parse()?)
 }

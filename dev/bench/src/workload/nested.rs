@@ -6,7 +6,7 @@ use leasehold::{LockManager, OwnerScope};
 
 use super::{Stage, Workload};
 use crate::BoxError;
-use crate::report::{Outcome, Row};
+use crate::report::Outcome;
 use crate::rounds::median;
 
 const PAIRS: u32 = 10_000;
@@ -18,8 +18,8 @@ pub(crate) struct Nested;
 
 #[async_trait(?Send)]
 impl Workload for Nested {
-    fn name(&self) -> &'static str {
-        "nested reentrant acquire"
+    fn name(&self) -> String {
+        "nested reentrant acquire".into()
     }
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
@@ -27,7 +27,7 @@ impl Workload for Nested {
         let scope = OwnerScope::new();
         let outer = locks.lock("nested").reentrant(&scope).acquire().await?;
         let (mut acquires, mut pairs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..if stage.quick { 50 } else { 500 } {
+        for _ in 0..if stage.quick { 25 } else { 200 } {
             let begin = Instant::now();
             for _ in 0..PAIRS {
                 drop(black_box(locks.lock("nested").reentrant(&scope)));
@@ -53,21 +53,13 @@ impl Workload for Nested {
             ratios.push(pair / bare);
         }
         outer.release().await?;
-        let row = |metric, value| Row {
-            contestant: "leasehold",
-            metric,
-            value,
-            ratio_to_raw: None,
-        };
-        let slices = pairs.len();
-        Ok(Outcome {
-            rows: vec![
-                row("acquire_ns", median(acquires)),
-                row("acquire_and_release_ns", median(pairs)),
-                row("pair_to_bare_ratio", median(ratios)),
-            ],
-            void: (0, slices),
-        })
+        let figures = [
+            ("acquire_ns", median(acquires)),
+            ("acquire_and_release_ns", median(pairs)),
+            ("pair_to_bare_ratio", median(ratios)),
+        ];
+        let known = figures.map(|(metric, value)| (metric, value.unwrap_or(f64::NAN)));
+        Ok(Outcome::single("leasehold", &known))
     }
 }
 

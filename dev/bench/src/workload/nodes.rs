@@ -2,14 +2,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use leasehold_testkit::servers::RedisServer;
+use uuid::Uuid;
 
-use super::contended::{self, Rush};
-use super::uncontended::{self, Uncontended};
+use super::uncontended::{self, Pairs};
 use super::{Stage, Workload};
 use crate::BoxError;
-use crate::contestant;
+use crate::clock;
+use crate::contestant::{Entrant, on_nodes, ours_on_nodes};
+use crate::crowd::{METRICS, Rush, Tally};
 use crate::report::Outcome;
-use crate::turns::take_turns;
+use crate::turns::Plan;
 
 const NODES: usize = 5;
 
@@ -28,25 +30,39 @@ fn urls(nodes: &[RedisServer]) -> Vec<String> {
     nodes.iter().map(RedisServer::url).collect()
 }
 
+/// One task, and whoever locks on those nodes.
+async fn alone(
+    workload: &str,
+    entrants: &[(&'static str, Entrant)],
+    quick: bool,
+) -> Result<Outcome, BoxError> {
+    let plan = Plan {
+        workload,
+        metrics: uncontended::METRICS,
+        rounds: if quick { 10 } else { 50 },
+    };
+    let pairs = Pairs {
+        tasks: 1,
+        slice: Duration::from_millis(60),
+        keys: 1,
+    };
+    plan.take_turns_with(entrants, &pairs).await
+}
+
 /// One task on a majority of five nodes.
 #[derive(Debug)]
 pub(crate) struct Alone;
 
 #[async_trait(?Send)]
 impl Workload for Alone {
-    fn name(&self) -> &'static str {
-        "redlock, 5 nodes, 1 task"
+    fn name(&self) -> String {
+        "redlock, 5 nodes, 1 task".into()
     }
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
         let nodes = start().await?;
-        let rounds = if stage.quick { 20 } else { 200 };
-        let entrants = contestant::on_nodes(&urls(&nodes)).await?;
-        let slice = Uncontended {
-            name: self.name(),
-            tasks: 1,
-        };
-        take_turns(self.name(), uncontended::METRICS, &entrants, rounds, &slice).await
+        let entrants = on_nodes(&urls(&nodes)).await?;
+        alone(&self.name(), &entrants, stage.quick).await
     }
 }
 
@@ -56,20 +72,35 @@ pub(crate) struct Crowd;
 
 #[async_trait(?Send)]
 impl Workload for Crowd {
-    fn name(&self) -> &'static str {
-        "redlock, 5 nodes, 8 tasks, 5 ms"
+    fn name(&self) -> String {
+        "redlock, 5 nodes, 8 tasks, 5 ms".into()
     }
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
         let nodes = start().await?;
-        let (rounds, millis) = if stage.quick { (3, 350) } else { (10, 2_000) };
+        let (rounds, millis) = if stage.quick { (2, 350) } else { (6, 1_000) };
         let slice = Duration::from_millis(millis);
-        let entrants = contestant::on_nodes(&urls(&nodes)).await?;
-        let rush = Rush {
-            slice,
-            section: SECTION,
+        let entrants = on_nodes(&urls(&nodes)).await?;
+        let names: Vec<_> = entrants.iter().map(|(name, _)| *name).collect();
+        let plan = Plan {
+            workload: &self.name(),
+            metrics: METRICS,
+            rounds,
         };
-        take_turns(self.name(), contended::METRICS, &entrants, rounds, &rush).await
+        let run = async |at: usize| {
+            let rush = Rush {
+                key: format!("contended:{}", Uuid::new_v4()),
+                tasks: 8,
+                first: 0,
+                begin: clock::now(),
+                slice,
+                section: SECTION,
+            };
+            let mut tally = Tally::default();
+            tally.add(entrants[at].1.receive(&rush).await?);
+            Ok(tally.values(slice))
+        };
+        plan.take_turns(&names, run).await
     }
 }
 
@@ -79,23 +110,18 @@ pub(crate) struct Stopped;
 
 #[async_trait(?Send)]
 impl Workload for Stopped {
-    fn name(&self) -> &'static str {
-        "redlock, all 5 nodes, then 2 stopped"
+    fn name(&self) -> String {
+        "redlock, all 5 nodes, then 2 stopped".into()
     }
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
         let (whole, broken) = (start().await?, start().await?);
-        let rounds = if stage.quick { 20 } else { 200 };
         let entrants = [
-            contestant::ours_on_nodes(&urls(&whole)).await?,
-            contestant::ours_on_nodes(&urls(&broken)).await?,
+            ("leasehold", ours_on_nodes(&urls(&whole)).await?),
+            ("leasehold, 2 stopped", ours_on_nodes(&urls(&broken)).await?),
         ];
         broken[1].pause()?;
         broken[3].pause()?;
-        let slice = Uncontended {
-            name: self.name(),
-            tasks: 1,
-        };
-        take_turns(self.name(), uncontended::METRICS, &entrants, rounds, &slice).await
+        alone(&self.name(), &entrants, stage.quick).await
     }
 }

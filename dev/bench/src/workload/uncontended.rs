@@ -5,42 +5,48 @@ use tokio::task::JoinSet;
 
 use super::{Stage, Workload};
 use crate::BoxError;
-use crate::contestant::{Contestant, Visitor};
+use crate::contestant::{Contestant, Visitor, Way};
 use crate::report::Outcome;
-use crate::rounds::{Values, quantile};
-use crate::turns::take_turns;
+use crate::rounds::quantile;
+use crate::turns::{Done, Plan};
 
-const SLICE: Duration = Duration::from_millis(60);
+/// How many tasks there are.
+pub(crate) const TASKS: &[usize] = &[1, 4, 16, 64, 256, 1_000];
 
 /// What a slice tells.
 pub(super) const METRICS: &[&str] = &["pairs_per_s", "p50_us", "p99_us"];
 
+pub(crate) fn name(tasks: usize) -> String {
+    match tasks {
+        1 => "uncontended, 1 task".to_owned(),
+        _ => format!("uncontended, {tasks} tasks"),
+    }
+}
+
 /// Tasks that acquire and release, each a key of its own.
 #[derive(Debug)]
 pub(crate) struct Uncontended {
-    pub(super) name: &'static str,
+    pub(crate) tasks: usize,
+}
+
+/// A slice of it.
+#[derive(Debug)]
+pub(super) struct Pairs {
     pub(super) tasks: usize,
+    pub(super) slice: Duration,
+    /// How many keys each task chooses from by chance.
+    pub(super) keys: usize,
 }
 
-impl Uncontended {
-    pub(crate) const ONE: Self = Self {
-        name: "uncontended, 1 task",
-        tasks: 1,
-    };
-    pub(crate) const MANY: Self = Self {
-        name: "uncontended, 64 tasks",
-        tasks: 64,
-    };
-}
+impl Visitor for Pairs {
+    type Output = Result<Done, BoxError>;
 
-impl Visitor for Uncontended {
-    type Output = Result<Values, BoxError>;
-
-    async fn visit<C: Contestant>(&self, contestant: &C) -> Result<Values, BoxError> {
+    async fn visit<C: Contestant>(&self, contestant: &C) -> Result<Done, BoxError> {
         let begin = Instant::now();
         let mut tasks = JoinSet::new();
         for task in 0..self.tasks {
-            tasks.spawn(pairs(contestant.clone(), format!("key:{task}"), begin));
+            let (contestant, end, keys) = (contestant.clone(), begin + self.slice, self.keys);
+            tasks.spawn(pairs(contestant, task, keys, end));
         }
         let mut took = Vec::new();
         while let Some(task) = tasks.join_next().await {
@@ -48,22 +54,24 @@ impl Visitor for Uncontended {
         }
         let per_second = took.len() as f64 / begin.elapsed().as_secs_f64();
         took.sort_by(f64::total_cmp);
-        Ok(vec![
-            per_second,
-            quantile(&took, 0.5),
-            quantile(&took, 0.99),
-        ])
+        Ok(Done {
+            grants: took.len(),
+            values: vec![per_second, quantile(&took, 0.5), quantile(&took, 0.99)],
+            elsewhere: None,
+        })
     }
 }
 
 /// How many microseconds each pair took.
 async fn pairs<C: Contestant>(
     contestant: C,
-    key: String,
-    begin: Instant,
+    task: usize,
+    keys: usize,
+    end: Instant,
 ) -> Result<Vec<f64>, BoxError> {
     let mut took = Vec::new();
-    while begin.elapsed() < SLICE {
+    while Instant::now() < end {
+        let key = format!("key:{}", task * keys + fastrand::usize(0..keys));
         let asked = Instant::now();
         let held = contestant.acquire(&key).await?;
         contestant.release(held).await?;
@@ -74,13 +82,32 @@ async fn pairs<C: Contestant>(
 
 #[async_trait(?Send)]
 impl Workload for Uncontended {
-    fn name(&self) -> &'static str {
-        self.name
+    fn name(&self) -> String {
+        name(self.tasks)
     }
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let rounds = if stage.quick { 20 } else { 200 };
-        let entrants = stage.field.limits().await?;
-        take_turns(self.name, METRICS, &entrants, rounds, self).await
+        let (ways, rounds) = match (self.tasks, stage.quick) {
+            (1 | 64, false) => (Way::ALONE, 60),
+            (1 | 64, true) => (Way::ALONE, 8),
+            (1_000, false) => (Way::ALONE, 15),
+            (1_000, true) => (Way::ALONE, 3),
+            (_, false) => (Way::LIMITS, 30),
+            (_, true) => (Way::LIMITS, 5),
+        };
+        // Each of many tasks shall have its turn several times.
+        let millis = if self.tasks < 256 { 60 } else { 200 };
+        let plan = Plan {
+            workload: &self.name(),
+            metrics: METRICS,
+            rounds,
+        };
+        let slice = Pairs {
+            tasks: self.tasks,
+            slice: Duration::from_millis(millis),
+            keys: 1,
+        };
+        let here = (stage.field, stage.meter);
+        plan.take_turns_here(here, ways, &slice).await
     }
 }

@@ -1,0 +1,225 @@
+//! What is asked of the library, in ratios of one run, and what it got.
+
+use crate::answer::{Answer, Bound, answer};
+use crate::ledger::{Ledger, Place};
+use crate::workload::{contended, growth, handoff, held, in_process, uncontended, waiters};
+
+const OURS: &str = "leasehold";
+const SCRIPTS: &str = "same scripts by hand";
+const BARE: &str = "SET NX PX by hand";
+const ONE_ROUND_TRIP: &str = "1 round trip by hand";
+
+pub(crate) fn all(ledger: &Ledger) -> Vec<Answer> {
+    let mut answers = uncontended(ledger);
+    answers.extend(one_key(ledger));
+    answers.extend(hand_off(ledger));
+    answers.extend(many(ledger));
+    answers.extend(in_process(ledger));
+    answers.extend(growth(ledger));
+    answers
+}
+
+fn uncontended(ledger: &Ledger) -> Vec<Answer> {
+    let one = Place {
+        workload: &uncontended::name(1),
+        metric: "p50_us",
+    };
+    let many = Place {
+        workload: &uncontended::name(64),
+        metric: "pairs_per_s",
+    };
+    let ratio = |place, to| ledger.ratio(place, OURS, to);
+    vec![
+        answer(
+            "1. uncontended, 1 task: p50 by bare SET NX PX",
+            Bound::AtMost(1.1),
+            " ×",
+            ratio(one, BARE),
+        ),
+        answer(
+            "1. uncontended, 64 tasks: pairs by same scripts",
+            Bound::AtLeast(0.95),
+            " ×",
+            ratio(many, SCRIPTS),
+        ),
+        answer(
+            "1. uncontended, 64 tasks: pairs by bare SET NX PX",
+            Bound::AtLeast(0.75),
+            " ×",
+            ratio(many, BARE),
+        ),
+        answer(
+            "1. uncontended, 64 tasks: pairs by the best peer",
+            Bound::AtLeast(0.95),
+            " ×",
+            ledger.best_peer(many, true).and_then(|it| ratio(many, it)),
+        ),
+    ]
+}
+
+fn one_key(ledger: &Ledger) -> Vec<Answer> {
+    let (here, there) = (contended::name(8, 0, 1), contended::name(8, 0, 4));
+    let at = |workload, metric| Place { workload, metric };
+    let waits = at(&here, "wait_p999_ms");
+    let peer = ledger.best_peer(waits, false);
+    let fairness = "fairness_min_max";
+    vec![
+        answer(
+            "2. one key, 8 tasks: grants by one round trip a grant",
+            Bound::AtLeast(0.8),
+            " ×",
+            ledger.ratio(at(&here, "acquisitions_per_s"), OURS, ONE_ROUND_TRIP),
+        ),
+        answer(
+            "2. one key, 8 tasks: fairness, fewest by most",
+            Bound::AtLeast(0.95),
+            "",
+            ledger.value(at(&here, fairness), OURS),
+        ),
+        answer(
+            "2. one key, 8 tasks: changes of owner by rslock",
+            Bound::AtLeast(100.0),
+            " ×",
+            ledger.ratio(at(&here, "owner_changes_per_s"), OURS, "rslock"),
+        ),
+        answer(
+            format!(
+                "2. one key, 8 tasks: p99.9 wait by the best peer's ({})",
+                peer.unwrap_or("?")
+            ),
+            Bound::AtMost(0.05),
+            " ×",
+            peer.and_then(|it| ledger.ratio(waits, OURS, it)),
+        ),
+        answer(
+            "2. one key, 8 tasks in 4 processes: changes of owner by same scripts",
+            Bound::AtLeast(0.8),
+            " ×",
+            ledger.ratio(at(&there, "owner_changes_per_s"), OURS, SCRIPTS),
+        ),
+        answer(
+            "2. one key, 8 tasks in 4 processes: fairness, fewest by most",
+            Bound::AtLeast(0.95),
+            "",
+            ledger.value(at(&there, fairness), OURS),
+        ),
+    ]
+}
+
+fn hand_off(ledger: &Ledger) -> Vec<Answer> {
+    let place = Place {
+        workload: handoff::NAME,
+        metric: "p50_ms",
+    };
+    let slower = |peer| ledger.ratio(place, peer, OURS);
+    let peer = ledger.best_peer(place, false);
+    vec![
+        answer(
+            "3. hand-off: p50 by same scripts",
+            Bound::AtMost(1.3),
+            " ×",
+            ledger.ratio(place, OURS, SCRIPTS),
+        ),
+        answer(
+            "3. hand-off: quicker than rslock",
+            Bound::AtLeast(80.0),
+            " ×",
+            slower("rslock"),
+        ),
+        answer(
+            format!(
+                "3. hand-off: quicker than the best poller ({})",
+                peer.unwrap_or("?")
+            ),
+            Bound::AtLeast(10.0),
+            " ×",
+            peer.and_then(slower),
+        ),
+    ]
+}
+
+fn many(ledger: &Ledger) -> Vec<Answer> {
+    let get = |workload, metric| ledger.value(Place { workload, metric }, OURS);
+    vec![
+        answer(
+            "4. 1 000 waiters: commands per waiter in 10 s",
+            Bound::AtMost(1.0),
+            "",
+            get(waiters::NAME, "commands_per_waiter_10_s"),
+        ),
+        answer(
+            "4. 1 000 waiters: client's memory per waiter",
+            Bound::AtMost(4.0),
+            " KiB",
+            get(waiters::NAME, "client_kib_per_waiter"),
+        ),
+        answer(
+            "5. 10 000 held locks, TTL 30 s: the client's core",
+            Bound::AtMost(2.0),
+            " %",
+            get(held::NAME, "client_cpu_percent"),
+        ),
+    ]
+}
+
+fn in_process(ledger: &Ledger) -> Vec<Answer> {
+    let place = Place {
+        workload: in_process::NAME,
+        metric: "pair_ns",
+    };
+    vec![
+        answer(
+            "6. in process: acquire and release",
+            Bound::AtMost(1_000.0),
+            " ns",
+            ledger.value(place, OURS),
+        ),
+        answer(
+            "6. in process: by tokio::sync::Mutex",
+            Bound::AtMost(40.0),
+            " ×",
+            ledger.ratio(place, OURS, "tokio::sync::Mutex"),
+        ),
+    ]
+}
+
+/// The cost of an operation is what both sides need of their cores for it.
+fn growth(ledger: &Ledger) -> Vec<Answer> {
+    let cost = |workload: &String| ledger.cost(workload, OURS);
+    let worst = |names: &[String]| {
+        let (first, others) = names.split_first()?;
+        let largest = others.iter().filter_map(cost).reduce(f64::max);
+        Some(largest? / cost(first)?)
+    };
+    let tasks: Vec<_> = uncontended::TASKS
+        .iter()
+        .copied()
+        .map(uncontended::name)
+        .collect();
+    let sizes: Vec<_> = growth::SIZES.iter().copied().map(growth::name).collect();
+    vec![
+        answer(
+            "7. growth: dearest operation of 4 to 1 000 tasks by that of 1",
+            Bound::AtMost(1.1),
+            " ×",
+            worst(&tasks),
+        ),
+        answer(
+            "7. growth: dearest operation of 10⁴ to 10⁶ keys by that of 10³",
+            Bound::AtMost(1.1),
+            " ×",
+            worst(&sizes),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_measured_is_nothing_met() {
+        let answers = all(&Ledger::default());
+        assert!(answers.iter().all(|it| it.met.is_none()));
+    }
+}

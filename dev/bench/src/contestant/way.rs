@@ -1,0 +1,124 @@
+use super::Field;
+use super::async_redis_lock::AsyncRedisLock;
+use super::bare::Bare;
+use super::distkit::Distkit;
+use super::distributed_lock_redis::DistributedLockRedis;
+use super::entrant::Entrant;
+use super::leasehold::Leasehold;
+use super::passing::Passing;
+use super::redlock::Redlock;
+use super::rslock::Rslock;
+use super::scripts::Scripts;
+use crate::BoxError;
+
+/// One way to lock on a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Scripts,
+    Leasehold,
+    ZooKeeper,
+    Bare,
+    Passing,
+    Rslock,
+    Distkit,
+    Redlock,
+    AsyncRedisLock,
+    DistributedLockRedis,
+}
+
+impl Way {
+    /// For work in which nobody waits. The scripts by hand come first: they are what the others are measured by.
+    pub(crate) const LIMITS: &[Self] = &[Self::Scripts, Self::Leasehold, Self::Bare];
+
+    /// The same, and the peers.
+    pub(crate) const ALONE: &[Self] = &[
+        Self::Scripts,
+        Self::Leasehold,
+        Self::Bare,
+        Self::Rslock,
+        Self::Distkit,
+        Self::Redlock,
+        Self::AsyncRedisLock,
+        Self::DistributedLockRedis,
+    ];
+
+    /// For work in which many want one lock: the peers wait as they do by default.
+    pub(crate) const CROWD: &[Self] = &[
+        Self::Scripts,
+        Self::Leasehold,
+        Self::ZooKeeper,
+        Self::Rslock,
+        Self::Distkit,
+        Self::Redlock,
+        Self::AsyncRedisLock,
+        Self::DistributedLockRedis,
+    ];
+
+    /// The same in one process, with what is possible there.
+    pub(crate) const CROWD_AT_HOME: &[Self] = &[
+        Self::Scripts,
+        Self::Leasehold,
+        Self::Passing,
+        Self::ZooKeeper,
+        Self::Rslock,
+        Self::Distkit,
+        Self::Redlock,
+        Self::AsyncRedisLock,
+        Self::DistributedLockRedis,
+    ];
+
+    /// The name in the report.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Scripts => "same scripts by hand",
+            Self::Leasehold => "leasehold",
+            Self::ZooKeeper => "leasehold, ZooKeeper",
+            Self::Bare => "SET NX PX by hand",
+            Self::Passing => "1 round trip by hand",
+            Self::Rslock => "rslock",
+            Self::Distkit => "distkit",
+            Self::Redlock => "redlock",
+            Self::AsyncRedisLock => "async-redis-lock",
+            Self::DistributedLockRedis => "distributed-lock-redis",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let mut all = Self::ALONE.iter().chain(Self::CROWD_AT_HOME);
+        all.find(|way| way.name() == name).copied()
+    }
+
+    /// Whether it is somebody else's library.
+    pub(crate) fn is_peer(name: &str) -> bool {
+        !name.starts_with("leasehold") && !name.ends_with("by hand")
+    }
+
+    /// The commands that it sends itself; what its scripts do is no command of its own.
+    pub(crate) fn sends(self) -> &'static [&'static str] {
+        match self {
+            Self::Scripts | Self::Leasehold | Self::Passing => &["evalsha"],
+            Self::ZooKeeper => &[],
+            Self::AsyncRedisLock => &["evalsha", "eval"],
+            _ => &["evalsha", "eval", "set"],
+        }
+    }
+
+    pub(crate) async fn enter(self, field: &Field) -> Result<Entrant, BoxError> {
+        let url = &field.redis;
+        let urls = std::slice::from_ref(url);
+        Ok(match self {
+            Self::Scripts => Entrant::Scripts(Scripts::enter(url).await?),
+            Self::Leasehold => Entrant::Leasehold(Leasehold::enter(url).await?),
+            Self::ZooKeeper => Entrant::Leasehold(Leasehold::enter(&field.zookeeper).await?),
+            Self::Bare => Entrant::Bare(Bare::enter(url).await?),
+            Self::Passing => Entrant::Passing(Passing::enter(url).await?),
+            Self::Rslock => Entrant::Rslock(Rslock::enter(urls)),
+            Self::Distkit => Entrant::Distkit(Distkit::enter(url).await?),
+            Self::Redlock => Entrant::Redlock(Redlock::enter(urls)),
+            Self::AsyncRedisLock => Entrant::AsyncRedisLock(AsyncRedisLock::enter(url).await?),
+            Self::DistributedLockRedis => {
+                Entrant::DistributedLockRedis(DistributedLockRedis::enter(url).await?)
+            }
+        })
+    }
+}

@@ -1,0 +1,78 @@
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, sleep_until, timeout_at};
+
+use super::Turn;
+use crate::BoxError;
+use crate::clock;
+use crate::contestant::{Contestant, Visitor};
+
+/// One slice, or this process's part of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Rush {
+    /// Those that poll leave a key behind when they are cut short, so each slice has one of its own.
+    pub(crate) key: String,
+    pub(crate) tasks: u32,
+    /// The number of the first task.
+    pub(crate) first: u32,
+    /// On the clock that all processes share.
+    pub(crate) begin: Duration,
+    pub(crate) slice: Duration,
+    /// What is done under the lock: nothing but waiting.
+    pub(crate) section: Duration,
+}
+
+impl Visitor for Rush {
+    type Output = Result<Vec<Turn>, BoxError>;
+
+    async fn visit<C: Contestant>(&self, contestant: &C) -> Self::Output {
+        let begin = Instant::now() + self.begin.saturating_sub(clock::now());
+        let mut tasks = JoinSet::new();
+        let at_most = if contestant.can_wait() { self.tasks } else { 1 };
+        for task in self.first..self.first + at_most {
+            let (contestant, rush) = (contestant.clone(), self.clone());
+            tasks.spawn(async move {
+                sleep_until(begin.into()).await;
+                rush.run(&contestant, task, begin + rush.slice).await
+            });
+        }
+        let mut turns = Vec::new();
+        while let Some(task) = tasks.join_next().await {
+            turns.extend(task??);
+        }
+        Ok(turns)
+    }
+}
+
+impl Rush {
+    async fn run<C: Contestant>(
+        &self,
+        contestant: &C,
+        task: u32,
+        end: Instant,
+    ) -> Result<Vec<Turn>, BoxError> {
+        let mut turns = Vec::new();
+        loop {
+            let asked = clock::now();
+            let held = timeout_at(end.into(), contestant.acquire(&self.key)).await;
+            let granted = clock::now();
+            turns.push(Turn {
+                task,
+                granted,
+                waited: granted - asked,
+                // One that was not granted has waited all the same.
+                served: held.is_ok(),
+            });
+            let Ok(held) = held else {
+                return Ok(turns);
+            };
+            let held = held?;
+            if !self.section.is_zero() {
+                sleep(self.section).await;
+            }
+            contestant.release(held).await?;
+        }
+    }
+}

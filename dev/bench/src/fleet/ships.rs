@@ -1,0 +1,96 @@
+use std::time::Duration;
+
+use leasehold_testkit::processes::ChildProcess;
+
+use super::orders::{Order, Reply};
+use crate::BoxError;
+use crate::contestant::{Field, Way};
+use crate::crowd::{Rush, Tally};
+
+/// What no process takes longer for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Processes that lock in the same way.
+#[derive(Debug)]
+pub(crate) struct Fleet {
+    ships: Vec<ChildProcess>,
+}
+
+impl Fleet {
+    pub(crate) async fn start(way: Way, field: &Field, count: u32) -> Result<Self, BoxError> {
+        let program = std::env::current_exe()?;
+        let mut ships = Vec::new();
+        for _ in 0..count {
+            let words = ["--work", way.name(), &field.redis, &field.zookeeper];
+            ships.push(ChildProcess::of(&program).args(words).start()?);
+        }
+        let mut fleet = Self { ships };
+        fleet.answers().await?;
+        Ok(fleet)
+    }
+
+    /// All of them want one key; answers what the slice came to, and what it took of the cores.
+    pub(crate) async fn rush(&mut self, rush: &Rush) -> Result<(Tally, Duration), BoxError> {
+        let count = self.ships.len() as u32;
+        for (at, ship) in self.ships.iter_mut().enumerate() {
+            let at = at as u32;
+            let part = Rush {
+                // Those that are left over go to the first.
+                tasks: rush.tasks / count + u32::from(at < rush.tasks % count),
+                first: at * rush.tasks,
+                ..rush.clone()
+            };
+            ship.tell(&serde_json::to_string(&Order::Rush(part))?)?;
+        }
+        let (mut tally, mut all) = (Tally::default(), Duration::ZERO);
+        for answer in self.answers().await? {
+            if let Reply::Rushed { turns, cpu } = answer {
+                tally.add(turns);
+                all += cpu;
+            }
+        }
+        Ok((tally, all))
+    }
+
+    /// Each takes a key of its own once.
+    pub(crate) async fn warm(&mut self) -> Result<(), BoxError> {
+        for ship in &mut self.ships {
+            let key = format!("warm:{}", ship.pid());
+            ship.tell(&serde_json::to_string(&Order::Warm { key })?)?;
+        }
+        self.answers().await.map(drop)
+    }
+
+    /// So many tasks of each wait for one key.
+    pub(crate) async fn wait(&mut self, key: &str, tasks: u32) -> Result<(), BoxError> {
+        let key = key.to_owned();
+        let order = serde_json::to_string(&Order::Wait { key, tasks })?;
+        for ship in &mut self.ships {
+            ship.tell(&order)?;
+        }
+        self.answers().await.map(drop)
+    }
+
+    /// What all of them have in memory that is theirs alone and in no file, in KiB.
+    pub(crate) fn kib(&self) -> Result<f64, BoxError> {
+        let mut sum = 0.0;
+        for ship in &self.ships {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", ship.pid()))?;
+            let own = status.lines().find_map(|it| it.strip_prefix("RssAnon:"));
+            let own = own.and_then(|it| it.trim().strip_suffix(" kB"));
+            sum += own
+                .ok_or("the system does not say how much memory is used")?
+                .parse::<f64>()?;
+        }
+        Ok(sum)
+    }
+
+    async fn answers(&mut self) -> Result<Vec<Reply>, BoxError> {
+        let mut answers = Vec::new();
+        for ship in &mut self.ships {
+            let line = ship.line_where(PATIENCE, |_| true).await?;
+            answers.push(serde_json::from_str(&line)?);
+        }
+        Ok(answers)
+    }
+}

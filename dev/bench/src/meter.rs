@@ -1,0 +1,68 @@
+//! What a server has done so far, by its own account.
+
+use std::collections::HashMap;
+
+use leasehold_testkit::servers::RedisServer;
+use redis::Client;
+use redis::aio::MultiplexedConnection;
+
+use crate::BoxError;
+
+/// A connection to ask on.
+#[derive(Debug, Clone)]
+pub(crate) struct Meter {
+    connection: MultiplexedConnection,
+}
+
+/// The server's `INFO`.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    fields: HashMap<String, String>,
+}
+
+impl Meter {
+    pub(crate) async fn of(server: &RedisServer) -> Result<Self, BoxError> {
+        let client = Client::open(server.url())?;
+        let connection = client.get_multiplexed_async_connection().await?;
+        Ok(Self { connection })
+    }
+
+    pub(crate) async fn read(&self) -> Result<Reading, BoxError> {
+        let mut info = redis::cmd("INFO");
+        let info: String = info
+            .arg("all")
+            .query_async(&mut self.connection.clone())
+            .await?;
+        let fields = info.lines().filter_map(|line| line.split_once(':'));
+        let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Ok(Reading {
+            fields: fields.collect(),
+        })
+    }
+}
+
+impl Reading {
+    /// Empty if there is no such field.
+    pub(crate) fn text(&self, field: &str) -> &str {
+        self.fields.get(field).map_or("", |it| it)
+    }
+
+    pub(crate) fn number(&self, field: &str) -> f64 {
+        self.text(field).parse().unwrap_or(f64::NAN)
+    }
+
+    /// Seconds on all cores together.
+    pub(crate) fn cpu(&self) -> f64 {
+        self.number("used_cpu_user") + self.number("used_cpu_sys")
+    }
+
+    /// How often these commands were called.
+    pub(crate) fn calls(&self, commands: &[&str]) -> f64 {
+        let calls = commands.iter().map(|command| {
+            let stats = self.text(&format!("cmdstat_{command}"));
+            let calls = stats.split([',', '=']).nth(1).unwrap_or_default();
+            calls.parse().unwrap_or(0.0)
+        });
+        calls.sum()
+    }
+}

@@ -1,0 +1,80 @@
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use leasehold::LockManager;
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::{Stage, Workload};
+use crate::BoxError;
+use crate::contestant::Way;
+use crate::fleet::Fleet;
+use crate::meter::Reading;
+use crate::report::Outcome;
+
+pub(crate) const NAME: &str = "1 000 waiters, 50 processes";
+
+const PROCESSES: u32 = 50;
+const TASKS: u32 = 20;
+const WAITERS: u32 = PROCESSES * TASKS;
+
+/// How often a waiter looks again by itself. Twice that is watched, from between two looks.
+const REFRESH: Duration = Duration::from_secs(11);
+
+/// Tasks of many processes that wait for one lock, which somebody else keeps: what they cost while nothing happens.
+#[derive(Debug)]
+pub(crate) struct Waiters;
+
+#[async_trait(?Send)]
+impl Workload for Waiters {
+    fn name(&self) -> String {
+        NAME.into()
+    }
+
+    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+        let locks = LockManager::connect(&stage.server.url()).await?;
+        let key = format!("wanted:{}", Uuid::new_v4());
+        let guard = locks.lock(&*key).acquire().await?;
+        let mut fleet = Fleet::start(Way::Leasehold, stage.field, PROCESSES).await?;
+        fleet.warm().await?;
+        sleep(Duration::from_millis(500)).await;
+        let (empty, server_empty) = (fleet.kib()?, stage.meter.read().await?);
+        let all_wait = async |fleet: &mut Fleet, waiters: u32| {
+            fleet.wait(&key, TASKS).await?;
+            while locks.inspect(&*key).await?.waiting < waiters as usize {
+                sleep(Duration::from_millis(20)).await;
+            }
+            fleet.kib()
+        };
+        all_wait(&mut fleet, WAITERS).await?;
+        sleep(REFRESH / 2).await;
+        let (begin, before) = (Instant::now(), stage.meter.read().await?);
+        sleep(REFRESH * 2).await;
+        let (after, waiting) = (stage.meter.read().await?, fleet.kib()?);
+        let tens = begin.elapsed().as_secs_f64() / 10.0;
+        let commands = after.calls(Way::Leasehold.sends()) - before.calls(Way::Leasehold.sends());
+        let data = |at: &Reading| at.number("used_memory_dataset") / 1024.0;
+        // What the first of them bring with them, the next do not.
+        let twice = all_wait(&mut fleet, 2 * WAITERS).await?;
+        let each = |sum: f64| sum / f64::from(WAITERS);
+        let outcome = Outcome::single(
+            "leasehold",
+            &[
+                ("commands_per_waiter_10_s", each(commands) / tens),
+                ("client_kib_per_waiter", each(waiting - empty)),
+                ("client_kib_of_one_more", each(twice - waiting)),
+                (
+                    "server_kib_per_waiter",
+                    each(data(&after) - data(&server_empty)),
+                ),
+                (
+                    "server_cpu_percent",
+                    (after.cpu() - before.cpu()) / tens * 10.0,
+                ),
+            ],
+        );
+        drop(fleet);
+        guard.release().await?;
+        Ok(outcome)
+    }
+}
