@@ -211,6 +211,8 @@
 //!   `leasehold::redis::rollout::they_stand_in_one_queue_and_hand_on_to_each_other`,
 //!   `leasehold::redis::rollout::readers_and_permits_of_both_are_counted_together`,
 //!   `leasehold::redis::rollout::a_lock_is_handed_over_in_both_directions`
+//! - On a majority of servers, too, both exclude each other, wake each other, and draw from the same counters.
+//!   `leasehold::redlock::rollout::rounds_of_both_exclude_each_other_and_share_counters`
 //!
 //! A version that cannot keep this takes another layout, `lh2`, and must do three things. It has to take the key itself
 //! as before, a string with a TTL, so that both exclude each other like programs that know nothing of each other

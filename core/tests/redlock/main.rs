@@ -11,4 +11,5 @@ mod election;
 mod faults;
 mod memory;
 mod nodes;
+mod rollout;
 mod suite;
