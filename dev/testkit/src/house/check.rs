@@ -1,6 +1,6 @@
 //! The list of checks.
 
-use super::{Verdict, circles, guarantees, leftovers, sizes, supply};
+use super::{Verdict, api, circles, guarantees, leftovers, sizes, supply};
 use crate::error::Error;
 use crate::workspace::Workspace;
 
@@ -17,16 +17,19 @@ pub enum Check {
     Guarantees,
     /// What is built in may be.
     Supply,
+    /// Which other crates a published crate shows is what its manifest says.
+    Api,
 }
 
 impl Check {
     /// Every check there is.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Sizes,
         Self::Circles,
         Self::Leftovers,
         Self::Guarantees,
         Self::Supply,
+        Self::Api,
     ];
 
     /// What the check is called.
@@ -38,6 +41,7 @@ impl Check {
             Self::Leftovers => "house: leftovers",
             Self::Guarantees => "house: guarantees",
             Self::Supply => "house: supply chain",
+            Self::Api => "house: public dependencies",
         }
     }
 
@@ -54,6 +58,7 @@ impl Check {
             Self::Leftovers => leftovers::check(workspace),
             Self::Guarantees => guarantees::check(workspace),
             Self::Supply => supply::check(workspace),
+            Self::Api => api::check(workspace),
         }
     }
 }

@@ -7,11 +7,13 @@
 //! | [`Check::Leftovers`] | `todo!`, `dbg!` or `unimplemented!` is left in a source |
 //! | [`Check::Guarantees`] | a guarantee names no test, or one that does not exist |
 //! | [`Check::Supply`] | a dependency has a licence, a source or a name that `deny.toml` does not allow |
+//! | [`Check::Api`] | a published crate shows another crate than its `public-dependencies` |
 //!
 //! They look at `src/**/*.rs` of every member of the workspace, the circles at
 //! the libraries among them, the guarantees at tests,
 //! the supply chain at what cargo knows.
 
+mod api;
 mod check;
 mod circles;
 mod graph;
@@ -23,6 +25,7 @@ mod named_tests;
 mod reader;
 mod resolve;
 mod scribe;
+mod signatures;
 mod sizes;
 mod sources;
 mod supply;

@@ -19,6 +19,7 @@ mod paths;
 mod perform;
 mod processes;
 mod proxy;
+mod public_api;
 mod pushes;
 mod readme;
 mod servers;

@@ -1,0 +1,228 @@
+//! What a file's public signatures name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{
+    Attribute, Block, Fields, File, ImplItem, Item, ItemImpl, ItemTrait, Path, Type, Visibility,
+};
+
+use super::imports;
+use super::syntax::{item_name, test_only};
+
+/// A crate that a signature names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub(super) name: String,
+    pub(super) line: usize,
+}
+
+/// The types and traits that are public, by name.
+pub(super) fn public_types(file: &File) -> Vec<String> {
+    let mut found = Vec::new();
+    types(&file.items, &mut found);
+    found
+}
+
+fn types(items: &[Item], found: &mut Vec<String>) {
+    for item in items {
+        match item {
+            Item::Mod(it) => {
+                if let Some((_, items)) = &it.content {
+                    types(items, found);
+                }
+            }
+            Item::Macro(it) => declared(&it.mac.tokens, found),
+            Item::Enum(_) | Item::Struct(_) | Item::Trait(_) | Item::Union(_)
+                if is_public(visibility(item)) =>
+            {
+                found.extend(item_name(item).map(ToString::to_string));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Types in the arguments of a macro: `pub struct Name`.
+fn declared(tokens: &TokenStream, found: &mut Vec<String>) {
+    let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    for window in trees.windows(3) {
+        if let [
+            TokenTree::Ident(one),
+            TokenTree::Ident(two),
+            TokenTree::Ident(name),
+        ] = window
+            && one == "pub"
+            && (two == "struct" || two == "enum")
+        {
+            found.push(name.to_string());
+        }
+    }
+}
+
+/// What the file's public signatures name of the dependencies.
+pub(super) fn foreign(
+    file: &File,
+    types: &BTreeSet<String>,
+    dependencies: &BTreeSet<String>,
+) -> Vec<Shown> {
+    let mut reader = Reader {
+        types,
+        dependencies,
+        imported: BTreeMap::new(),
+        found: Vec::new(),
+    };
+    reader.items(&file.items);
+    reader.found
+}
+
+struct Reader<'a> {
+    types: &'a BTreeSet<String>,
+    dependencies: &'a BTreeSet<String>,
+    /// Names in this file, and the crates they are from.
+    imported: BTreeMap<String, String>,
+    found: Vec<Shown>,
+}
+
+fn visibility(item: &Item) -> Option<&Visibility> {
+    Some(match item {
+        Item::Const(it) => &it.vis,
+        Item::Enum(it) => &it.vis,
+        Item::Fn(it) => &it.vis,
+        Item::Static(it) => &it.vis,
+        Item::Struct(it) => &it.vis,
+        Item::Trait(it) => &it.vis,
+        Item::Type(it) => &it.vis,
+        Item::Union(it) => &it.vis,
+        Item::Use(it) => &it.vis,
+        _ => return None,
+    })
+}
+
+fn is_public(visibility: Option<&Visibility>) -> bool {
+    matches!(visibility, Some(Visibility::Public(_)))
+}
+
+impl Reader<'_> {
+    fn items(&mut self, items: &[Item]) {
+        for item in items {
+            if let Item::Use(it) = item {
+                for leaf in imports::leaves(&it.tree) {
+                    let first = leaf.path.first().cloned().unwrap_or_default();
+                    if self.dependencies.contains(&first) {
+                        if is_public(Some(&it.vis)) {
+                            self.show(&first, it.span().start().line);
+                        }
+                        if let Some(name) = leaf.bound {
+                            self.imported.insert(name, first);
+                        }
+                    }
+                }
+            }
+        }
+        for item in items {
+            self.item(item);
+        }
+    }
+
+    fn item(&mut self, item: &Item) {
+        match item {
+            Item::Mod(it) if !test_only(&it.attrs) => {
+                if let Some((_, items)) = &it.content {
+                    self.items(items);
+                }
+            }
+            Item::Impl(it) => self.implementation(it),
+            Item::Trait(it) if is_public(Some(&it.vis)) => self.public_trait(it),
+            Item::Struct(it) if is_public(Some(&it.vis)) => {
+                self.visit_generics(&it.generics);
+                self.fields(&it.fields, true);
+            }
+            Item::Enum(it) if is_public(Some(&it.vis)) => {
+                self.visit_generics(&it.generics);
+                for variant in &it.variants {
+                    self.fields(&variant.fields, false);
+                }
+            }
+            Item::Fn(it) if is_public(Some(&it.vis)) => self.visit_signature(&it.sig),
+            Item::Const(_) | Item::Static(_) | Item::Type(_) if is_public(visibility(item)) => {
+                visit::visit_item(self, item);
+            }
+            _ => {}
+        }
+    }
+
+    fn fields(&mut self, fields: &Fields, by_visibility: bool) {
+        for field in fields {
+            if !by_visibility || is_public(Some(&field.vis)) {
+                self.visit_type(&field.ty);
+            }
+        }
+    }
+
+    fn public_trait(&mut self, item: &ItemTrait) {
+        self.visit_generics(&item.generics);
+        for bound in &item.supertraits {
+            self.visit_type_param_bound(bound);
+        }
+        for item in &item.items {
+            self.visit_trait_item(item);
+        }
+    }
+
+    fn implementation(&mut self, item: &ItemImpl) {
+        let Type::Path(of) = &*item.self_ty else {
+            return;
+        };
+        let last = of.path.segments.last();
+        if !last.is_some_and(|last| self.types.contains(&last.ident.to_string())) {
+            return;
+        }
+        self.visit_generics(&item.generics);
+        if let Some((implemented, _)) = &item.trait_ {
+            self.visit_path(implemented);
+        }
+        for part in &item.items {
+            match part {
+                // The methods of a trait are as the trait says.
+                ImplItem::Fn(it) if item.trait_.is_none() && is_public(Some(&it.vis)) => {
+                    self.visit_signature(&it.sig);
+                }
+                ImplItem::Const(it) if is_public(Some(&it.vis)) => self.visit_type(&it.ty),
+                ImplItem::Type(it) => self.visit_type(&it.ty),
+                _ => {}
+            }
+        }
+    }
+
+    fn show(&mut self, name: &str, line: usize) {
+        self.found.push(Shown {
+            name: name.to_owned(),
+            line,
+        });
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader<'_> {
+    fn visit_path(&mut self, path: &'ast Path) {
+        if let Some(first) = path.segments.first() {
+            let name = first.ident.to_string();
+            let line = first.ident.span().start().line;
+            if let Some(from) = self.imported.get(&name).cloned() {
+                self.show(&from, line);
+            } else if path.segments.len() > 1 && self.dependencies.contains(&name) {
+                self.show(&name, line);
+            }
+        }
+        visit::visit_path(self, path);
+    }
+
+    // What is inside, and what only the compiler is told, is not shown.
+    fn visit_block(&mut self, _: &'ast Block) {}
+
+    fn visit_attribute(&mut self, _: &'ast Attribute) {}
+
+    fn visit_expr(&mut self, _: &'ast syn::Expr) {}
+}
