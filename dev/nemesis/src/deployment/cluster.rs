@@ -85,7 +85,7 @@ impl Deployment for Cluster {
         let mut left = Vec::new();
         for member in 0..MASTERS * 2 {
             if self.is(member, "master").await {
-                left.extend(traces::of(self.0.server(member), traces::BRIEF).await?);
+                left.extend(traces::of(self.0.server(member), traces::BRIEF_IF_MISSED).await?);
             }
         }
         Ok(left)

@@ -36,7 +36,7 @@ impl One {
 
     /// One of several, which keeps nothing.
     pub(super) async fn of_several() -> Result<Self, BoxError> {
-        Self::with(RedisServer::builder(), traces::BRIEF_ON_NODES).await
+        Self::with(RedisServer::builder(), traces::BRIEF_IF_MISSED).await
     }
 
     async fn with(server: RedisBuilder, brief: &'static [&'static str]) -> Result<Self, BoxError> {

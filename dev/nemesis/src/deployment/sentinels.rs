@@ -66,6 +66,6 @@ impl Deployment for Sentinels {
     }
 
     async fn traces(&self) -> Result<Vec<String>, BoxError> {
-        traces::of(self.redis.servers().primary(), traces::BRIEF).await
+        traces::of(self.redis.servers().primary(), traces::BRIEF_IF_MISSED).await
     }
 }

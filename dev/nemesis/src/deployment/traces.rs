@@ -8,9 +8,10 @@ use crate::BoxError;
 /// What may stay for a while: the counters of tokens, and the marks of what is over.
 pub(super) const BRIEF: &[&str] = &["fence", "sealed"];
 
-/// As [`BRIEF`], and the places of waiters: a node that cannot be reached when they leave keeps them for a while, and
-/// nobody waits for it.
-pub(super) const BRIEF_ON_NODES: &[&str] = &["fence", "sealed", "line", "places"];
+/// As [`BRIEF`], and the places of waiters: a server that has missed that they left keeps them for a while, be it a node
+/// that nobody waited for, or a replica that took over.
+pub(super) const BRIEF_IF_MISSED: &[&str] =
+    &["fence", "sealed", "queue", "leases", "line", "places"];
 
 /// The keys of a server that are not to stay: all but the brief ones, and those as well if they have no TTL.
 pub(super) async fn of(server: &RedisServer, brief: &[&str]) -> Result<Vec<String>, BoxError> {

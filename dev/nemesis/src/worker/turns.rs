@@ -14,8 +14,9 @@ use crate::deployment::TTL;
 use crate::judge::Ledger;
 use crate::record::{Notes, Outcome, Work};
 
-/// How long a step may take before it counts as unknown.
-const PATIENCE: Duration = Duration::from_secs(6);
+/// How long a step may take before it counts as unknown: far longer than any does, for a driver that is cut short in the
+/// middle of a statement may take the answer to one for that to the next.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long to pause after an acquire that failed.
 const PAUSE: Duration = Duration::from_millis(20);
