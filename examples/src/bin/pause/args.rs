@@ -1,0 +1,72 @@
+use std::path::PathBuf;
+
+use lexopt::prelude::{Long, Short, Value, ValueExt};
+
+use crate::client::Task;
+
+pub(crate) const USAGE: &str = "\
+pause                      the late write is refused; on a redis-server of its own
+pause --unfenced           … and what happens where nothing refuses it
+pause --url redis://HOST   on your Redis
+pause --draw FILE          the timeline as SVG";
+
+/// What this process is to do.
+#[derive(Debug)]
+pub(crate) enum Role {
+    Story(Settings),
+    /// A process that the story has started.
+    Client(Task),
+    Help,
+}
+
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) url: Option<String>,
+    pub(crate) fenced: bool,
+    pub(crate) draw: Option<PathBuf>,
+}
+
+pub(crate) fn role(mut words: lexopt::Parser) -> Result<Role, lexopt::Error> {
+    let mut settings = Settings {
+        url: None,
+        fenced: true,
+        draw: None,
+    };
+    while let Some(word) = words.next()? {
+        match word {
+            Long("url") => settings.url = Some(words.value()?.string()?),
+            Long("unfenced") => settings.fenced = false,
+            Long("draw") => settings.draw = Some(words.value()?.into()),
+            Long("help") | Short('h') => return Ok(Role::Help),
+            Value(role) if role == "client" => return Ok(Role::Client(task(&mut words)?)),
+            other => return Err(other.unexpected()),
+        }
+    }
+    Ok(Role::Story(settings))
+}
+
+fn task(words: &mut lexopt::Parser) -> Result<Task, lexopt::Error> {
+    Ok(Task {
+        url: words.value()?.string()?,
+        key: words.value()?.string()?,
+        file: words.value()?.into(),
+        fenced: words.value()?.parse()?,
+        amount: words.value()?.parse()?,
+        stops: words.value()?.parse()?,
+    })
+}
+
+impl Task {
+    /// The arguments that [`role`] reads.
+    pub(crate) fn words(&self) -> [String; 7] {
+        [
+            "client".to_owned(),
+            self.url.clone(),
+            self.key.clone(),
+            self.file.to_string_lossy().into_owned(),
+            self.fenced.to_string(),
+            self.amount.to_string(),
+            self.stops.to_string(),
+        ]
+    }
+}

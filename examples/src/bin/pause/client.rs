@@ -1,0 +1,69 @@
+//! A process that deposits money.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use leasehold::{LockManager, ReleaseOutcome};
+use leasehold_examples::BoxError;
+use leasehold_sqlx::Error;
+
+use crate::account::Account;
+use crate::event::Event;
+
+/// Short, so that the story is. The watchdog renews it for as long as the process runs.
+pub(crate) const LEASE: Duration = Duration::from_secs(1);
+
+/// What a client is to do.
+#[derive(Debug, Clone)]
+pub(crate) struct Task {
+    pub(crate) url: String,
+    /// The lock.
+    pub(crate) key: String,
+    /// The database.
+    pub(crate) file: PathBuf,
+    pub(crate) fenced: bool,
+    pub(crate) amount: i64,
+    /// Whether it is stopped at the worst moment.
+    pub(crate) stops: bool,
+}
+
+pub(crate) async fn deposit(task: &Task) -> Result<(), BoxError> {
+    let account = Account::open(&task.file, task.fenced).await?;
+    let locks = LockManager::connect(&task.url).await?;
+    Event::Asks.say();
+    let guard = locks.lock(&task.key).ttl(LEASE).acquire().await?;
+    let token = guard.token();
+    Event::Holds(token.get()).say();
+
+    let balance = account.read(token).await?;
+    Event::Read(balance).say();
+    Event::Valid(guard.is_valid()).say();
+    if task.stops {
+        stop()?;
+    }
+    match account.write(token, balance + task.amount).await {
+        Ok(()) => Event::Wrote(balance + task.amount).say(),
+        Err(Error::Stale(stale)) => Event::Refused {
+            token: stale.token.get(),
+            newest: stale.current.get(),
+        }
+        .say(),
+        Err(error) => return Err(error.into()),
+    }
+    match guard.release().await? {
+        ReleaseOutcome::Released => Event::Released.say(),
+        ReleaseOutcome::AlreadyLost(_) => Event::AlreadyLost.say(),
+    }
+    locks.shutdown().await?;
+    Ok(())
+}
+
+/// Stops this process, watchdog and all, until another one lets it go on.
+fn stop() -> std::io::Result<()> {
+    Event::Stops.say();
+    let me = std::process::id().to_string();
+    Command::new("kill").args(["-s", "STOP", &me]).status()?;
+    Event::Wakes.say();
+    Ok(())
+}

@@ -1,0 +1,24 @@
+use std::error::Error;
+use std::fmt;
+
+/// Shows an error with what caused it: `outer: inner: innermost`, and nothing twice.
+#[derive(Debug)]
+pub struct Chain<'a>(pub &'a dyn Error);
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut said = self.0.to_string();
+        f.write_str(&said)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            let more = error.to_string();
+            // Some say their cause themselves.
+            if !said.ends_with(&more) {
+                write!(f, ": {more}")?;
+                said = more;
+            }
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
