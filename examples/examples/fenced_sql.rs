@@ -1,0 +1,176 @@
+//! Writes that a database refuses when they come too late: Postgres, `MySQL` or `MariaDB`, `SQLite`.
+//!
+//! One holder of a lock is late, its successor has written. Two ways, in each database's own SQL: a single fenced
+//! statement, which costs nothing more, and a transaction that claims first, for whoever reads and then writes.
+//!
+//! Run it with `cargo run --example fenced_sql` (`SQLite`, in memory), or name a database:
+//! `-- postgres://user:password@localhost/shop`, `-- mysql://root@localhost/shop`. It makes a table `leasehold_example`,
+//! and `fences` if there is none. Try: write with the older fence first.
+
+#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+
+use leasehold::LockManager;
+use leasehold_sqlx::{Error, Fence, FencedDatabase, ddl};
+use sqlx::mysql::MySqlPool;
+use sqlx::postgres::PgPool;
+use sqlx::sqlite::{SqlitePool, SqlitePoolOptions};
+use sqlx::{Executor, Pool};
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+const TABLE: [&str; 3] = [
+    "DROP TABLE IF EXISTS leasehold_example",
+    "CREATE TABLE leasehold_example (id BIGINT PRIMARY KEY, state VARCHAR(20) NOT NULL)",
+    "INSERT INTO leasehold_example VALUES (42, 'new')",
+];
+
+/// The order's state, and what the late holder was told.
+type Outcome = (String, [Error; 2]);
+
+async fn on_sqlite(db: &SqlitePool, late: &Fence, next: &Fence) -> Result<Outcome, BoxError> {
+    let pay = "UPDATE leasehold_example SET state = 'paid' WHERE id = ?";
+    next.query(pay).bind(42).execute(db).await?;
+    let mut tx = next.begin(db, "leasehold_example:42").await?;
+    let state: String = sqlx::query_scalar("SELECT state FROM leasehold_example WHERE id = ?")
+        .bind(42)
+        .fetch_one(&mut *tx)
+        .await?;
+    tx.commit().await?;
+    let refused = late.query(pay).bind(42).execute(db).await;
+    let claim = late.begin(db, "leasehold_example:42").await;
+    Ok((state, refusals(refused, claim)?))
+}
+
+async fn on_postgres(db: &PgPool, late: &Fence, next: &Fence) -> Result<Outcome, BoxError> {
+    let pay = "UPDATE leasehold_example SET state = 'paid' WHERE id = $1";
+    next.query(pay).bind(42_i64).execute(db).await?;
+    let mut tx = next.begin(db, "leasehold_example:42").await?;
+    let state: String = sqlx::query_scalar("SELECT state FROM leasehold_example WHERE id = $1")
+        .bind(42_i64)
+        .fetch_one(&mut *tx)
+        .await?;
+    tx.commit().await?;
+    let refused = late.query(pay).bind(42_i64).execute(db).await;
+    let claim = late.begin(db, "leasehold_example:42").await;
+    Ok((state, refusals(refused, claim)?))
+}
+
+async fn on_mysql(db: &MySqlPool, late: &Fence, next: &Fence) -> Result<Outcome, BoxError> {
+    let pay = "UPDATE leasehold_example SET state = 'paid' WHERE id = ?";
+    next.query(pay).bind(42).execute(db).await?;
+    let mut tx = next.begin(db, "leasehold_example:42").await?;
+    let state: String = sqlx::query_scalar("SELECT state FROM leasehold_example WHERE id = ?")
+        .bind(42)
+        .fetch_one(&mut *tx)
+        .await?;
+    tx.commit().await?;
+    let refused = late.query(pay).bind(42).execute(db).await;
+    let claim = late.begin(db, "leasehold_example:42").await;
+    Ok((state, refusals(refused, claim)?))
+}
+
+fn refusals<T, U>(
+    write: Result<T, Error>,
+    claim: Result<U, Error>,
+) -> Result<[Error; 2], BoxError> {
+    match (write, claim) {
+        (Err(write), Err(claim)) => Ok([write, claim]),
+        _ => Err("the late holder was let in".into()),
+    }
+}
+
+/// The table as one's migrations would make it.
+async fn prepared<DB: FencedDatabase>(db: &Pool<DB>) -> Result<(), BoxError>
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    let mut connection = db.acquire().await?;
+    for statement in TABLE {
+        connection.execute(statement).await?;
+    }
+    drop(connection);
+    ddl::add_column(db, "leasehold_example").await?;
+    ddl::create_fences(db).await?;
+    Ok(())
+}
+
+async fn run(database: &str) -> Result<Outcome, BoxError> {
+    let locks = LockManager::in_process();
+    let fence = async || {
+        Ok::<_, leasehold::Error>(Fence::new(locks.lock("order:42").acquire().await?.token()))
+    };
+    // The guard of the first is gone when the second one is acquired: the first is late.
+    let (late, next) = (fence().await?, fence().await?);
+    match database.split_once(':').map_or("", |(scheme, _)| scheme) {
+        "postgres" | "postgresql" => {
+            let db = PgPool::connect(database).await?;
+            prepared(&db).await?;
+            on_postgres(&db, &late, &next).await
+        }
+        "mysql" | "mariadb" => {
+            let db = MySqlPool::connect(database).await?;
+            prepared(&db).await?;
+            on_mysql(&db, &late, &next).await
+        }
+        "sqlite" => {
+            // One connection: a database in memory is its connection's own.
+            let db = SqlitePoolOptions::new()
+                .max_connections(1)
+                .connect(database)
+                .await?;
+            prepared(&db).await?;
+            on_sqlite(&db, &late, &next).await
+        }
+        _ => Err(format!("{database:?} is no postgres://, mysql:// or sqlite: database").into()),
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), BoxError> {
+    let database = std::env::args().nth(1);
+    let (state, refused) = run(database.as_deref().unwrap_or("sqlite::memory:")).await?;
+    println!("the order is {state}");
+    for error in refused {
+        println!("the late holder: {error}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use leasehold_testkit::servers::{MariaDbServer, PostgresServer};
+
+    use super::*;
+
+    async fn assert_refused(database: &str) {
+        let (state, refused) = run(database).await.unwrap();
+        assert_eq!(state, "paid");
+        assert!(
+            refused.iter().all(|it| matches!(it, Error::Stale(_))),
+            "{refused:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn sqlite_refuses_the_late_holder() {
+        assert_refused("sqlite::memory:").await;
+    }
+
+    #[tokio::test]
+    async fn postgres_refuses_the_late_holder() {
+        let server = PostgresServer::start().await.unwrap();
+        assert_refused(&server.url()).await;
+    }
+
+    #[tokio::test]
+    async fn mariadb_refuses_the_late_holder() {
+        let server = MariaDbServer::start().await.unwrap();
+        assert_refused(&server.url()).await;
+    }
+
+    #[tokio::test]
+    async fn another_database_is_named() {
+        let refused = run("oracle://x").await.unwrap_err();
+        assert!(refused.to_string().contains("oracle://x"));
+    }
+}

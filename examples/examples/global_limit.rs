@@ -1,0 +1,75 @@
+//! At most so many at once, over all processes: a limit of somebody else's service.
+//!
+//! A crashed process's permits come back by themselves, when its lease is over.
+//!
+//! Run it with `cargo run --example global_limit`, or with `-- redis://127.0.0.1` in two terminals at once: together they
+//! stay within the limit. Try: `.permits(2)` for a large mail, and see that small ones do not overtake it for ever.
+
+#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use leasehold::{Error, LockManager};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+/// What the mail service allows.
+const LIMIT: u32 = 3;
+
+/// The service, and how many were at it at once.
+#[derive(Debug, Default)]
+struct MailService {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl MailService {
+    async fn send(&self, number: usize) {
+        let now = self.now.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most.fetch_max(now, Ordering::Relaxed);
+        println!("mail {number:2} is sent, {now} at once");
+        sleep(Duration::from_millis(100)).await;
+        self.now.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+async fn send_all(locks: &LockManager, mails: usize) -> Result<usize, Error> {
+    let service = Arc::new(MailService::default());
+    let mut sending = JoinSet::new();
+    for number in 1..=mails {
+        let (locks, service) = (locks.clone(), Arc::clone(&service));
+        sending.spawn(async move {
+            let permit = locks.semaphore("mail", LIMIT).acquire().await?;
+            permit.run(service.send(number)).await?;
+            permit.release().await?;
+            Ok::<(), Error>(())
+        });
+    }
+    for sent in sending.join_all().await {
+        sent?;
+    }
+    Ok(service.most.load(Ordering::Relaxed))
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let locks = match std::env::args().nth(1) {
+        Some(url) => LockManager::connect(&url).await?,
+        None => LockManager::in_process(),
+    };
+    println!("at most {} at once", send_all(&locks, 20).await?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_limit_is_used_and_kept() {
+        let most = send_all(&LockManager::in_process(), 20).await.unwrap();
+        assert_eq!(most, LIMIT as usize);
+    }
+}

@@ -1,0 +1,116 @@
+//! A server that ends in order: it answers who is there, and then gives its locks up.
+//!
+//! First axum takes no new requests and finishes the running ones, each under its lock. Only then the manager is shut
+//! down: it refuses new locks, takes its waiters out of their queues, releases what is still held, and waits until the
+//! backend has been told. The other way around the running requests would lose their locks.
+//!
+//! Run it with `cargo run --example graceful_shutdown`, send `curl -X POST localhost:3000/orders/42/ship`, and press
+//! Ctrl-C before it answers. Try: `-- redis://127.0.0.1`, and `kill -9` in the place of Ctrl-C: the lock stays taken for
+//! its TTL.
+
+#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+
+use std::future::Future;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::{Router, routing::post};
+use leasehold::LockManager;
+use leasehold_tower::{BoxError, Problem};
+use tokio::net::TcpListener;
+use tokio::time::sleep;
+
+async fn ship(State(locks): State<LockManager>) -> Result<&'static str, Problem> {
+    let guard = locks
+        .lock("order:42")
+        .wait(Duration::from_secs(5))
+        .acquire()
+        .await?;
+    guard.run(sleep(Duration::from_secs(2))).await?;
+    guard.release().await?;
+    Ok("shipped\n")
+}
+
+async fn serve(
+    listener: TcpListener,
+    locks: LockManager,
+    end: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), BoxError> {
+    let app = Router::new()
+        .route("/orders/42/ship", post(ship))
+        .with_state(locks.clone());
+    axum::serve(listener, app)
+        .with_graceful_shutdown(end)
+        .await?;
+    locks.shutdown().await?;
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), BoxError> {
+    let locks = match std::env::args().nth(1) {
+        Some(url) => LockManager::connect(&url).await?,
+        None => LockManager::in_process(),
+    };
+    let listener = TcpListener::bind("127.0.0.1:3000").await?;
+    println!(
+        "curl -X POST {}/orders/42/ship, and then Ctrl-C",
+        listener.local_addr()?
+    );
+    let pressed = async {
+        // Without a way to be told it ends at once.
+        let _told = tokio::signal::ctrl_c().await;
+        println!("ending …");
+    };
+    serve(listener, locks, pressed).await
+}
+
+#[cfg(test)]
+mod tests {
+    use leasehold::AcquireError;
+    use leasehold::backend::InProcess;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_running_request_is_answered_and_nothing_stays_locked() {
+        let world = InProcess::new();
+        let (locks, others) = (LockManager::new(world.clone()), LockManager::new(world));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap())
+            .await
+            .unwrap();
+        let (end, ended) = oneshot::channel::<()>();
+        let end_of_it = async { drop(ended.await) };
+        let server = tokio::spawn(serve(listener, locks.clone(), end_of_it));
+        let request = b"POST /orders/42/ship HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n";
+        client.write_all(request).await.unwrap();
+        while others.inspect("order:42").await.unwrap().is_free() {
+            sleep(Duration::from_millis(5)).await;
+        }
+        end.send(()).unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        assert!(
+            answer.starts_with("HTTP/1.1 200") && answer.ends_with("shipped\n"),
+            "{answer}"
+        );
+        server.await.unwrap().unwrap();
+        assert!(
+            others
+                .lock("order:42")
+                .try_acquire()
+                .await
+                .unwrap()
+                .is_some()
+        );
+        let refused = locks.lock("order:42").acquire().await;
+        assert!(
+            matches!(refused, Err(AcquireError::Closed { .. })),
+            "{refused:?}"
+        );
+    }
+}

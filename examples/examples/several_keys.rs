@@ -1,0 +1,100 @@
+//! Several keys as one lock: all or none, and nobody waits in a circle.
+//!
+//! Money goes from account to account in both directions at once. Each transfer locks both accounts; whatever order it
+//! names them in, they are locked in one.
+//!
+//! Run it with `cargo run --example several_keys`. Try: lock the two one after the other, `from` first: it stands still.
+
+#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use leasehold::{Error, LockManager};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+#[derive(Debug, Clone)]
+struct Bank {
+    locks: LockManager,
+    balances: Arc<Mutex<BTreeMap<&'static str, i64>>>,
+}
+
+impl Bank {
+    async fn transfer(&self, from: &'static str, to: &'static str, sum: i64) -> Result<(), Error> {
+        let keys = [format!("account:{from}"), format!("account:{to}")];
+        let guard = self.locks.lock_all(keys).acquire().await?;
+        // Dropped if either lock is lost.
+        guard.run(self.move_money(from, to, sum)).await?;
+        guard.release().await?;
+        Ok(())
+    }
+
+    /// Reads, thinks, and writes: right for one at a time.
+    async fn move_money(&self, from: &'static str, to: &'static str, sum: i64) {
+        let (had, got) = (self.balance(from), self.balance(to));
+        sleep(Duration::from_millis(5)).await;
+        let mut balances = self.balances.lock().unwrap_or_else(PoisonError::into_inner);
+        balances.insert(from, had - sum);
+        balances.insert(to, got + sum);
+    }
+
+    fn balance(&self, account: &str) -> i64 {
+        let balances = self.balances.lock().unwrap_or_else(PoisonError::into_inner);
+        balances.get(account).copied().unwrap_or_default()
+    }
+}
+
+/// Ten rounds of transfers between three accounts, all at once.
+async fn business(bank: &Bank) -> Result<(), Error> {
+    let mut running = JoinSet::new();
+    for _ in 0..10 {
+        for (from, to) in [
+            ("ann", "bob"),
+            ("bob", "ann"),
+            ("bob", "cho"),
+            ("cho", "ann"),
+        ] {
+            let bank = bank.clone();
+            running.spawn(async move { bank.transfer(from, to, 5).await });
+        }
+    }
+    running.join_all().await.into_iter().collect()
+}
+
+fn opened(locks: LockManager) -> Bank {
+    let balances = BTreeMap::from([("ann", 100), ("bob", 100), ("cho", 100)]);
+    let balances = Arc::new(Mutex::new(balances));
+    Bank { locks, balances }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let bank = opened(match std::env::args().nth(1) {
+        Some(url) => LockManager::connect(&url).await?,
+        None => LockManager::in_process(),
+    });
+    business(&bank).await?;
+    for account in ["ann", "bob", "cho"] {
+        println!("{account} has {}", bank.balance(account));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn no_coin_is_lost_and_nobody_waits_for_ever() {
+        let bank = opened(LockManager::in_process());
+        business(&bank).await.unwrap();
+        let balances = ["ann", "bob", "cho"].map(|account| bank.balance(account));
+        assert_eq!(
+            balances,
+            [150, 50, 100],
+            "each round ann gains 5 and bob loses 5"
+        );
+    }
+}
