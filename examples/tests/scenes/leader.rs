@@ -21,5 +21,6 @@ fn a_killed_leader_is_followed_within_its_lease_and_an_orderly_one_at_once() {
     assert_says(&text, "is killed");
     assert_says(&text, "is at its job");
     assert_says(&text, ", 0 of them twice.");
-    assert!(text.matches(" reported ").count() >= 5, "{text}");
+    // Ten are due; if the killed one was at a report, those of the next two seconds are skipped.
+    assert!(text.matches(" reported ").count() >= 3, "{text}");
 }

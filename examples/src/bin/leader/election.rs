@@ -77,7 +77,7 @@ pub(crate) async fn hold(url: &str) -> Result<(), BoxError> {
         .filter(|times| **times > 1)
         .count();
     println!(
-        "{} reports were due and done, {twice} of them twice.",
+        "{} reports were done, {twice} of them twice.",
         election.reports.len()
     );
     if after_a_crash > LEASE + Duration::from_secs(1) || in_order > LEASE / 2 || twice > 0 {

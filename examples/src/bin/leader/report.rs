@@ -30,7 +30,9 @@ pub(crate) async fn every_slot(url: &str, prefix: &str) -> Result<(), BoxError> 
 }
 
 /// False if that one has been done. A process that is late would find the lock free again.
-#[distributed_lock("report", ttl = "5s", contended = skip)]
+///
+/// The TTL says for how long reports are skipped after one who was at it has crashed.
+#[distributed_lock("report", ttl = "2s", contended = skip)]
 async fn report(
     slot: u64,
     done: &str,

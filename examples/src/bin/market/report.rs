@@ -101,15 +101,16 @@ fn verdict(load: Load, results: &[Outcome]) -> String {
         found.map_or(0.0, |it| it.bought as f64)
     };
     let per_item = bought(Method::PerItem);
-    let ratio = |other: f64| match other > 0.0 {
-        true => format!("{:.1} times as many as", per_item / other),
-        false => format!("{} more than", figure(per_item)),
+    let beside = |method: Method| match bought(method) {
+        none if none == 0.0 => format!("where {} bought none", method.name()),
+        other => format!("{:.1} times as many as {}", per_item / other, method.name()),
     };
     format!(
-        "{}: a lock per item bought {} WATCH, and {} one lock",
+        "{}: a lock per item bought {}, {}, {}",
         load.name(),
-        ratio(bought(Method::Watch)),
-        ratio(bought(Method::OneLock)),
+        figure(per_item),
+        beside(Method::Watch),
+        beside(Method::OneLock),
     )
 }
 
