@@ -26,7 +26,7 @@ mod version;
 pub use error::InstallError;
 pub use find::{Places, find};
 pub use program::Program;
-pub use server::{JAVA, MARIADB, POSTGRES, REDIS, SERVERS, Server, ZOOKEEPER};
+pub use server::{CHROMEDRIVER, JAVA, MARIADB, POSTGRES, REDIS, SERVERS, Server, ZOOKEEPER};
 pub use version::Version;
 
 /// Finds or installs every server of [`SERVERS`], and answers what there is

@@ -100,5 +100,18 @@ pub const ZOOKEEPER: Server = Server {
     version_class: Some("org.apache.zookeeper.version.VersionInfoMain"),
 };
 
+/// What drives a Chromium, which comes with it.
+pub const CHROMEDRIVER: Server = Server {
+    name: "ChromeDriver",
+    program: "chromedriver",
+    variable: "LEASEHOLD_CHROMEDRIVER",
+    least: (112, 0),
+    package: "chromium-driver",
+    tools: &[],
+    versions: None,
+    service: None,
+    version_class: None,
+};
+
 /// Every server the tests need.
-pub const SERVERS: [Server; 5] = [REDIS, POSTGRES, MARIADB, JAVA, ZOOKEEPER];
+pub const SERVERS: [Server; 6] = [REDIS, POSTGRES, MARIADB, JAVA, ZOOKEEPER, CHROMEDRIVER];

@@ -15,6 +15,7 @@
 mod args;
 mod builder;
 mod certificates;
+mod chromedriver;
 mod cluster;
 mod error;
 mod folder;
@@ -35,6 +36,7 @@ mod zookeeper_settings;
 
 pub use builder::RedisBuilder;
 pub use certificates::Certificates;
+pub use chromedriver::ChromeDriver;
 pub use cluster::ClusterRedis;
 pub use error::ServerError;
 pub use mariadb::MariaDbServer;

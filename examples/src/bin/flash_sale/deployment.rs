@@ -1,0 +1,97 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use leasehold::LockManager;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+use crate::error::BoxError;
+use crate::front::{Backend, Front};
+use crate::instance;
+use crate::shelf::{self, Shelf};
+use crate::shop::Shop;
+
+/// What is sold.
+pub(crate) const ITEM: i64 = 1;
+/// How many there are of it.
+pub(crate) const STOCK: i64 = 10;
+
+/// Two instances, what stands before them, and what they share.
+#[derive(Debug)]
+pub(crate) struct Deployment {
+    pub(crate) front: Arc<Front>,
+    pub(crate) shelf: Arc<dyn Shelf>,
+    pub(crate) locks: LockManager,
+    /// Where the locks are; in this process if there is none.
+    pub(crate) url: Option<String>,
+    database: String,
+    /// The shop's file, if nobody has named a database.
+    _folder: Option<TempDir>,
+}
+
+impl Deployment {
+    pub(crate) async fn start(
+        url: Option<String>,
+        database: Option<String>,
+    ) -> Result<Self, BoxError> {
+        let (database, folder) = match database {
+            Some(database) => (database, None),
+            None => {
+                let folder = tempfile::tempdir()?;
+                let file = folder.path().join("shop.sqlite");
+                (format!("sqlite://{}", file.display()), Some(folder))
+            }
+        };
+        let shelf: Arc<dyn Shelf> = shelf::open(&database).await?.into();
+        shelf.set_up().await?;
+        shelf.stock_up(ITEM, STOCK).await?;
+        let locks = match &url {
+            Some(url) => LockManager::connect(url).await?,
+            None => LockManager::in_process(),
+        };
+        let deployment = Self {
+            front: Arc::new(Front::new()),
+            shelf,
+            locks,
+            url,
+            database,
+            _folder: folder,
+        };
+        let [a, b] = &deployment.front.backends;
+        tokio::try_join!(deployment.start_instance(a), deployment.start_instance(b))?;
+        Ok(deployment)
+    }
+
+    /// Starts an instance, or starts it again.
+    pub(crate) async fn start_instance(&self, backend: &Backend) -> Result<(), BoxError> {
+        let name = backend.name;
+        let (address, child) = match &self.url {
+            Some(url) => {
+                let (child, address) = instance::start_process(name, url, &self.database).await?;
+                (address, Some(child))
+            }
+            None => {
+                // Two instances on one manager stand for two machines on one Redis.
+                let shop = Shop::new(name, self.locks.clone(), Arc::clone(&self.shelf));
+                (instance::start_here(shop).await?, None)
+            }
+        };
+        backend.is_at(address, child);
+        Ok(())
+    }
+
+    /// Opens the front on a free port, for clients alone.
+    pub(crate) async fn open(&self) -> Result<SocketAddr, BoxError> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let front = Router::new()
+            .fallback(async |State(front): State<Arc<Front>>, request: Request| {
+                front.pass(request).await
+            })
+            .with_state(Arc::clone(&self.front));
+        tokio::spawn(axum::serve(listener, front).into_future());
+        Ok(address)
+    }
+}

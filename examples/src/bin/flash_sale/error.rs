@@ -1,0 +1,38 @@
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use leasehold_tower::Problem;
+
+/// What ends this program early: told to its reader with all its causes.
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a purchase was not made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ShopError {
+    /// The annotated function did not get its lock, or lost it.
+    #[error(transparent)]
+    Lock(#[from] leasehold::Error),
+    /// The fence refused the write, or the database failed.
+    #[error(transparent)]
+    Write(#[from] leasehold_sqlx::Error),
+    #[error("the database did not answer")]
+    Database(#[from] sqlx::Error),
+    #[error("there is no item {0}")]
+    NoSuchItem(i64),
+}
+
+impl IntoResponse for ShopError {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Lock(error) => Problem::from(error).into_response(),
+            Self::Write(leasehold_sqlx::Error::Stale(stale)) => {
+                Problem::from(stale).into_response()
+            }
+            Self::NoSuchItem(_) => (StatusCode::NOT_FOUND, self.to_string()).into_response(),
+            Self::Write(_) | Self::Database(_) => {
+                crate::report::failed(&self);
+                let answer = "the shop cannot be reached";
+                (StatusCode::SERVICE_UNAVAILABLE, answer).into_response()
+            }
+        }
+    }
+}

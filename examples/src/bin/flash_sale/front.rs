@@ -1,0 +1,141 @@
+//! What stands before the instances: each request goes to the next one that is there.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use axum::body::Body;
+use axum::http::uri::{Authority, PathAndQuery, Scheme};
+use axum::http::{Request, Response, StatusCode, Uri};
+use axum::response::IntoResponse;
+use tokio::process::Child;
+
+use crate::http::Http;
+
+/// Where an instance is.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    pub(crate) name: &'static str,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// None if it is down.
+    address: Option<SocketAddr>,
+    /// Its process, if it is one of its own. It is killed when this is dropped.
+    child: Option<Child>,
+}
+
+impl Backend {
+    pub(crate) fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            state: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn is_at(&self, address: SocketAddr, child: Option<Child>) {
+        *self.state() = State {
+            address: Some(address),
+            child,
+        };
+    }
+
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.state().address
+    }
+
+    /// The number of its process, if it has one of its own.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.state().child.as_ref()?.id()
+    }
+
+    /// Kills its process where it stands, with SIGKILL. False if it has none.
+    pub(crate) fn kill(&self) -> std::io::Result<bool> {
+        let State { address, child } = &mut *self.state();
+        *address = None;
+        match child.take() {
+            Some(mut child) => child.start_kill().map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn is_down(&self, at: SocketAddr) {
+        let mut state = self.state();
+        // It may have been started again meanwhile.
+        if state.address == Some(at) {
+            state.address = None;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Front {
+    pub(crate) backends: [Backend; 2],
+    pub(crate) http: Http,
+    turn: AtomicUsize,
+}
+
+impl Front {
+    pub(crate) fn new() -> Self {
+        Self {
+            backends: ["A", "B"].map(Backend::new),
+            http: Http::new(),
+            turn: AtomicUsize::new(0),
+        }
+    }
+
+    pub(crate) fn named(&self, name: &str) -> Option<&Backend> {
+        self.backends.iter().find(|it| it.name == name)
+    }
+
+    /// Passes a request on to whose turn it is.
+    pub(crate) async fn pass(&self, request: Request<Body>) -> Response<Body> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let order = [turn % 2, (turn + 1) % 2].map(|it| &self.backends[it]);
+        match order.into_iter().find(|it| it.address().is_some()) {
+            Some(backend) => self.pass_to(backend, request).await,
+            None => nobody_there(),
+        }
+    }
+
+    /// Passes a request on to one instance. It is never sent twice: an instance that fails may have sold.
+    pub(crate) async fn pass_to(
+        &self,
+        backend: &Backend,
+        mut request: Request<Body>,
+    ) -> Response<Body> {
+        let Some(address) = backend.address() else {
+            return nobody_there();
+        };
+        let Some(uri) = at(address, request.uri().path_and_query()) else {
+            return StatusCode::BAD_REQUEST.into_response();
+        };
+        *request.uri_mut() = uri;
+        match self.http.send(request).await {
+            Ok(answer) => answer.map(Body::new),
+            Err(_gone) => {
+                backend.is_down(address);
+                let answer = "the instance went away; whether it has sold is not known";
+                (StatusCode::BAD_GATEWAY, answer).into_response()
+            }
+        }
+    }
+}
+
+fn nobody_there() -> Response<Body> {
+    (StatusCode::SERVICE_UNAVAILABLE, "no instance is there").into_response()
+}
+
+fn at(address: SocketAddr, path: Option<&PathAndQuery>) -> Option<Uri> {
+    let mut parts = axum::http::uri::Parts::default();
+    parts.scheme = Some(Scheme::HTTP);
+    parts.authority = Some(Authority::try_from(address.to_string()).ok()?);
+    parts.path_and_query = path.cloned();
+    Uri::from_parts(parts).ok()
+}

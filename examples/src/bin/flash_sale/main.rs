@@ -1,0 +1,100 @@
+//! A flash sale: 10 items, 20 clients, 3 seconds, and a shop of two instances that read their stock, think, and write.
+//!
+//! Three sales: without a lock; with a mutex in each instance, which knows nothing of the other's; and with Leasehold.
+//! Then the buy route is locked per buyer by a Tower layer (`service.rs`), the stock change is an annotated function
+//! (`shop.rs`), and its write is fenced (`shelf/table.rs`). Clients go through a round-robin front.
+//!
+//! Run it with `cargo run --bin flash_sale`. Nothing to install: the locks live in this process and the shop in
+//! `SQLite`. With `--url redis://127.0.0.1` each instance is a process, with `--database postgres://…` or `mysql://…`
+//! the shop is there (in tables `flash_sale_…`, and `fences`), and with `--kill` one instance is killed midway.
+//!
+//! Try `--serve`: a page with a buy button per instance that shows who holds the lock, who waits, and which late write
+//! the fence has refused. And what it says at its end.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example talks to its reader"
+)]
+
+mod args;
+mod board;
+mod crowd;
+mod deployment;
+mod error;
+mod front;
+mod http;
+mod instance;
+mod ledger;
+mod locking;
+mod page;
+mod report;
+mod sale;
+mod service;
+mod shelf;
+mod shop;
+
+use std::process::ExitCode;
+
+use crate::args::{Settings, USAGE, Wish};
+use crate::deployment::Deployment;
+use crate::error::BoxError;
+use crate::locking::Locking;
+use crate::sale::Sale;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let wish = match args::wish(lexopt::Parser::from_env()) {
+        Ok(wish) => wish,
+        Err(error) => {
+            eprintln!("{error}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match grant(wish).await {
+        Ok(code) => code,
+        Err(error) => {
+            report::failed(error.as_ref());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn grant(wish: Wish) -> Result<ExitCode, BoxError> {
+    match wish {
+        Wish::Help => println!("{USAGE}"),
+        Wish::Compare(settings) => return compare(settings).await,
+        Wish::Serve { settings, port } => page::serve(settings, port).await?,
+        Wish::Instance {
+            name,
+            url,
+            database,
+        } => instance::run(&name, &url, &database).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn compare(settings: Settings) -> Result<ExitCode, BoxError> {
+    let Settings {
+        url,
+        database,
+        open,
+        kill,
+    } = settings;
+    report::opening(url.as_deref(), open);
+    let shop = Deployment::start(url, database).await?;
+    let front = shop.open().await?;
+    let mut sales = Vec::new();
+    for locking in Locking::ALL {
+        let kill = kill && locking == Locking::Leasehold;
+        sales.push(Sale::hold(&shop, front, locking, open, kill).await?);
+    }
+    report::table(&sales);
+    report::next_steps();
+    let right = sales.last().is_some_and(Sale::is_right);
+    Ok(if right {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

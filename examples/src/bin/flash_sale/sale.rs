@@ -1,0 +1,67 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::crowd;
+use crate::deployment::{Deployment, ITEM, STOCK};
+use crate::error::BoxError;
+use crate::locking::Locking;
+use crate::report;
+use crate::shelf::Count;
+
+/// An instance is killed when so many are sold.
+const KILLED_AT: i64 = STOCK / 3;
+
+/// How a sale went.
+#[derive(Debug)]
+pub(crate) struct Sale {
+    pub(crate) locking: Locking,
+    pub(crate) asked: u64,
+    pub(crate) count: Count,
+}
+
+impl Sale {
+    /// Stocks the shop up, and lets all clients in until the time is over.
+    pub(crate) async fn hold(
+        shop: &Deployment,
+        front: SocketAddr,
+        locking: Locking,
+        open: Duration,
+        kill: bool,
+    ) -> Result<Self, BoxError> {
+        report::sale_opens(locking);
+        shop.shelf.stock_up(ITEM, STOCK).await?;
+        let progress = report::progress(&shop.shelf, open);
+        let killing = async {
+            match kill {
+                true => kill_midway(shop).await,
+                false => Ok(()),
+            }
+        };
+        let crowd = crowd::shop(front, ITEM, locking, open);
+        let (asked, (), ()) = tokio::try_join!(crowd, progress, killing)?;
+        Ok(Self {
+            locking,
+            asked,
+            count: shop.shelf.count(ITEM).await?,
+        })
+    }
+
+    pub(crate) fn is_right(&self) -> bool {
+        let Count { stock, sold } = self.count;
+        sold == STOCK && stock == 0
+    }
+}
+
+async fn kill_midway(shop: &Deployment) -> Result<(), BoxError> {
+    while shop.shelf.count(ITEM).await?.sold < KILLED_AT {
+        sleep(Duration::from_millis(5)).await;
+    }
+    let [victim, _] = &shop.front.backends;
+    if victim.kill()? {
+        let sold = shop.shelf.count(ITEM).await?.sold;
+        report::killed(victim.name, sold);
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! Runs the example as a reader would, and reads what it says.
+//!
+//! `LEASEHOLD_SALES=20` holds the sales with a killed instance twenty times on each database; in place of once.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use std::process::{Command, Output};
+
+use leasehold_testkit::servers::{MariaDbServer, PostgresServer, RedisServer};
+
+fn run(arguments: &[&str]) -> Output {
+    let flash_sale = Command::new(env!("CARGO_BIN_EXE_flash_sale"))
+        .args(arguments)
+        .output();
+    flash_sale.unwrap()
+}
+
+/// What the example says, after a check that it ended well.
+fn said(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{text}{errors}");
+    assert_eq!(errors, "", "{text}");
+    text
+}
+
+/// The row of the table that starts with `name`: asked, sold, stock, and the verdict.
+fn row<'t>(text: &'t str, name: &str) -> ([i64; 3], &'t str) {
+    let table = text.rsplit("asked   sold   stock").next().unwrap();
+    let row = table.lines().find_map(|line| line.strip_prefix(name));
+    let row = row.unwrap_or_else(|| panic!("{text}")).trim_start();
+    let mut rest = row;
+    let numbers = [(); 3].map(|()| {
+        let (number, after) = rest.split_once(' ').unwrap_or((rest, ""));
+        rest = after.trim_start();
+        number.parse().unwrap_or_else(|_| panic!("{text}"))
+    });
+    (numbers, rest)
+}
+
+fn assert_oversold_then_ten(text: &str) {
+    let ([asked, sold, stock], verdict) = row(text, "without a lock");
+    assert!(asked >= 20 && sold > 11 && stock == 10 - sold, "{text}");
+    assert_eq!(verdict, format!("oversold by {}", sold - 10), "{text}");
+
+    // Each of the two is at the last item, or one is about to look: then it is ten, about once in fifty sales.
+    let ([asked, sold, stock], verdict) = row(text, "a lock in each instance");
+    assert!(asked >= 20 && stock == 10 - sold, "{text}");
+    match sold {
+        10 => assert_eq!(verdict, "right this time, by luck", "{text}"),
+        _ => assert_eq!((sold, verdict), (11, "oversold by 1"), "{text}"),
+    }
+    assert_ten(text);
+}
+
+fn assert_ten(text: &str) {
+    let ([asked, sold, stock], verdict) = row(text, "with Leasehold");
+    assert!(asked >= 20, "{text}");
+    assert_eq!((sold, stock), (10, 0), "{text}");
+    assert_eq!(verdict, "exactly what there was", "{text}");
+}
+
+#[test]
+fn oversells_without_a_lock_and_with_one_in_each_instance_and_not_with_leasehold() {
+    let mut oversold = 0;
+    for _ in 0..5 {
+        let text = said(&["--seconds", "2"]);
+        assert_oversold_then_ten(&text);
+        oversold = row(&text, "a lock in each instance").0[1];
+        if oversold > 10 {
+            break;
+        }
+    }
+    assert_eq!(
+        oversold, 11,
+        "a lock in each instance was enough five times"
+    );
+}
+
+/// Sales in which an instance dies, as often as the environment says.
+async fn sales_with_a_dead_instance(database: &str) {
+    let times = match std::env::var("LEASEHOLD_SALES") {
+        Ok(times) => times.parse().expect("LEASEHOLD_SALES is a number"),
+        Err(_) => 1,
+    };
+    let redis = RedisServer::start().await.unwrap();
+    for time in 1..=times {
+        let url = redis.url();
+        let text = said(&["--url", &url, "--database", database, "--kill"]);
+        let killed = text
+            .lines()
+            .find(|line| line.contains("instance A was killed"));
+        assert!(killed.is_some(), "{text}");
+        assert_oversold_then_ten(&text);
+        println!("{time} of {times}: {}", killed.unwrap().trim());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sells_ten_on_redis_and_postgres_though_an_instance_dies() {
+    let postgres = PostgresServer::start().await.unwrap();
+    sales_with_a_dead_instance(&postgres.url()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sells_ten_on_redis_and_mariadb_though_an_instance_dies() {
+    let mariadb = MariaDbServer::start().await.unwrap();
+    sales_with_a_dead_instance(&mariadb.url()).await;
+}
+
+#[test]
+fn arguments_that_cannot_be_used_are_told_with_a_remedy() {
+    for (arguments, told) in [
+        (&["--frobnicate"][..], "invalid option '--frobnicate'"),
+        (&["now"], "unexpected argument \"now\""),
+        (&["--url"], "missing argument for option '--url'"),
+        (
+            &["--seconds", "0"],
+            "--seconds 0: give a whole number from 1 to 600",
+        ),
+        (
+            &["--seconds", "soon"],
+            "--seconds soon: give a whole number",
+        ),
+        (&["--kill"], "--kill needs --url"),
+        (
+            &["--serve", "--kill", "--url", "redis://x"],
+            "kill an instance on the page",
+        ),
+        (&["--port", "80"], "--port needs --serve"),
+        (
+            &["--serve", "--port", "65536"],
+            "--port 65536: give a number from 0 to 65535",
+        ),
+        (
+            &["--instance", "A"],
+            "an instance needs its name, --url and --database",
+        ),
+    ] {
+        let output = run(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+        assert!(
+            errors.starts_with(told) || errors.lines().next().unwrap().contains(told),
+            "{arguments:?}: {errors}"
+        );
+        assert!(errors.contains("--database URL"), "{errors}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_told_with_its_cause_and_without_its_password() {
+    for (arguments, told) in [
+        (
+            ["--url", "ftp://me:secret@h"],
+            "`ftp://` is no backend of this build",
+        ),
+        (
+            ["--database", "oracle://me:secret@h"],
+            "`oracle://` is no database of this shop",
+        ),
+        (
+            ["--database", "postgres://me:secret@127.0.0.1:1/shop"],
+            "the database cannot be opened\n  because: ",
+        ),
+    ] {
+        let output = run(&arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {errors}");
+        assert!(
+            errors.contains(told) && !errors.contains("secret"),
+            "{errors}"
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! The page of the flash sale in a real browser: it buys by clicking, and looks at what the page says.
+//!
+//! `LEASEHOLD_SCREENSHOTS=folder` leaves pictures there.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use std::time::Duration;
+
+use fantoccini::{Client, ClientBuilder, Locator};
+use leasehold_testkit::processes::ChildProcess;
+use leasehold_testkit::servers::{ChromeDriver, RedisServer};
+use tokio::time::{Instant, sleep};
+
+const SOON: Duration = Duration::from_secs(30);
+
+/// The page in a browser, with what is behind it.
+struct Shop {
+    page: Client,
+    _driver: ChromeDriver,
+    _sale: ChildProcess,
+}
+
+impl Shop {
+    async fn open(arguments: &[&str]) -> Self {
+        let sale = ChildProcess::of(env!("CARGO_BIN_EXE_flash_sale"))
+            .args(["--serve", "--port", "0", "--seconds", "2"])
+            .args(arguments)
+            .start();
+        let mut sale = sale.unwrap();
+        let driver = ChromeDriver::start().await.unwrap();
+        let page = ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new())
+            .capabilities(driver.capabilities())
+            .connect(&driver.url())
+            .await
+            .unwrap();
+        let at = sale.line_where(SOON, |it| it.contains("http://")).await;
+        let at = at.unwrap();
+        let url = at.split_whitespace().find(|it| it.starts_with("http://"));
+        page.set_window_size(1200, 800).await.unwrap();
+        page.goto(url.unwrap()).await.unwrap();
+        let shop = Self {
+            page,
+            _driver: driver,
+            _sale: sale,
+        };
+        shop.shows("stock", |stock| stock == "10").await;
+        shop
+    }
+
+    async fn text(&self, id: &str) -> String {
+        let element = self.page.find(Locator::Id(id)).await.unwrap();
+        element.text().await.unwrap()
+    }
+
+    /// Waits until an element says what is wanted, and answers it.
+    async fn shows(&self, id: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let end = Instant::now() + SOON;
+        loop {
+            let text = self.text(id).await;
+            if wanted(&text) {
+                return text;
+            }
+            assert!(Instant::now() < end, "`{id}` says `{text}`");
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn click(&self, id: &str) {
+        let element = self.page.find(Locator::Id(id)).await.unwrap();
+        element.click().await.unwrap();
+    }
+
+    async fn choose(&self, value: &str) {
+        let label = format!("label:has([value={value}])");
+        let element = self.page.find(Locator::Css(&label)).await.unwrap();
+        element.click().await.unwrap();
+    }
+
+    async fn picture(&self, name: &str, width: u32, height: u32) {
+        let Ok(folder) = std::env::var("LEASEHOLD_SCREENSHOTS") else {
+            return;
+        };
+        self.page.set_window_size(width, height).await.unwrap();
+        let picture = self.page.screenshot().await.unwrap();
+        std::fs::write(format!("{folder}/{name}.png"), picture).unwrap();
+        self.page.set_window_size(1200, 800).await.unwrap();
+    }
+
+    async fn close(self) {
+        self.page.close().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn buys_by_clicking_and_shows_stock_holder_queue_and_refused_writes() {
+    let shop = Shop::open(&[]).await;
+    shop.shows("holder", |it| it == "free").await;
+
+    // Two buyers on two instances: one holds the lock, the other waits, and then holds it under a larger token.
+    shop.click("buy-A").await;
+    shop.shows("holder", |it| it == "A").await;
+    let first = shop.shows("token", |it| it.starts_with('…')).await;
+    shop.click("buy-B").await;
+    shop.shows("waiting", |it| it == "1").await;
+    shop.shows("holder", |it| it == "B").await;
+    let second = shop.shows("token", |it| it != first).await;
+    assert!(second.starts_with('…'), "{second}");
+    shop.shows("stock", |it| it == "8").await;
+    shop.shows("sold", |it| it == "2").await;
+    shop.shows("holder", |it| it == "free").await;
+    let tape = shop.text("tape").await;
+    assert!(tape.contains(&first) && tape.contains(&second), "{tape}");
+
+    // A second click of the same buyer is refused by the route's lock, on whichever instance.
+    shop.choose("same").await;
+    shop.click("buy-A").await;
+    shop.shows("holder", |it| it == "A").await;
+    shop.click("buy-B").await;
+    shop.shows("said", |it| it.starts_with("B: 409")).await;
+    shop.shows("stock", |it| it == "7").await;
+
+    // A holder that stalls beyond its lease: another one sells meanwhile, and the late write is refused.
+    assert_eq!(shop.text("refused").await, "0");
+    shop.click("stall-A").await;
+    shop.shows("holder", |it| it == "A").await;
+    shop.click("buy-B").await;
+    shop.shows("holder", |it| it == "B").await;
+    shop.shows("instance-A", |it| it.contains("Its lease is over"))
+        .await;
+    shop.picture("stalled", 1200, 800).await;
+    shop.shows("refused", |it| it == "1").await;
+    shop.shows("stock", |it| it == "6").await;
+    assert!(shop.text("tape").await.contains("refused"));
+
+    // A crowd, to the end of the stock.
+    shop.click("crowd").await;
+    shop.shows("waiting", |it| {
+        it.parse().is_ok_and(|waiting: u32| waiting > 5)
+    })
+    .await;
+    shop.picture("crowd", 1200, 800).await;
+    shop.picture("crowd-phone", 390, 844).await;
+    shop.shows("verdict", |it| it == "exactly what there was")
+        .await;
+    assert_eq!(
+        (shop.text("stock").await, shop.text("sold").await),
+        ("0".to_owned(), "10".to_owned())
+    );
+    shop.shows("crowd", |it| it == "Let 20 clients in").await;
+    shop.picture("sold-out", 1200, 800).await;
+
+    // And without a lock.
+    shop.click("restock").await;
+    shop.shows("stock", |it| it == "10").await;
+    shop.choose("unlocked").await;
+    shop.click("crowd").await;
+    shop.shows("stock", |it| it.starts_with('−')).await;
+    shop.shows("verdict", |it| it.starts_with("oversold by "))
+        .await;
+    shop.shows("crowd", |it| it == "Let 20 clients in").await;
+    shop.picture("oversold", 1200, 800).await;
+    shop.picture("oversold-phone", 390, 844).await;
+    shop.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_that_is_killed_on_the_page_leaves_its_lock_to_the_other() {
+    let redis = RedisServer::start().await.unwrap();
+    let shop = Shop::open(&["--url", &redis.url()]).await;
+    shop.shows("instance-A", |it| it.contains("process ")).await;
+    shop.click("buy-A").await;
+    shop.shows("holder", |it| it == "A").await;
+    shop.click("kill-A").await;
+    shop.shows("instance-A", |it| it.contains("Is down")).await;
+    shop.click("buy-B").await;
+    shop.shows("holder", |it| it == "B").await;
+    shop.shows("stock", |it| it == "9").await;
+    shop.picture("killed", 1200, 800).await;
+    shop.shows("kill-A", |it| it == "Start").await;
+    shop.click("kill-A").await;
+    shop.shows("kill-A", |it| it == "Kill").await;
+    shop.click("buy-A").await;
+    shop.shows("holder", |it| it == "A").await;
+    shop.shows("stock", |it| it == "8").await;
+    shop.close().await;
+}
