@@ -2,7 +2,12 @@
 //!
 //! `LEASEHOLD_SALES=20` holds the sales with a killed instance twenty times on each database; in place of once.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests"
+)]
 
 use std::process::{Command, Output};
 
@@ -81,7 +86,7 @@ fn oversells_without_a_lock_and_with_one_in_each_instance_and_not_with_leasehold
 /// Sales in which an instance dies, as often as the environment says.
 async fn sales_with_a_dead_instance(database: &str) {
     let times = match std::env::var("LEASEHOLD_SALES") {
-        Ok(times) => times.parse().expect("LEASEHOLD_SALES is a number"),
+        Ok(times) => times.parse().unwrap(),
         Err(_) => 1,
     };
     let redis = RedisServer::start().await.unwrap();

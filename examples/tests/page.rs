@@ -37,7 +37,8 @@ impl Shop {
         let at = at.unwrap();
         let url = at.split_whitespace().find(|it| it.starts_with("http://"));
         page.set_window_size(1200, 800).await.unwrap();
-        page.goto(url.unwrap()).await.unwrap();
+        let url = format!("{}/?think=2000", url.unwrap());
+        page.goto(&url).await.unwrap();
         let shop = Self {
             page,
             _driver: driver,
@@ -80,7 +81,15 @@ impl Shop {
         let Ok(folder) = std::env::var("LEASEHOLD_SCREENSHOTS") else {
             return;
         };
-        self.page.set_window_size(width, height).await.unwrap();
+        let frame = self
+            .page
+            .execute("return window.outerHeight - window.innerHeight", Vec::new())
+            .await;
+        let frame = u32::try_from(frame.unwrap().as_u64().unwrap()).unwrap();
+        self.page
+            .set_window_size(width, height + frame)
+            .await
+            .unwrap();
         let picture = self.page.screenshot().await.unwrap();
         std::fs::write(format!("{folder}/{name}.png"), picture).unwrap();
         self.page.set_window_size(1200, 800).await.unwrap();
@@ -133,9 +142,11 @@ async fn buys_by_clicking_and_shows_stock_holder_queue_and_refused_writes() {
     assert!(shop.text("tape").await.contains("refused"));
 
     // A crowd, to the end of the stock.
+    shop.click("restock").await;
+    shop.shows("stock", |it| it == "10").await;
     shop.click("crowd").await;
     shop.shows("waiting", |it| {
-        it.parse().is_ok_and(|waiting: u32| waiting > 5)
+        it.parse().is_ok_and(|waiting: u32| waiting > 2)
     })
     .await;
     shop.picture("crowd", 1200, 800).await;

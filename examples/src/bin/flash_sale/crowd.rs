@@ -17,10 +17,14 @@ pub(crate) const CLIENTS: u32 = 20;
 /// How long a client that got nothing waits before it asks again.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// How long a client stays when the time is over and it was not told yet that nothing is left: instances may be slow,
+/// or dead.
+const GRACE: Duration = Duration::from_secs(30);
+
 /// How long a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Lets all clients in until the time is over. Answers how often they asked.
+/// Lets all clients in until the time is over and nothing is left. Answers how often they asked.
 pub(crate) async fn shop(
     front: SocketAddr,
     item: i64,
@@ -44,14 +48,16 @@ pub(crate) async fn shop(
 
 /// One client asks again and again.
 async fn shopping(http: Http, uri: String, end: Instant) -> Result<u64, BoxError> {
-    let mut asked = 0;
-    while Instant::now() < end {
+    let (mut asked, mut nothing_left) = (0, false);
+    while Instant::now() < end || !nothing_left && Instant::now() < end + GRACE {
         let request = Request::post(&uri).body(Body::empty())?;
         let answer = timeout(PATIENCE, http.ask::<Answer>(request)).await;
         asked += 1;
         // A refusal, or an instance that has gone: whoever wants to buy asks again.
-        let sold = matches!(answer, Ok(Ok(Some(Answer { end: End::Sold, .. }))));
-        if !sold {
+        let answer = answer.ok().and_then(Result::ok).flatten();
+        let came_to = answer.map(|it: Answer| it.end);
+        nothing_left |= came_to == Some(End::SoldOut);
+        if came_to != Some(End::Sold) {
             sleep(PAUSE).await;
         }
     }

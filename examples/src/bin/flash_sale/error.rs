@@ -1,9 +1,21 @@
+use std::error::Error;
+
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use leasehold_tower::Problem;
 
 /// What ends this program early: told to its reader with all its causes.
-pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Tells an error with all its causes.
+pub(crate) fn tell(error: &(dyn Error + 'static)) {
+    eprintln!("{error}");
+    let mut cause = error.source();
+    while let Some(why) = cause {
+        eprintln!("  because: {why}");
+        cause = why.source();
+    }
+}
 
 /// Why a purchase was not made.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +41,7 @@ impl IntoResponse for ShopError {
             }
             Self::NoSuchItem(_) => (StatusCode::NOT_FOUND, self.to_string()).into_response(),
             Self::Write(_) | Self::Database(_) => {
-                crate::report::failed(&self);
+                tell(&self);
                 let answer = "the shop cannot be reached";
                 (StatusCode::SERVICE_UNAVAILABLE, answer).into_response()
             }

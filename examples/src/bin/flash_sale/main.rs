@@ -28,6 +28,7 @@ mod instance;
 mod ledger;
 mod locking;
 mod page;
+mod progress;
 mod report;
 mod sale;
 mod service;
@@ -54,7 +55,7 @@ async fn main() -> ExitCode {
     match grant(wish).await {
         Ok(code) => code,
         Err(error) => {
-            report::failed(error.as_ref());
+            error::tell(error.as_ref());
             ExitCode::FAILURE
         }
     }

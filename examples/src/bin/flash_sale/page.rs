@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
+use axum::http::uri::PathAndQuery;
 use axum::http::{StatusCode, Uri};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Response};
@@ -18,7 +19,8 @@ use crate::args::Settings;
 use crate::board::{self, Open, Scene};
 use crate::crowd;
 use crate::deployment::{Deployment, ITEM, STOCK};
-use crate::error::BoxError;
+use crate::error::{self, BoxError};
+use crate::front::Backend;
 use crate::locking::Locking;
 use crate::report;
 
@@ -119,7 +121,7 @@ async fn open_sale(State(stage): State<Stage>, Path(locking): Path<String>) -> R
     }
     tokio::spawn(async move {
         if let Err(error) = crowd::shop(stage.at, ITEM, locking, stage.open).await {
-            report::failed(error.as_ref());
+            error::tell(error.as_ref());
         }
         stage.sale.send_replace(None);
     });
@@ -134,7 +136,7 @@ async fn restock(State(shop): State<Arc<Deployment>>) -> Response {
 }
 
 async fn kill(State(shop): State<Arc<Deployment>>, Path(name): Path<String>) -> Response {
-    match shop.front.named(&name).map(|it| it.kill()) {
+    match shop.front.named(&name).map(Backend::kill) {
         Some(Ok(true)) => StatusCode::NO_CONTENT.into_response(),
         Some(Ok(false)) => (StatusCode::CONFLICT, "it has no process").into_response(),
         Some(Err(error)) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
@@ -164,7 +166,7 @@ async fn to_one(
     let Some(backend) = shop.front.named(&name) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let path = request.uri().path_and_query().map(|it| it.as_str());
+    let path = request.uri().path_and_query().map(PathAndQuery::as_str);
     let inner = path.and_then(|it| it.strip_prefix(&format!("/at/{name}")));
     match inner.and_then(|it| it.parse::<Uri>().ok()) {
         Some(uri) => {

@@ -1,18 +1,12 @@
-//! What the reader sees.
+//! What the reader sees before and after.
 
-use std::error::Error;
-use std::io::{IsTerminal, Write, stdout};
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
-
 use crate::crowd::CLIENTS;
-use crate::deployment::{ITEM, STOCK};
-use crate::error::BoxError;
+use crate::deployment::STOCK;
 use crate::locking::Locking;
 use crate::sale::Sale;
-use crate::shelf::Shelf;
 
 pub(crate) fn opening(url: Option<&str>, open: Duration) {
     let place = match url {
@@ -20,46 +14,6 @@ pub(crate) fn opening(url: Option<&str>, open: Duration) {
         Some(_) => "two instances, each a process",
     };
     println!("Flash sale: {STOCK} items, {CLIENTS} clients, {place}, {open:?} each time.\n");
-}
-
-pub(crate) fn sale_opens(locking: Locking) {
-    println!("{} …", locking.name());
-}
-
-pub(crate) fn killed(instance: &str, sold: i64) {
-    let line = if stdout().is_terminal() {
-        "\r\x1b[K"
-    } else {
-        ""
-    };
-    println!("{line}  instance {instance} was killed, {sold} sold by then");
-}
-
-/// A line that is written over on a terminal, and a line now and then elsewhere.
-pub(crate) async fn progress(shelf: &Arc<dyn Shelf>, open: Duration) -> Result<(), BoxError> {
-    let end = Instant::now() + open;
-    let terminal = stdout().is_terminal();
-    let pause = Duration::from_millis(if terminal { 100 } else { 1000 });
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        let count = shelf.count(ITEM).await?;
-        let (seconds, sold, stock) = (left.as_secs_f32(), count.sold, count.stock);
-        let line = format!("  {seconds:3.1} s to go   sold {sold:3}   stock {stock:4}");
-        if terminal {
-            print!("\r{line}");
-            // Progress that cannot be shown is no reason to stop the sale.
-            let _shown = stdout().flush();
-        } else {
-            println!("{line}");
-        }
-        if left.is_zero() {
-            if terminal {
-                println!();
-            }
-            return Ok(());
-        }
-        sleep(pause.min(left)).await;
-    }
 }
 
 pub(crate) fn table(sales: &[Sale]) {
@@ -90,20 +44,10 @@ What to try next:
   --database postgres://…   the shop in Postgres; mysql://… for MySQL and MariaDB
   and in examples/src/bin/flash_sale:
   shop.rs     take `#[distributed_lock]` off `sell`, with its fence, and count again
-  shop.rs     make LEASE 200 ms and think for longer: the watchdog renews it"
+  shop.rs     make LEASE 50 ms and think for longer: the watchdog renews it"
     );
 }
 
-pub(crate) fn serves(at: std::net::SocketAddr) {
+pub(crate) fn serves(at: SocketAddr) {
     println!("The sale is at http://{at}  (Ctrl-C ends it)");
-}
-
-/// Tells what went wrong, with all its causes.
-pub(crate) fn failed(error: &(dyn Error + 'static)) {
-    eprintln!("{error}");
-    let mut cause = error.source();
-    while let Some(why) = cause {
-        eprintln!("  because: {why}");
-        cause = why.source();
-    }
 }

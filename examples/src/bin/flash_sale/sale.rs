@@ -7,7 +7,7 @@ use crate::crowd;
 use crate::deployment::{Deployment, ITEM, STOCK};
 use crate::error::BoxError;
 use crate::locking::Locking;
-use crate::report;
+use crate::progress;
 use crate::shelf::Count;
 
 /// An instance is killed when so many are sold.
@@ -30,9 +30,9 @@ impl Sale {
         open: Duration,
         kill: bool,
     ) -> Result<Self, BoxError> {
-        report::sale_opens(locking);
+        progress::sale_opens(locking);
         shop.shelf.stock_up(ITEM, STOCK).await?;
-        let progress = report::progress(&shop.shelf, open);
+        let progress = progress::show(&shop.shelf, open);
         let killing = async {
             match kill {
                 true => kill_midway(shop).await,
@@ -61,7 +61,7 @@ async fn kill_midway(shop: &Deployment) -> Result<(), BoxError> {
     let [victim, _] = &shop.front.backends;
     if victim.kill()? {
         let sold = shop.shelf.count(ITEM).await?.sold;
-        report::killed(victim.name, sold);
+        progress::killed(victim.name, sold);
     }
     Ok(())
 }

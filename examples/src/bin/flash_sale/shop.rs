@@ -11,10 +11,10 @@ use crate::ledger::{End, Ledger};
 use crate::shelf::Shelf;
 
 /// How long a lock stays taken if its process dies. It is renewed for as long as a purchase takes.
-pub(crate) const LEASE: Duration = Duration::from_secs(1);
+pub(crate) const LEASE: Duration = Duration::from_millis(500);
 
-/// How long a purchase waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// For how many purchases like itself one waits. Then it is refused, and whoever wants to buy asks again.
+const PATIENCE: u32 = 15;
 
 /// One instance of the shop: reads its stock, thinks, and writes.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Shop {
     }
 
     /// Sells one, on one instance at a time. This is all that Leasehold asks for: the attribute, and the fence.
-    #[distributed_lock("stock:{item}", manager = self.locks, ttl = LEASE, wait = PATIENCE, guard = lock)]
+    #[distributed_lock("stock:{item}", manager = self.locks, ttl = LEASE, wait = PATIENCE * thinking, guard = lock)]
     pub(crate) async fn sell(&self, item: i64, thinking: Duration) -> Result<End, ShopError> {
         let fence = Fence::new(lock.token());
         self.read_think_write(item, thinking, Some(&fence)).await
@@ -66,7 +66,7 @@ impl Shop {
     /// What a holder does whose machine stalls for longer than its lease: it goes on as if nothing had been.
     pub(crate) async fn sell_late(&self, item: i64, stall: Duration) -> Result<End, ShopError> {
         let lock = self.locks.lock(format!("stock:{item}"));
-        let lock = lock.ttl(LEASE).without_renewal().wait(PATIENCE);
+        let lock = lock.ttl(LEASE).without_renewal().wait(stall);
         let guard = lock.acquire().await.map_err(leasehold::Error::from)?;
         let fence = Fence::new(guard.token());
         self.read_think_write(item, stall, Some(&fence)).await

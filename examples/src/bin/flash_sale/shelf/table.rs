@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use leasehold_sqlx::{Fence, ddl};
 use sqlx::{Database, MySql, Pool, Postgres, Sqlite, Transaction};
 
-use super::{Count, Shelf};
+use super::item::{Count, Shelf};
 use crate::error::ShopError;
 
 #[derive(Debug)]
