@@ -1,11 +1,14 @@
 //! Where a node's server is.
 
 use redis::aio::MultiplexedConnection;
-use redis::{Client, Value};
+use redis::{AsyncConnectionConfig, Client, RedisResult, Value};
 
 use super::failure::failure;
 #[cfg(feature = "sentinel")]
 use super::sentinel::{Primary, Sentinels};
+use super::times::CONNECT_TIMEOUT;
+#[cfg(feature = "simulation")]
+use super::transport::Transport;
 use crate::backend::BackendError;
 
 /// How a node finds its server.
@@ -15,6 +18,9 @@ pub(super) enum Address {
     /// It is the primary that Sentinels name, and moves.
     #[cfg(feature = "sentinel")]
     Sentinels(Sentinels),
+    /// It is in a simulation.
+    #[cfg(feature = "simulation")]
+    Simulated(Transport),
 }
 
 /// A server that was found.
@@ -22,6 +28,8 @@ pub(super) struct Found {
     pub(super) client: Client,
     #[cfg(feature = "sentinel")]
     pub(super) primary: Option<Primary>,
+    #[cfg(feature = "simulation")]
+    pub(super) transport: Option<Transport>,
 }
 
 impl From<Client> for Address {
@@ -41,6 +49,8 @@ impl Address {
                 client: client.clone(),
                 #[cfg(feature = "sentinel")]
                 primary: None,
+                #[cfg(feature = "simulation")]
+                transport: None,
             }),
             #[cfg(feature = "sentinel")]
             Self::Sentinels(sentinels) => {
@@ -48,14 +58,29 @@ impl Address {
                 Ok(Found {
                     client: sentinels.client_of(&primary)?,
                     primary: Some(primary),
+                    #[cfg(feature = "simulation")]
+                    transport: None,
                 })
             }
+            #[cfg(feature = "simulation")]
+            Self::Simulated(transport) => Ok(Found {
+                client: transport.client(),
+                #[cfg(feature = "sentinel")]
+                primary: None,
+                transport: Some(transport.anew()),
+            }),
         }
     }
 
     /// Whether it may be elsewhere by now, if a server takes no writes.
     pub(super) fn may_move(&self) -> bool {
-        !matches!(self, Self::Fixed(_))
+        match self {
+            Self::Fixed(_) => false,
+            #[cfg(feature = "sentinel")]
+            Self::Sentinels(_) => true,
+            #[cfg(feature = "simulation")]
+            Self::Simulated(_) => false,
+        }
     }
 
     /// Refuses a server that is none of ours: who was a primary when it was named may be a replica now.
@@ -74,6 +99,24 @@ impl Address {
         Err(BackendError::not_applied(
             "the server that the Sentinels name is no primary; a failover is under way",
         ))
+    }
+}
+
+impl Found {
+    /// Connects to it.
+    pub(super) async fn open(
+        &self,
+        config: AsyncConnectionConfig,
+    ) -> RedisResult<MultiplexedConnection> {
+        #[cfg(feature = "simulation")]
+        if let Some(transport) = &self.transport {
+            return transport.open(&config, CONNECT_TIMEOUT).await;
+        }
+        let config = config.set_connection_timeout(Some(CONNECT_TIMEOUT));
+        let connecting = self
+            .client
+            .get_multiplexed_async_connection_with_config(&config);
+        connecting.await
     }
 }
 

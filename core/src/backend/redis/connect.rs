@@ -13,6 +13,8 @@ use super::servers::Servers;
 use super::synced::Synced;
 #[cfg(feature = "tls-rustls")]
 use super::tls;
+#[cfg(feature = "simulation")]
+use super::transport::{Connecting, Transport};
 use super::{Redis, answer, script, url, warning};
 use crate::backend::ConnectError;
 
@@ -112,6 +114,19 @@ impl RedisBuilder {
     pub async fn connect_client(self, client: Client) -> Result<Redis, ConnectError> {
         let address = fixed(client.get_connection_info().clone())?;
         self.connect_at(address).await
+    }
+
+    /// Connects over a network that is not the operating system's, without [`synced`](Self::synced).
+    #[cfg(feature = "simulation")]
+    #[doc(hidden)]
+    pub async fn connect_over(
+        mut self,
+        connector: impl Fn() -> Connecting + Send + Sync + 'static,
+    ) -> Result<Redis, ConnectError> {
+        self.synced = None;
+        let client = client_at("redis://simulated")?;
+        let transport = Transport::new(client, connector);
+        self.connect_at(Address::Simulated(transport)).await
     }
 
     async fn connect_at(self, address: Address) -> Result<Redis, ConnectError> {

@@ -1,7 +1,7 @@
 //! A connection that many use, and who finds out that it is dead.
 
 use std::sync::Arc;
-#[cfg(feature = "sentinel")]
+#[cfg(any(feature = "sentinel", feature = "simulation"))]
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,8 +9,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use redis::aio::MultiplexedConnection;
 use redis::{Client, RedisError};
-#[cfg(feature = "sentinel")]
-use tokio::task::{AbortHandle, JoinHandle};
+#[cfg(any(feature = "sentinel", feature = "simulation"))]
+use tokio::task::AbortHandle;
 
 use super::synced::Desks;
 use crate::runtime::{Runtime, timeout};
@@ -27,16 +27,16 @@ pub(super) struct Live {
     pub(super) connection: MultiplexedConnection,
     suspected: AtomicBool,
     pub(super) desks: Desks,
-    /// The task that listens to the Sentinels.
-    #[cfg(feature = "sentinel")]
-    watch: OnceLock<AbortHandle>,
+    /// The task that listens to the Sentinels, or carries a simulated connection.
+    #[cfg(any(feature = "sentinel", feature = "simulation"))]
+    companion: OnceLock<AbortHandle>,
 }
 
-#[cfg(feature = "sentinel")]
+#[cfg(any(feature = "sentinel", feature = "simulation"))]
 impl Drop for Live {
     fn drop(&mut self) {
-        if let Some(watch) = self.watch.get() {
-            watch.abort();
+        if let Some(companion) = self.companion.get() {
+            companion.abort();
         }
     }
 }
@@ -47,15 +47,15 @@ impl Live {
             connection,
             suspected: AtomicBool::new(false),
             desks: Desks::new(client),
-            #[cfg(feature = "sentinel")]
-            watch: OnceLock::new(),
+            #[cfg(any(feature = "sentinel", feature = "simulation"))]
+            companion: OnceLock::new(),
         }
     }
 
     /// Ends a task with this connection.
-    #[cfg(feature = "sentinel")]
-    pub(super) fn ends(&self, task: &JoinHandle<()>) {
-        self.watch.get_or_init(|| task.abort_handle());
+    #[cfg(any(feature = "sentinel", feature = "simulation"))]
+    pub(super) fn ends(&self, task: AbortHandle) {
+        self.companion.get_or_init(|| task);
     }
 }
 

@@ -25,6 +25,8 @@ mod synced;
 mod times;
 #[cfg(feature = "tls-rustls")]
 mod tls;
+#[cfg(feature = "simulation")]
+mod transport;
 mod url;
 mod warning;
 mod words;
@@ -46,6 +48,9 @@ use self::synced::Synced;
 use self::times::{FENCE_TTL, FIRST_LOOKS, GRANT_TTL, REFRESH};
 #[cfg(feature = "tls-rustls")]
 pub(crate) use self::tls::choose_provider;
+#[cfg(feature = "simulation")]
+#[doc(hidden)]
+pub use self::transport::{Connecting, Stream};
 use self::words::{millis, written};
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,

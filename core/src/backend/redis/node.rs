@@ -1,25 +1,23 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
+use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
-use super::address::Address;
-#[cfg(feature = "sentinel")]
-use super::address::Found;
+use super::address::{Address, Found};
 use super::admission::Admission;
 use super::failure::failure;
 use super::inbox::Inbox;
 use super::live::{Listening, Live, Slot};
 use super::script::{self, Library};
 use super::synced::{Settled, Synced, Unsettled};
+use super::times::CONNECT_TIMEOUT;
 use super::warning;
 use crate::backend::BackendError;
 #[cfg(feature = "sentinel")]
 use crate::runtime::Runtime;
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+use crate::runtime::timeout;
 
 /// How many commands may queue before their senders wait.
 const QUEUE: usize = 1024;
@@ -78,6 +76,12 @@ impl Node {
             answer = self.send(&live, command).await;
         }
         answer.map_err(failure)
+    }
+
+    /// As [`call`](Self::call), and no longer than a server may take to accept a connection: for callers whom no manager
+    /// bounds.
+    pub(super) async fn call_in_time(&self, command: &Cmd) -> Result<Value, BackendError> {
+        in_time(self.call(command)).await
     }
 
     /// Sends a command, where the replicas are waited for if that is wished.
@@ -268,15 +272,24 @@ impl Node {
     async fn connect(&self) -> Result<Arc<Live>, BackendError> {
         let found = self.address.find().await?;
         let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_TIMEOUT))
             // Every command is bounded by the manager, which knows what it is worth waiting for.
             .set_response_timeout(None)
             .set_pipeline_buffer_size(QUEUE)
             .set_push_sender(self.inbox.clone());
-        let connecting = found
-            .client
-            .get_multiplexed_async_connection_with_config(&config);
-        let mut connection = connecting.await.map_err(|e| unsent(failure(e)))?;
+        let connecting = found.open(config);
+        let connection = connecting.await.map_err(|e| unsent(failure(e)))?;
+        let live = in_time(self.greet(&found, connection)).await?;
+        #[cfg(feature = "sentinel")]
+        self.watch(found, &live);
+        Ok(live)
+    }
+
+    /// Finds out whom a new connection leads to, and prepares it.
+    async fn greet(
+        &self,
+        found: &Found,
+        mut connection: MultiplexedConnection,
+    ) -> Result<Arc<Live>, BackendError> {
         self.address.check(&mut connection).await?;
         if let Some(admission) = &self.admission {
             admission.ask(&mut connection).await?;
@@ -292,8 +305,10 @@ impl Node {
             warning::no_wake_ups(&failure(error));
         }
         let live = Arc::new(Live::new(connection, found.client.clone()));
-        #[cfg(feature = "sentinel")]
-        self.watch(found, &live);
+        #[cfg(feature = "simulation")]
+        if let Some(transport) = &found.transport {
+            transport.ends_with(&live);
+        }
         Ok(live)
     }
 
@@ -313,8 +328,22 @@ impl Node {
             leave();
             inbox.interruption();
         });
-        live.ends(&task);
+        live.ends(task.abort_handle());
     }
+}
+
+/// A server that accepts connections and then says nothing must not keep anybody for ever.
+async fn in_time<T>(
+    answer: impl Future<Output = Result<T, BackendError>>,
+) -> Result<T, BackendError> {
+    let Some(answer) = timeout(CONNECT_TIMEOUT, answer) else {
+        let refusal = "a connection can only be made inside a tokio runtime; enter one first";
+        return Err(BackendError::not_applied(refusal).permanent());
+    };
+    answer.await.unwrap_or_else(|_elapsed| {
+        let silent = format!("the server did not answer within {CONNECT_TIMEOUT:?}");
+        Err(BackendError::not_applied(silent))
+    })
 }
 
 /// Without a connection nothing was sent, whatever the failure says of it.

@@ -124,12 +124,12 @@ impl Servers {
     pub(super) async fn infos(&self) -> Result<Vec<String>, BackendError> {
         let info = redis::cmd("INFO");
         match self {
-            Self::One(node) => Ok(vec![answer::read(node.call(&info).await?)?]),
+            Self::One(node) => Ok(vec![answer::read(node.call_in_time(&info).await?)?]),
             #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => {
                 let mut infos = Vec::new();
                 for member in cluster.masters().await? {
-                    infos.push(answer::read(member.node.call(&info).await?)?);
+                    infos.push(answer::read(member.node.call_in_time(&info).await?)?);
                 }
                 Ok(infos)
             }
@@ -142,7 +142,7 @@ impl Servers {
             Self::One(node) => {
                 let mut publish = redis::cmd("PUBLISH");
                 publish.arg(&*inbox.channel()).arg("");
-                node.call(&publish).await.map(drop)
+                node.call_in_time(&publish).await.map(drop)
             }
             // It is tried for each slot when somebody waits there.
             #[cfg(feature = "cluster")]

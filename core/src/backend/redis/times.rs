@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// How long a server may take to accept a connection.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// How long a waiter that falls silent keeps its place, on the server's clock.
 pub(super) const WAITER_LEASE: Duration = Duration::from_secs(33);
 
