@@ -7,6 +7,8 @@ mod async_trait;
 mod duration;
 mod expand;
 mod function;
+#[cfg(test)]
+mod garbled;
 mod key;
 mod kind;
 mod mistakes;

@@ -6,6 +6,8 @@ mod answer;
 mod attempt;
 mod connect;
 mod error;
+#[cfg(all(test, any(feature = "redis", feature = "zookeeper")))]
+pub(crate) mod garbled;
 pub(crate) mod memory;
 #[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
 mod provider;

@@ -80,6 +80,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn garbled_urls_name_nodes_or_nothing() {
+        let urls = ["redlock://me:p%40s@a,[::1]:7/3", "redlock://a"];
+        crate::backend::garbled::try_on(&urls, |url| {
+            assert!(nodes(url).iter().all(|node| node.starts_with("redis://")));
+        });
+    }
+
+    #[test]
     fn one_url_names_several_nodes() {
         assert_eq!(nodes("redlock://a,b:7"), ["redis://a", "redis://b:7"]);
         assert_eq!(

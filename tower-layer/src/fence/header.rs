@@ -23,3 +23,52 @@ pub(super) fn read(headers: &HeaderMap) -> Result<FencingToken, Problem> {
     // What is not text is not a number either.
     Ok(value.to_str().unwrap_or_default().parse()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// For how long values are tried, unless `LEASEHOLD_FUZZ_SECONDS` says otherwise.
+    const SECONDS: u64 = 1;
+
+    #[test]
+    fn garbled_values_are_refused_or_are_the_token_that_they_write() {
+        let seconds = std::env::var("LEASEHOLD_FUZZ_SECONDS").ok();
+        let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(SECONDS);
+        let end = Instant::now() + Duration::from_secs(seconds);
+        let mut random = fastrand::Rng::with_seed(7);
+        let (mut read_some, mut refused_some) = (false, false);
+        while Instant::now() < end {
+            let mut bytes = match random.u32(0..4) {
+                0 => random.i64(..).to_string().into_bytes(),
+                1 => (0..random.usize(0..300)).map(|_| random.u8(..)).collect(),
+                _ => random.u64(0..1 << 54).to_string().into_bytes(),
+            };
+            if random.bool() && !bytes.is_empty() {
+                let at = random.usize(0..bytes.len());
+                bytes[at] = random.u8(..);
+            }
+            let Ok(value) = HeaderValue::from_bytes(&bytes) else {
+                continue;
+            };
+            let mut headers = HeaderMap::new();
+            headers.insert(FENCING_TOKEN, value.clone());
+            match read(&headers) {
+                Ok(token) => {
+                    read_some = true;
+                    let written: i64 = value.to_str().unwrap().parse().unwrap();
+                    assert_eq!(token.get(), written);
+                }
+                Err(problem) => {
+                    refused_some = true;
+                    assert_eq!(problem.kind(), ProblemKind::InvalidToken);
+                }
+            }
+            headers.append(FENCING_TOKEN, value);
+            assert!(read(&headers).is_err());
+        }
+        assert!(read_some && refused_some);
+    }
+}

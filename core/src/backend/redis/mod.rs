@@ -8,6 +8,8 @@ mod cluster;
 mod connect;
 mod copies;
 mod failure;
+#[cfg(test)]
+mod garbled;
 #[cfg(any(feature = "cluster", feature = "sentinel"))]
 mod hosts;
 mod inbox;

@@ -117,6 +117,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn garbled_urls_are_read_or_refused() {
+        let urls = [
+            "zookeeper://shop:p%40ss%3A@a:1,[::1]:7,c/locks/x",
+            "zookeeper+tls://zk.example.com:2281/locks",
+        ];
+        crate::backend::garbled::try_on(&urls, |url| {
+            if let Ok(settings) = read(url) {
+                assert!(
+                    settings.folder.starts_with('/') && !settings.servers.is_empty(),
+                    "{url}"
+                );
+            }
+        });
+    }
+
+    #[test]
     fn urls_are_read() {
         for (url, servers, folder) in [
             ("zookeeper://a:1,b:2,c/locks", "a:1,b:2,c:2181", "/locks"),

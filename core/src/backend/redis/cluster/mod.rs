@@ -18,3 +18,5 @@ mod slot;
 mod url;
 
 pub(super) use self::members::Cluster;
+#[cfg(test)]
+pub(super) use self::slot::of as slot_of;

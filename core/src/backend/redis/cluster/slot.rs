@@ -14,7 +14,7 @@ pub(super) fn tag(key: &str) -> &str {
     }
 }
 
-pub(super) fn of(key: &str) -> u16 {
+pub(in crate::backend::redis) fn of(key: &str) -> u16 {
     crc16(tag(key).as_bytes()) % SLOTS
 }
 
