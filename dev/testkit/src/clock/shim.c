@@ -1,5 +1,6 @@
 /* Shifts the wall clock of the process that it is preloaded into by as many nanoseconds as the file named by
-   LEASEHOLD_CLOCK_OFFSET holds, read anew each time. Clocks that nobody can set are left alone. */
+   LEASEHOLD_CLOCK_OFFSET begins with, or lets it stand at the second number there, unless that is 0; read anew each
+   time. Clocks that nobody can set are left alone. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -8,14 +9,16 @@
 #include <sys/time.h>
 #include <time.h>
 
-static const volatile long long *offset;
+static const volatile long long *offset, *standing;
 
 __attribute__((constructor)) static void begin(void) {
   const char *path = getenv("LEASEHOLD_CLOCK_OFFSET");
   int file = path ? open(path, O_RDONLY) : -1;
   if (file < 0) return;
-  void *map = mmap(0, sizeof *offset, PROT_READ, MAP_SHARED, file, 0);
-  if (map != MAP_FAILED) offset = map;
+  void *map = mmap(0, 2 * sizeof *offset, PROT_READ, MAP_SHARED, file, 0);
+  if (map == MAP_FAILED) return;
+  offset = map;
+  standing = offset + 1;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
@@ -23,7 +26,8 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
   if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
   int failed = real(clock, now);
   if (failed || !offset || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)) return failed;
-  long long shifted = now->tv_sec * 1000000000LL + now->tv_nsec + *offset;
+  long long stands = *standing;
+  long long shifted = stands ? stands : now->tv_sec * 1000000000LL + now->tv_nsec + *offset;
   now->tv_sec = shifted / 1000000000LL;
   now->tv_nsec = shifted % 1000000000LL;
   return 0;

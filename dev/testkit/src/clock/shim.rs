@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -72,6 +73,20 @@ impl ClockShim {
         let file = options.write(true).create(true).truncate(false);
         let mut file = file.open(self.offset()).map_err(ClockError::File)?;
         file.write_all(&nanos.to_ne_bytes())
+            .map_err(ClockError::File)
+    }
+
+    /// Lets it stand at so many microseconds after 1970, for the processes that have it already, too. It does not go on
+    /// again.
+    ///
+    /// # Errors
+    ///
+    /// [`ClockError::File`] if it cannot be set.
+    pub fn stand_at(&self, micros: u64) -> Result<(), ClockError> {
+        let nanos = i64::try_from(micros.saturating_mul(1000)).unwrap_or(i64::MAX);
+        let file = OpenOptions::new().write(true).open(self.offset());
+        let file = file.map_err(ClockError::File)?;
+        file.write_all_at(&nanos.to_ne_bytes(), 8)
             .map_err(ClockError::File)
     }
 
