@@ -1,0 +1,62 @@
+//! The command line.
+
+use crate::mistakes::Mistake;
+use lexopt::prelude::{Long, Short, ValueExt};
+
+/// How it is called.
+pub const USAGE: &str = "\
+leasehold-simulation                      1 000 seeds
+leasehold-simulation --seeds N            N of them
+leasehold-simulation --seeds N --from S   N of them, from S on
+leasehold-simulation --seed S             one of them, with its history
+leasehold-simulation --mistake NAME       a mistake in the scripts, with any of the above but --seed";
+
+/// What the caller wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// Seeds, one after the other.
+    Many {
+        /// The first.
+        from: u64,
+        /// How many.
+        seeds: u64,
+        /// What is wrong with the scripts.
+        mistake: Option<Mistake>,
+    },
+    /// One seed, with its history.
+    One(u64),
+    /// To know how it is called.
+    Help,
+}
+
+/// Reads the command line.
+///
+/// # Errors
+///
+/// [`lexopt::Error`] for what is not in [`USAGE`].
+pub fn wish(mut words: lexopt::Parser) -> Result<Wish, lexopt::Error> {
+    let (mut from, mut seeds, mut one, mut mistake) = (1, 1000, None, None);
+    while let Some(word) = words.next()? {
+        match word {
+            Long("seeds") => seeds = words.value()?.parse()?,
+            Long("from") => from = words.value()?.parse()?,
+            Long("seed") => one = Some(words.value()?.parse()?),
+            Long("mistake") => {
+                let name = words.value()?.string()?;
+                let named = Mistake::named(&name);
+                let unknown = || format!("there is no mistake `{name}`; see `MISTAKES`");
+                mistake = Some(named.ok_or_else(unknown)?);
+            }
+            Long("help") | Short('h') => return Ok(Wish::Help),
+            other => return Err(other.unexpected()),
+        }
+    }
+    Ok(one.map_or(
+        Wish::Many {
+            from,
+            seeds,
+            mistake,
+        },
+        Wish::One,
+    ))
+}

@@ -1,0 +1,103 @@
+//! Seeds in processes of their own: tokio, the hash maps and the ids of each begin as if it were the first.
+
+use std::num::NonZero;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use crate::mistakes::Mistake;
+use crate::randomness::Randomness;
+pub use crate::randomness::Spawned;
+use crate::report::Report;
+
+/// Names the mistake that the server makes.
+pub(crate) const MISTAKE: &str = "LEASEHOLD_SIMULATION_MISTAKE";
+
+/// Set where a seed's history is to be printed.
+pub(crate) const SHOWN: &str = "LEASEHOLD_SIMULATION_SHOWN";
+
+/// Runs a seed in a process of `program`, and answers all that it printed: its result, and its history.
+///
+/// # Errors
+///
+/// [`Spawned`] if there is no such process.
+pub fn run_one(program: &Path, seed: u64) -> Result<String, Spawned> {
+    let output = process(program, &Randomness::build()?, seed)
+        .env(SHOWN, "1")
+        .output()?;
+    Ok(said(&output))
+}
+
+/// Runs seeds in processes of `program`, as many at once as there are cores.
+///
+/// # Errors
+///
+/// [`Spawned`] if there are no such processes.
+pub fn run_many(program: &Path, seeds: RangeInclusive<u64>) -> Result<Report, Spawned> {
+    run(program, seeds, None)
+}
+
+/// As [`run_many`], with a mistake in the scripts.
+///
+/// # Errors
+///
+/// [`Spawned`] if there are no such processes.
+pub fn run_mistaken(
+    program: &Path,
+    seeds: RangeInclusive<u64>,
+    mistake: Mistake,
+) -> Result<Report, Spawned> {
+    run(program, seeds, Some(mistake))
+}
+
+fn run(
+    program: &Path,
+    seeds: RangeInclusive<u64>,
+    mistake: Option<Mistake>,
+) -> Result<Report, Spawned> {
+    let randomness = Randomness::build()?;
+    let next = AtomicU64::new(*seeds.start());
+    let work = || -> Result<Report, Spawned> {
+        let mut report = Report::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if !seeds.contains(&seed) {
+                return Ok(report);
+            }
+            let mut process = process(program, &randomness, seed);
+            process.envs(mistake.map(|it| (MISTAKE, it.name)));
+            let output = process.output()?;
+            report.add(seed, output.status.success(), &said(&output));
+        }
+    };
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let mut whole = Report::default();
+        for worker in workers {
+            whole.join(worker.join().map_err(|_| Spawned::Worker)??);
+        }
+        Ok(whole)
+    })
+}
+
+fn process(program: &Path, randomness: &Randomness, seed: u64) -> Command {
+    let mut process = Command::new(program);
+    randomness.give(&mut process, seed);
+    process
+        .env_remove(SHOWN)
+        .env_remove(MISTAKE)
+        .stdin(Stdio::null());
+    process
+}
+
+fn said(output: &Output) -> String {
+    let (out, err) = (&output.stdout, &output.stderr);
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(out),
+        String::from_utf8_lossy(err)
+    )
+}

@@ -1,0 +1,88 @@
+//! A process that locks.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use fastrand::Rng;
+use leasehold::LockManager;
+use leasehold::backend::redis::{Connecting, Redis, Stream};
+use tokio::task::spawn_local;
+use tokio::time::sleep;
+use turmoil::net::TcpStream;
+
+use crate::history::Who;
+use crate::operation::Operation;
+use crate::server::PORT;
+use crate::stage::{Stage, TASKS};
+
+/// How the server is called.
+pub(crate) const SERVER: &str = "server";
+
+const BETWEEN_CONNECTS: Duration = Duration::from_millis(200);
+
+/// How long one command may take: longer than it takes to connect, for that is done as part of a command.
+const COMMAND: Duration = Duration::from_millis(600);
+
+/// Locks until the run is over, and shuts down.
+pub(crate) async fn run(stage: Rc<Stage>, process: usize) -> turmoil::Result {
+    let life = stage.begin(process);
+    let mut who = Who {
+        process,
+        life,
+        task: 0,
+    };
+    if let Some(locks) = connected(&stage).await {
+        let locks = locks?;
+        stage.note(who, "connected");
+        let mut tasks = Vec::new();
+        for task in 0..TASKS {
+            who.task = task;
+            tasks.push(spawn_local(work(Rc::clone(&stage), locks.clone(), who)));
+        }
+        for task in tasks {
+            task.await?;
+        }
+        let end = locks.shutdown().await;
+        stage.note(who, format_args!("shutdown: {:?}", end.is_ok()));
+    }
+    stage.finish(process);
+    Ok(())
+}
+
+/// None if the run was over before the server could be reached.
+async fn connected(stage: &Stage) -> Option<Result<LockManager, leasehold::Error>> {
+    while !stage.is_over() {
+        match Redis::builder().connect_over(connecting).await {
+            Ok(redis) => {
+                let builder = LockManager::builder(redis);
+                let builder = builder.command_timeout(COMMAND);
+                return Some(builder.build());
+            }
+            Err(_unreachable) => sleep(BETWEEN_CONNECTS).await,
+        }
+    }
+    None
+}
+
+fn connecting() -> Connecting {
+    Box::pin(async {
+        let stream = TcpStream::connect((SERVER, PORT)).await?;
+        let stream: Box<dyn Stream> = Box::new(stream);
+        Ok(stream)
+    })
+}
+
+async fn work(stage: Rc<Stage>, locks: LockManager, who: Who) {
+    let Who {
+        process,
+        life,
+        task,
+    } = who;
+    let place = u64::from(life) << 16 | (process << 8 | task) as u64;
+    let mut random = Rng::with_seed(stage.seed ^ place.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    while !stage.is_over() {
+        let operation = Operation::by_chance(&mut random);
+        operation.run(&stage, &locks, who).await;
+        sleep(Duration::from_millis(random.u64(0..150))).await;
+    }
+}

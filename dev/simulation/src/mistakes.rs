@@ -1,0 +1,58 @@
+//! Mistakes that somebody could make in a script: what finds none of them would find nothing.
+
+/// A script with a mistake in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mistake {
+    /// How it is called.
+    pub name: &'static str,
+    /// What is wrong then.
+    pub says: &'static str,
+    /// What the script says, and what instead.
+    change: (&'static str, &'static str),
+}
+
+/// The mistakes that the simulation finds. Those that only the model's tests find are in `dev/model`.
+pub const MISTAKES: [Mistake; 4] = [
+    Mistake {
+        name: "release-without-comparing",
+        says: "a release or cleanup ends whatever lock is there, its owner's or not",
+        change: (
+            "  if holder == owner then\n    redis.call('DEL', lock)",
+            "  if holder and not is_divided() then\n    redis.call('DEL', lock)",
+        ),
+    },
+    Mistake {
+        name: "no-floor",
+        says: "tokens are only counted, and begin anew when the counter was lost",
+        change: (
+            "math.max((tonumber(token) or 0) + 1, now)",
+            "(tonumber(token) or 0) + 1",
+        ),
+    },
+    Mistake {
+        name: "cleanup-only-deletes",
+        says: "a release or cleanup hands the lock to nobody",
+        change: ("if held or (waited and is_divided()) then", "if false then"),
+    },
+    Mistake {
+        name: "barging",
+        says: "a lock that is free is for whoever comes",
+        change: (
+            "turn = hand_on(owner, tonumber(grant_ms)) and fits(mode)",
+            "turn = fits(mode)",
+        ),
+    },
+];
+
+impl Mistake {
+    /// The mistake of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        MISTAKES.into_iter().find(|it| it.name == name)
+    }
+
+    /// Makes it in a script, if it has the place for it.
+    pub(crate) fn make_in(self, script: &str) -> String {
+        script.replace(self.change.0, self.change.1)
+    }
+}

@@ -1,0 +1,202 @@
+//! What a task does with a lock.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use leasehold::kind::{Kind, Sole};
+use leasehold::{AcquireError, Lock, LockGuard, LockManager};
+use tokio::time::sleep;
+
+use crate::clock;
+use crate::cut::cut;
+use crate::history::{Hold, Mode, Who};
+use crate::stage::Stage;
+
+/// How many permits there are.
+const PERMITS: u32 = 2;
+
+/// A future that is cut is polled as often as this, at most.
+const POLLS: u32 = 9;
+
+/// The longest lease that is asked for.
+pub(crate) const LONGEST_TTL: Duration = Duration::from_secs(3);
+
+#[derive(Debug)]
+pub(crate) struct Operation {
+    key: &'static str,
+    mode: Mode,
+    ttl: Duration,
+    /// None waits for ever.
+    wait: Option<Duration>,
+    is_renewed: bool,
+    keep: Duration,
+    acquire_polls: u32,
+    end: End,
+}
+
+/// How a holder ends it.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Release,
+    ReleaseCut(u32),
+    Drop,
+}
+
+impl Operation {
+    pub(crate) fn by_chance(random: &mut Rng) -> Self {
+        let (key, mode) = match random.u32(0..20) {
+            0..10 => ("a", Mode::Exclusive),
+            10..13 => ("b", Mode::Exclusive),
+            13..15 => ("c", Mode::Exclusive),
+            15..18 => ("c", Mode::Shared),
+            _ => (
+                "slots",
+                Mode::Permit {
+                    of: PERMITS as usize,
+                },
+            ),
+        };
+        let millis = Duration::from_millis;
+        let ttls = [millis(500), millis(1000), LONGEST_TTL];
+        let waits = [
+            Some(Duration::ZERO),
+            Some(millis(300)),
+            Some(millis(2000)),
+            None,
+        ];
+        Self {
+            key,
+            mode,
+            ttl: ttls[random.usize(0..ttls.len())],
+            wait: waits[random.usize(0..waits.len())],
+            is_renewed: random.u32(0..10) < 6,
+            keep: millis(match random.u32(0..10) {
+                0..6 => random.u64(0..60),
+                6..9 => random.u64(0..600),
+                _ => random.u64(0..2000),
+            }),
+            acquire_polls: match random.u32(0..8) {
+                0 => random.u32(1..POLLS),
+                _ => u32::MAX,
+            },
+            end: match random.u32(0..10) {
+                0..5 => End::Release,
+                5..7 => End::ReleaseCut(random.u32(1..4)),
+                _ => End::Drop,
+            },
+        }
+    }
+
+    pub(crate) async fn run(&self, stage: &Stage, locks: &LockManager, who: Who) {
+        match self.mode {
+            Mode::Exclusive => {
+                let token = |guard: &LockGuard| Some(guard.token().get());
+                self.take(stage, who, locks.lock(self.key), token).await;
+            }
+            Mode::Shared => {
+                let token = |guard: &LockGuard<_>| Some(guard.token().get());
+                self.take(stage, who, locks.read_lock(self.key), token)
+                    .await;
+            }
+            Mode::Permit { .. } => {
+                let lock = locks.semaphore(self.key, PERMITS);
+                self.take(stage, who, lock, |_| None).await;
+            }
+        }
+    }
+
+    async fn take<K: Sole>(
+        &self,
+        stage: &Stage,
+        who: Who,
+        lock: Lock<K>,
+        token: impl Fn(&LockGuard<K>) -> Option<i64>,
+    ) {
+        let asked = clock::now();
+        let Self {
+            key,
+            mode,
+            ttl,
+            wait,
+            ..
+        } = *self;
+        stage.note(
+            who,
+            format_args!("asks for {key} {mode:?} {ttl:?} {wait:?}"),
+        );
+        let acquired = cut(self.acquire_polls, self.acquire(lock)).await;
+        let guard = match acquired {
+            None => {
+                stage.history.borrow_mut().counts.cut += 1;
+                return stage.note(who, "is cut");
+            }
+            Some(Err(AcquireError::TimedOut { .. })) | Some(Ok(None)) => {
+                stage.history.borrow_mut().counts.busy += 1;
+                return stage.note(who, "finds it busy");
+            }
+            Some(Err(error)) => {
+                stage.history.borrow_mut().counts.failed += 1;
+                return stage.note(who, format_args!("fails: {error}"));
+            }
+            Some(Ok(Some(guard))) => guard,
+        };
+        let hold = Hold {
+            who,
+            key,
+            mode,
+            token: token(&guard),
+            asked,
+            from: clock::now(),
+            until: None,
+        };
+        stage.note(who, format_args!("has {key} under {:?}", hold.token));
+        let hold = stage.history.borrow_mut().begin(hold);
+        self.keep(stage, who, &guard).await;
+        stage.history.borrow_mut().end(hold, clock::now());
+        self.end(stage, who, guard).await;
+    }
+
+    async fn acquire<K: Kind>(&self, lock: Lock<K>) -> Result<Option<LockGuard<K>>, AcquireError> {
+        let lock = lock.ttl(self.ttl);
+        let lock = match self.is_renewed {
+            true => lock,
+            false => lock.without_renewal(),
+        };
+        match self.wait {
+            Some(Duration::ZERO) => lock.try_acquire().await,
+            Some(wait) => lock.wait(wait).acquire().await.map(Some),
+            None => lock.acquire().await.map(Some),
+        }
+    }
+
+    /// Until the work is done, or the lock lost.
+    async fn keep<K: Kind>(&self, stage: &Stage, who: Who, guard: &LockGuard<K>) {
+        tokio::select! {
+            biased;
+            lost = guard.lost() => {
+                stage.history.borrow_mut().counts.lost += 1;
+                stage.note(who, format_args!("has lost it: {:?}", lost.reason));
+            }
+            () = sleep(self.keep) => {}
+        }
+    }
+
+    async fn end<K: Sole>(&self, stage: &Stage, who: Who, guard: LockGuard<K>) {
+        match self.end {
+            End::Drop => {
+                drop(guard);
+                stage.note(who, "drops it");
+            }
+            End::Release => {
+                let end = guard.release().await;
+                stage.history.borrow_mut().counts.failed += u64::from(end.is_err());
+                stage.note(who, format_args!("releases it: {end:?}"));
+            }
+            End::ReleaseCut(polls) => {
+                let end = cut(polls, guard.release()).await;
+                stage.history.borrow_mut().counts.cut += u64::from(end.is_none());
+                stage.note(who, format_args!("begins to release it: {end:?}"));
+            }
+        }
+    }
+}

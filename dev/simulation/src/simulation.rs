@@ -1,0 +1,127 @@
+//! One run.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use fastrand::Rng;
+use turmoil::{Builder, Sim};
+
+use crate::client::{self, SERVER};
+use crate::clock;
+use crate::faults::{Fault, Plan};
+use crate::history::Outcome;
+use crate::judge::judge;
+use crate::mistakes::Mistake;
+use crate::server::{SimulatedRedis, serve};
+use crate::stage::{PROCESSES, Stage};
+
+/// How coarse the network's time is. The processes' own time is finer.
+const TICK: Duration = Duration::from_millis(10);
+
+/// How long calls may last once all is mended. The longest that anybody waits for somebody who is gone is for a dead
+/// waiter to whom the server still seems to be connected: 33 s, and several may stand in line.
+const PATIENCE: Duration = Duration::from_secs(150);
+
+/// Runs a seed. Alone in its process, and with randomness that is always the same, it does the same each time.
+pub(crate) fn simulate(seed: u64, mistake: Option<Mistake>) -> turmoil::Result<Outcome> {
+    fastrand::seed(seed);
+    let mut random = Rng::with_seed(seed);
+    let mut plan = Plan::of(seed, &mut random);
+    let stage = Stage::new(seed, SimulatedRedis::mistaken(mistake)?);
+    let mut sim = network(seed, &mut random);
+    let redis = Rc::clone(&stage.redis);
+    sim.host(SERVER, move || {
+        serve(Rc::clone(&redis), clock::micros_of_day)
+    });
+    for process in 0..PROCESSES {
+        let stage = Rc::clone(&stage);
+        sim.host(name(process), move || {
+            client::run(Rc::clone(&stage), process)
+        });
+    }
+    let end = plan.mended + PATIENCE;
+    while !(stage.is_over() && stage.unfinished().is_empty()) && sim.elapsed() < end {
+        while let Some(fault) = plan.due(sim.elapsed()) {
+            carry_out(fault, &mut sim, &stage);
+        }
+        if sim.elapsed() >= plan.mended {
+            stage.close();
+        }
+        sim.step()?;
+    }
+    // What is under way comes to rest.
+    for _ in 0..100 {
+        sim.step()?;
+    }
+    let redis = stage.redis.borrow();
+    let unfinished = stage.unfinished();
+    let history = stage.history.take();
+    let violations = judge(&history, &redis, &plan, &unfinished);
+    Ok(history.outcome(violations))
+}
+
+fn network<'a>(seed: u64, random: &mut Rng) -> Sim<'a> {
+    let slowest = [2, 10, 20, 40][random.usize(0..4)];
+    Builder::new()
+        .rng_seed(seed)
+        .epoch(clock::beginning())
+        .tick_duration(TICK)
+        .simulation_duration(Duration::MAX)
+        .min_message_latency(Duration::from_millis(1))
+        .max_message_latency(Duration::from_millis(slowest))
+        .tcp_capacity(1024)
+        .enable_random_order()
+        .build()
+}
+
+fn name(process: usize) -> String {
+    format!("process-{process}")
+}
+
+fn carry_out(fault: Fault, sim: &mut Sim<'_>, stage: &Stage) {
+    let now = sim.elapsed();
+    match fault {
+        Fault::Hold(process) => sim.hold(name(process), SERVER),
+        Fault::Lose {
+            process,
+            sent,
+            received,
+        } => {
+            if sent {
+                sim.partition_oneway(name(process), SERVER);
+            }
+            if received {
+                sim.partition_oneway(SERVER, name(process));
+            }
+        }
+        Fault::Mend(process) => {
+            sim.release(name(process), SERVER);
+            sim.repair(name(process), SERVER);
+        }
+        Fault::KillServer { forgets } => {
+            sim.crash(SERVER);
+            if forgets {
+                stage.redis.borrow_mut().forget();
+                stage.history.borrow_mut().forgotten.push(now);
+            } else {
+                stage.redis.borrow_mut().forget_scripts();
+            }
+        }
+        Fault::StartServer => start(sim, SERVER),
+        Fault::KillProcess(process) => {
+            sim.crash(name(process));
+            stage.history.borrow_mut().killed(process, now);
+        }
+        Fault::StartProcess(process) => start(sim, &name(process)),
+        Fault::ForgetScripts => stage.redis.borrow_mut().forget_scripts(),
+    }
+    let mut history = stage.history.borrow_mut();
+    history.counts.faults += 1;
+    history.note(now, format_args!("{fault:?}"));
+}
+
+fn start(sim: &mut Sim<'_>, host: &str) {
+    if !sim.is_host_running(host) {
+        sim.bounce(host);
+    }
+}

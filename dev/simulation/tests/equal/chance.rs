@@ -1,0 +1,217 @@
+//! What is asked, by chance.
+
+use fastrand::Rng;
+
+use crate::scripts::{ACQUIRE, COMMAND, DOWNGRADE, FORCE, INSPECT, LEAVE, RENEW};
+
+/// The keys of two locks, and one of no lock.
+pub(crate) const KEYS: [&str; 25] = [
+    "lock:a",
+    "{lock:a}:lh1:fence",
+    "{lock:a}:lh1:queue",
+    "{lock:a}:lh1:leases",
+    "{lock:a}:lh1:shares",
+    "lock:b",
+    "{lock:b}:lh1:fence",
+    "{lock:b}:lh1:queue",
+    "{lock:b}:lh1:leases",
+    "{lock:b}:lh1:shares",
+    "{lock:a}:lh1:sealed:o0",
+    "{lock:a}:lh1:sealed:o1",
+    "{lock:a}:lh1:sealed:o2",
+    "{lock:a}:lh1:sealed:o3",
+    "{lock:a}:lh1:sealed:o4",
+    "{lock:a}:lh1:sealed:o5",
+    "{lock:a}:lh1:sealed:o6",
+    "{lock:b}:lh1:sealed:o0",
+    "{lock:b}:lh1:sealed:o1",
+    "{lock:b}:lh1:sealed:o2",
+    "{lock:b}:lh1:sealed:o3",
+    "{lock:b}:lh1:sealed:o4",
+    "{lock:b}:lh1:sealed:o5",
+    "{lock:b}:lh1:sealed:o6",
+    "loose",
+];
+
+/// The channels to which somebody listens.
+pub(crate) const CHANNELS: [&str; 2] = ["inbox:1", "inbox:2"];
+
+const OWNERS: u32 = 7;
+const MODES: [&str; 6] = ["x", "x", "x", "s", "s", "p2/3"];
+
+/// A script with what it is given.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) script: &'static str,
+    pub(crate) keys: Vec<String>,
+    pub(crate) arguments: Vec<String>,
+}
+
+pub(crate) struct Chance {
+    random: Rng,
+    now: u64,
+    /// The token of the last renewal that was asked for; answers are not looked at.
+    drawn: u64,
+}
+
+impl Chance {
+    pub(crate) fn of(seed: u64, now: u64) -> Self {
+        Self {
+            random: Rng::with_seed(seed),
+            now,
+            drawn: now,
+        }
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    pub(crate) fn next(&mut self) -> Asked {
+        self.now += match self.random.u32(0..12) {
+            0..6 => self.random.u64(0..3_000),
+            6..11 => self.random.u64(0..400_000),
+            _ => self.random.u64(0..40_000_000),
+        };
+        let lock = if self.random.u32(0..4) == 0 {
+            "lock:b"
+        } else {
+            "lock:a"
+        };
+        let owner = self.owner();
+        let mut keys: Vec<String> = vec![lock.to_owned()];
+        let companions = ["fence", "queue", "leases", "shares"];
+        keys.extend(companions.map(|it| format!("{{{lock}}}:lh1:{it}")));
+        let seal = |owner: &str| format!("{{{lock}}}:lh1:sealed:{owner}");
+        let (script, arguments) = match self.random.u32(0..20) {
+            0..9 => {
+                let giver = match self.random.u32(0..6) {
+                    0 => self.owner(),
+                    _ => String::new(),
+                };
+                keys.push(seal(&owner));
+                keys.push(seal(if giver.is_empty() { &owner } else { &giver }));
+                (ACQUIRE, self.acquire(&owner, &giver))
+            }
+            9..14 => {
+                keys.push(seal(&owner));
+                let copies = [0, self.now + self.random.u64(0..3_000_000)];
+                let copies = copies[self.random.usize(0..2)].to_string();
+                (LEAVE, vec![owner, "2000".to_owned(), copies])
+            }
+            14..16 => (RENEW, self.renew(&owner)),
+            16 => {
+                let token = self.token();
+                (DOWNGRADE, vec![owner, self.ttl(), token, "2000".to_owned()])
+            }
+            17 if self.random.bool() => (FORCE, vec!["2000".to_owned()]),
+            17 => (INSPECT, Vec::new()),
+            _ => {
+                keys.truncate(0);
+                (COMMAND, self.command())
+            }
+        };
+        Asked {
+            script,
+            keys,
+            arguments,
+        }
+    }
+
+    fn owner(&mut self) -> String {
+        format!("o{}", self.random.u32(0..OWNERS))
+    }
+
+    fn ttl(&mut self) -> String {
+        [100, 700, 5_000, 60_000][self.random.usize(0..4)].to_string()
+    }
+
+    fn mode(&mut self) -> String {
+        match self.random.u32(0..30) {
+            0 => "p1/3".to_owned(),
+            _ => MODES[self.random.usize(0..MODES.len())].to_owned(),
+        }
+    }
+
+    fn acquire(&mut self, owner: &str, giver: &str) -> Vec<String> {
+        let expires = match self.random.u32(0..12) {
+            0 => self.now.saturating_sub(self.random.u64(0..2)),
+            _ => self.now + 60_000_000,
+        };
+        let inbox = ["inbox:1", "inbox:2", "inbox:nobody"][self.random.usize(0..3)];
+        let flag = |set| if set { "1" } else { "0" }.to_owned();
+        self.drawn = self.drawn.max(self.now);
+        vec![
+            owner.to_owned(),
+            self.ttl(),
+            flag(self.random.u32(0..4) > 0),
+            inbox.to_owned(),
+            expires.to_string(),
+            "33000".to_owned(),
+            "2000".to_owned(),
+            "172800000".to_owned(),
+            flag(self.random.bool()),
+            self.mode(),
+            giver.to_owned(),
+            "60000".to_owned(),
+        ]
+    }
+
+    fn token(&mut self) -> String {
+        (self.drawn - self.random.u64(0..2)).to_string()
+    }
+
+    fn renew(&mut self, owner: &str) -> Vec<String> {
+        let (ttl, token) = (self.ttl(), self.token());
+        vec![
+            owner.to_owned(),
+            ttl,
+            token,
+            "172800000".to_owned(),
+            self.mode(),
+        ]
+    }
+
+    /// A command as the scripts use it, on any of the keys, whatever is in it.
+    fn command(&mut self) -> Vec<String> {
+        let key = KEYS[match self.random.u32(0..3) {
+            0 => self.random.usize(0..KEYS.len()),
+            _ => KEYS.len() - 1,
+        }];
+        let soon = self.now / 1000 + self.random.u64(1..2000);
+        let field = self.owner();
+        let past = self.now / 1000 - 5;
+        let forms = [
+            "TIME".to_owned(),
+            format!("GET {key}"),
+            format!("SET {key} {field}"),
+            format!("SET {key} {field} PX 300"),
+            format!("SET {key} {field} PXAT {soon}"),
+            format!("SET {key} {field} PX 0"),
+            format!("DEL {key} {key}"),
+            format!("EXISTS {key} {key}"),
+            format!("PTTL {key}"),
+            format!("PEXPIRE {key} 500"),
+            format!("PEXPIRE {key} -1"),
+            format!("PEXPIREAT {key} {soon}"),
+            format!("PEXPIREAT {key} {past}"),
+            format!("HGET {key} {field}"),
+            format!("HSET {key} {field} {soon}"),
+            format!("HDEL {key} {field} none"),
+            format!("HGETALL {key}"),
+            format!("ZADD {key} {soon} {field}"),
+            format!("ZADD {key} 5 {field}"),
+            format!("ZADD {key} five {field}"),
+            format!("ZCARD {key}"),
+            format!("ZSCORE {key} {field}"),
+            format!("ZRANGE {key} 0 0"),
+            format!("ZRANGE {key} -2 -1 WITHSCORES"),
+            format!("ZREVRANGE {key} 1 5 WITHSCORES"),
+            format!("ZREM {key} {field} none"),
+            format!("ZREMRANGEBYSCORE {key} -inf {soon}"),
+            format!("PUBLISH {} {field}", CHANNELS[0]),
+        ];
+        let form = &forms[self.random.usize(0..forms.len())];
+        form.split(' ').map(ToOwned::to_owned).collect()
+    }
+}

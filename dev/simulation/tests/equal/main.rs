@@ -1,0 +1,36 @@
+//! The simulated server answers as a real one: the same long random sequences of Leasehold's scripts, and of the commands
+//! that they call, go to both, by the same clock, which stands still until it is set. Every answer, all data and every
+//! message to those who listen are compared, to the letter; of refusals their code.
+//!
+//! `LEASEHOLD_SIMULATION_STEPS` says how long the sequences are.
+
+mod both;
+mod chance;
+mod scripts;
+
+use std::env;
+
+use self::both::Both;
+use self::chance::Chance;
+
+/// How long a sequence is, unless `LEASEHOLD_SIMULATION_STEPS` says otherwise.
+const STEPS: u64 = 600;
+
+#[tokio::test]
+async fn scripts_and_commands_are_answered_as_by_a_real_server() {
+    let steps = env::var("LEASEHOLD_SIMULATION_STEPS").ok();
+    let steps = steps.map_or(STEPS, |it| it.parse().expect("it is to be a number"));
+    let mut both = Both::start().await;
+    for seed in 0..4 {
+        let mut chance = Chance::of(seed, both.now());
+        for step in 0..steps {
+            let asked = chance.next();
+            both.set_clock(chance.now());
+            let place = format!("seed {seed} step {step}");
+            both.ask(&asked, &place).await;
+            both.compare_data(&place).await;
+        }
+        both.forget(chance.now()).await;
+        both.expect_verdicts(seed);
+    }
+}
