@@ -1,0 +1,69 @@
+//! Who believes a hostile server.
+
+use std::future::Future;
+use std::time::Duration;
+
+use leasehold::LockManager;
+use leasehold::backend::redis::Redis;
+use tokio::time::timeout;
+
+/// How long one call may take: the command timeout, and more than a busy machine needs.
+const CALL: Duration = Duration::from_secs(20);
+
+#[derive(Debug, Default)]
+pub(crate) struct Tried {
+    pub(crate) connected: u32,
+    pub(crate) granted: u32,
+    pub(crate) failed: u32,
+}
+
+/// Connects, takes locks of all kinds and does with them what can be done.
+pub(crate) async fn try_everything(url: &str, round: u64, tried: &mut Tried) {
+    // A silent server is given up after five seconds, which another test waits for.
+    let Ok(connected) = timeout(Duration::from_millis(100), Redis::connect(url)).await else {
+        return;
+    };
+    let Ok(redis) = connected else {
+        tried.failed += 1;
+        return;
+    };
+    tried.connected += 1;
+    let builder = LockManager::builder(redis)
+        .ttl(Duration::from_millis(60))
+        .wait(Duration::from_millis(30))
+        .command_timeout(Duration::from_millis(20))
+        .outage_limit(Duration::from_millis(20));
+    let locks = builder.build().unwrap();
+    for _ in 0..4 {
+        let taken = match round % 3 {
+            0 => ends(locks.lock("k").acquire()).await.map(Some).ok(),
+            1 => ends(locks.lock("k").try_acquire()).await.ok(),
+            _ => {
+                let read = ends(locks.read_lock("k").acquire()).await;
+                let permit = ends(locks.semaphore("k", 3).permits(2).acquire()).await;
+                tried.granted += u32::from(read.is_ok()) + u32::from(permit.is_ok());
+                None
+            }
+        };
+        let Some(Some(guard)) = taken else {
+            tried.failed += 1;
+            continue;
+        };
+        tried.granted += 1;
+        let _renewed = ends(guard.renew()).await;
+        let _inspected = ends(locks.inspect("k")).await;
+        let _forced = ends(locks.force_release("k")).await;
+        match round % 4 {
+            0 => drop(ends(guard.release()).await),
+            1 => drop(ends(guard.downgrade()).await),
+            2 => drop(ends(guard.hand_over()).await),
+            _ => drop(guard),
+        }
+        drop(ends(locks.lock_all(["a", "b"]).acquire()).await);
+    }
+    let _shut_down = ends(locks.shutdown()).await;
+}
+
+async fn ends<T>(call: impl Future<Output = T>) -> T {
+    timeout(CALL, call).await.expect("a call hangs")
+}

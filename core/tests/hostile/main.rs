@@ -1,0 +1,88 @@
+//! A server that answers anything: no panic, no hang, bounded memory. `LEASEHOLD_FUZZ_SECONDS` says for how long it is
+//! tried.
+
+mod answers;
+mod caller;
+mod server;
+
+use std::env;
+use std::panic;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use leasehold::backend::redis::Redis;
+use leasehold::backend::{BackendError, ConnectError};
+use tokio::time::timeout;
+
+use self::answers::Answers;
+use self::server::Hostile;
+
+/// For how long it is tried, unless `LEASEHOLD_FUZZ_SECONDS` says otherwise.
+const SECONDS: u64 = 2;
+
+/// How many callers there are at once.
+const CALLERS: u64 = 8;
+
+/// How much more memory all of it may take at once. The longest answer has 64 KiB.
+const MEMORY_KIB: u64 = 256 * 1024;
+
+static PANICS: AtomicUsize = AtomicUsize::new(0);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_a_server_answers_every_call_ends_and_nothing_panics() {
+    let seconds = env::var("LEASEHOLD_FUZZ_SECONDS").ok();
+    let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(SECONDS);
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let shown = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        PANICS.fetch_add(1, Ordering::Relaxed);
+        shown(info);
+    }));
+    let before = most_memory_kib();
+    let callers = (0..CALLERS).map(|seed| {
+        tokio::spawn(async move {
+            let mut tried = caller::Tried::default();
+            let mut round = seed;
+            while Instant::now() < end {
+                let hostile = Hostile::start(round).await;
+                caller::try_everything(&hostile.url(), round, &mut tried).await;
+                round += CALLERS;
+            }
+            tried
+        })
+    });
+    let callers: Vec<_> = callers.collect();
+    for caller in callers {
+        let tried = caller.await.unwrap();
+        // A server that nobody believes would prove nothing.
+        assert!(
+            tried.connected > 0 && tried.granted > 0 && tried.failed > 0,
+            "{tried:?}"
+        );
+    }
+    assert_eq!(PANICS.load(Ordering::Relaxed), 0, "something panicked");
+    let taken = most_memory_kib() - before;
+    assert!(taken < MEMORY_KIB, "{taken} KiB");
+}
+
+#[tokio::test]
+async fn a_server_that_falls_silent_after_its_greeting_keeps_no_caller_for_ever() {
+    let hostile = Hostile::with(Answers::silent()).await;
+    let url = hostile.url();
+    let connected = timeout(Duration::from_secs(30), Redis::connect(&url)).await;
+    let refused = connected.expect("connecting hangs").unwrap_err();
+    let ConnectError::Server { source } = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(BackendError::is_temporary(&source), "{source}");
+    let told = "the server did not answer within 5s";
+    assert!(source.to_string().contains(told), "{source}");
+}
+
+/// The most memory that this process has had, in KiB.
+fn most_memory_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|it| it.split_whitespace().next());
+    number.and_then(|it| it.parse().ok()).unwrap()
+}
