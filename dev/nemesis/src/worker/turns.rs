@@ -14,8 +14,8 @@ use crate::deployment::TTL;
 use crate::judge::Ledger;
 use crate::record::{Notes, Outcome, Work};
 
-/// How long a step may take before it counts as unknown: far longer than any does, for a driver that is cut short in the
-/// middle of a statement may take the answer to one for that to the next.
+/// How long a step may take before it counts as unknown: far longer than any does. One that is dropped while sqlx 0.9
+/// begins a transaction may leave it open on a connection of the pool, and what is written there next is lost.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long to pause after an acquire that failed.
