@@ -49,7 +49,7 @@ fn uncontended(ledger: &Ledger) -> Vec<Answer> {
             ratio(many, BARE),
         ),
         answer(
-            "1. uncontended, 64 tasks: pairs by the best peer",
+            "1. uncontended, 64 tasks: pairs by the best peer, which has no tokens",
             Bound::AtLeast(0.95),
             " ×",
             ledger.best_peer(many, true).and_then(|it| ratio(many, it)),

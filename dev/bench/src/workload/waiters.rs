@@ -9,7 +9,6 @@ use super::{Stage, Workload};
 use crate::BoxError;
 use crate::contestant::Way;
 use crate::fleet::Fleet;
-use crate::meter::Reading;
 use crate::report::Outcome;
 
 pub(crate) const NAME: &str = "1 000 waiters, 50 processes";
@@ -38,7 +37,7 @@ impl Workload for Waiters {
         let mut fleet = Fleet::start(Way::Leasehold, stage.field, PROCESSES).await?;
         fleet.warm().await?;
         sleep(Duration::from_millis(500)).await;
-        let (empty, server_empty) = (fleet.kib()?, stage.meter.read().await?);
+        let empty = fleet.kib()?;
         let all_wait = async |fleet: &mut Fleet, waiters: u32| {
             fleet.wait(&key, TASKS).await?;
             while locks.inspect(&*key).await?.waiting < waiters as usize {
@@ -53,7 +52,6 @@ impl Workload for Waiters {
         let (after, waiting) = (stage.meter.read().await?, fleet.kib()?);
         let tens = begin.elapsed().as_secs_f64() / 10.0;
         let commands = after.calls(Way::Leasehold.sends()) - before.calls(Way::Leasehold.sends());
-        let data = |at: &Reading| at.number("used_memory_dataset") / 1024.0;
         // What the first of them bring with them, the next do not.
         let twice = all_wait(&mut fleet, 2 * WAITERS).await?;
         let each = |sum: f64| sum / f64::from(WAITERS);
@@ -63,10 +61,6 @@ impl Workload for Waiters {
                 ("commands_per_waiter_10_s", each(commands) / tens),
                 ("client_kib_per_waiter", each(waiting - empty)),
                 ("client_kib_of_one_more", each(twice - waiting)),
-                (
-                    "server_kib_per_waiter",
-                    each(data(&after) - data(&server_empty)),
-                ),
                 (
                     "server_cpu_percent",
                     (after.cpu() - before.cpu()) / tens * 10.0,
