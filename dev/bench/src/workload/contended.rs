@@ -81,7 +81,7 @@ impl Contended {
 
     fn times(&self, quick: bool) -> (usize, Duration) {
         let (rounds, millis) = match (self.is_main(), self.section_ms, quick) {
-            (true, _, false) => (6, 1_000),
+            (true, _, false) => (5, 1_000),
             (true, _, true) => (3, 350),
             (false, 10, false) => (2, 1_500),
             (false, 10, true) => (1, 700),

@@ -57,7 +57,7 @@ impl Workload for Growth {
         let plan = Plan {
             workload: &name,
             metrics: METRICS,
-            rounds: if stage.quick { 5 } else { 30 },
+            rounds: if stage.quick { 5 } else { 20 },
         };
         let field = Field {
             redis: server.url(),

@@ -83,7 +83,7 @@ impl Workload for HandOff {
         let plan = Plan {
             workload: NAME,
             metrics: &["p50_ms"],
-            rounds: if stage.quick { 4 } else { 20 },
+            rounds: if stage.quick { 4 } else { 16 },
         };
         let here = (stage.field, stage.meter);
         plan.take_turns_here(here, Way::CROWD, self).await

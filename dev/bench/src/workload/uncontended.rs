@@ -88,11 +88,11 @@ impl Workload for Uncontended {
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
         let (ways, rounds) = match (self.tasks, stage.quick) {
-            (1 | 64, false) => (Way::ALONE, 60),
+            (1 | 64, false) => (Way::ALONE, 40),
             (1 | 64, true) => (Way::ALONE, 8),
-            (1_000, false) => (Way::ALONE, 15),
+            (1_000, false) => (Way::ALONE, 10),
             (1_000, true) => (Way::ALONE, 3),
-            (_, false) => (Way::LIMITS, 30),
+            (_, false) => (Way::LIMITS, 20),
             (_, true) => (Way::LIMITS, 5),
         };
         // Each of many tasks shall have its turn several times.
