@@ -45,6 +45,17 @@ pub struct Keys {
     pub others: Vec<String>,
 }
 
+impl Census {
+    /// Whether no more is open, or under way, than there was then.
+    pub(super) fn is_as_small_as(&self, then: &Self) -> bool {
+        let open = |it: &Self| [it.connections, it.files, it.tasks];
+        open(self)
+            .iter()
+            .zip(open(then))
+            .all(|(now, then)| *now <= then)
+    }
+}
+
 impl Keys {
     async fn read(raw: &mut RawClient) -> Result<Self, SoakError> {
         let mut keys = Self::default();

@@ -47,10 +47,10 @@ pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, SoakE
     let stage = Stage::build().await?;
     let tally = Arc::new(Tally::default());
     let mut took = Duration::ZERO;
-    let mut phases = Vec::new();
+    let mut phases: Vec<Census> = Vec::new();
     for extent in plan.extent.split() {
         took += phase(plan, extent, &stage, &tally, &mut say).await?;
-        let before = phases.last().map(|it: &Census| it.connections);
+        let before = phases.last().cloned();
         let patience = if plan.outwait_seals {
             SEALS_LAST
         } else {
@@ -59,7 +59,9 @@ pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, SoakE
         let begun = tally.counts().begun;
         let rest = census::take(&stage.server, begun, patience, |it| {
             (it.keys.seals == 0 || !plan.outwait_seals)
-                && before.is_none_or(|before| it.connections <= before)
+                && before
+                    .as_ref()
+                    .is_none_or(|before| it.is_as_small_as(before))
         });
         let rest = rest.await?;
         say(&format!("at rest after {begun}: {rest}"));
