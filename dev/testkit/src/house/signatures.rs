@@ -6,7 +6,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{
-    Attribute, Block, Fields, File, ImplItem, Item, ItemImpl, ItemTrait, Path, Type, Visibility,
+    Attribute, Block, Expr, Fields, File, GenericArgument, ImplItem, Item, ItemImpl, ItemTrait,
+    Path, PathArguments, Type, Visibility,
 };
 
 use super::imports;
@@ -176,8 +177,12 @@ impl Reader<'_> {
         let Type::Path(of) = &*item.self_ty else {
             return;
         };
-        let last = of.path.segments.last();
-        if !last.is_some_and(|last| self.types.contains(&last.ident.to_string())) {
+        if !self.is_ours(&of.path) {
+            // `impl From<Ours> for theirs::Type`.
+            let implemented = item.trait_.as_ref().map(|(path, _)| path);
+            if implemented.is_some_and(|path| self.is_about_ours(path)) {
+                self.visit_type(&item.self_ty);
+            }
             return;
         }
         self.visit_generics(&item.generics);
@@ -195,6 +200,22 @@ impl Reader<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// Whether it is the path of a public type of this crate.
+    fn is_ours(&self, path: &Path) -> bool {
+        let last = path.segments.last();
+        last.is_some_and(|last| self.types.contains(&last.ident.to_string()))
+    }
+
+    fn is_about_ours(&self, implemented: &Path) -> bool {
+        let last = implemented.segments.last();
+        let Some(PathArguments::AngleBracketed(arguments)) = last.map(|it| &it.arguments) else {
+            return false;
+        };
+        arguments.args.iter().any(|argument| {
+            matches!(argument, GenericArgument::Type(Type::Path(of)) if self.is_ours(&of.path))
+        })
     }
 
     fn show(&mut self, name: &str, line: usize) {
@@ -224,5 +245,5 @@ impl<'ast> Visit<'ast> for Reader<'_> {
 
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
 
-    fn visit_expr(&mut self, _: &'ast syn::Expr) {}
+    fn visit_expr(&mut self, _: &'ast Expr) {}
 }

@@ -37,6 +37,7 @@ fn what_is_public_is_shown() -> Outcome {
         "pub type A = other::Thing;",
         "pin_project! { pub struct S { field: u8 } } impl other::Trait for S {}",
         "mod inner { pub fn f(_: other::Thing) {} }",
+        "pub struct S; impl From<S> for other::Thing {}",
     ];
     for source in sources {
         let expected =
@@ -64,6 +65,7 @@ fn what_is_private_is_not() -> Outcome {
         "#[cfg(test)] mod tests { pub fn f(_: other::Thing) {} }",
         "pub fn f(_: std::time::Duration, _: house::Thing, _: for_tests::Thing) {}",
         "#[other::attribute] pub struct S;",
+        "struct S; impl From<S> for other::Thing {}",
     ];
     for source in sources {
         assert_eq!(faults("", source)?, [""; 0], "{source}");
