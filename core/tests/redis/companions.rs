@@ -80,3 +80,155 @@ async fn waiters_that_leave_are_gone_from_the_server() {
     guard.release().await.unwrap();
     assert_eq!(keys(&server).await, ["{lock:k}:lh1:fence"]);
 }
+
+const QUEUE: &str = "{lock:k}:lh1:queue";
+const LEASES: &str = "{lock:k}:lh1:leases";
+const FENCE: &str = "{lock:k}:lh1:fence";
+
+/// Puts somebody into the queue, before all others, whose lease ends `seconds` from now, and who is told on the channel
+/// `inbox`.
+async fn queue_first(server: &Server, who: &str, seconds: i64) {
+    let mut raw = server.raw().await;
+    let time = redis::cmd("TIME");
+    let (now, _): (i64, i64) = time.query_async(&mut raw).await.unwrap();
+    let lease = format!("{} x inbox", (now + seconds) * 1_000_000);
+    let mut entry = redis::pipe();
+    entry.cmd("ZADD").arg(QUEUE).arg(-1).arg(who).ignore();
+    entry.cmd("HSET").arg(LEASES).arg(who).arg(lease).ignore();
+    let () = entry.query_async(&mut raw).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_dead_waiter_keeps_neither_its_place_nor_its_lease() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let waiting = tokio::spawn(locks.lock("k").acquire());
+    waiters(&locks, 1).await;
+    queue_first(&server, "dead", -1).await;
+    // Somebody behind keeps the companions there.
+    let behind = tokio::spawn(locks.lock("k").acquire());
+    waiters(&locks, 2).await;
+    guard.release().await.unwrap();
+    let guard = waiting.await.unwrap().unwrap();
+    let mut raw = server.raw().await;
+    for (count, key) in [("ZCARD", QUEUE), ("HLEN", LEASES)] {
+        let left: u64 = redis::cmd(count)
+            .arg(key)
+            .query_async(&mut raw)
+            .await
+            .unwrap();
+        assert_eq!(left, 1, "{key}");
+    }
+    guard.release().await.unwrap();
+    behind.await.unwrap().unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_waiter_that_does_not_listen_is_passed_over_at_once() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let waiting = tokio::spawn(locks.lock("k").acquire());
+    waiters(&locks, 1).await;
+    queue_first(&server, "deaf", 30).await;
+    guard.release().await.unwrap();
+    let patience = Duration::from_secs(10);
+    let next = tokio::time::timeout(patience, waiting).await;
+    next.unwrap().unwrap().unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_renewal_keeps_the_counter_for_as_long_as_an_acquisition_does() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let writer = locks.lock("k").acquire().await.unwrap();
+    for reads in [false, true] {
+        let mut shorten = redis::cmd("PEXPIRE");
+        shorten.arg(FENCE).arg(60_000);
+        let () = shorten.query_async(&mut raw).await.unwrap();
+        if reads {
+            let reader = locks.read_lock("k").acquire().await.unwrap();
+            let () = shorten.query_async(&mut raw).await.unwrap();
+            reader.renew().await.unwrap();
+        } else {
+            writer.renew().await.unwrap();
+            let ended = locks.force_release("k").await.unwrap();
+            assert!(ended);
+        }
+        let ttl = redis::cmd("TTL")
+            .arg(FENCE)
+            .query_async::<i64>(&mut raw)
+            .await;
+        assert!(ttl.unwrap() > 60 * 60 * 24, "read: {reads}");
+    }
+}
+
+#[tokio::test]
+async fn a_release_hands_the_lock_on_in_one_step_and_so_does_an_operator() {
+    for forced in [false, true] {
+        let server = Server::start().await;
+        let (locks, mut raw) = (server.locks().await, server.raw().await);
+        let guard = locks.lock("k").acquire().await.unwrap();
+        let mut ears = server.inner().client().await.unwrap();
+        ears.command(["SUBSCRIBE", "inbox"]).await.unwrap();
+        queue_first(&server, "next", 30).await;
+        if forced {
+            assert!(locks.force_release("k").await.unwrap());
+        } else {
+            guard.release().await.unwrap();
+        }
+        // It has not asked yet.
+        let mut get = redis::cmd("GET");
+        let holder: Option<String> = get.arg("lock:k").query_async(&mut raw).await.unwrap();
+        assert_eq!(holder.as_deref(), Some("next"), "forced: {forced}");
+        let mut pttl = redis::cmd("PTTL");
+        let left: i64 = pttl.arg("lock:k").query_async(&mut raw).await.unwrap();
+        assert!(0 < left && left <= 2000, "{left}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_above_a_counter_that_is_ahead_of_the_servers_clock() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let ahead = 4_000_000_000_000_000_i64;
+    let mut set = redis::cmd("SET");
+    set.arg(FENCE).arg(format!("{ahead} somebody"));
+    let () = set.query_async(&mut raw).await.unwrap();
+    for more in 1..=3 {
+        let guard = locks.lock("k").acquire().await.unwrap();
+        assert_eq!(guard.token().get(), ahead + more);
+        guard.release().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_joins_keeps_the_counter_too() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let first = locks.read_lock("k").acquire().await.unwrap();
+    let mut shorten = redis::cmd("PEXPIRE");
+    let shorten = shorten.arg(FENCE).arg(60_000);
+    let () = shorten.query_async(&mut raw).await.unwrap();
+    let second = locks.read_lock("k").acquire().await.unwrap();
+    assert_eq!(first.token(), second.token());
+    let mut ttl = redis::cmd("TTL");
+    let left: i64 = ttl.arg(FENCE).query_async(&mut raw).await.unwrap();
+    assert!(left > 60 * 60 * 24, "{left}");
+}
+
+#[tokio::test]
+async fn copies_of_a_givers_request_are_refused_once_its_lock_is_taken_up() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let giver = locks.inspect("k").await.unwrap().owner.unwrap();
+    let ticket = guard.hand_over().await.unwrap();
+    let taken = locks.take_up(&ticket).acquire().await.unwrap();
+    let mut exists = redis::cmd("EXISTS");
+    let exists = exists.arg(format!("{{lock:k}}:lh1:sealed:{giver}"));
+    let sealed: u8 = exists.query_async(&mut raw).await.unwrap();
+    assert_eq!(sealed, 1);
+    taken.release().await.unwrap();
+}

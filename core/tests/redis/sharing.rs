@@ -214,3 +214,22 @@ async fn readers_outlive_a_server_that_has_no_memory_left() {
     assert!(locks.inspect("k").await.unwrap().is_free());
     assert!(locks.inspect("s").await.unwrap().is_free());
 }
+
+#[tokio::test]
+async fn readers_that_waited_and_were_let_in_together_all_keep_the_lock() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let writer = locks.lock("k").acquire().await.unwrap();
+    let mut waiting = JoinSet::new();
+    for _ in 0..3 {
+        waiting.spawn(locks.read_lock("k").acquire());
+    }
+    waiters(&locks, 3).await;
+    writer.release().await.unwrap();
+    let readers = waiting.join_all().await;
+    for reader in readers {
+        let reader = reader.unwrap();
+        reader.renew().await.unwrap();
+        reader.release().await.unwrap();
+    }
+}
