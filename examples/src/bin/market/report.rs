@@ -102,7 +102,7 @@ fn verdict(load: Load, results: &[Outcome]) -> String {
     };
     let per_item = bought(Method::PerItem);
     let beside = |method: Method| match bought(method) {
-        none if none == 0.0 => format!("where {} bought none", method.name()),
+        0.0 => format!("where {} bought none", method.name()),
         other => format!("{:.1} times as many as {}", per_item / other, method.name()),
     };
     format!(
