@@ -7,7 +7,7 @@ const LONGEST: usize = 64 * 1024;
 
 const OK: &[u8] = b"+OK\r\n";
 const HELLO: &[u8] = b"%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n";
-const INFO: &[u8] = b"$21\r\nredis_version:7.0.15\r\n";
+const INFO: &[u8] = b"$20\r\nredis_version:7.0.15\r\n";
 const TIME: &[u8] = b"*2\r\n$10\r\n1800000000\r\n$1\r\n0\r\n";
 
 pub(crate) enum Answer {
