@@ -1,11 +1,13 @@
 //! Transactions under a fence.
 
 use std::future::{Future, IntoFuture};
+use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use leasehold::{FencingToken, Stale};
 use sqlx::{AssertSqlSafe, Pool, Transaction};
+use tokio::runtime::Handle;
 
 use crate::Error;
 use crate::database::{Claim, FencedDatabase, Obstacle};
@@ -117,7 +119,7 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
         loop {
             let left = self.limit.saturating_sub(begun.elapsed());
             let statement = DB::begin(self.isolation, left);
-            let mut tx = self.pool.begin_with(AssertSqlSafe(statement)).await?;
+            let mut tx = opened(self.pool, statement).await?;
             let claimed = DB::claim_within(&mut tx, &self.resource, self.token, left).await;
             let error = match claimed {
                 Ok(Claim::Accepted) => {
@@ -155,6 +157,26 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
     }
 }
 
+/// Begins a transaction in a task of its own: sqlx does not know of one whose beginning was cut short, and gives its
+/// connection back to the pool. What is written there next would be confirmed, and rolled back one day.
+async fn opened<DB: FencedDatabase>(
+    pool: &Pool<DB>,
+    statement: String,
+) -> Result<Transaction<'static, DB>, sqlx::Error> {
+    let pool = pool.clone();
+    let opening = async move { pool.begin_with(AssertSqlSafe(statement)).await };
+    let Ok(runtime) = Handle::try_current() else {
+        return opening.await;
+    };
+    match runtime.spawn(opening).await {
+        Ok(opened) => opened,
+        Err(ended) => match ended.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            Err(_cancelled) => Err(sqlx::Error::WorkerCrashed),
+        },
+    }
+}
+
 impl<'p, DB: FencedDatabase> IntoFuture for Begin<'p, DB> {
     type Output = Result<Transaction<'static, DB>, Error>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'p>>;
@@ -173,7 +195,8 @@ impl<'p, DB: FencedDatabase> IntoFuture for Begin<'p, DB> {
     ///
     /// # Cancel safety
     ///
-    /// A dropped call rolls back. On `MySQL`, `MariaDB` and `SQLite` that connection may keep this time limit for
+    /// A dropped call rolls back: under tokio, wherever it is dropped; in another runtime not while the transaction
+    /// itself begins, of which sqlx 0.9 then knows nothing (its connection goes back to the pool with it). On `MySQL`, `MariaDB` and `SQLite` that connection may keep this time limit for
     /// locks.
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.begin())

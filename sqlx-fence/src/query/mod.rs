@@ -97,6 +97,10 @@ impl<DB: FencedDatabase> FencedQuery<DB> {
     /// # Cancel safety
     ///
     /// A dropped call may have written. Executing it again with the same token is as safe as the statement itself is.
+    ///
+    /// With [`expect_rows`](Self::expect_rows) there is a transaction, and sqlx 0.9 does not know of one that is dropped
+    /// while it begins: the connection goes on in it, in the pool as well. Where calls are dropped, run such statements
+    /// in a task of their own, or within [`Fence::begin`](crate::Fence::begin).
     pub fn execute<'a, 'c: 'a, A>(
         self,
         at: A,
