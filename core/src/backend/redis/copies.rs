@@ -58,7 +58,11 @@ impl Copies {
     pub(super) fn expiry(&self) -> Option<u64> {
         let server_start = self.state.lock().server_start?;
         let now = micros(Moment::now().since(self.start));
-        Some(server_start + now + micros(self.last))
+        Some(
+            server_start
+                .saturating_add(now)
+                .saturating_add(micros(self.last)),
+        )
     }
 
     /// Notes that an answer is missing, until the returned note is told otherwise.

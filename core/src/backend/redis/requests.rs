@@ -97,7 +97,10 @@ impl Redis {
         let sent = Moment::now();
         let time = self.servers.call(key, &redis::cmd("TIME")).await?;
         let (seconds, micros): (u64, u64) = answer::read(time)?;
-        self.copies.learn(sent, seconds * 1_000_000 + micros);
+        self.copies.learn(
+            sent,
+            seconds.saturating_mul(1_000_000).saturating_add(micros),
+        );
         self.copies
             .expiry()
             .ok_or_else(|| BackendError::not_applied("the server's clock is unknown"))

@@ -61,7 +61,7 @@ pub(super) async fn hold(
                 Some((place, vote)) => election.count(place, vote),
                 None => break,
             },
-            Standing::Agreed(token) => return (Outcome::Elected(token), token + 1),
+            Standing::Agreed(token) => return (Outcome::Elected(token), token.saturating_add(1)),
             Standing::Below { token, nodes } => {
                 raise(members, &nodes, token, request, limit, &mut election).await;
                 let agreed = matches!(election.standing(), Standing::Agreed(_));
@@ -154,7 +154,10 @@ async fn ask_time(member: &Member, limit: Duration) -> Result<(), BackendError> 
     let sent = Moment::now();
     let time = member.call(limit, &redis::cmd("TIME")).await?;
     let (seconds, micros): (u64, u64) = answer::read(time)?;
-    member.copies.learn(sent, seconds * 1_000_000 + micros);
+    member.copies.learn(
+        sent,
+        seconds.saturating_mul(1_000_000).saturating_add(micros),
+    );
     Ok(())
 }
 

@@ -88,7 +88,7 @@ impl Election {
     /// A token that is larger than all that were seen.
     pub(super) fn beyond(&self) -> u64 {
         let largest = self.granted().map(|(_, token)| token).max();
-        largest.map_or(0, |token| token + 1)
+        largest.map_or(0, |token| token.saturating_add(1))
     }
 
     /// If somebody holds a majority: for how long at most.
