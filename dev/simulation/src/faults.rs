@@ -42,7 +42,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn of(seed: u64, random: &mut Rng) -> Self {
-        let is_calm = seed % 4 == 0;
+        let is_calm = seed.is_multiple_of(4);
         let forgets = seed % 4 == 3;
         let seconds = if seed % 20 == 1 { 30 } else { random.u64(3..7) };
         let mended = Duration::from_secs(seconds);

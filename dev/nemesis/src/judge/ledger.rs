@@ -172,19 +172,19 @@ mod tests {
 
     #[test]
     fn what_was_refused_must_not_be_there_and_what_is_unknown_may() {
-        let refused = Change {
+        let refused = [Change {
             outcome: Outcome::Refused,
             ..change("a", (1, 2), (0, ""))
-        };
-        assert_eq!(found(&[refused.clone()], 0, ""), [""; 0]);
-        assert_eq!(found(&[refused], 1, "a ").len(), 1);
-        let unknown = Change {
+        }];
+        assert_eq!(found(&refused, 0, ""), [""; 0]);
+        assert_eq!(found(&refused, 1, "a ").len(), 1);
+        let unknown = [Change {
             outcome: Outcome::Unknown,
             ended: None,
             ..change("a", (1, 2), (0, ""))
-        };
-        assert_eq!(found(&[unknown.clone()], 0, ""), [""; 0]);
-        assert_eq!(found(&[unknown], 1, "a "), [""; 0]);
+        }];
+        assert_eq!(found(&unknown, 0, ""), [""; 0]);
+        assert_eq!(found(&unknown, 1, "a "), [""; 0]);
     }
 
     #[test]

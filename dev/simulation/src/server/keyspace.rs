@@ -101,9 +101,9 @@ impl Keyspace {
         was_there
     }
 
-    /// When a key that is there ends.
-    pub(super) fn ends(&self, key: &str) -> Option<Option<i64>> {
-        self.has(key).then(|| self.entries.get(key)?.ends)
+    /// When a key ends, if it is there and does.
+    pub(super) fn ends(&self, key: &str) -> Option<i64> {
+        self.entries.get(key)?.ends
     }
 
     /// True if the key is there, or was until it was told to end in the past.

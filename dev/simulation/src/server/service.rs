@@ -114,6 +114,7 @@ impl SimulatedRedis {
     }
 
     /// What was published and is not yet sent to those who listen.
+    #[must_use]
     pub fn take_published(&self) -> Vec<Message> {
         self.channels.borrow_mut().take_published()
     }

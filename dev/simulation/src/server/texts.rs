@@ -47,9 +47,9 @@ pub(super) fn exists(data: &Keyspace, keys: &[&str]) -> Reply {
 
 pub(super) fn pttl(data: &Keyspace, key: &str) -> Reply {
     Reply::Int(match data.ends(key) {
-        None => -2,
-        Some(None) => -1,
-        Some(Some(ends)) => ends - data.millis(),
+        _ if !data.has(key) => -2,
+        None => -1,
+        Some(ends) => ends - data.millis(),
     })
 }
 

@@ -4,6 +4,8 @@
 //!
 //! `LEASEHOLD_SIMULATION_STEPS` says how long the sequences are.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod both;
 mod chance;
 mod scripts;

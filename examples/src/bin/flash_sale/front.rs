@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::body::Body;
-use axum::http::uri::{Authority, PathAndQuery, Scheme};
+use axum::http::uri::{Authority, Parts, PathAndQuery, Scheme};
 use axum::http::{Request, Response, StatusCode, Uri};
 use axum::response::IntoResponse;
 use tokio::process::Child;
@@ -133,7 +133,7 @@ fn nobody_there() -> Response<Body> {
 }
 
 fn at(address: SocketAddr, path: Option<&PathAndQuery>) -> Option<Uri> {
-    let mut parts = axum::http::uri::Parts::default();
+    let mut parts = Parts::default();
     parts.scheme = Some(Scheme::HTTP);
     parts.authority = Some(Authority::try_from(address.to_string()).ok()?);
     parts.path_and_query = path.cloned();
