@@ -1,6 +1,8 @@
 //! A server that answers anything: no panic, no hang, bounded memory. `LEASEHOLD_FUZZ_SECONDS` says for how long it is
 //! tried.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
 mod answers;
 mod caller;
 mod server;

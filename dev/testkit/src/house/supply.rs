@@ -104,6 +104,8 @@ fn said(program: &str, arguments: &[&str], workspace: &Workspace) -> Result<Stri
 #[derive(Debug)]
 struct Policy {
     licences: Vec<String>,
+    /// Licences of single packages: a package, and one that it may have.
+    exceptions: Vec<(String, String)>,
     banned: Vec<String>,
     registries: Vec<String>,
 }
@@ -132,6 +134,7 @@ impl Policy {
         };
         Ok(Self {
             licences: texts("licenses", "allow")?,
+            exceptions: exceptions(&table),
             banned: texts("bans", "deny")?,
             registries: texts("sources", "allow-registry")?,
         })
@@ -150,18 +153,35 @@ impl Policy {
         }
         match &package.licence {
             None => found.push("names no licence".to_owned()),
-            Some(licence) => found.extend(self.licence_objection(licence)),
+            Some(licence) => found.extend(self.licence_objection(&package.name, licence)),
         }
         found
     }
 
-    fn licence_objection(&self, licence: &str) -> Option<String> {
+    fn licence_objection(&self, package: &str, licence: &str) -> Option<String> {
         let Ok(expression) = Expression::parse_mode(licence, ParseMode::LAX) else {
             return Some(format!("the licence {licence} is not understood"));
         };
-        let allowed = expression.evaluate(|wanted| self.licences.contains(&wanted.to_string()));
+        let allowed = expression.evaluate(|wanted| {
+            let wanted = wanted.to_string();
+            let excepted = |it: &(String, String)| it.0 == package && it.1 == wanted;
+            self.licences.contains(&wanted) || self.exceptions.iter().any(excepted)
+        });
         (!allowed).then(|| format!("the licence {licence} is not allowed"))
     }
+}
+
+/// `licenses.exceptions`, which need not be there: a crate each, and what it is allowed.
+fn exceptions(table: &Table) -> Vec<(String, String)> {
+    let exceptions = table.get("licenses").and_then(|it| it.get("exceptions"));
+    let exceptions = exceptions.and_then(toml::Value::as_array).into_iter();
+    let pairs = exceptions.flatten().filter_map(|exception| {
+        let package = exception.get("crate")?.as_str()?;
+        let allowed = exception.get("allow")?.as_array()?.iter();
+        let allowed = allowed.filter_map(toml::Value::as_str);
+        Some(allowed.map(|licence| (package.to_owned(), licence.to_owned())))
+    });
+    pairs.flatten().collect()
 }
 
 #[cfg(test)]
@@ -172,6 +192,7 @@ mod tests {
     const POLICY: &str = r#"
         [licenses]
         allow = ["MIT", "Apache-2.0 WITH LLVM-exception"]
+        exceptions = [{ allow = ["MPL-2.0"], crate = "driver" }]
         [bans]
         deny = [{ crate = "openssl-sys" }]
         [sources]
@@ -203,6 +224,8 @@ mod tests {
             let said = objections("it", Some(licence), good);
             assert_eq!(said, [format!("the licence {licence} is not allowed")]);
         }
+        assert_eq!(objections("driver", Some("MPL-2.0"), good), [""; 0]);
+        assert_eq!(objections("it", Some("MPL-2.0"), good).len(), 1);
         let said = objections("it", Some("One of ours"), good);
         assert_eq!(said, ["the licence One of ours is not understood"]);
         assert_eq!(objections("it", None, good), ["names no licence"]);
