@@ -18,6 +18,7 @@
 //!
 //! - Two guards of one key are never both valid. `leasehold::conformance::behaviour::exclusion_under_contention`,
 //!   `leasehold_model::holds::late_copies`, `leasehold_model::holds::three_attempts`,
+//!   `leasehold_simulation::seeds::every_seed_holds_what_is_claimed`,
 //!   `leasehold_trials::soak::memory_and_connections_stay_flat_over_cancelled_acquisitions_and_no_keys_are_left`
 //! - A guard's deadline counts from the sending of the request whose answer was accepted: a slow network makes leases
 //!   shorter, never longer. `leasehold::rules::rule_3_deadline_from_sending::the_lease_counts_from_the_request_whose_answer_came`,
@@ -95,6 +96,15 @@
 //!   first, and its row is locked until the commit. `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`,
 //!   `leasehold_sqlx::races::mariadb::on_mariadb_a_fence_loses_nothing`, `leasehold_sqlx::races::sqlite::on_sqlite_a_fence_loses_nothing`,
 //!   `leasehold_sqlx::paused::on_postgres`
+//! - A [`FencedPipeline`](crate::FencedPipeline) executes nothing after a larger token, and nobody's command is between its
+//!   own. `leasehold::redis::pipeline::of_a_stale_one_nothing_is_executed`,
+//!   `leasehold::redis::pipeline::among_many_at_once_no_older_write_follows_a_newer_one`
+//! - A `Fence::begin` that is dropped at any point leaves no open transaction behind (under tokio).
+//!   `leasehold_sqlx::it::dropped::on_postgres_nothing_that_is_confirmed_later_is_lost`,
+//!   `leasehold_sqlx::it::dropped::on_mariadb_nothing_that_is_confirmed_later_is_lost`
+//! - Whatever happens to locks, clients, servers, links and clocks: what is written under a fence is linearizable, on each
+//!   deployment, while writes without one are lost in the same moments.
+//!   `leasehold_nemesis::matrix::under_a_fence_nothing_is_lost_whatever_happens_to_the_locks`
 //! - A single fenced statement changes no row that a later holder has written. `leasehold_sqlx::it::rows::on_postgres`,
 //!   `leasehold_sqlx::it::rows::on_mariadb`, `leasehold_sqlx::it::rows::on_sqlite`
 //! - `FenceLayer` of `leasehold-tower` lets no request in after one with a larger token has been, and a store that fails
@@ -128,6 +138,8 @@
 //!   `leasehold::cancellation::nothing_is_left_wherever_an_operation_is_dropped`,
 //!   `leasehold::redis::faults::acquires_that_are_dropped_at_any_point_under_any_fault_leave_nothing`,
 //!   `leasehold::zookeeper::faults::a_future_that_is_dropped_at_any_await_leaves_no_node_and_waiters_go_on`
+//! - A waiter whose process is not the next in line looks at the latest 11 s after its last look, and one that became the
+//!   first of its process after a second. `leasehold::redis::waiting::who_is_second_of_its_process_is_there_when_all_before_it_die`
 //! - Waiters outlive a restart of the server, and a guard outlives an outage that is shorter than its lease.
 //!   `leasehold::redis::outage::waiters_outlive_a_restart_of_the_server`,
 //!   `leasehold::redis::outage::a_guard_outlives_an_outage_that_its_lease_outlives`
@@ -154,6 +166,9 @@
 //!   `leasehold::rules::rule_4_no_guard_no_body::no_body_runs_while_the_backend_is_down`,
 //!   `leasehold::rules::rule_4_no_guard_no_body::an_outage_is_never_reported_as_busy`
 //! - An error says whether the backend surely did nothing, or may have. `leasehold::rules::rule_8_say_which::surely_not_applied_and_unknown`
+//! - Whatever a server answers, every call ends, and nothing panics.
+//!   `leasehold::hostile::whatever_a_server_answers_every_call_ends_and_nothing_panics`,
+//!   `leasehold::hostile::a_server_that_falls_silent_after_its_greeting_keeps_no_caller_for_ever`
 //! - A release that is called one was one: who lost the lock before is told so.
 //!   `leasehold::rules::rule_2_one_id_per_attempt::a_release_that_finds_another_holder_is_not_a_release`,
 //!   `leasehold::conformance::behaviour::an_expired_guard_knows_it`

@@ -1,5 +1,7 @@
 //! Texts that are almost right, for tests of what reads them.
 
+#![cfg(test)]
+
 use std::env;
 use std::time::{Duration, Instant};
 

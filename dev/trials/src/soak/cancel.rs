@@ -10,8 +10,15 @@ pub(super) async fn dropped_after<F: Future>(polls: u32, future: F) -> Option<F:
         if pending == polls {
             return Poll::Ready(None);
         }
+        if let Poll::Ready(output) = future.as_mut().poll(context) {
+            return Poll::Ready(Some(output));
+        }
         pending += 1;
-        future.as_mut().poll(context).map(Some)
+        // It may not be woken again.
+        if pending == polls {
+            return Poll::Ready(None);
+        }
+        Poll::Pending
     })
     .await
 }
