@@ -10,14 +10,14 @@ pub(crate) const USAGE: &str = "\
 market                      nine cells of 10 s each, on a redis-server of its own
 market --url redis://HOST   on yours
 market --seconds 60         so long in each cell; 0.1 is enough to see it run
-market --decide 0           so many milliseconds from looking at an item to buying it; 1 if it is not said
+market --decide 0           so many milliseconds from looking at an item to buying it; 0 if it is not said
 market --json FILE          the figures for machines
 market --charts FOLDER      three charts: bought.svg, retries.svg, wait.svg";
 
 const SECONDS: Duration = Duration::from_secs(10);
 const LEAST: Duration = Duration::from_millis(100);
 const MOST: Duration = Duration::from_secs(3600);
-const DECISION: Duration = Duration::from_millis(1);
+const DECISION: Duration = Duration::ZERO;
 
 /// What this process is to do.
 #[derive(Debug)]

@@ -9,9 +9,9 @@
 //! `--url redis://127.0.0.1`, where it uses keys of its own and removes them. `--seconds 60` trades that long in each of
 //! the nine cells, `--json FILE` and `--charts FOLDER` keep the figures.
 //!
-//! Every deal takes the same steps in all three, a round trip each, and a buyer looks at an item for a millisecond before
-//! buying it. Try: `--decide 0`, and `WATCH` is a matter of luck: who gets the processor for four round trips in a row,
-//! buys. In `trade.rs` give all items one of ten locks. Leave `acquire` out, and see which sum does not come out.
+//! Every deal takes the same steps in all three, a round trip each. With `WATCH` it is a matter of luck who buys: who gets
+//! the processor for four round trips in a row. Try: `--decide 1`, and a buyer looks at an item for a millisecond before
+//! buying it, which with `WATCH` hardly anybody does any more. In `trade.rs` give all items one of ten locks. Leave `acquire` out, and see which sum does not come out.
 
 #![allow(
     clippy::print_stdout,
