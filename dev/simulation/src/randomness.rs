@@ -48,7 +48,7 @@ impl Randomness {
         let it = Self { folder };
         let options = ["-shared", "-fPIC", "-O2", "-o"].map(OsStr::new);
         let mut compiler = Command::new("cc");
-        compiler.args(options).arg(it.library()).arg(&source);
+        compiler.args(options).arg(it.shim()).arg(&source);
         let built = compiler.output().map_err(Spawned::NoCompiler)?;
         if built.status.success() {
             return Ok(it);
@@ -60,11 +60,11 @@ impl Randomness {
 
     /// Gives it to a process, for a seed.
     pub(crate) fn give(&self, process: &mut Command, seed: u64) {
-        process.env("LD_PRELOAD", self.library());
+        process.env("LD_PRELOAD", self.shim());
         process.env(SEED, seed.to_string());
     }
 
-    fn library(&self) -> PathBuf {
+    fn shim(&self) -> PathBuf {
         self.folder.path().join("shim.so")
     }
 }
