@@ -139,7 +139,8 @@
 //!   `leasehold::redis::faults::acquires_that_are_dropped_at_any_point_under_any_fault_leave_nothing`,
 //!   `leasehold::zookeeper::faults::a_future_that_is_dropped_at_any_await_leaves_no_node_and_waiters_go_on`
 //! - A waiter whose process is not the next in line looks at the latest 11 s after its last look, and one that became the
-//!   first of its process after a second. `leasehold::redis::waiting::who_is_second_of_its_process_is_there_when_all_before_it_die`
+//!   first of its process after a second. `leasehold::redis::waiting::who_is_second_of_its_process_is_there_when_all_before_it_die`,
+//!   `leasehold::redis::waiting::when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look`
 //! - Waiters outlive a restart of the server, and a guard outlives an outage that is shorter than its lease.
 //!   `leasehold::redis::outage::waiters_outlive_a_restart_of_the_server`,
 //!   `leasehold::redis::outage::a_guard_outlives_an_outage_that_its_lease_outlives`

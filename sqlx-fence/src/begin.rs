@@ -196,8 +196,8 @@ impl<'p, DB: FencedDatabase> IntoFuture for Begin<'p, DB> {
     /// # Cancel safety
     ///
     /// A dropped call rolls back: under tokio, wherever it is dropped; in another runtime not while the transaction
-    /// itself begins, of which sqlx 0.9 then knows nothing (its connection goes back to the pool with it). On `MySQL`, `MariaDB` and `SQLite` that connection may keep this time limit for
-    /// locks.
+    /// itself begins, of which sqlx 0.9 then knows nothing (its connection goes back to the pool with it). On `MySQL`,
+    /// `MariaDB` and `SQLite` that connection may keep this time limit for locks.
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.begin())
     }
