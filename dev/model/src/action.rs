@@ -23,6 +23,8 @@ pub(crate) enum Action {
     SlowGrant(usize),
     /// The client takes a wake-up for the lock. Only a weakened client does.
     GuardFromHint(usize),
+    /// A waiter takes what a release of its process has passed on to it.
+    TakePass(usize),
     /// The caller drops its acquire.
     Cancel(usize),
     /// The client sends a renewal.
@@ -31,6 +33,8 @@ pub(crate) enum Action {
     Release(usize),
     /// A release or cleanup is carried out and answered.
     Leave(usize),
+    /// The same, but what it names is not the next in line, so that nothing is passed on.
+    LeaveNamingNobody(usize),
     /// A release or cleanup is carried out, and its answer is lost.
     LeaveUnanswered(usize),
     /// A holder writes to the resource, whether or not its guard is still valid.

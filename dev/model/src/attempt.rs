@@ -63,6 +63,14 @@ impl Line {
     }
 }
 
+/// A lock that a release of its own process has passed on to it, and that it has not taken yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Pass {
+    /// The time since the release was carried out. It was sent before, which only makes a lease shorter.
+    pub(crate) age: u8,
+    pub(crate) token: u8,
+}
+
 /// One acquisition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Attempt {
@@ -89,6 +97,8 @@ pub(crate) struct Attempt {
     pub(crate) recheck: u8,
     /// A wake-up is on its way to it, or kept for it.
     pub(crate) hint: bool,
+    /// What the answer to somebody's release says that it has.
+    pub(crate) passed: Option<Pass>,
     /// How often it has asked since time last passed.
     pub(crate) asked_now: u8,
 }
@@ -106,6 +116,7 @@ impl Attempt {
         after: 0,
         recheck: 0,
         hint: false,
+        passed: None,
         asked_now: 0,
     };
 

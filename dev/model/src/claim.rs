@@ -93,6 +93,7 @@ sights! {
     RenewalRefused, "a renewal comes from one that does not hold the lock";
     DeafPassedOver, "a waiter that does not listen is passed over";
     ServedAfterDeath, "a waiter is served after another contender has died";
+    PassedOn, "a release passes the lock on to a waiter of its process";
     LongestStall, "the lock is in no living hands for as long as is allowed";
     KeyTakenAway, "somebody deletes the lock's key";
 }

@@ -2,7 +2,7 @@
 //! `core/src/backend/redis` adds (`mod`, `copies`, `inbox`).
 
 use crate::action::Action;
-use crate::attempt::{Line, Phase};
+use crate::attempt::{Line, Pass, Phase};
 use crate::claim::Sight;
 use crate::looks::{self, ASKS_AT_ONCE, Seen};
 use crate::scripts;
@@ -22,6 +22,9 @@ pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Ac
             if setup.faults.cancels {
                 out.push(Action::Cancel(who));
             }
+            if attempt.passed.is_some() && attempt.line == Line::Idle {
+                out.push(Action::TakePass(who));
+            }
             if attempt.hint && setup.without(Weakening::ConfirmBeforeGuard) {
                 out.push(Action::GuardFromHint(who));
             }
@@ -40,6 +43,9 @@ pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Ac
             out.push(Action::Leave(who));
             if !setup.is_prompt() {
                 out.push(Action::LeaveUnanswered(who));
+                if companion(world, setup, who).is_some() {
+                    out.push(Action::LeaveNamingNobody(who));
+                }
             }
         }
         Phase::Over | Phase::Dead => {}
@@ -97,7 +103,7 @@ struct Grant {
 /// Makes a guard of a grant, unless its lease is over.
 fn enter(world: &mut World, setup: &Setup, who: usize, grant: Grant) {
     let left = lease_left(setup, grant.age);
-    world.attempts[who].slow_grant = None;
+    (world.attempts[who].slow_grant, world.attempts[who].passed) = (None, None);
     (world.attempts[who].hint, world.attempts[who].asked_now) = (false, 0);
     world.seats.remove(who);
     if left == 0 {
@@ -167,16 +173,36 @@ pub(crate) fn leave_off(world: &mut World, setup: &Setup, who: usize) {
     world.attempts[who].phase = Phase::Leaving;
     world.attempts[who].left = 0;
     (world.attempts[who].hint, world.attempts[who].recheck) = (false, 0);
-    (
-        world.attempts[who].slow_grant,
-        world.attempts[who].asked_now,
-    ) = (None, 0);
+    let attempt = &mut world.attempts[who];
+    (attempt.slow_grant, attempt.passed, attempt.asked_now) = (None, None, 0);
     world.seats.remove(who);
     world.came.remove(who);
 }
 
-/// The release or cleanup is carried out.
-pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, answered: bool) {
+/// How a release or cleanup is carried out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leaving {
+    answered: bool,
+    names: bool,
+}
+
+impl Leaving {
+    pub(crate) const ANSWERED: Self = Self {
+        answered: true,
+        names: true,
+    };
+    pub(crate) const NAMING_NOBODY: Self = Self {
+        answered: true,
+        names: false,
+    };
+    pub(crate) const UNANSWERED: Self = Self {
+        answered: false,
+        names: true,
+    };
+}
+
+/// The release or cleanup is carried out. It names a waiter of its process, whom the answer tells if the lock is its.
+pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, how: Leaving) {
     let attempt = world.attempts[who];
     let seal = if !setup.without(Weakening::SealUntilExpiry) {
         attempt.copies
@@ -185,8 +211,41 @@ pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, answered: bool
     } else {
         0
     };
-    scripts::leave(world, setup, who, seal);
-    if answered {
+    let named = companion(world, setup, who).filter(|_| how.names);
+    let passed = scripts::leave(world, setup, who, scripts::Left { seal, named });
+    if let (Some(waiter), Some(token), true) = (named, passed, how.answered)
+        && world.attempts[waiter].phase == Phase::Trying
+    {
+        world.attempts[waiter].passed = Some(Pass { age: 0, token });
+        setup.see(world, Sight::PassedOn);
+    }
+    if how.answered {
         world.end(who, Phase::Over);
     }
+}
+
+/// The waiter that a release names: the first of its process. Where no seats are kept it is the one that comes first
+/// in the queue, for to name another is to name nobody.
+fn companion(world: &World, setup: &Setup, who: usize) -> Option<usize> {
+    let line = if setup.is_prompt() {
+        world.seats
+    } else {
+        world.server.queue
+    };
+    let same = |it: &usize| *it != who && setup.process(*it) == setup.process(who);
+    let waits = |it: &usize| world.attempts[*it].phase == Phase::Trying;
+    line.iter().filter(same).find(waits)
+}
+
+/// Takes the lock that was passed on. Its lease counts from the release, not from when the waiter hears of it.
+pub(crate) fn take_pass(world: &mut World, setup: &Setup, who: usize) {
+    let Some(Pass { age, token }) = world.attempts[who].passed else {
+        return;
+    };
+    let age = if setup.without(Weakening::PassAges) {
+        0
+    } else {
+        age
+    };
+    enter(world, setup, who, Grant { age, token });
 }

@@ -4,6 +4,7 @@ use stateright::{Model, Property};
 
 use crate::action::Action;
 use crate::claim::Claim;
+use crate::client::Leaving;
 use crate::setup::Setup;
 use crate::world::{Mark, World};
 use crate::{client, faults, judge, network, normal, passing, resource, scripts};
@@ -81,8 +82,10 @@ fn step(mut world: World, setup: &Setup, action: Action) -> World {
         Action::GuardFromHint(who) => client::guard_from_hint(it, setup, who),
         Action::Cancel(who) | Action::Release(who) => client::leave_off(it, setup, who),
         Action::Renew(who) => client::renew(it, who),
-        Action::Leave(who) => client::leave(it, setup, who, true),
-        Action::LeaveUnanswered(who) => client::leave(it, setup, who, false),
+        Action::TakePass(who) => client::take_pass(it, setup, who),
+        Action::Leave(who) => client::leave(it, setup, who, Leaving::ANSWERED),
+        Action::LeaveNamingNobody(who) => client::leave(it, setup, who, Leaving::NAMING_NOBODY),
+        Action::LeaveUnanswered(who) => client::leave(it, setup, who, Leaving::UNANSWERED),
         Action::Write(who) => resource::write(it, setup, who),
         Action::Die(who) => faults::die(it, setup, who),
         Action::ProcessDies(process) => faults::process_dies(it, setup, process),

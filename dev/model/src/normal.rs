@@ -40,6 +40,9 @@ fn each_token(world: &mut World, mut visit: impl FnMut(&mut u8)) {
         if let Some(token) = &mut attempt.slow_grant {
             visit(token);
         }
+        if let Some(pass) = &mut attempt.passed {
+            visit(&mut pass.token);
+        }
     }
 }
 

@@ -25,7 +25,9 @@ fn is_urgent(world: &World, setup: &Setup, who: usize) -> bool {
     let attempt = &world.attempts[who];
     match attempt.phase {
         Phase::New | Phase::Over | Phase::Dead => false,
-        Phase::Trying => attempt.line != Line::Idle || is_due(world, who),
+        Phase::Trying => {
+            attempt.line != Line::Idle || attempt.passed.is_some() || is_due(world, who)
+        }
         // A lease that is renewed at all is renewed in time, and a lost one is released.
         Phase::Holding => attempt.line != Line::Idle || attempt.left < setup.times.ttl,
         Phase::Leaving => true,
@@ -50,7 +52,11 @@ pub(crate) fn tick(world: &mut World, setup: &Setup, laggard: Option<usize>) {
             }
             // Older than the longest of these is as old as for ever.
             let oldest = setup.times.ttl.max(setup.times.allowed + setup.times.news);
-            if let Some(age) = attempt.line.age_mut() {
+            let ages = [
+                attempt.line.age_mut(),
+                attempt.passed.as_mut().map(|pass| &mut pass.age),
+            ];
+            for age in ages.into_iter().flatten() {
                 *age = (*age + 1).min(oldest);
             }
         }

@@ -92,4 +92,10 @@ weakenings! {
         in "foreign-delete" breaks InOrder;
     PlaceKeptToConfirm: "place-popped-at-grant", "a waiter loses its place when it is handed the lock",
         in "foreign-delete" breaks InOrder;
+    PassAges: "pass-does-not-age", "a lease that was passed on counts from when its waiter hears of it, not from the release",
+        in "passing" breaks Backed;
+    PassDrawnByWaiter: "pass-drawn-by-giver", "the token that is passed on is noted as drawn by who gave the lock up",
+        in "passing" breaks Backed;
+    PassInOrder: "passed-out-of-turn", "the lock is passed on inside the process, whoever waits in front",
+        in "two-processes" breaks InOrder;
 }

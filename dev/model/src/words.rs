@@ -54,11 +54,20 @@ fn words(action: Action, before: &World, after: &World) -> String {
             name(who)
         ),
         Action::GuardFromHint(who) => format!("{} is woken and makes a guard", name(who)),
+        Action::TakePass(who) => format!(
+            "{} has what was passed on to it{}",
+            name(who),
+            taken(before, after, who)
+        ),
         Action::Cancel(who) => format!("{}'s caller drops its acquire", name(who)),
         Action::Renew(who) => format!("{} sends a renewal", name(who)),
         Action::Release(who) => format!("{} gives its guard up", name(who)),
         Action::Leave(who) => format!(
             "{}'s release or cleanup is carried out and answered",
+            name(who)
+        ),
+        Action::LeaveNamingNobody(who) => format!(
+            "{}'s release or cleanup, which names nobody, is carried out and answered",
             name(who)
         ),
         Action::LeaveUnanswered(who) => {

@@ -38,6 +38,8 @@ macro_rules! worlds {
 worlds! {
     late_copies "late-copies"
     three_attempts "three-attempts"
+    passing "passing"
+    passing_three "passing-three"
     deaf_processes "deaf-processes"
     foreign_lockers "foreign-lockers"
     short_ttl "short-ttl"

@@ -61,6 +61,9 @@ rules! {
     no_first_of_process "no-first-of-process"
     queue_ignored "queue-ignored"
     place_popped_at_grant "place-popped-at-grant"
+    pass_does_not_age "pass-does-not-age"
+    pass_drawn_by_giver "pass-drawn-by-giver"
+    passed_out_of_turn "passed-out-of-turn"
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `acquire.lua`: takes the lock, confirms a hand-off, answers a second copy of the same request, or says
 //! busy.
 
-use super::queue::{forget, grant, next_in_line, note_barging};
+use super::queue::{draw, forget, grant, next_in_line, note_barging};
 use crate::attempt::{Line, Phase};
 use crate::claim::Sight;
 use crate::server::{FOR_EVER, Holder, id};
@@ -105,13 +105,4 @@ fn others_wait(world: &World, owner: usize) -> bool {
     let server = &world.server;
     let mut queue = server.queue.iter();
     queue.any(|it| it != owner && server.places[it] > 0)
-}
-
-/// `max(counter + 1, TIME)`.
-fn draw(world: &mut World, setup: &Setup) -> u8 {
-    if setup.without(Weakening::TimeFloor) {
-        return world.server.token + 1;
-    }
-    world.clock = world.clock.max(world.server.token) + 1;
-    world.clock
 }

@@ -6,5 +6,5 @@ use crate::world::World;
 
 pub(crate) fn force(world: &mut World, setup: &Setup) {
     world.server.delete_lock();
-    hand_on(world, setup);
+    hand_on(world, setup, None);
 }

@@ -2,6 +2,7 @@
 
 use crate::attempt::Phase;
 use crate::claim::Sight;
+use crate::server::id;
 use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::{Mark, World};
@@ -11,17 +12,17 @@ pub(super) fn forget(world: &mut World, owner: usize) {
     world.server.places[owner] = 0;
 }
 
-/// The first waiter, from the front, who can be woken, or who is the caller.
+/// The first waiter, from the front, who can be woken, or who hears of the answer.
 pub(super) fn next_in_line(
     world: &mut World,
     setup: &Setup,
-    caller: Option<usize>,
+    hears: Option<usize>,
 ) -> Option<usize> {
     let queue = world.server.queue;
     for waiter in queue.iter() {
         if world.server.places[waiter] == 0 {
             forget(world, waiter);
-        } else if caller == Some(waiter) || publish(world, setup, waiter) {
+        } else if hears == Some(waiter) || publish(world, setup, waiter) {
             return Some(waiter);
         }
     }
@@ -39,10 +40,38 @@ pub(super) fn grant(world: &mut World, setup: &Setup, waiter: usize) {
     }
 }
 
-pub(super) fn hand_on(world: &mut World, setup: &Setup) {
-    if let Some(waiter) = next_in_line(world, setup, None) {
-        grant(world, setup, waiter);
+/// Hands the lock to the next in line. The named waiter need not confirm: the token that was drawn for it is answered,
+/// and whoever has the answer tells it.
+pub(super) fn hand_on(world: &mut World, setup: &Setup, named: Option<usize>) -> Option<u8> {
+    let next = match named.filter(|&it| world.server.has_live_place(it)) {
+        Some(named) if setup.without(Weakening::PassInOrder) => named,
+        _ => next_in_line(world, setup, named)?,
+    };
+    if named == Some(next) {
+        return Some(pass(world, setup, next));
     }
+    grant(world, setup, next);
+    None
+}
+
+/// What a grant and its confirmation would do together.
+fn pass(world: &mut World, setup: &Setup, waiter: usize) -> u8 {
+    note_barging(world, setup, waiter);
+    let token = draw(world, setup);
+    world.came.remove(waiter);
+    world.server.set_lock(waiter, setup.times.ttl);
+    (world.server.token, world.server.drawer) = (token, id(waiter));
+    forget(world, waiter);
+    token
+}
+
+/// `max(counter + 1, TIME)`.
+pub(super) fn draw(world: &mut World, setup: &Setup) -> u8 {
+    if setup.without(Weakening::TimeFloor) {
+        return world.server.token + 1;
+    }
+    world.clock = world.clock.max(world.server.token) + 1;
+    world.clock
 }
 
 /// `PUBLISH`: whether anybody listens at the waiter's inbox. A process whose task died listens on.

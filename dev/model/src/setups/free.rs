@@ -68,6 +68,29 @@ pub(super) const SETUPS: &[Setup] = &[
         ..FREE
     },
     Setup {
+        name: "passing",
+        about: "the same with two tasks of one process, which pass the lock on",
+        process_of: [0, 0, 0],
+        sights: &[
+            Sight::PassedOn,
+            Sight::HandOffConfirmed,
+            Sight::SecondCopyGranted,
+            Sight::LaterGuard,
+            Sight::LateCopyRefused,
+            Sight::RenewalRefused,
+        ],
+        ..FREE
+    },
+    Setup {
+        name: "passing-three",
+        about: "the same with three tasks of one process",
+        attempts: 3,
+        process_of: [0, 0, 0],
+        sights: &[Sight::PassedOn, Sight::LaterGuard],
+        anonymous: true,
+        ..FREE
+    },
+    Setup {
         name: "deaf-processes",
         about: "the same, and processes stop listening and begin again",
         faults: Faults {

@@ -70,6 +70,12 @@ pub(super) const SETUPS: &[Setup] = &[
         process_of: [0, 0, 0],
         looks_after_expiry: Times::PROMPT.refresh - 1,
         budget: TWO_DEATHS,
+        sights: &[
+            Sight::PassedOn,
+            Sight::HandOffConfirmed,
+            Sight::ServedAfterDeath,
+            Sight::LongestStall,
+        ],
         ..PROMPT
     },
     Setup {
@@ -78,6 +84,12 @@ pub(super) const SETUPS: &[Setup] = &[
         process_of: [0, 0, 1],
         looks_after_expiry: Times::PROMPT.refresh - 1,
         budget: TWO_DEATHS,
+        sights: &[
+            Sight::PassedOn,
+            Sight::HandOffConfirmed,
+            Sight::ServedAfterDeath,
+            Sight::LongestStall,
+        ],
         ..PROMPT
     },
     Setup {
