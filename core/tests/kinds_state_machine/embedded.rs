@@ -7,6 +7,7 @@ use leasehold::backend::{Backend, Claim, InProcess};
 use leasehold::{Key, OwnerId};
 use tokio::runtime::Runtime;
 
+use crate::step::Id;
 use crate::world::Place;
 
 #[derive(Debug, Clone)]
@@ -24,7 +25,7 @@ impl Place for Embedded {
 
     type Backend = InProcess;
 
-    fn backend() -> &'static InProcess {
+    fn backend(_who: Id) -> &'static InProcess {
         &BACKEND
     }
 

@@ -33,7 +33,7 @@ use proptest_state_machine::{StateMachineTest, prop_state_machine};
 use self::embedded::Embedded;
 use self::model::Model;
 use self::on_redis::OnRedis;
-use self::step::{Family, Permits, ReadWrite, Step};
+use self::step::{Answer, Family, Permits, ReadWrite, Step};
 use self::tally::Tally;
 use self::world::{Place, World};
 
@@ -55,6 +55,13 @@ impl<F: Family, P: Place> StateMachineTest for Histories<F, P> {
     fn apply(mut world: World<P>, model: &Model<F, P>, step: Step) -> World<P> {
         let answer = world.carry_out(&step);
         assert_eq!(answer, model.answer(), "the answer, and the model's");
+        if let Some(passed_to) = model.passed_to() {
+            assert_eq!(
+                world.attempt(passed_to),
+                Answer::Granted,
+                "what was passed on"
+            );
+        }
         assert_eq!(world.look(), model.seen(), "what is seen, and the model's");
         world
     }

@@ -6,7 +6,7 @@ use leasehold::backend::Mode;
 use proptest::prelude::*;
 use proptest_state_machine::ReferenceStateMachine;
 
-use crate::step::{Answer, Family, Id, Seen, Step, any_step};
+use crate::step::{Answer, Family, Id, Seen, Step, any_step, process};
 use crate::tally::Tally;
 use crate::world::Place;
 
@@ -41,6 +41,10 @@ pub(crate) struct Model<F, P> {
     line: Vec<Waiter>,
     /// Those who have handed the lock over.
     givers: Vec<Id>,
+    /// Those who wait, in the order in which each process heard of them.
+    seats: Vec<Id>,
+    /// To whom the last step passed the lock on.
+    passed_to: Option<Id>,
     /// The answer to the last step.
     answer: Answer,
     pub(crate) tally: Tally,
@@ -61,10 +65,17 @@ impl<F: Family, P: Place> Model<F, P> {
             holders: Vec::new(),
             line: Vec::new(),
             givers: Vec::new(),
+            seats: Vec::new(),
+            passed_to: None,
             answer: Answer::Nothing,
             tally: Tally::NOTHING,
             kind: PhantomData,
         }
+    }
+
+    /// To whom the last step passed the lock on; it takes it at once.
+    pub(crate) fn passed_to(&self) -> Option<Id> {
+        self.passed_to
     }
 
     pub(crate) fn answer(&self) -> Answer {
@@ -109,6 +120,11 @@ impl<F: Family, P: Place> Model<F, P> {
 
     /// Lets those in front in, as far as they fit, up to the caller's own place.
     fn hand_on(&mut self, caller: Option<Id>) -> bool {
+        self.hand_on_naming(caller, None)
+    }
+
+    /// The named one need not be woken, nor confirm.
+    fn hand_on_naming(&mut self, caller: Option<Id>, named: Option<Id>) -> bool {
         let (mut at, mut let_in) = (0, 0);
         while let Some(&waiter) = self.line.get(at) {
             if !waiter.alive {
@@ -118,6 +134,17 @@ impl<F: Family, P: Place> Model<F, P> {
                 return true;
             } else if self.holds(waiter.who) {
                 at += 1;
+            } else if named == Some(waiter.who) && self.fits(waiter.mode) {
+                self.line.remove(at);
+                self.holders.push(Holder {
+                    who: waiter.who,
+                    mode: waiter.mode,
+                    confirmed: true,
+                });
+                self.seats.retain(|seat| *seat != waiter.who);
+                self.passed_to = Some(waiter.who);
+                self.tally.passed_on += 1;
+                return false;
             } else if !waiter.hears {
                 self.tally.passed_over_deaf += 1;
                 at += 1;
@@ -145,6 +172,27 @@ impl<F: Family, P: Place> Model<F, P> {
     }
 
     fn attempt(&mut self, who: Id) -> Answer {
+        if self.attempts[who].queues && !self.seats.contains(&who) {
+            self.seats.push(who);
+        }
+        let answer = self.ask(who);
+        if answer != Answer::Busy {
+            self.seats.retain(|seat| *seat != who);
+        }
+        answer
+    }
+
+    /// The waiter that a release of `who` names: the first of its process that wants the lock for itself alone.
+    fn named_by(&self, who: Id) -> Option<Id> {
+        let mut seats = self.seats.iter().copied();
+        seats.find(|&seat| {
+            let Asked { mode, giver, .. } = self.attempts[seat];
+            let alone = mode == Mode::Exclusive && giver.is_none();
+            P::IS_LAZY && alone && process(seat) == process(who)
+        })
+    }
+
+    fn ask(&mut self, who: Id) -> Answer {
         let Asked {
             mode,
             queues,
@@ -225,9 +273,11 @@ impl<F: Family, P: Place> Model<F, P> {
         let waited = self.waits(who);
         self.holders.retain(|h| h.who != who);
         self.line.retain(|w| w.who != who);
-        let divided = !self.holders.is_empty() && self.is_shared_or_free();
-        if held || (waited && divided) {
-            self.hand_on(None);
+        self.seats.retain(|seat| *seat != who);
+        let free = self.holders.is_empty();
+        if held || free || (waited && self.is_shared_or_free()) {
+            let named = self.named_by(who);
+            self.hand_on_naming(None, named);
         }
         held
     }
@@ -308,6 +358,7 @@ impl<F: Family, P: Place> ReferenceStateMachine for Model<F, P> {
     }
 
     fn apply(mut model: Self, step: &Step) -> Self {
+        model.passed_to = None;
         model.answer = model.perform(step);
         if !P::IS_LAZY {
             model.hand_on(None);

@@ -6,10 +6,12 @@ use leasehold::backend::Claim;
 use leasehold::backend::redis::Redis;
 use leasehold::{Key, OwnerId};
 use leasehold_testkit::servers::RedisServer;
+use redis::AsyncConnectionConfig;
 use redis::Value;
 use redis::aio::MultiplexedConnection;
 use tokio::runtime::Runtime;
 
+use crate::step::{Id, PROCESSES, process};
 use crate::world::Place;
 
 #[derive(Debug, Clone)]
@@ -17,7 +19,7 @@ pub(crate) struct OnRedis;
 
 struct Server {
     runtime: Runtime,
-    backend: Redis,
+    backends: [Redis; PROCESSES],
     raw: MultiplexedConnection,
     _server: RedisServer,
 }
@@ -29,16 +31,22 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
         .enable_all()
         .build()
         .unwrap();
-    let (server, backend, raw) = runtime.block_on(async {
+    let (server, backends, raw) = runtime.block_on(async {
         let server = RedisServer::start().await.unwrap();
-        let backend = Redis::connect(&server.url()).await.unwrap();
+        let url = server.url();
+        let backends = [Redis::connect(&url), Redis::connect(&url)];
+        let [one, other] = backends.map(|connecting| async { connecting.await.unwrap() });
+        let backends = [one.await, other.await];
         let client = redis::Client::open(server.url()).unwrap();
-        let raw = client.get_multiplexed_async_connection().await.unwrap();
-        (server, backend, raw)
+        // A busy machine takes its time.
+        let patient = AsyncConnectionConfig::new().set_response_timeout(None);
+        let raw = client.get_multiplexed_async_connection_with_config(&patient);
+        let raw = raw.await.unwrap();
+        (server, backends, raw)
     });
     Server {
         runtime,
-        backend,
+        backends,
         raw,
         _server: server,
     }
@@ -49,8 +57,8 @@ impl Place for OnRedis {
 
     type Backend = Redis;
 
-    fn backend() -> &'static Redis {
-        &SERVER.backend
+    fn backend(who: Id) -> &'static Redis {
+        &SERVER.backends[process(who)]
     }
 
     fn run<T>(request: impl Future<Output = T>) -> T {

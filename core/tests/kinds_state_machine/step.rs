@@ -9,6 +9,13 @@ use proptest::sample::select;
 /// An attempt, by its place among all that were made.
 pub(crate) type Id = usize;
 
+pub(crate) const PROCESSES: usize = 2;
+
+/// The process of an attempt.
+pub(crate) fn process(who: Id) -> usize {
+    who % PROCESSES
+}
+
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     /// A new attempt: how it wants to hold, and whether it queues.

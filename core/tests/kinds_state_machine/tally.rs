@@ -8,6 +8,7 @@ pub(crate) struct Tally {
     pub(crate) second_copies: u64,
     pub(crate) handed_on_together: u64,
     pub(crate) hand_offs_confirmed: u64,
+    pub(crate) passed_on: u64,
     pub(crate) kept_back_by_a_waiter: u64,
     pub(crate) downgraded: u64,
     pub(crate) taken_up: u64,
@@ -20,10 +21,10 @@ pub(crate) struct Tally {
 }
 
 /// Nothing of this happens to permits.
-const NOT_PERMITS: [&str; 4] = ["downgraded", "taken_up", "spent", "late"];
+const NOT_PERMITS: [&str; 5] = ["passed_on", "downgraded", "taken_up", "spent", "late"];
 
 /// This happens on a server only.
-const ON_A_SERVER: [&str; 2] = ["passed_over_deaf", "purged"];
+const ON_A_SERVER: [&str; 3] = ["passed_on", "passed_over_deaf", "purged"];
 
 impl Tally {
     pub(crate) const NOTHING: Self = Self {
@@ -32,6 +33,7 @@ impl Tally {
         second_copies: 0,
         handed_on_together: 0,
         hand_offs_confirmed: 0,
+        passed_on: 0,
         kept_back_by_a_waiter: 0,
         downgraded: 0,
         taken_up: 0,
@@ -43,13 +45,14 @@ impl Tally {
         renewals_refused: 0,
     };
 
-    fn all(&mut self) -> [(&'static str, &mut u64); 14] {
+    fn all(&mut self) -> [(&'static str, &mut u64); 15] {
         [
             ("granted_alone", &mut self.granted_alone),
             ("granted_beside_others", &mut self.granted_beside_others),
             ("second_copies", &mut self.second_copies),
             ("handed_on_together", &mut self.handed_on_together),
             ("hand_offs_confirmed", &mut self.hand_offs_confirmed),
+            ("passed_on", &mut self.passed_on),
             ("kept_back_by_a_waiter", &mut self.kept_back_by_a_waiter),
             ("downgraded", &mut self.downgraded),
             ("taken_up", &mut self.taken_up),

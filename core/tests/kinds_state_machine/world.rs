@@ -1,10 +1,12 @@
 //! A backend, and what happened to it.
 
-use std::collections::HashSet;
-use std::fmt::Debug;
+use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Debug};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures_util::poll;
 use leasehold::backend::{
     Applied, Attempt, AttemptAnswer, Backend, Claim, Mode, Refusal, ReleaseAnswer, RenewAnswer,
 };
@@ -23,7 +25,8 @@ pub(crate) trait Place: Debug + Clone + Send + Sync + 'static {
 
     type Backend: Backend;
 
-    fn backend() -> &'static Self::Backend;
+    /// The backend of an attempt's process.
+    fn backend(who: Id) -> &'static Self::Backend;
 
     fn run<T>(request: impl Future<Output = T>) -> T;
 
@@ -45,7 +48,20 @@ pub(crate) struct World<P> {
     tokens: Tokens,
     /// Those who hold in another mode than they asked for.
     downgraded: HashSet<Id>,
+    waits: Waits,
     place: std::marker::PhantomData<P>,
+}
+
+/// Those who wait, each with the future that it waits in: a lock is passed on to nobody else.
+#[derive(Default)]
+struct Waits(HashMap<Id, Wait>);
+
+type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Debug for Waits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
 }
 
 impl<P: Place> World<P> {
@@ -59,12 +75,12 @@ impl<P: Place> World<P> {
             former: Vec::new(),
             tokens: Tokens::default(),
             downgraded: HashSet::new(),
+            waits: Waits::default(),
             place: std::marker::PhantomData,
         }
     }
 
     pub(crate) fn carry_out(&mut self, step: &Step) -> Answer {
-        let backend = P::backend();
         match *step {
             Step::Fresh(mode, queues) => {
                 let attempt = Attempt::new(self.key.clone(), TTL, queues).in_mode(mode);
@@ -77,11 +93,11 @@ impl<P: Place> World<P> {
             }
             Step::Attempt(who) => return self.attempt(who),
             Step::Renew(who) => {
-                let answers = P::run(backend.renew(&[self.claim(who)]));
+                let answers = P::run(P::backend(who).renew(&[self.claim(who)]));
                 return renewed(*answers[0].as_ref().unwrap());
             }
             Step::Downgrade(who) => {
-                let answer = renewed(P::run(backend.downgrade(&self.claim(who))).unwrap());
+                let answer = renewed(P::run(P::backend(who).downgrade(&self.claim(who))).unwrap());
                 if answer == Answer::Extended {
                     self.downgraded.insert(who);
                 }
@@ -89,18 +105,20 @@ impl<P: Place> World<P> {
             }
             Step::Release(who) => {
                 self.gives_up(who);
-                return match P::run(backend.release(&self.claim(who))).unwrap() {
+                self.waits.0.remove(&who);
+                return match P::run(P::backend(who).release(&self.claim(who))).unwrap() {
                     ReleaseAnswer::Released => Answer::Released,
                     ReleaseAnswer::AlreadyGone => Answer::AlreadyGone,
                 };
             }
             Step::Cleanup(who) => {
                 self.gives_up(who);
-                P::run(backend.cleanup(&self.attempts[who])).unwrap();
+                self.waits.0.remove(&who);
+                P::run(P::backend(who).cleanup(&self.attempts[who])).unwrap();
             }
             Step::ForceRelease => {
                 (0..self.attempts.len()).for_each(|who| self.gives_up(who));
-                return Answer::Forced(P::run(backend.force_release(&self.key)).unwrap());
+                return Answer::Forced(P::run(P::backend(0).force_release(&self.key)).unwrap());
             }
             Step::LeaseEnds(who) => {
                 P::end_lease(&self.claim(who));
@@ -113,7 +131,7 @@ impl<P: Place> World<P> {
     }
 
     pub(crate) fn look(&self) -> Seen {
-        let seen = P::run(P::backend().inspect(&self.key)).unwrap();
+        let seen = P::run(P::backend(0).inspect(&self.key)).unwrap();
         let mut attempts = self.attempts.iter();
         let alone = seen.owner.map(|owner| {
             let found = attempts.position(|a| a.owner.to_string() == owner);
@@ -127,10 +145,10 @@ impl<P: Place> World<P> {
     }
 
     pub(crate) fn check_that_all_can_leave(&self) {
-        for attempt in &self.attempts {
-            P::run(P::backend().cleanup(attempt)).unwrap();
+        for (who, attempt) in self.attempts.iter().enumerate() {
+            P::run(P::backend(who).cleanup(attempt)).unwrap();
         }
-        let seen = P::run(P::backend().inspect(&self.key)).unwrap();
+        let seen = P::run(P::backend(0).inspect(&self.key)).unwrap();
         assert!(seen.is_free(), "{seen:?}");
     }
 
@@ -141,8 +159,25 @@ impl<P: Place> World<P> {
         self.attempt(self.attempts.len() - 1)
     }
 
-    fn attempt(&mut self, who: Id) -> Answer {
-        match P::run(P::backend().attempt(&self.attempts[who])) {
+    pub(crate) fn attempt(&mut self, who: Id) -> Answer {
+        let answer = self.ask_for_it(who);
+        self.waits.0.remove(&who);
+        if P::IS_LAZY && answer == Answer::Busy && self.attempts[who].queue {
+            let attempt = self.attempts[who].clone();
+            let mut wait: Wait = Box::pin(async move {
+                // It ends when it is told something, which the history does not look at.
+                loop {
+                    P::backend(who).wait(&attempt).await.unwrap();
+                }
+            });
+            P::run(async { assert!(poll!(&mut wait).is_pending()) });
+            self.waits.0.insert(who, wait);
+        }
+        answer
+    }
+
+    fn ask_for_it(&mut self, who: Id) -> Answer {
+        match P::run(P::backend(who).attempt(&self.attempts[who])) {
             Err(error) => {
                 assert_eq!(error.applied(), Applied::No, "{error}");
                 Answer::Late

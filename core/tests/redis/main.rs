@@ -12,6 +12,7 @@ mod faults;
 mod fence;
 mod foreign;
 mod outage;
+mod passing;
 mod pipeline;
 mod rollout;
 mod server;

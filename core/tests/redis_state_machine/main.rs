@@ -1,4 +1,4 @@
-//! Random histories of one key and six attempts against the real scripts on a real server.
+//! Random histories of one key and twelve attempts of two processes against the real scripts on a real server.
 //!
 //! Each answer, and all that the server then knows of the key, is compared with a [`model`]. Time is an event like
 //! others: the lock or a place in the queue ends when the history says so, whoever holds it, as it would on a

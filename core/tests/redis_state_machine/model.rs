@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest_state_machine::ReferenceStateMachine;
 
-use crate::step::{Answer, Draw, Holder, Id, Seen, Step, any_step};
+use crate::step::{Answer, Draw, Holder, Id, Seen, Step, any_step, process};
 use crate::tally::Tally;
 
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +23,10 @@ pub(crate) struct Model {
     line: Vec<Place>,
     fence: Option<(Draw, Id)>,
     draws: usize,
+    /// Those who wait, in the order in which each process heard of them.
+    seats: Vec<Id>,
+    /// What a release has passed on, and its waiter not taken yet.
+    passed: Vec<(Id, Draw)>,
     /// The answer to the last step.
     pub(crate) answer: Answer,
     pub(crate) tally: Tally,
@@ -36,6 +40,8 @@ impl Model {
             line: Vec::new(),
             fence: None,
             draws: 0,
+            seats: Vec::new(),
+            passed: Vec::new(),
             answer: Answer::Nothing,
             tally: Tally::NOTHING,
         }
@@ -55,14 +61,14 @@ impl Model {
         }
     }
 
-    /// The first who can be woken, or is the caller; on the way the dead are cleared away.
-    fn next_in_line(&mut self, caller: Option<Id>) -> Option<Id> {
+    /// The first who can be woken, or who hears of the answer; on the way the dead are cleared away.
+    fn next_in_line(&mut self, hears: Option<Id>) -> Option<Id> {
         let mut at = 0;
         while let Some(place) = self.line.get(at) {
             if !place.alive {
                 self.line.remove(at);
                 self.tally.purged += 1;
-            } else if place.hears || Some(place.who) == caller {
+            } else if place.hears || Some(place.who) == hears {
                 return Some(place.who);
             } else {
                 self.tally.passed_over_deaf += 1;
@@ -78,7 +84,42 @@ impl Model {
         self.tally.hand_offs += u64::from(next.is_some());
     }
 
+    /// Passes the lock on to the next in line, if it is the one that the release names.
+    fn pass_on(&mut self, named: Option<Id>) {
+        let next = self.next_in_line(named);
+        match next.filter(|_| next == named) {
+            None => self.hand_to(next),
+            Some(next) => {
+                self.holder = Some(Holder::Ours(next));
+                self.fence = Some((self.draws, next));
+                self.passed.push((next, self.draws));
+                self.draws += 1;
+                self.line.retain(|place| place.who != next);
+                self.tally.passed_on += 1;
+            }
+        }
+    }
+
     fn attempt(&mut self, who: Id) -> Answer {
+        if self.queues(who) && !self.seats.contains(&who) {
+            self.seats.push(who);
+        }
+        let answer = match self.passed.iter().position(|pass| pass.0 == who) {
+            Some(pass) => Answer::Granted(self.passed.remove(pass).1),
+            None => self.ask(who),
+        };
+        if answer != Answer::Busy {
+            self.gets_up(who);
+        }
+        answer
+    }
+
+    fn gets_up(&mut self, who: Id) {
+        self.seats.retain(|seat| *seat != who);
+        self.passed.retain(|pass| pass.0 != who);
+    }
+
+    fn ask(&mut self, who: Id) -> Answer {
         let mine = Some(Holder::Ours(who));
         if self.holder.is_none() {
             let next = self.next_in_line(Some(who));
@@ -129,11 +170,13 @@ impl Model {
     }
 
     fn leave(&mut self, who: Id) -> bool {
+        self.gets_up(who);
+        let mut seats = self.seats.iter().copied();
+        let named = seats.find(|seat| process(*seat) == process(who));
         self.line.retain(|place| place.who != who);
         let held = self.holder == Some(Holder::Ours(who));
-        if held {
-            let next = self.next_in_line(None);
-            self.hand_to(next);
+        if self.holder.is_none() || held {
+            self.pass_on(named);
         }
         held
     }

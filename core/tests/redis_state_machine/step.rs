@@ -6,6 +6,13 @@ use proptest::sample::select;
 /// An attempt, by its place among all that were made.
 pub(crate) type Id = usize;
 
+pub(crate) const PROCESSES: usize = 2;
+
+/// The process of an attempt.
+pub(crate) fn process(who: Id) -> usize {
+    who % PROCESSES
+}
+
 /// A token, by its place among all that were drawn.
 pub(crate) type Draw = usize;
 

@@ -7,6 +7,7 @@ pub(crate) struct Tally {
     pub(crate) second_copies: u64,
     pub(crate) hand_offs: u64,
     pub(crate) hand_offs_confirmed: u64,
+    pub(crate) passed_on: u64,
     pub(crate) passed_over_deaf: u64,
     pub(crate) purged: u64,
     pub(crate) foreign_holds: u64,
@@ -19,18 +20,20 @@ impl Tally {
         second_copies: 0,
         hand_offs: 0,
         hand_offs_confirmed: 0,
+        passed_on: 0,
         passed_over_deaf: 0,
         purged: 0,
         foreign_holds: 0,
         renewals_refused: 0,
     };
 
-    fn all(&mut self) -> [&mut u64; 8] {
+    fn all(&mut self) -> [&mut u64; 9] {
         [
             &mut self.grants,
             &mut self.second_copies,
             &mut self.hand_offs,
             &mut self.hand_offs_confirmed,
+            &mut self.passed_on,
             &mut self.passed_over_deaf,
             &mut self.purged,
             &mut self.foreign_holds,

@@ -1,19 +1,22 @@
 //! The scripts on a real server, and what was read there.
 
+use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures_util::poll;
 use leasehold::backend::redis::Redis;
 use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim, ReleaseAnswer, RenewAnswer};
 use leasehold::{FencingToken, Key};
 use leasehold_testkit::servers::RedisServer;
 use redis::aio::MultiplexedConnection;
-use redis::{Pipeline, Value};
+use redis::{AsyncConnectionConfig, Pipeline, Value};
 use tokio::runtime::Runtime;
 
 use crate::model::Model;
-use crate::step::{Answer, Draw, Holder, Id, Seen, Step};
+use crate::step::{Answer, Draw, Holder, Id, PROCESSES, Seen, Step, process};
 
 /// Longer than a history takes: what ends is ended by a step.
 const TTL: Duration = Duration::from_secs(600);
@@ -22,7 +25,7 @@ const FOREIGN: &str = "foreign";
 
 struct Server {
     runtime: Runtime,
-    backend: Redis,
+    backends: [Redis; PROCESSES],
     raw: MultiplexedConnection,
     _server: RedisServer,
 }
@@ -33,26 +36,41 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
         .enable_all()
         .build()
         .unwrap();
-    let (server, backend, raw) = runtime.block_on(async {
+    let (server, backends, raw) = runtime.block_on(async {
         let server = RedisServer::start().await.unwrap();
-        let backend = Redis::connect(&server.url()).await.unwrap();
+        let url = server.url();
+        let backends = [Redis::connect(&url), Redis::connect(&url)];
+        let [one, other] = backends.map(|connecting| async { connecting.await.unwrap() });
+        let backends = [one.await, other.await];
         let client = redis::Client::open(server.url()).unwrap();
-        let raw = client.get_multiplexed_async_connection().await.unwrap();
-        (server, backend, raw)
+        // A busy machine takes its time.
+        let patient = AsyncConnectionConfig::new().set_response_timeout(None);
+        let raw = client.get_multiplexed_async_connection_with_config(&patient);
+        let raw = raw.await.unwrap();
+        (server, backends, raw)
     });
     Server {
         runtime,
-        backend,
+        backends,
         raw,
         _server: server,
     }
 });
 
+/// The process of an attempt.
+fn backend(who: Id) -> &'static Redis {
+    &SERVER.backends[process(who)]
+}
+
 pub(crate) struct World {
     key: Key,
     attempts: Vec<Attempt>,
     tokens: Vec<FencingToken>,
+    /// Those who wait, each with the future that it waits in: a lock is passed on to nobody else.
+    waits: HashMap<Id, Wait>,
 }
+
+type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl World {
     pub(crate) fn new() -> Self {
@@ -62,6 +80,7 @@ impl World {
             key: Key::new("", &name).unwrap(),
             attempts: Vec::new(),
             tokens: Vec::new(),
+            waits: HashMap::new(),
         }
     }
 
@@ -78,16 +97,20 @@ impl World {
             }
             Step::Renew(who, draw) => return self.renew(who, draw),
             Step::Release(who) => {
+                self.waits.remove(&who);
                 let never_drawn = FencingToken::try_from(1).unwrap();
                 let claim = self.attempts[who].claim(never_drawn);
-                return match run(SERVER.backend.release(&claim)).unwrap() {
+                return match run(backend(who).release(&claim)).unwrap() {
                     ReleaseAnswer::Released => Answer::Released,
                     ReleaseAnswer::AlreadyGone => Answer::AlreadyGone,
                 };
             }
-            Step::Cleanup(who) => run(SERVER.backend.cleanup(&self.attempts[who])).unwrap(),
+            Step::Cleanup(who) => {
+                self.waits.remove(&who);
+                run(backend(who).cleanup(&self.attempts[who])).unwrap();
+            }
             Step::ForceRelease => {
-                return Answer::Forced(run(SERVER.backend.force_release(&self.key)).unwrap());
+                return Answer::Forced(run(backend(0).force_release(&self.key)).unwrap());
             }
             Step::LockExpires => self.say("PEXPIRE", &[&self.lock(), "0"]),
             Step::PlaceExpires(who) => self.rewrite_place(who, |_ends, rest| format!("1 {rest}")),
@@ -107,7 +130,7 @@ impl World {
     }
 
     /// Reads everything, beside the library, and compares `inspect` with it.
-    pub(crate) fn look(&self) -> Seen {
+    pub(crate) fn look(&mut self) -> Seen {
         let mut all = Pipeline::new();
         all.cmd("GET").arg(self.lock());
         all.cmd("GET").arg(self.companion("fence"));
@@ -116,8 +139,7 @@ impl World {
             .arg(0)
             .arg(-1);
         let mut raw = SERVER.raw.clone();
-        let both =
-            async { tokio::join!(all.query_async(&mut raw), SERVER.backend.inspect(&self.key)) };
+        let both = async { tokio::join!(all.query_async(&mut raw), backend(0).inspect(&self.key)) };
         let (read, inspected) = run(both);
         let (holder, fence, line): (Option<String>, Option<String>, Vec<String>) = read.unwrap();
         let inspected = inspected.unwrap();
@@ -127,7 +149,8 @@ impl World {
             let token: FencingToken = token.parse().unwrap();
             let shown = (holder.as_deref() == Some(drawer)).then_some(token);
             assert_eq!(inspected.token, shown);
-            (self.known(token), self.id(drawer))
+            // One that was passed on is seen here first.
+            (self.draw(token), self.id(drawer))
         });
         Seen {
             holder: holder.map(|holder| match holder.as_str() {
@@ -142,10 +165,10 @@ impl World {
 
     pub(crate) fn check_that_all_can_leave(&mut self) {
         self.say("PEXPIRE", &[&self.lock(), "0"]);
-        for attempt in &self.attempts {
-            run(SERVER.backend.cleanup(attempt)).unwrap();
+        for (who, attempt) in self.attempts.iter().enumerate() {
+            run(backend(who).cleanup(attempt)).unwrap();
         }
-        assert!(run(SERVER.backend.inspect(&self.key)).unwrap().is_free());
+        assert!(run(backend(0).inspect(&self.key)).unwrap().is_free());
         let left: Vec<String> = self.ask("KEYS", &[&format!("*{}*", self.companion("[ql]"))]);
         assert!(left.is_empty(), "{left:?}");
         let last = self.attempts.len();
@@ -156,7 +179,24 @@ impl World {
     }
 
     fn attempt(&mut self, who: Id) -> Answer {
-        match run(SERVER.backend.attempt(&self.attempts[who])).unwrap() {
+        let answer = self.ask_for_it(who);
+        self.waits.remove(&who);
+        if answer == Answer::Busy && self.attempts[who].queue {
+            let attempt = self.attempts[who].clone();
+            let mut wait: Wait = Box::pin(async move {
+                // It ends when it is told something, which the history does not look at.
+                loop {
+                    backend(who).wait(&attempt).await.unwrap();
+                }
+            });
+            run(async { assert!(poll!(&mut wait).is_pending()) });
+            self.waits.insert(who, wait);
+        }
+        answer
+    }
+
+    fn ask_for_it(&mut self, who: Id) -> Answer {
+        match run(backend(who).attempt(&self.attempts[who])).unwrap() {
             AttemptAnswer::Granted { token, .. } => Answer::Granted(self.draw(token)),
             AttemptAnswer::Busy { .. } => Answer::Busy,
             AttemptAnswer::Refused(refusal) => panic!("{refusal:?}"),
@@ -165,7 +205,7 @@ impl World {
 
     fn renew(&self, who: Id, draw: Draw) -> Answer {
         let claim: Claim = self.attempts[who].claim(self.tokens[draw]);
-        let answers = run(SERVER.backend.renew(&[claim]));
+        let answers = run(backend(who).renew(&[claim]));
         match answers[..] {
             [Ok(RenewAnswer::Extended { .. })] => Answer::Extended,
             [Ok(RenewAnswer::Gone)] => Answer::Gone,
@@ -185,10 +225,6 @@ impl World {
             self.tokens.push(token);
             self.tokens.len() - 1
         })
-    }
-
-    fn known(&self, token: FencingToken) -> Draw {
-        self.tokens.iter().position(|t| *t == token).unwrap()
     }
 
     fn id(&self, owner: &str) -> Id {

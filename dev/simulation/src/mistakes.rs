@@ -17,29 +17,32 @@ pub const MISTAKES: [Mistake; 4] = [
         name: "release-without-comparing",
         says: "a release or cleanup ends whatever lock is there, its owner's or not",
         change: (
-            "  if holder == owner then\n    redis.call('DEL', lock)",
-            "  if holder and not is_divided() then\n    redis.call('DEL', lock)",
+            "local held = holder == owner",
+            "local held = holder and not string.find(holder, '^leasehold:')",
         ),
     },
     Mistake {
         name: "no-floor",
         says: "tokens are only counted, and begin anew when the counter was lost",
         change: (
-            "math.max((tonumber(token) or 0) + 1, now)",
-            "(tonumber(token) or 0) + 1",
+            "math.max((tonumber(string.match(record or '', '^%d+')) or 0) + 1, now)",
+            "(tonumber(string.match(record or '', '^%d+')) or 0) + 1",
         ),
     },
     Mistake {
         name: "cleanup-only-deletes",
         says: "a release or cleanup hands the lock to nobody",
-        change: ("if held or (waited and is_divided()) then", "if false then"),
+        change: (
+            "if held or not holder or (waited and is_divided()) then",
+            "if false then",
+        ),
     },
     Mistake {
-        name: "barging",
-        says: "a lock that is free is for whoever comes",
+        name: "newest-first",
+        says: "a lock that is handed on is for whoever came last",
         change: (
-            "turn = hand_on(owner, tonumber(grant_ms)) and fits(mode)",
-            "turn = fits(mode)",
+            "local waiter = redis.call('ZRANGE', queue, place, place)[1]",
+            "local waiter = redis.call('ZREVRANGE', queue, place, place)[1]",
         ),
     },
 ];

@@ -27,6 +27,35 @@ pub(super) enum Verdict {
     Refused(Refusal),
 }
 
+/// The answer to a release or cleanup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    /// What the owner had has ended.
+    Ended {
+        /// It held the lock.
+        held: bool,
+        /// The lock is now the named waiter's, under this token.
+        passed: Option<FencingToken>,
+    },
+    /// The same, but copies of its request may still come.
+    Unsealed,
+}
+
+pub(super) fn left(value: Value) -> Result<Left, BackendError> {
+    let fields: Vec<String> = read(value)?;
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    let (held, passed) = match fields[..] {
+        ["left"] => (true, None),
+        ["left", token] => (true, Some(token)),
+        ["absent"] => (false, None),
+        ["absent", token] => (false, Some(token)),
+        ["unsealed"] => return Ok(Left::Unsealed),
+        _ => return Err(strange(&fields)),
+    };
+    let passed = passed.map(number_token).transpose()?;
+    Ok(Left::Ended { held, passed })
+}
+
 pub(super) fn acquired(value: Value) -> Result<Acquired, BackendError> {
     let fields: Vec<String> = read(value)?;
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();

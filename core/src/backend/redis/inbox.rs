@@ -2,16 +2,14 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use parking_lot::Mutex;
 use redis::aio::{AsyncPushSender, SendError};
 use redis::{PushInfo, PushKind, from_redis_value};
 use tokio::sync::{Notify, watch};
 
-use crate::clock::{self, Moment};
+use super::wake_ups::{Fate, Passed, Presence, WakeUps};
 use crate::{Key, OwnerId};
 
 /// The channel on which this client is told that it is a waiter's turn: one for all its locks.
@@ -21,53 +19,23 @@ pub(super) struct Inbox {
     /// It is only what the channels of a Cluster are named after.
     sharded: bool,
     seats: Arc<Mutex<Seats>>,
+    passing: Arc<Notify>,
     interruptions: watch::Sender<u64>,
+}
+
+/// A waiter to whom a release may pass the lock on, and the TTL that it wishes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Successor {
+    pub(super) owner: OwnerId,
+    pub(super) ttl: Duration,
 }
 
 #[derive(Debug, Default)]
 struct Seats {
     waiters: HashMap<OwnerId, Arc<WakeUps>>,
     lines: HashMap<Key, VecDeque<OwnerId>>,
-}
-
-/// What a waiter was told.
-#[derive(Debug, Default)]
-pub(super) struct WakeUps {
-    told: AtomicUsize,
-    bell: Notify,
-    /// Rung when nobody of this process waits before it any more.
-    promotion: Notify,
-}
-
-impl WakeUps {
-    fn tell(&self) {
-        self.told.fetch_add(1, Ordering::AcqRel);
-        self.bell.notify_one();
-    }
-
-    /// Waits until it is told, if it was not already.
-    pub(super) async fn next(&self) {
-        self.bell.notified().await;
-    }
-
-    /// Waits until it should look by itself: it is the first of its process since somebody else left, and was not
-    /// served for so long. It was told to look seldom while another one did, and where the lock went all who would hand
-    /// it on may have died.
-    pub(super) async fn promoted(&self, since: Duration) {
-        self.promotion.notified().await;
-        clock::sleep_until(Moment::now().after(since)).await;
-    }
-
-    /// How often it was told.
-    pub(super) fn told(&self) -> usize {
-        self.told.load(Ordering::Acquire)
-    }
-
-    /// What it was told is old news from here on.
-    pub(super) fn forget(&self) {
-        self.told.store(0, Ordering::Release);
-        let _old_news = self.bell.notified().now_or_never();
-    }
+    /// What was passed on, unless it is known to be taken.
+    passes: Vec<(Key, OwnerId)>,
 }
 
 impl Inbox {
@@ -76,6 +44,7 @@ impl Inbox {
             channel: format!("leasehold:inbox:{}", OwnerId::random()).into(),
             sharded: false,
             seats: Arc::default(),
+            passing: Arc::default(),
             interruptions: watch::Sender::default(),
         }
     }
@@ -98,34 +67,104 @@ impl Inbox {
     }
 
     /// Gives `owner` a seat from before its request is sent: a wake-up may come before the answer.
-    pub(super) fn enter<'a>(&'a self, key: &'a Key, owner: OwnerId) -> Seat<'a> {
+    ///
+    /// With a TTL it is one that the lock can be passed on to.
+    pub(super) fn enter<'a>(
+        &'a self,
+        key: &'a Key,
+        owner: OwnerId,
+        ttl: Option<Duration>,
+    ) -> Seat<'a> {
         let mut seats = self.seats.lock();
-        if let Entry::Vacant(seat) = seats.waiters.entry(owner) {
-            seat.insert(Arc::default());
-            seats.lines.entry(key.clone()).or_default().push_back(owner);
-        }
+        let waiter = match seats.waiters.entry(owner) {
+            Entry::Occupied(seat) => Arc::clone(seat.get()),
+            Entry::Vacant(seat) => {
+                let waiter = Arc::clone(seat.insert(Arc::new(WakeUps::new(ttl))));
+                seats.lines.entry(key.clone()).or_default().push_back(owner);
+                waiter
+            }
+        };
         Seat {
             inbox: self,
             key,
             owner,
+            presence: Presence::of(waiter),
             kept: false,
         }
     }
 
     pub(super) fn leave(&self, key: &Key, owner: OwnerId) {
         let mut seats = self.seats.lock();
-        let Seats { waiters, lines } = &mut *seats;
+        let Seats { waiters, lines, .. } = &mut *seats;
         if waiters.remove(&owner).is_some()
             && let Some(line) = lines.get_mut(key)
         {
             let was_first = line.front() == Some(&owner);
             line.retain(|waiter| *waiter != owner);
             match line.front().and_then(|first| waiters.get(first)) {
-                Some(first) if was_first => first.promotion.notify_one(),
+                Some(first) if was_first => first.promote(),
                 Some(_) => {}
                 None => drop(lines.remove(key)),
             }
         }
+    }
+
+    /// The waiter of this process that has waited longest for `key`, of those that a lock can be passed on to.
+    pub(super) fn successor(&self, key: &Key) -> Option<Successor> {
+        let seats = self.seats.lock();
+        let mut line = seats.lines.get(key)?.iter();
+        line.find_map(|&owner| {
+            let ttl = seats.waiters.get(&owner)?.passable()?;
+            Some(Successor { owner, ttl })
+        })
+    }
+
+    /// Gives a waiter what was passed on to it. It has gone if it gave up meanwhile, and its cleanup follows.
+    pub(super) fn pass(&self, key: &Key, owner: OwnerId, passed: Passed) {
+        let mut seats = self.seats.lock();
+        let Seats {
+            waiters, passes, ..
+        } = &mut *seats;
+        let Some(waiter) = waiters.get(&owner) else {
+            return;
+        };
+        waiter.pass(passed);
+        if passes.is_empty() {
+            self.passing.notify_one();
+        }
+        passes.push((key.clone(), owner));
+        // Mostly the one before was taken by now, and nobody has noticed.
+        passes.retain(|(_, it)| waiters.get(it).is_some_and(|it| it.may_be_owed()));
+    }
+
+    /// Waits until something was passed on.
+    pub(super) async fn something_is_passed(&self) {
+        let is_none = self.seats.lock().passes.is_empty();
+        if is_none {
+            self.passing.notified().await;
+        }
+    }
+
+    /// What was passed on so long ago, and is not taken and will not be.
+    pub(super) fn revoke(&self, after: Duration) -> Vec<(Key, OwnerId)> {
+        let mut seats = self.seats.lock();
+        let Seats {
+            waiters, passes, ..
+        } = &mut *seats;
+        let mut revoked = Vec::new();
+        passes.retain(|(key, owner)| {
+            let fate = waiters.get(owner).map(|waiter| waiter.revoke(after));
+            if fate == Some(Fate::Revoked) {
+                revoked.push((key.clone(), *owner));
+            }
+            matches!(fate, Some(Fate::Open | Fate::Revoked))
+        });
+        revoked
+    }
+
+    /// What was revoked is given back.
+    pub(super) fn given_back(&self, owner: OwnerId) {
+        self.seats.lock().passes.retain(|(_, it)| *it != owner);
     }
 
     pub(super) fn wake_ups(&self, owner: OwnerId) -> Option<Arc<WakeUps>> {
@@ -182,12 +221,17 @@ pub(super) struct Seat<'a> {
     inbox: &'a Inbox,
     key: &'a Key,
     owner: OwnerId,
+    presence: Presence,
     kept: bool,
 }
 
 impl Seat<'_> {
     pub(super) fn keep(mut self) {
         self.kept = true;
+    }
+
+    pub(super) fn waiter(&self) -> &WakeUps {
+        self.presence.waiter()
     }
 }
 

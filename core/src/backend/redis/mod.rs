@@ -15,6 +15,7 @@ mod inbox;
 mod live;
 mod names;
 mod node;
+mod pass;
 mod redlock;
 mod requests;
 mod script;
@@ -29,10 +30,12 @@ mod tls;
 #[cfg(feature = "simulation")]
 mod transport;
 mod url;
+mod wake_ups;
 mod warning;
 mod words;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::{Cmd, Value};
@@ -41,7 +44,7 @@ use self::answer::Verdict;
 pub use self::connect::RedisBuilder;
 use self::copies::Copies;
 pub(crate) use self::failure::failure;
-use self::inbox::Inbox;
+use self::inbox::{Inbox, Seat};
 use self::names::Names;
 pub use self::redlock::{Redlock, RedlockBuilder};
 use self::servers::Servers;
@@ -52,6 +55,7 @@ pub(crate) use self::tls::choose_provider;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub use self::transport::{Connecting, Stream};
+use self::wake_ups::{Presence, Taken, WakeUps};
 use self::words::{millis, written};
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
@@ -65,6 +69,9 @@ use crate::Key;
 /// that holds its owner's id, with a TTL, or a mark while several share it: programs in other languages that lock with `SET key id NX PX` and
 /// release by comparing and deleting exclude us and are excluded by us. They are not queued, though: a
 /// poller rarely finds the key free while our waiters wait.
+///
+/// A release passes the lock on to the next in line by itself if that one waits in the same process: it comes with the
+/// answer, under a token of its own, and the waiter need not ask. Whoever waits elsewhere is woken, and asks.
 ///
 /// The connection is made anew when it is lost. A guard is kept if its lease survived, and lost no later
 /// than its deadline if not.
@@ -111,7 +118,7 @@ use crate::Key;
 /// The least that a user needs, with the default prefix:
 ///
 /// ```text
-/// ~lock:* ~{lock:*}:lh1:* &leasehold:inbox:* +@connection +ping +info +time +evalsha +script|load +get +set
+/// ~lock:* ~{lock:*}:lh1:* &leasehold:inbox:* +@connection +ping +info +time +evalsha +script|load +get +mget +set
 /// +del +exists +pexpire +pexpireat +pttl +zadd +zcard +zrange +zrevrange +zrem +zremrangebyscore +zscore
 /// +hget +hset +hdel +hgetall
 /// +publish +subscribe
@@ -151,10 +158,22 @@ impl Backend for Redis {
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let seat = attempt
-            .queue
-            .then(|| self.inbox.enter(&attempt.key, attempt.owner));
-        match self.acquire(attempt).await? {
+        let seat = attempt.queue.then(|| {
+            self.inbox
+                .enter(&attempt.key, attempt.owner, self.passable(attempt))
+        });
+        let waiter = seat.as_ref().map(Seat::waiter);
+        if let Some(answer) = waiter.and_then(|waiter| Self::passed_on(attempt, waiter)) {
+            return Ok(answer);
+        }
+        let verdict = self.acquire(attempt).await?;
+        if let Verdict::Granted(_) = verdict
+            && let Some(Taken::Revoked(token)) = waiter.map(WakeUps::take)
+        {
+            let lease = Duration::ZERO;
+            return Ok(AttemptAnswer::Granted { token, lease });
+        }
+        match verdict {
             Verdict::Granted(token) => Ok(AttemptAnswer::Granted {
                 token,
                 lease: attempt.ttl,
@@ -188,6 +207,7 @@ impl Backend for Redis {
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
         if let Some(wake_ups) = self.inbox.wake_ups(attempt.owner) {
+            let _presence = Presence::of(Arc::clone(&wake_ups));
             tokio::select! {
                 () = wake_ups.next() => {}
                 () = wake_ups.promoted(FIRST_LOOKS) => {}
@@ -252,7 +272,10 @@ impl Backend for Redis {
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {
-        self.inbox.interrupted(seen).await
+        tokio::select! {
+            count = self.inbox.interrupted(seen) => count,
+            never = self.give_back_what_is_not_taken() => match never {},
+        }
     }
 
     async fn close(&self) {

@@ -2,7 +2,7 @@
 
 use redis::Cmd;
 
-use super::answer::{self, Verdict};
+use super::answer::{self, Left, Verdict};
 use super::copies::COPIES_LAST;
 use super::names::Names;
 use super::node::How;
@@ -109,25 +109,36 @@ impl Redis {
     /// Ends whatever the owner has: true if it held the lock.
     pub(super) async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
         self.inbox.leave(key, owner);
+        self.end(key, owner).await
+    }
+
+    /// As [`leave`](Self::leave), for an owner that keeps its seat.
+    pub(super) async fn end(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
         let names = Names::of(key);
         let seal = names.seal(owner);
         let [lock, fence, queue, leases, shares] = names.all();
         let outstanding = self.copies.outstanding(owner);
+        let passing = self.passing(key);
+        let (named, ttl) = passing.named();
         let command = script::LEAVE.call(
             &[lock, fence, queue, leases, shares, &seal],
             &[
                 &owner.to_string(),
                 &millis(GRANT_TTL),
                 &outstanding.to_string(),
+                &named,
+                &ttl,
+                &millis(FENCE_TTL),
             ],
         );
-        let answer: String = answer::read(self.servers.call(key, &command).await?)?;
-        if answer == "unsealed" {
+        let Left::Ended { held, passed } = answer::left(self.servers.call(key, &command).await?)?
+        else {
             return Err(BackendError::unknown(
                 "the server has no memory left to note that an attempt is over; asking again",
             ));
-        }
+        };
+        passing.answered(passed);
         self.copies.forget(owner);
-        Ok(answer == "left")
+        Ok(held)
     }
 }

@@ -9,9 +9,11 @@ pub(super) struct Script {
 }
 
 macro_rules! script {
-    ($name:ident, $file:literal) => {
+    ($name:ident, $look:literal, $file:literal) => {
         pub(super) static $name: LazyLock<Script> = LazyLock::new(|| {
             Script::new(concat!(
+                include_str!("scripts/keys.lua"),
+                include_str!($look),
                 include_str!("scripts/queue.lua"),
                 include_str!($file)
             ))
@@ -19,12 +21,12 @@ macro_rules! script {
     };
 }
 
-script!(ACQUIRE, "scripts/acquire.lua");
-script!(LEAVE, "scripts/leave.lua");
-script!(RENEW, "scripts/renew.lua");
-script!(DOWNGRADE, "scripts/downgrade.lua");
-script!(FORCE, "scripts/force.lua");
-script!(INSPECT, "scripts/inspect.lua");
+script!(ACQUIRE, "scripts/acquire_free.lua", "scripts/acquire.lua");
+script!(LEAVE, "scripts/leave_unawaited.lua", "scripts/leave.lua");
+script!(RENEW, "scripts/look.lua", "scripts/renew.lua");
+script!(DOWNGRADE, "scripts/look.lua", "scripts/downgrade.lua");
+script!(FORCE, "scripts/look.lua", "scripts/force.lua");
+script!(INSPECT, "scripts/look.lua", "scripts/inspect.lua");
 
 impl Script {
     pub(super) fn new(text: &'static str) -> Self {

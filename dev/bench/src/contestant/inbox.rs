@@ -1,35 +1,82 @@
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redis::aio::{AsyncPushSender, SendError};
 use redis::{PushInfo, PushKind, from_redis_value};
 use tokio::sync::Notify;
 
-/// Who waits on a connection, by owner id.
+/// Who waits on a connection, by owner id, and in which order for each key.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Inbox(Arc<Mutex<HashMap<String, Arc<Notify>>>>);
+pub(super) struct Inbox(Arc<Mutex<Waiters>>);
 
-impl Inbox {
-    pub(super) fn enter(&self, owner: &str) -> Arc<Notify> {
-        let mut waiters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(waiters.entry(owner.to_owned()).or_default())
+#[derive(Debug, Default)]
+struct Waiters {
+    bells: HashMap<String, Arc<Bell>>,
+    lines: HashMap<String, VecDeque<String>>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Bell {
+    bell: Notify,
+    passed_on: AtomicBool,
+}
+
+impl Bell {
+    pub(super) async fn rung(&self) {
+        self.bell.notified().await;
     }
 
-    pub(super) fn leave(&self, owner: &str) {
-        let mut waiters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiters.remove(owner);
+    /// Whether it has the lock already.
+    pub(super) fn was_passed_on(&self) -> bool {
+        self.passed_on.load(Ordering::Acquire)
+    }
+}
+
+impl Inbox {
+    fn waiters(&self) -> MutexGuard<'_, Waiters> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn enter(&self, key: &str, owner: &str) -> Arc<Bell> {
+        let mut waiters = self.waiters();
+        let line = waiters.lines.entry(key.to_owned()).or_default();
+        line.push_back(owner.to_owned());
+        Arc::clone(waiters.bells.entry(owner.to_owned()).or_default())
+    }
+
+    pub(super) fn leave(&self, key: &str, owner: &str) {
+        let mut waiters = self.waiters();
+        waiters.bells.remove(owner);
+        if let Some(line) = waiters.lines.get_mut(key) {
+            line.retain(|it| it != owner);
+            if line.is_empty() {
+                waiters.lines.remove(key);
+            }
+        }
+    }
+
+    /// Who has waited longest for a key.
+    pub(super) fn first(&self, key: &str) -> Option<String> {
+        self.waiters().lines.get(key)?.front().cloned()
+    }
+
+    pub(super) fn pass_on(&self, owner: &str) {
+        if let Some(bell) = self.waiters().bells.get(owner) {
+            bell.passed_on.store(true, Ordering::Release);
+            bell.bell.notify_one();
+        }
     }
 }
 
 impl AsyncPushSender for Inbox {
     fn send(&self, push: PushInfo) -> Result<(), SendError> {
-        let waiters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if push.kind == PushKind::Message
             && let Some(payload) = push.data.into_iter().nth(1)
             && let Ok(owner) = from_redis_value::<String>(payload)
-            && let Some(waiter) = waiters.get(&owner)
+            && let Some(waiter) = self.waiters().bells.get(&owner)
         {
-            waiter.notify_one();
+            waiter.bell.notify_one();
         }
         Ok(())
     }

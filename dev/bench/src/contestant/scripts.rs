@@ -8,9 +8,17 @@ use uuid::Uuid;
 use super::{Contestant, Inbox};
 use crate::BoxError;
 
-const QUEUE: &str = include_str!("../../../../core/src/backend/redis/scripts/queue.lua");
-const ACQUIRE: &str = include_str!("../../../../core/src/backend/redis/scripts/acquire.lua");
-const LEAVE: &str = include_str!("../../../../core/src/backend/redis/scripts/leave.lua");
+macro_rules! scripts {
+    ($($file:literal)+) => {
+        concat!($(include_str!(concat!(
+            "../../../../core/src/backend/redis/scripts/",
+            $file
+        ))),+)
+    };
+}
+
+const ACQUIRE: &str = scripts!("keys.lua" "acquire_free.lua" "queue.lua" "acquire.lua");
+const LEAVE: &str = scripts!("keys.lua" "leave_unawaited.lua" "queue.lua" "leave.lua");
 
 /// How long a waiter relies on being woken.
 const LOOK: Duration = Duration::from_secs(1);
@@ -39,7 +47,7 @@ impl Scripts {
         let mut connection = super::connection(url, &inbox).await?;
         let channel = format!("by-hand:{}", Uuid::new_v4());
         connection.subscribe(&channel).await?;
-        let hashes = [ACQUIRE, LEAVE].map(|text| Script::new(&format!("{QUEUE}{text}")));
+        let hashes = [ACQUIRE, LEAVE].map(|text| Script::new(text));
         for script in &hashes {
             script.prepare_invoke().load_async(&mut connection).await?;
         }
@@ -61,7 +69,7 @@ impl Scripts {
             let names = names(key);
             pipeline.add_command(self.ask(&names, &owner, "x")).ignore();
             pipeline
-                .add_command(self.give_back(&names, &owner))
+                .add_command(self.give_back(&names, &owner, ""))
                 .ignore();
         }
         let mut connection = self.connection.clone();
@@ -73,7 +81,7 @@ impl Scripts {
     pub(crate) async fn acquire_as(&self, key: &str, mode: &str) -> Result<Held, BoxError> {
         let names = names(key);
         let owner = Uuid::new_v4().to_string();
-        let wake_up = self.inbox.enter(&owner);
+        let wake_up = self.inbox.enter(key, &owner);
         let mut connection = self.connection.clone();
         loop {
             let ask = self.ask(&names, &owner, mode);
@@ -81,18 +89,23 @@ impl Scripts {
             match answer.first().map(String::as_str) {
                 Some("granted") => break,
                 Some("busy") => {
-                    let _woken_or_not = timeout(LOOK, wake_up.notified()).await;
+                    let _woken_or_not = timeout(LOOK, wake_up.rung()).await;
+                    if wake_up.was_passed_on() {
+                        break;
+                    }
                 }
                 _ => return Err(format!("the script answered {answer:?}").into()),
             }
         }
-        self.inbox.leave(&owner);
+        self.inbox.leave(key, &owner);
         Ok(Held { names, owner })
     }
 
-    fn give_back(&self, names: &[String; 6], owner: &str) -> Cmd {
+    fn give_back(&self, names: &[String; 6], owner: &str, next: &str) -> Cmd {
         let mut leave = call(&self.leave, names);
+        // grant, copies, whom to pass it on to, its ttl, fence
         leave.arg(owner).arg(2_000).arg(0);
+        leave.arg(next).arg(30_000).arg(172_800_000);
         leave
     }
 
@@ -132,11 +145,16 @@ impl Contestant for Scripts {
     }
 
     async fn release(&self, held: Held) -> Result<(), BoxError> {
-        let leave = self.give_back(&held.names, &held.owner);
+        let next = self.inbox.first(&held.names[0]).unwrap_or_default();
+        let leave = self.give_back(&held.names, &held.owner, &next);
         let mut connection = self.connection.clone();
-        let answer: String = leave.query_async(&mut connection).await?;
-        match answer.as_str() {
-            "left" => Ok(()),
+        let answer: Vec<String> = leave.query_async(&mut connection).await?;
+        match answer.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["left"] => Ok(()),
+            ["left", _token] => {
+                self.inbox.pass_on(&next);
+                Ok(())
+            }
             _ => Err("the lock was lost".into()),
         }
     }

@@ -13,11 +13,12 @@ use crate::report::Outcome;
 use crate::rounds::quantile;
 use crate::turns::{Done, Plan};
 
-pub(crate) const NAME: &str = "hand-off after 50 ms";
+pub(crate) const NAME: &str = "hand-off after 45 to 55 ms";
 
-const HOLD: Duration = Duration::from_millis(50);
+/// Of no fixed length: a poller whose pause divides it would look just when the lock is released.
+const HOLD_MICROS: std::ops::Range<u64> = 45_000..55_000;
 
-/// One holds a lock for 50 ms while another waits for it: how long from the release to the grant.
+/// One holds a lock for about 50 ms while another waits for it: how long from the release to the grant.
 #[derive(Debug)]
 pub(crate) struct HandOff {
     times: usize,
@@ -63,7 +64,7 @@ async fn hand_off<C: Contestant>(contestant: &C) -> Result<Duration, BoxError> {
     let contestant = contestant.clone();
     let holding = tokio::spawn(async move {
         asking.notified().await;
-        sleep(HOLD).await;
+        sleep(Duration::from_micros(fastrand::u64(HOLD_MICROS))).await;
         let released = Instant::now();
         contestant.release(held).await?;
         Ok::<_, BoxError>(released)

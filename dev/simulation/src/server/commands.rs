@@ -23,6 +23,7 @@ pub(super) fn call(
             Ok(Reply::texts(parts.map(|it| it.to_string())))
         }
         ("GET", [key]) => texts::get(data, key),
+        ("MGET", [_, ..]) => Ok(texts::get_all(data, rest)),
         ("SET", [_, _, ..]) => texts::set(data, rest),
         ("DEL", [_, ..]) => Ok(texts::delete(data, rest)),
         ("EXISTS", [_, ..]) => Ok(texts::exists(data, rest)),
@@ -34,6 +35,9 @@ pub(super) fn call(
         ("HSET", [key, field, value]) => hashes::set(data, key, field, value),
         ("HDEL", [key, names @ ..]) if !names.is_empty() => hashes::delete(data, key, names),
         ("ZADD", [key, score, member]) => sorted::add(data, key, score, member),
+        ("ZADD", [key, option, score, member]) if option.eq_ignore_ascii_case("NX") => {
+            sorted::add_new(data, key, score, member)
+        }
         ("ZCARD", [key]) => sorted::count(data, key),
         ("ZSCORE", [key, member]) => sorted::score_of(data, key, member),
         ("ZRANGE", [_, _, _, ..]) => sorted::range(data, rest, false),

@@ -38,6 +38,20 @@ pub(super) fn add(
     Ok(Reply::flag(is_new))
 }
 
+/// Leaves a member as it is.
+pub(super) fn add_new(
+    data: &mut Keyspace,
+    key: &str,
+    given: &str,
+    member: &str,
+) -> Result<Reply, Refused> {
+    score(given).ok_or_else(no_float)?;
+    if members(data, key)?.iter().any(|(_, it)| it == member) {
+        return Ok(Reply::flag(false));
+    }
+    add(data, key, given, member)
+}
+
 pub(super) fn count(data: &Keyspace, key: &str) -> Result<Reply, Refused> {
     Ok(Reply::count(members(data, key)?.len()))
 }

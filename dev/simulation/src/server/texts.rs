@@ -12,7 +12,25 @@ pub(super) fn get(data: &Keyspace, key: &str) -> Result<Reply, Refused> {
     }
 }
 
+/// Nothing for keys of other types.
+pub(super) fn get_all(data: &Keyspace, keys: &[&str]) -> Reply {
+    let found = keys.iter().map(|key| match data.get(key) {
+        Some(Value::Text(text)) => Reply::text(text),
+        _ => Reply::Nil,
+    });
+    Reply::List(found.collect())
+}
+
 pub(super) fn set(data: &mut Keyspace, words: &[&str]) -> Result<Reply, Refused> {
+    if let [rest @ .., option] = words
+        && rest.len() >= 2
+        && option.eq_ignore_ascii_case("NX")
+    {
+        return match data.has(words[0]) {
+            true => Ok(Reply::Nil),
+            false => set(data, rest),
+        };
+    }
     let (key, value, ends) = match *words {
         [key, value] => (key, value, None),
         [key, value, option, time] => {

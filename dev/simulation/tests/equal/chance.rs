@@ -47,11 +47,23 @@ pub(crate) struct Asked {
     pub(crate) arguments: Vec<String>,
 }
 
+/// The keys of a lock, and the seal of an owner.
+fn keys(lock: &str, owner: &str) -> Vec<String> {
+    let companions = ["fence", "queue", "leases", "shares"];
+    let companions = companions.map(|it| format!("{{{lock}}}:lh1:{it}"));
+    let mut keys = vec![lock.to_owned()];
+    keys.extend(companions);
+    keys.push(format!("{{{lock}}}:lh1:sealed:{owner}"));
+    keys
+}
+
 pub(crate) struct Chance {
     random: Rng,
     now: u64,
     /// The token of the last renewal that was asked for; answers are not looked at.
     drawn: u64,
+    /// How many were asked for.
+    asked: usize,
 }
 
 impl Chance {
@@ -60,6 +72,7 @@ impl Chance {
             random: Rng::with_seed(seed),
             now,
             drawn: now,
+            asked: 0,
         }
     }
 
@@ -68,6 +81,39 @@ impl Chance {
     }
 
     pub(crate) fn next(&mut self) -> Asked {
+        self.asked += 1;
+        match self.asked {
+            1 => self.asks("o0"),
+            2 => self.asks("o1"),
+            // What chance hardly ever comes upon: the lock is passed on.
+            3 => Asked {
+                script: LEAVE,
+                keys: keys("lock:a", "o0"),
+                arguments: ["o0", "2000", "0", "o1", "30000", "172800000"]
+                    .map(ToOwned::to_owned)
+                    .to_vec(),
+            },
+            _ => self.any(),
+        }
+    }
+
+    /// Takes the lock, or waits for it.
+    fn asks(&mut self, owner: &str) -> Asked {
+        let mut arguments = self.acquire(owner, "");
+        for (at, said) in [(1, "30000"), (2, "1"), (3, "inbox:1"), (9, "x")] {
+            said.clone_into(&mut arguments[at]);
+        }
+        arguments[4] = (self.now + 60_000_000).to_string();
+        let mut keys = keys("lock:a", owner);
+        keys.extend(keys.last().cloned());
+        Asked {
+            script: ACQUIRE,
+            keys,
+            arguments,
+        }
+    }
+
+    fn any(&mut self) -> Asked {
         self.now += match self.random.u32(0..12) {
             0..6 => self.random.u64(0..3_000),
             6..11 => self.random.u64(0..400_000),
@@ -97,7 +143,15 @@ impl Chance {
                 keys.push(seal(&owner));
                 let copies = [0, self.now + self.random.u64(0..3_000_000)];
                 let copies = copies[self.random.usize(0..2)].to_string();
-                (LEAVE, vec![owner, "2000".to_owned(), copies])
+                let named = match self.random.u32(0..3) {
+                    0 => String::new(),
+                    _ => self.owner(),
+                };
+                let (ttl, fence) = (self.ttl(), "172800000".to_owned());
+                (
+                    LEAVE,
+                    vec![owner, "2000".to_owned(), copies, named, ttl, fence],
+                )
             }
             14..16 => (RENEW, self.renew(&owner)),
             16 => {
@@ -184,6 +238,10 @@ impl Chance {
         let forms = [
             "TIME".to_owned(),
             format!("GET {key}"),
+            format!("MGET {key} {} {key}", KEYS[0]),
+            format!("SET {key} {field} PX 300 NX"),
+            format!("ZADD {key} NX {soon} {field}"),
+            format!("ZADD {key} NX five {field}"),
             format!("SET {key} {field}"),
             format!("SET {key} {field} PX 300"),
             format!("SET {key} {field} PXAT {soon}"),

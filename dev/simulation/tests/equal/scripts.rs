@@ -1,23 +1,26 @@
 //! The scripts, as the client sends them.
 
-macro_rules! script {
-    ($file:literal) => {
-        concat!(
-            include_str!("../../../../core/src/backend/redis/scripts/queue.lua"),
-            include_str!(concat!(
-                "../../../../core/src/backend/redis/scripts/",
-                $file
-            ))
-        )
+macro_rules! scripts {
+    ($($file:literal)+) => {
+        concat!($(include_str!(concat!(
+            "../../../../core/src/backend/redis/scripts/",
+            $file
+        ))),+)
     };
 }
 
-pub(crate) const ACQUIRE: &str = script!("acquire.lua");
-pub(crate) const LEAVE: &str = script!("leave.lua");
-pub(crate) const RENEW: &str = script!("renew.lua");
-pub(crate) const DOWNGRADE: &str = script!("downgrade.lua");
-pub(crate) const FORCE: &str = script!("force.lua");
-pub(crate) const INSPECT: &str = script!("inspect.lua");
+macro_rules! script {
+    ($look:literal, $file:literal) => {
+        scripts!("keys.lua" $look "queue.lua" $file)
+    };
+}
+
+pub(crate) const ACQUIRE: &str = script!("acquire_free.lua", "acquire.lua");
+pub(crate) const LEAVE: &str = script!("leave_unawaited.lua", "leave.lua");
+pub(crate) const RENEW: &str = script!("look.lua", "renew.lua");
+pub(crate) const DOWNGRADE: &str = script!("look.lua", "downgrade.lua");
+pub(crate) const FORCE: &str = script!("look.lua", "force.lua");
+pub(crate) const INSPECT: &str = script!("look.lua", "inspect.lua");
 
 /// Any command, answered as scripts are.
 pub(crate) const COMMAND: &str = "return redis.pcall(unpack(ARGV))";

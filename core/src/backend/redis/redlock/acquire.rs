@@ -28,7 +28,7 @@ impl Redlock {
     pub(super) async fn acquire(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
         let seat = attempt
             .queue
-            .then(|| self.inbox.enter(&attempt.key, attempt.owner));
+            .then(|| self.inbox.enter(&attempt.key, attempt.owner, None));
         if let Some(wake_ups) = self.inbox.wake_ups(attempt.owner) {
             wake_ups.forget();
         }

@@ -1,12 +1,8 @@
 -- Takes the lock, confirms a hand-off, answers a second copy of the same request, or says busy.
-local owner, ttl_ms, queueing, inbox = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4]
-local sealed, expires_at = KEYS[6], tonumber(ARGV[5])
-local waiter_ms, grant_ms, fence_ms, heal = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], ARGV[9] == '1'
-local mode, giver, copies_ms = ARGV[10], ARGV[11], ARGV[12]
 local kind = divided(mode)
 
 -- A copy that comes after its caller has cleaned up must not take the lock (no-ghost).
-if now >= expires_at or redis.call('EXISTS', sealed) == 1 then
+if now >= expires_at or sealed then
   return {'late', number(now)}
 end
 
@@ -15,7 +11,7 @@ if has_share(owner) and kind ~= holder then
   return {'late', number(now)}
 end
 
-local token, drawer = string.match(redis.call('GET', fence) or '', '^(%d+) (.*)$')
+local token, drawer = string.match(record, '^(%d+) (.*)$')
 local mine = holder == owner or has_share(owner)
 
 if not mine and giver ~= '' then
@@ -54,14 +50,16 @@ if not turn then
   end
   local is_first = false
   if queueing then
-    if not redis.call('ZSCORE', queue, owner) then
-      local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
-      redis.call('ZADD', queue, (tonumber(last[2]) or 0) + 1, owner)
-    end
+    local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
+    local is_new = redis.call('ZADD', queue, 'NX', (tonumber(last[2]) or 0) + 1, owner) == 1
     redis.call('HSET', leases, owner, number(now + waiter_ms * 1000) .. ' ' .. mode .. ' ' .. inbox)
     redis.call('PEXPIRE', queue, waiter_ms * 4)
     redis.call('PEXPIRE', leases, waiter_ms * 4)
-    is_first = redis.call('ZRANGE', queue, 0, 0)[1] == owner
+    if is_new then
+      is_first = not last[1]
+    else
+      is_first = redis.call('ZRANGE', queue, 0, 0)[1] == owner
+    end
   end
   return {'busy', number(now), number(left_ms), is_first and '1' or '0'}
 end
@@ -83,9 +81,8 @@ if kind == SHARED and drawer == SHARED then
   return {'granted', number(now), token}
 end
 
--- The time is a floor for a counter that was lost (tokens-grow).
-local drawn = math.max((tonumber(token) or 0) + 1, now)
-if drawn >= 9007199254740992 then
+local drawn = next_token(token, now)
+if drawn >= TOKENS_END then
   return {'exhausted', number(now), number(drawn)}
 end
 take(owner, mode, ttl_ms)

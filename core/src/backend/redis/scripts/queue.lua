@@ -1,22 +1,8 @@
--- What all scripts share. Names in parentheses are the claims of the protocol's model, `dev/model`, that a rule serves. Times are microseconds of the server's clock, whole numbers below 2^53, and
--- are formatted with %.0f: tostring would round them.
---
--- The lock's key holds the id of its only holder, or one of two marks when several may hold it at once: then `shares`
--- has a member for each share or permit, scored with the end of its lease, and the key lasts as long as the last.
-local lock, fence, queue, leases, shares = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
-
+-- What all scripts share.
 local SHARED, PERMITS = 'leasehold:shared', 'leasehold:permits'
 
 -- How many places one call looks at, at most.
 local LOOKED_AT_MOST = 1000
-
-local holder = redis.call('GET', lock)
-
-local function number(n)
-  return string.format('%.0f', n)
-end
 
 local function forget(owner)
   redis.call('ZREM', queue, owner)
@@ -95,8 +81,13 @@ end
 -- more, and is passed over at once; it keeps its place until its lease ends, for it may only be reconnecting. What
 -- is published to one who does not fit names nobody: it only shows whether somebody listens.
 --
--- Answers whether it came to the caller's place, or to the end without one of somebody who waits before it.
-local function hand_on(caller, grant_ms)
+-- The named one need not confirm, and need not be told: it hears of the answer to this call, which has its token
+-- (exclusion: its lease counts from before this call was sent). It is what a grant and its confirmation would do
+-- together, so it comes in its turn (in-order), and draws its token itself (backed).
+--
+-- Answers whether it came to the caller's place, or to the end without one of somebody who waits before it; and the
+-- token of the named one, if the lock is its.
+local function hand_on(caller, grant_ms, named)
   local place = 0
   for _ = 1, LOOKED_AT_MOST do
     local waiter = redis.call('ZRANGE', queue, place, place)[1]
@@ -110,6 +101,17 @@ local function hand_on(caller, grant_ms)
       return true
     elseif has_share(waiter) then
       place = place + 1
+    elseif named and waiter == named.owner and mode == 'x' and fits(mode) then
+      local drawn = next_token(redis.call('GET', fence), now)
+      if drawn >= TOKENS_END then
+        -- It finds out by itself.
+        named = nil
+      else
+        take(waiter, mode, named.ttl_ms)
+        redis.call('SET', fence, number(drawn) .. ' ' .. waiter, 'PX', named.fence_ms)
+        forget(waiter)
+        return false, number(drawn)
+      end
     else
       local its_turn = fits(mode)
       -- What cannot be sent, for want of a right to the channel, must not undo the rest.

@@ -1,0 +1,18 @@
+-- Releases a lock for which nobody waits, as `leave.lua` would, in as few steps as that needs.
+local owner, grant_ms, copies_until = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local named, named_ttl_ms, fence_ms = ARGV[4], ARGV[5], ARGV[6]
+
+local holder = redis.call('GET', lock)
+local held = holder == owner
+if held then
+  -- What comes first cannot fail for want of memory; after it, nothing else does.
+  redis.call('DEL', lock)
+  holder = false
+  if copies_until == 0 and redis.call('EXISTS', queue) == 0 then
+    return {'left'}
+  end
+end
+
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+

@@ -1,0 +1,170 @@
+//! What one waiter was told, and what it was given.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::FencingToken;
+use crate::clock::{self, Moment};
+
+/// A lock that the release of another holder of this process has passed on to a waiter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passed {
+    pub(super) token: FencingToken,
+    /// When that release was sent: from here on the lease counts.
+    pub(super) sent: Moment,
+}
+
+/// What has become of a lock that was passed on. It is taken or revoked, and never both.
+#[derive(Debug, Clone, Copy, Default)]
+enum Pass {
+    #[default]
+    None,
+    Waits(Passed),
+    /// It was not taken in time, and is given back in the waiter's name: the waiter's id is spent.
+    Revoked(FencingToken),
+}
+
+/// What a waiter finds when it looks for what was passed on to it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Taken {
+    Nothing,
+    Lock(Passed),
+    /// It is too late, and its id is spent.
+    Revoked(FencingToken),
+}
+
+/// What a waiter was told.
+#[derive(Debug, Default)]
+pub(super) struct WakeUps {
+    /// The TTL of one that a lock can be passed on to.
+    ttl: Option<Duration>,
+    pass: Mutex<Pass>,
+    /// How many futures of the waiter there are. A task that was dropped with its runtime has none.
+    present: AtomicUsize,
+    told: AtomicUsize,
+    bell: Notify,
+    /// Rung when nobody of this process waits before it any more.
+    promotion: Notify,
+}
+
+impl WakeUps {
+    pub(super) fn new(ttl: Option<Duration>) -> Self {
+        Self {
+            ttl,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn tell(&self) {
+        self.told.fetch_add(1, Ordering::AcqRel);
+        self.bell.notify_one();
+    }
+
+    pub(super) fn promote(&self) {
+        self.promotion.notify_one();
+    }
+
+    /// Waits until it is told, if it was not already.
+    pub(super) async fn next(&self) {
+        self.bell.notified().await;
+    }
+
+    /// Waits until it should look by itself: it is the first of its process since somebody else left, and was not
+    /// served for so long. It was told to look seldom while another one did, and where the lock went all who would hand
+    /// it on may have died.
+    pub(super) async fn promoted(&self, since: Duration) {
+        self.promotion.notified().await;
+        clock::sleep_until(Moment::now().after(since)).await;
+    }
+
+    /// How often it was told.
+    pub(super) fn told(&self) -> usize {
+        self.told.load(Ordering::Acquire)
+    }
+
+    /// What it was told is old news from here on.
+    pub(super) fn forget(&self) {
+        self.told.store(0, Ordering::Release);
+        let _old_news = self.bell.notified().now_or_never();
+    }
+
+    /// The TTL of one that is there, and that a lock can be passed on to.
+    pub(super) fn passable(&self) -> Option<Duration> {
+        (self.present.load(Ordering::Acquire) > 0)
+            .then_some(self.ttl)
+            .flatten()
+    }
+
+    pub(super) fn pass(&self, passed: Passed) {
+        *self.pass.lock() = Pass::Waits(passed);
+        self.tell();
+    }
+
+    /// Takes what was passed on.
+    pub(super) fn take(&self) -> Taken {
+        let mut pass = self.pass.lock();
+        match *pass {
+            Pass::None => Taken::Nothing,
+            Pass::Waits(passed) => {
+                *pass = Pass::None;
+                Taken::Lock(passed)
+            }
+            Pass::Revoked(token) => Taken::Revoked(token),
+        }
+    }
+
+    /// Whether something that was passed on to it may have to be given back.
+    pub(super) fn may_be_owed(&self) -> bool {
+        !matches!(*self.pass.lock(), Pass::None)
+    }
+
+    /// Revokes what was passed on so long ago and was not taken.
+    pub(super) fn revoke(&self, after: Duration) -> Fate {
+        let mut pass = self.pass.lock();
+        match *pass {
+            Pass::None => Fate::Settled,
+            Pass::Waits(Passed { sent, .. }) if !sent.after(after).has_passed() => Fate::Open,
+            Pass::Waits(Passed { token, .. }) | Pass::Revoked(token) => {
+                *pass = Pass::Revoked(token);
+                Fate::Revoked
+            }
+        }
+    }
+}
+
+/// What has become of something that was passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It was taken.
+    Settled,
+    /// It may still be.
+    Open,
+    /// It is to be given back.
+    Revoked,
+}
+
+/// A future of a waiter.
+#[derive(Debug)]
+pub(super) struct Presence(Arc<WakeUps>);
+
+impl Presence {
+    pub(super) fn of(waiter: Arc<WakeUps>) -> Self {
+        waiter.present.fetch_add(1, Ordering::AcqRel);
+        Self(waiter)
+    }
+
+    pub(super) fn waiter(&self) -> &WakeUps {
+        &self.0
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.0.present.fetch_sub(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,161 @@
+//! A lock that a release passes on inside its process.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::poll;
+use leasehold::backend::redis::Redis;
+use leasehold::{AcquireError, LockGuard, LockManager};
+use leasehold_testkit::proxy::{Proxy, Which};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::server::{Server, waiters};
+
+/// As long as a waiter that is handed the lock has to confirm.
+const GRANT_TTL: Duration = Duration::from_secs(2);
+
+fn waiter(locks: &LockManager) -> JoinHandle<Result<LockGuard, AcquireError>> {
+    let lock = locks.lock("k");
+    tokio::spawn(async move { lock.acquire().await })
+}
+
+/// How many scripts the server has run.
+async fn scripts(server: &Server) -> u64 {
+    let mut raw = server.raw().await;
+    let mut ask = redis::cmd("INFO");
+    let info: String = ask.arg("commandstats").query_async(&mut raw).await.unwrap();
+    let mut lines = info.lines();
+    let line = lines.find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+    let (calls, _rest) = line.unwrap().split_once(',').unwrap();
+    calls.parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_waiter_of_the_same_process_need_not_ask() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let first = locks.lock("k").acquire().await.unwrap();
+    let second = waiter(&locks);
+    waiters(&locks, 1).await;
+    let before = scripts(&server).await;
+    let earlier = first.token();
+    first.release().await.unwrap();
+    let second = second.await.unwrap().unwrap();
+    assert_eq!(scripts(&server).await - before, 1, "the release alone");
+    assert!(second.token() > earlier);
+    let seen = locks.inspect("k").await.unwrap();
+    assert_eq!((seen.token, seen.waiting), (Some(second.token()), 0));
+    let left = seen.expires_in.unwrap();
+    assert!(left > Duration::from_secs(20), "its own TTL: {left:?}");
+    second.release().await.unwrap();
+    assert!(locks.inspect("k").await.unwrap().is_free());
+}
+
+#[tokio::test]
+async fn waiters_of_other_processes_have_their_turn() {
+    let server = Server::start().await;
+    let (here, there) = (server.locks().await, server.locks().await);
+    let guard = here.lock("k").acquire().await.unwrap();
+    let (sender, mut granted) = mpsc::unbounded_channel();
+    for (place, locks) in [&there, &here, &here, &there, &here]
+        .into_iter()
+        .enumerate()
+    {
+        let (lock, sender) = (locks.lock("k"), sender.clone());
+        tokio::spawn(async move {
+            let guard = lock.acquire().await.unwrap();
+            sender.send(place).unwrap();
+            guard.release().await.unwrap();
+        });
+        waiters(&here, place + 1).await;
+    }
+    guard.release().await.unwrap();
+    for place in 0..5 {
+        let next = timeout(Duration::from_secs(1), granted.recv()).await;
+        assert_eq!(next.expect("at once"), Some(place));
+    }
+}
+
+#[tokio::test]
+async fn who_does_not_take_what_was_passed_on_loses_it_and_comes_later() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let first = locks.lock("k").acquire().await.unwrap();
+    let lock = locks.lock("k");
+    let mut idle = pin!(lock.acquire());
+    while locks.inspect("k").await.unwrap().waiting == 0 {
+        assert!(poll!(&mut idle).is_pending());
+        sleep(Duration::from_millis(5)).await;
+    }
+    assert!(poll!(&mut idle).is_pending());
+    let third = waiter(&locks);
+    waiters(&locks, 2).await;
+    first.release().await.unwrap();
+    let seen = locks.inspect("k").await.unwrap();
+    assert_eq!(seen.waiting, 1, "it was passed on to who is not polled");
+    let begin = Instant::now();
+    // The grant's time, twice where it has just been looked at, and not the TTL of thirty seconds.
+    let third = timeout(GRANT_TTL * 3, third).await;
+    let third = third.expect("it is given back").unwrap().unwrap();
+    println!("given back after {:?}", begin.elapsed());
+    assert!(
+        timeout(Duration::from_millis(300), &mut idle)
+            .await
+            .is_err()
+    );
+    assert!(third.is_valid());
+    third.release().await.unwrap();
+    let late = timeout(Duration::from_secs(1), idle).await;
+    late.expect("in its turn").unwrap().release().await.unwrap();
+    assert!(locks.inspect("k").await.unwrap().is_free());
+}
+
+#[tokio::test]
+async fn a_waiter_whose_news_is_lost_looks_soon() {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let url = server.inner().url_at(proxy.port());
+    let backend = Redis::connect(&url).await.unwrap();
+    let manager = LockManager::builder(backend).command_timeout(Duration::from_millis(200));
+    let locks = manager.build().unwrap();
+    let first = locks.lock("k").acquire().await.unwrap();
+    let second = waiter(&locks);
+    waiters(&locks, 1).await;
+    proxy.lose_replies(Which::named("EVALSHA").times(1));
+    let released = tokio::spawn(first.release());
+    // A look of the first in line, over a new connection; well below the eleven seconds of those behind it.
+    let second = timeout(Duration::from_secs(5), second).await;
+    let second = second.expect("it looks").unwrap().unwrap();
+    let lost = released.await.unwrap();
+    assert!(lost.is_err(), "its answer: {lost:?}");
+    second.release().await.unwrap();
+}
+
+#[test]
+fn what_was_leaked_with_its_runtime_is_passed_nothing() {
+    let runtime = || tokio::runtime::Runtime::new().unwrap();
+    let (lives, dies) = (runtime(), runtime());
+    let (server, locks, first) = lives.block_on(async {
+        let server = Server::start().await;
+        let locks = server.locks().await;
+        let first = locks.lock("k").acquire().await.unwrap();
+        (server, locks, first)
+    });
+    let (_leaked, lock) = dies.block_on(async { (waiter(&locks), locks.lock("k")) });
+    lives.block_on(waiters(&locks, 1));
+    drop(lock);
+    dies.shutdown_background();
+    lives.block_on(async {
+        // The tasks of a runtime are dropped by the threads that it leaves behind.
+        sleep(Duration::from_millis(200)).await;
+        first.release().await.unwrap();
+        let left: i64 = redis::cmd("PTTL")
+            .arg("lock:k")
+            .query_async(&mut server.raw().await)
+            .await
+            .unwrap();
+        assert!(left <= 2_000, "no longer than a grant: {left} ms");
+    });
+}
