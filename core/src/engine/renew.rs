@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::Lease;
 use super::call::bounded;
-use super::schedule::{after_failure, after_success, answer_limit};
+use super::schedule::{Beat, after_failure, answer_limit};
 use crate::backend::{Backend, BackendError, Claim, RenewAnswer};
 use crate::clock::Moment;
 use crate::options::Limits;
@@ -41,6 +41,7 @@ pub(super) async fn renew_batch(
     batch: Batch,
     backend: Arc<dyn Backend>,
     limits: Limits,
+    beat: Beat,
 ) -> Vec<(Arc<Lease>, Moment)> {
     let mut looks = Vec::with_capacity(batch.len());
     let mut turns = Vec::with_capacity(batch.len());
@@ -66,7 +67,7 @@ pub(super) async fn renew_batch(
     let mut answers = ask(&*backend, &claims, limit).await.into_iter();
     for (lease, _turn) in turns {
         let look = match accept(&lease, sent, answers.next().unwrap_or_else(unanswered)) {
-            Ok(_) => after_success(&lease),
+            Ok(_) => beat.after_success(&lease),
             Err(error) => {
                 observe::renewal_failed(&lease.claim, &error);
                 after_failure(&lease)

@@ -3,8 +3,10 @@
 //! # Implementation details
 //!
 //! A lease is renewed when a third of it is over, a little sooner by chance, so that leases that were
-//! taken together drift apart. After a failure the next try follows within a twentieth of it, and sooner
-//! as the deadline comes closer. One try may take a sixth, so that a hanging one leaves time for others.
+//! taken together drift apart. Those that come due within a hundredth of that are renewed together, on a
+//! common beat: a wake-up and a command for each would cost more than the renewals. After a failure the
+//! next try follows within a twentieth of the lease, and sooner as the deadline comes closer. One try may
+//! take a sixth, so that a hanging one leaves time for others.
 
 use std::time::Duration;
 
@@ -15,6 +17,10 @@ use crate::options::Limits;
 
 const SOONEST_RETRY: Duration = Duration::from_millis(5);
 const LATEST_RETRY: Duration = Duration::from_secs(1);
+
+/// Two strokes of the beat are no further apart than this part of a lease, and than this.
+const STROKE: u32 = 300;
+const LONGEST_STROKE: Duration = Duration::from_secs(1);
 
 /// What the watchdog does with a lease that is due.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,12 +38,38 @@ pub(super) fn step(lease: &Lease) -> Step {
     }
 }
 
-/// When to look at a lease that was granted or renewed just now.
-pub(super) fn after_success(lease: &Lease) -> Moment {
-    if lease.is_renewed() {
-        within(lease, jittered(lease.length() / 3))
-    } else {
-        within(lease, Duration::MAX)
+/// The beat on which a watchdog renews.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Beat {
+    begun: Moment,
+}
+
+impl Beat {
+    pub(super) fn begin() -> Self {
+        Self {
+            begun: Moment::now(),
+        }
+    }
+
+    /// When to look at a lease that was granted or renewed just now.
+    pub(super) fn after_success(self, lease: &Lease) -> Moment {
+        let (length, left) = (lease.length(), lease.validity().unwrap_or_default());
+        let (now, pause) = (Moment::now(), jittered(length / 3));
+        // What is looked at to be ended is not looked at sooner: it would be renewed once more.
+        if lease.is_renewed() && pause < left {
+            self.stroke_before(now.after(pause), length)
+        } else {
+            now.after(left)
+        }
+    }
+
+    /// The last stroke that is not after `due`. The strokes for short leases are among those for longer ones.
+    fn stroke_before(self, due: Moment, length: Duration) -> Moment {
+        let apart = (length / STROKE).min(LONGEST_STROKE);
+        let apart = apart.as_nanos().max(1).ilog2();
+        let nanos = due.since(self.begun).as_nanos() >> apart << apart;
+        let since = u64::try_from(nanos).map_or(Duration::MAX, Duration::from_nanos);
+        self.begun.after(since)
     }
 }
 
@@ -63,4 +95,48 @@ pub(super) fn answer_limit<'a>(
 fn within(lease: &Lease, pause: Duration) -> Moment {
     let left = lease.validity().unwrap_or_default();
     Moment::now().after(pause.min(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn looks_are_moved_together_and_never_made_late() {
+        let beat = Beat::begin();
+        for length in [1, 50, 299, 30_000, 300_000].map(Duration::from_millis) {
+            let (mut strokes, mut last) = (0, None);
+            for part in 0..10_000 {
+                let due = beat.begun.after(length + length * part / 10_000);
+                let stroke = beat.stroke_before(due, length);
+                assert!(
+                    stroke <= due && due.since(stroke) < length / STROKE,
+                    "{length:?}"
+                );
+                strokes += u32::from(last != Some(stroke));
+                last = Some(stroke);
+            }
+            assert!(
+                (STROKE..=2 * STROKE + 1).contains(&strokes),
+                "{length:?}: {strokes}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn leases_of_different_lengths_share_strokes() {
+        let beat = Beat::begin();
+        let due = |millis| beat.begun.after(Duration::from_millis(millis));
+        let long = beat.stroke_before(due(20_000), Duration::from_secs(60));
+        let at = long.since(beat.begun);
+        let short = beat.stroke_before(beat.begun.after(at), Duration::from_secs(1));
+        assert_eq!(short, long);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_for_ever_stays_one() {
+        let beat = Beat::begin();
+        let never = Moment::now().after(Duration::MAX);
+        assert!(!beat.stroke_before(never, Duration::MAX).has_passed());
+    }
 }

@@ -13,7 +13,7 @@ use super::Lease;
 use super::call::caught;
 use super::renew::{batches, renew_batch};
 use super::rota::Rota;
-use super::schedule::{self, Step};
+use super::schedule::{self, Beat, Step};
 use crate::OwnerId;
 use crate::backend::Backend;
 use crate::clock::{self, Moment};
@@ -29,15 +29,20 @@ pub(super) struct Watchdog {
     task: JoinHandle<()>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Desk {
+    beat: Beat,
     rota: Mutex<Rota>,
     changed: Notify,
 }
 
 impl Watchdog {
     pub(super) fn start(runtime: &Runtime, backend: Arc<dyn Backend>, limits: Limits) -> Self {
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(Desk {
+            beat: Beat::begin(),
+            rota: Mutex::default(),
+            changed: Notify::new(),
+        });
         let task = runtime.spawn(watch(Arc::clone(&desk), backend, limits));
         Self { desk, task }
     }
@@ -48,7 +53,7 @@ impl Watchdog {
     }
 
     pub(super) fn watch(&self, lease: &Arc<Lease>) {
-        let first_look = schedule::after_success(lease);
+        let first_look = self.desk.beat.after_success(lease);
         if self.desk.rota.lock().add(lease, first_look) {
             self.desk.changed.notify_one();
         }
@@ -75,7 +80,7 @@ async fn watch(desk: Arc<Desk>, backend: Arc<dyn Backend>, limits: Limits) {
     let mut interruption = pin!(interrupted(&*backend, seen));
     loop {
         for batch in batches(desk.due_for_renewal()) {
-            under_way.push(renew_batch(batch, Arc::clone(&backend), limits));
+            under_way.push(renew_batch(batch, Arc::clone(&backend), limits, desk.beat));
         }
         let alarm = desk.rota.lock().set_alarm(Moment::now());
         tokio::select! {
