@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use leasehold::FencingToken;
+use leasehold::backend::redis::Redis;
+use leasehold::backend::{Attempt, Backend, RenewAnswer};
+use leasehold::{FencingToken, Key, OwnerId};
 use leasehold_testkit::resp::RawClient;
 use redis::aio::MultiplexedConnection;
 use redis::{Script, ScriptInvocation};
@@ -267,4 +269,67 @@ async fn a_lock_is_handed_over_in_both_directions() {
     assert!(guard.token() > given);
     assert!(!old.renew(giver, given, "x").await);
     guard.release().await.unwrap();
+}
+
+/// All that is kept of a lock, but for how long.
+async fn kept(raw: &mut MultiplexedConnection, lock: &str) -> Vec<(Option<String>, i64)> {
+    let mut kept = Vec::new();
+    for name in [lock.to_owned(), format!("{{{lock}}}:lh1:fence")] {
+        let mut both = redis::pipe();
+        both.cmd("GET").arg(&name).cmd("PTTL").arg(&name);
+        let (value, left): (_, i64) = both.query_async(raw).await.unwrap();
+        // To five seconds, which nothing here takes.
+        kept.push((value, (left + 2_500) / 5_000));
+    }
+    kept
+}
+
+#[tokio::test]
+async fn leases_extended_together_leave_what_the_first_version_leaves() {
+    let server = Server::start().await;
+    let mut old = Old::connect(&server).await;
+    let new = Redis::connect(&server.url()).await.unwrap();
+    let owner = OwnerId::random();
+    let other = OwnerId::random();
+    let record = |token: i64, owner: OwnerId| Some(format!("{token} {owner}"));
+    let cases = [
+        (Some(owner), record(7, owner)),
+        (Some(owner), None),
+        (Some(owner), record(8, owner)),
+        (Some(owner), record(8, other)),
+        (Some(other), record(7, owner)),
+        (Some(other), None),
+        (None, record(7, owner)),
+        (None, None),
+    ];
+    let token = FencingToken::try_from(7).unwrap();
+    let (mut claims, mut expected) = (Vec::new(), Vec::new());
+    for (case, (holder, record)) in cases.iter().enumerate() {
+        let key = Key::new("", &case.to_string()).unwrap();
+        let mut claim = Attempt::new(key, Duration::from_secs(30), true).claim(token);
+        claim.owner = owner;
+        for lock in ["lock:k", claim.key.full()] {
+            let mut before = redis::pipe();
+            let fence = format!("{{{lock}}}:lh1:fence");
+            before.cmd("DEL").arg(lock).arg(&fence);
+            if let Some(holder) = holder {
+                let set = before.cmd("SET").arg(lock).arg(holder.to_string());
+                set.arg("PX").arg(20_000);
+            }
+            if let Some(record) = record {
+                let set = before.cmd("SET").arg(fence).arg(record);
+                set.arg("PX").arg(1_000_000);
+            }
+            before.exec_async(&mut old.raw).await.unwrap();
+        }
+        let extended = old.renew(&owner.to_string(), token, "x").await;
+        expected.push((extended, kept(&mut old.raw, "lock:k").await));
+        claims.push(claim);
+    }
+    let answers = new.renew(&claims).await;
+    for ((claim, answer), expected) in claims.iter().zip(answers).zip(expected) {
+        let extended = matches!(answer.unwrap(), RenewAnswer::Extended { .. });
+        let kept = kept(&mut old.raw, claim.key.full()).await;
+        assert_eq!((extended, kept), expected, "{}", claim.key);
+    }
 }

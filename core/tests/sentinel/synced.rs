@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use leasehold::backend::Applied;
-use leasehold::{AcquireError, LossReason, ReleaseOutcome};
+use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend, Mode, RenewAnswer};
+use leasehold::{AcquireError, Key, LossReason, OwnerId, ReleaseOutcome};
 use leasehold_testkit::resp::Value;
 use leasehold_testkit::servers::{RedisServer, ReplicatedRedis};
 use tokio::time::{Instant, sleep};
@@ -152,4 +152,42 @@ async fn what_a_lock_becomes_is_acknowledged_too() {
     pair.hold();
     let reader = writer.downgrade().await;
     assert!(reader.is_err(), "no replica knows that it is shared");
+}
+
+#[tokio::test]
+async fn of_leases_renewed_together_each_needs_the_replica_and_one_that_is_gone_does_not() {
+    let pair = ReplicatedRedis::start().await.unwrap();
+    let url = pair.primary().url();
+    let backend = synced(WITHIN).connect(&url).await.unwrap();
+    let mut claims = Vec::new();
+    for mode in [Mode::Exclusive, Mode::Exclusive, Mode::Shared] {
+        let key = Key::new("lock:", &format!("k{}", claims.len())).unwrap();
+        let attempt = Attempt::new(key, Duration::from_secs(30), false).in_mode(mode);
+        let granted = backend.attempt(&attempt).await.unwrap();
+        let AttemptAnswer::Granted { token, .. } = granted else {
+            panic!("{granted:?}");
+        };
+        claims.push(attempt.claim(token));
+    }
+    let mut gone = claims[0].clone();
+    gone.owner = OwnerId::random();
+    claims.insert(1, gone);
+    for held in [false, true] {
+        if held {
+            pair.hold();
+        }
+        let answers = soon(backend.renew(&claims)).await;
+        assert_eq!(answers.len(), claims.len());
+        for (place, answer) in answers.into_iter().enumerate() {
+            match answer {
+                Ok(RenewAnswer::Gone) => assert_eq!(place, 1),
+                Ok(_extended) => assert!(!held && place != 1, "{place}"),
+                Err(error) => {
+                    assert!(held && place != 1, "{place}: {error}");
+                    assert_eq!(error.applied(), Applied::Unknown);
+                    assert!(whole(&error).contains("0 of 1 replicas"), "{error}");
+                }
+            }
+        }
+    }
 }

@@ -80,6 +80,19 @@ pub(super) fn acquired(value: Value) -> Result<Acquired, BackendError> {
     })
 }
 
+/// A digit for each of `count` leases: whether it was extended.
+pub(super) fn digits(value: Value, count: usize) -> Result<Vec<bool>, BackendError> {
+    let digits: String = read(value)?;
+    let said = digits.bytes().map(|digit| match digit {
+        b'0' => Some(false),
+        b'1' => Some(true),
+        _ => None,
+    });
+    let said: Option<Vec<bool>> = said.collect();
+    said.filter(|said| said.len() == count)
+        .ok_or_else(|| strange(&[&digits]))
+}
+
 pub(super) fn inspected(value: Value) -> Result<Inspection, BackendError> {
     let fields: Vec<String> = read(value)?;
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
@@ -122,4 +135,19 @@ pub(super) fn strange(fields: &[&str]) -> BackendError {
     BackendError::unknown(format!(
         "the server answered {fields:?}, which no script of ours says"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leases_are_answered_by_a_digit_each_and_by_nothing_else() {
+        let said = |text: &str| digits(Value::BulkString(text.into()), 3);
+        assert_eq!(said("101").unwrap(), [true, false, true]);
+        for strange in ["", "10", "1010", "1x1", "-11"] {
+            assert!(said(strange).is_err(), "{strange:?}");
+        }
+        assert!(digits(Value::Nil, 3).is_err());
+    }
 }

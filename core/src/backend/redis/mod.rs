@@ -17,6 +17,7 @@ mod names;
 mod node;
 mod pass;
 mod redlock;
+mod renewal;
 mod requests;
 mod script;
 #[cfg(feature = "sentinel")]
@@ -38,7 +39,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{Cmd, Value};
+use redis::Value;
 
 use self::answer::Verdict;
 pub use self::connect::RedisBuilder;
@@ -49,14 +50,14 @@ use self::names::Names;
 pub use self::redlock::{Redlock, RedlockBuilder};
 use self::servers::Servers;
 use self::synced::Synced;
-use self::times::{FENCE_TTL, FIRST_LOOKS, GRANT_TTL, REFRESH};
+use self::times::{FIRST_LOOKS, GRANT_TTL, REFRESH};
 #[cfg(feature = "tls-rustls")]
 pub(crate) use self::tls::choose_provider;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub use self::transport::{Connecting, Stream};
 use self::wake_ups::{Presence, Taken, WakeUps};
-use self::words::{millis, written};
+use self::words::millis;
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
     RenewAnswer, async_trait,
@@ -102,9 +103,9 @@ use crate::Key;
 /// Several keys ([`LockManager::lock_all`](crate::LockManager::lock_all)) may be on several masters: they are locked
 /// one after the other, all or none.
 ///
-/// While a slot moves to another master its locks can be neither taken, renewed nor released, for the server refuses
-/// scripts with keys of which some are missing: these calls fail, surely without effect, and are tried again. A guard
-/// outlives the move if its lease does. The masters' clocks should differ by less than a minute.
+/// While a slot moves to another master its locks can be neither taken nor released, nor renewed once their keys have
+/// begun to move, for the server refuses scripts with keys of which some are missing: these calls fail, surely without
+/// effect, and are tried again. A guard outlives the move if its lease does. The masters' clocks should differ by less than a minute.
 ///
 /// # Keys
 ///
@@ -217,16 +218,7 @@ impl Backend for Redis {
     }
 
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
-        let commands = claims.iter().map(|claim| (&claim.key, renewal(claim)));
-        let commands = commands.collect();
-        let answers = match self.synced {
-            None => self.servers.call_each(commands).await,
-            Some(synced) => self.insist_on_each(commands, synced).await,
-        };
-        let answers = claims.iter().zip(answers);
-        answers
-            .map(|(claim, answer)| extended(claim, answer))
-            .collect()
+        self.extend(claims).await
     }
 
     async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
@@ -281,20 +273,6 @@ impl Backend for Redis {
     async fn close(&self) {
         self.servers.close();
     }
-}
-
-fn renewal(claim: &Claim) -> Cmd {
-    let names = Names::of(&claim.key);
-    script::RENEW.call(
-        &names.all(),
-        &[
-            &claim.owner.to_string(),
-            &millis(claim.ttl),
-            &claim.token.to_string(),
-            &millis(FENCE_TTL),
-            &written(claim.mode),
-        ],
-    )
 }
 
 fn extended(

@@ -46,14 +46,28 @@ impl Names {
     }
 }
 
+/// The fence of a lock alone, written into `name`.
+pub(super) fn write_fence(key: &Key, name: &mut String) {
+    let lock = key.full();
+    let (open, close) = braces(lock);
+    for part in [open, lock, close, ":", LAYOUT, ":fence"] {
+        name.push_str(part);
+    }
+}
+
 /// A key with a `{hash tag}` of its own is placed by it, and so are its companions. A `Key` has at most one `}`, and it
 /// closes a tag.
-fn stem(lock: &str) -> String {
+fn braces(lock: &str) -> (&'static str, &'static str) {
     if lock.contains('}') {
-        format!("{lock}:{LAYOUT}:")
+        ("", "")
     } else {
-        format!("{{{lock}}}:{LAYOUT}:")
+        ("{", "}")
     }
+}
+
+fn stem(lock: &str) -> String {
+    let (open, close) = braces(lock);
+    format!("{open}{lock}{close}:{LAYOUT}:")
 }
 
 /// The keys of one lock on one of several independent nodes, for one round.
@@ -96,5 +110,10 @@ mod tests {
         assert_eq!(fence("lock:{42}:order"), "lock:{42}:order:lh1:fence");
         // Without a `}` the whole name places the lock, and `{a{b}` has the tag `a{b`.
         assert_eq!(fence("a{b"), "{a{b}:lh1:fence");
+        for full in ["lock:order:42", "lock:{42}:order", "a{b"] {
+            let mut alone = String::new();
+            write_fence(&Key::new("", full).unwrap(), &mut alone);
+            assert_eq!(alone, fence(full));
+        }
     }
 }

@@ -91,10 +91,7 @@ impl Node {
         synced: Option<Synced>,
     ) -> Result<Settled<Value>, BackendError> {
         let Some(synced) = synced else {
-            return Ok(Settled {
-                answer: self.call(command).await?,
-                acknowledged: 0,
-            });
+            return Ok(Settled::by_nobody(self.call(command).await?));
         };
         let mut commands = Pipeline::with_capacity(1);
         commands.add_command(command.clone());

@@ -23,10 +23,14 @@ macro_rules! script {
 
 script!(ACQUIRE, "scripts/acquire_free.lua", "scripts/acquire.lua");
 script!(LEAVE, "scripts/leave_unawaited.lua", "scripts/leave.lua");
-script!(RENEW, "scripts/look.lua", "scripts/renew.lua");
+script!(RENEW_SHARE, "scripts/look.lua", "scripts/renew_share.lua");
 script!(DOWNGRADE, "scripts/look.lua", "scripts/downgrade.lua");
 script!(FORCE, "scripts/look.lua", "scripts/force.lua");
 script!(INSPECT, "scripts/look.lua", "scripts/inspect.lua");
+
+/// It goes without what the others share.
+pub(super) static RENEW: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("scripts/renew.lua")));
 
 impl Script {
     pub(super) fn new(text: &'static str) -> Self {
@@ -40,16 +44,29 @@ impl Script {
     pub(super) fn call(&self, keys: &[&str], arguments: &[&str]) -> Cmd {
         let words = keys.iter().chain(arguments);
         let bytes: usize = words.map(|word| word.len()).sum();
-        let mut command = Cmd::with_capacity(keys.len() + arguments.len() + 4, bytes + 64);
-        command.arg("EVALSHA");
-        command.arg(&self.hash).arg(keys.len()).arg(keys);
-        command.arg(arguments);
+        let mut command = self.begin(keys.len(), arguments.len(), bytes);
+        command.arg(keys).arg(arguments);
+        command
+    }
+
+    /// A call without its keys and arguments, and with room for so many of so many bytes.
+    pub(super) fn begin(&self, keys: usize, arguments: usize, bytes: usize) -> Cmd {
+        let mut command = Cmd::with_capacity(keys + arguments + 3, bytes + 64);
+        command.arg("EVALSHA").arg(&self.hash).arg(keys);
         command
     }
 }
 
 /// The scripts of locks on one server.
-pub(super) static ALL: Library = &[&ACQUIRE, &LEAVE, &RENEW, &DOWNGRADE, &FORCE, &INSPECT];
+pub(super) static ALL: Library = &[
+    &ACQUIRE,
+    &LEAVE,
+    &RENEW,
+    &RENEW_SHARE,
+    &DOWNGRADE,
+    &FORCE,
+    &INSPECT,
+];
 
 /// Scripts that belong together.
 pub(super) type Library = &'static [&'static LazyLock<Script>];

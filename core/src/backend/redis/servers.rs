@@ -38,6 +38,11 @@ impl Servers {
         }
     }
 
+    /// Whether all locks are on one server.
+    pub(super) fn is_one(&self) -> bool {
+        matches!(self, Self::One(_))
+    }
+
     /// Has a command about one key carried out.
     pub(super) async fn call(&self, key: &Key, command: &Cmd) -> Result<Value, BackendError> {
         Ok(self.send(key, command, How::default()).await?.answer)

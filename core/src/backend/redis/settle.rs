@@ -56,17 +56,6 @@ impl Redis {
         };
         accepted(self.servers.send(key, command, how).await?, synced)
     }
-
-    /// As [`insist`](Self::insist), for several commands.
-    pub(super) async fn insist_on_each(
-        &self,
-        commands: Vec<(&Key, Cmd)>,
-        synced: Synced,
-    ) -> Vec<Result<Value, BackendError>> {
-        let settled = self.servers.call_each_synced(commands, synced).await;
-        let settled = settled.into_iter();
-        settled.map(|settled| accepted(settled?, synced)).collect()
-    }
 }
 
 /// Word that a lock is gone needs no replica.
@@ -81,7 +70,7 @@ fn accepted(settled: Settled<Value>, synced: Synced) -> Result<Value, BackendErr
     Ok(answer)
 }
 
-fn too_few(acknowledged: u32, synced: Synced) -> String {
+pub(super) fn too_few(acknowledged: u32, synced: Synced) -> String {
     let Synced { replicas, within } = synced;
     format!("{acknowledged} of {replicas} replicas acknowledged the lock within {within:?}")
 }

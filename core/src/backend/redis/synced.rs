@@ -22,6 +22,16 @@ pub(super) struct Settled<T> {
     pub(super) acknowledged: u32,
 }
 
+impl<T> Settled<T> {
+    /// No replica was asked.
+    pub(super) fn by_nobody(answer: T) -> Self {
+        Self {
+            answer,
+            acknowledged: 0,
+        }
+    }
+}
+
 /// Connections to one server on each of which one exchange runs at a time: `WAIT` holds up all that is behind it, and
 /// speaks of the writes of its own connection.
 pub(super) struct Desks {

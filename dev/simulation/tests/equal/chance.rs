@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use crate::scripts::{ACQUIRE, COMMAND, DOWNGRADE, FORCE, INSPECT, LEAVE, RENEW};
+use crate::scripts::{ACQUIRE, COMMAND, DOWNGRADE, FORCE, INSPECT, LEAVE, RENEW, RENEW_SHARE};
 
 /// The keys of two locks, and one of no lock.
 pub(crate) const KEYS: [&str; 25] = [
@@ -153,7 +153,18 @@ impl Chance {
                     vec![owner, "2000".to_owned(), copies, named, ttl, fence],
                 )
             }
-            14..16 => (RENEW, self.renew(&owner)),
+            14..16 if self.random.bool() => (RENEW_SHARE, self.renew_share(owner)),
+            14..16 => {
+                keys = [
+                    "lock:a",
+                    "{lock:a}:lh1:fence",
+                    "lock:b",
+                    "{lock:b}:lh1:fence",
+                ]
+                .map(ToOwned::to_owned)
+                .to_vec();
+                (RENEW, self.renew())
+            }
             16 => {
                 let token = self.token();
                 (DOWNGRADE, vec![owner, self.ttl(), token, "2000".to_owned()])
@@ -215,15 +226,17 @@ impl Chance {
         (self.drawn - self.random.u64(0..2)).to_string()
     }
 
-    fn renew(&mut self, owner: &str) -> Vec<String> {
-        let (ttl, token) = (self.ttl(), self.token());
-        vec![
-            owner.to_owned(),
-            ttl,
-            token,
-            "172800000".to_owned(),
-            self.mode(),
-        ]
+    /// Of both locks at once.
+    fn renew(&mut self) -> Vec<String> {
+        let mut words = vec!["172800000".to_owned()];
+        for _ in 0..2 {
+            words.extend([self.owner(), self.token(), self.ttl()]);
+        }
+        words
+    }
+
+    fn renew_share(&mut self, owner: String) -> Vec<String> {
+        vec![owner, self.ttl(), "172800000".to_owned(), self.mode()]
     }
 
     /// A command as the scripts use it, on any of the keys, whatever is in it.

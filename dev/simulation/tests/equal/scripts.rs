@@ -17,7 +17,8 @@ macro_rules! script {
 
 pub(crate) const ACQUIRE: &str = script!("acquire_free.lua", "acquire.lua");
 pub(crate) const LEAVE: &str = script!("leave_unawaited.lua", "leave.lua");
-pub(crate) const RENEW: &str = script!("look.lua", "renew.lua");
+pub(crate) const RENEW: &str = scripts!("renew.lua");
+pub(crate) const RENEW_SHARE: &str = script!("look.lua", "renew_share.lua");
 pub(crate) const DOWNGRADE: &str = script!("look.lua", "downgrade.lua");
 pub(crate) const FORCE: &str = script!("look.lua", "force.lua");
 pub(crate) const INSPECT: &str = script!("look.lua", "inspect.lua");
@@ -36,6 +37,14 @@ for _, key in ipairs(KEYS) do
 end
 return found";
 
-pub(crate) const ALL: [&str; 8] = [
-    ACQUIRE, LEAVE, RENEW, DOWNGRADE, FORCE, INSPECT, COMMAND, DUMP,
+pub(crate) const ALL: [&str; 9] = [
+    ACQUIRE,
+    LEAVE,
+    RENEW,
+    RENEW_SHARE,
+    DOWNGRADE,
+    FORCE,
+    INSPECT,
+    COMMAND,
+    DUMP,
 ];

@@ -1,28 +1,31 @@
--- Extends the lease if this owner holds the lock, under the token that it drew (no-revival).
-local owner, ttl_ms, token, fence_ms, mode = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+-- Extends the leases of locks that have one holder each: of those that their owner holds, under the token that it drew
+-- (no-revival). Answers a digit for each, in order. It shares nothing with the other scripts, for it needs nothing but
+-- two keys of a lock.
+local fence_ms = ARGV[1]
+local records = {}
 
-if divided(mode) then
-  -- Others draw tokens beside this holder. Its share says that it holds, and ends with its lease. Who still has a
-  -- place was handed the share and has not confirmed it.
-  if not has_share(owner) or redis.call('ZSCORE', queue, owner) then
-    return 0
+-- What can be refused comes first, for all of them: an error says that nothing was extended.
+for n = 1, #KEYS / 2 do
+  local owner, token = ARGV[n * 3 - 1], ARGV[n * 3]
+  if redis.call('GET', KEYS[n * 2 - 1]) == owner then
+    local drawn = token .. ' ' .. owner
+    local record = redis.call('GET', KEYS[n * 2])
+    records[n] = (not record or record == drawn) and { drawn, record }
   end
-  take(owner, mode, ttl_ms)
-  redis.call('PEXPIRE', fence, fence_ms)
-  return 1
 end
 
-if holder ~= owner then
-  return 0
+-- The first write cannot fail for want of memory, and after it none does.
+local answers = {}
+for n = 1, #KEYS / 2 do
+  local lock, fence, ttl_ms, record = KEYS[n * 2 - 1], KEYS[n * 2], ARGV[n * 3 + 1], records[n]
+  answers[n] = record and '1' or '0'
+  if record then
+    redis.call('PEXPIRE', lock, ttl_ms)
+    if record[2] then
+      redis.call('PEXPIRE', fence, fence_ms)
+    else
+      redis.call('SET', fence, record[1], 'PX', fence_ms)
+    end
+  end
 end
-local record = redis.call('GET', fence)
-if record and record ~= token .. ' ' .. owner then
-  return 0
-end
-redis.call('PEXPIRE', lock, ttl_ms)
-if record then
-  redis.call('PEXPIRE', fence, fence_ms)
-else
-  redis.call('SET', fence, token .. ' ' .. owner, 'PX', fence_ms)
-end
-return 1
+return table.concat(answers)
