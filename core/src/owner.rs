@@ -10,7 +10,8 @@ use uuid::Uuid;
 pub struct OwnerId(Uuid);
 
 impl OwnerId {
-    /// A fresh random identity (UUID v4).
+    /// A fresh random identity (UUID v4), from a generator of this thread that the operating system seeds: nobody can guess
+    /// it. Processes that are forked copy the generator, as they do not copy a runtime, and must not go on with it.
     #[must_use]
     pub fn random() -> Self {
         Self(Uuid::new_v4())
