@@ -54,10 +54,10 @@ impl Key {
         if full.len() > MAX_KEY_BYTES {
             return refuse(KeyProblem::TooLong { bytes: full.len() });
         }
-        if let Some(at) = full.find(char::is_control) {
+        if let Some(at) = control_character(&full) {
             return refuse(KeyProblem::ControlCharacter { at });
         }
-        if let Some(at) = full.find(RESERVED) {
+        if let Some(at) = reserved(&full) {
             return refuse(KeyProblem::Reserved { at });
         }
         if let Some(at) = misplaced_brace(&full) {
@@ -163,6 +163,21 @@ pub enum KeyProblem {
         /// Where it stands.
         at: usize,
     },
+}
+
+fn control_character(full: &str) -> Option<usize> {
+    // Most names are of these alone, which is quickly seen.
+    let is_plain = full.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain {
+        return None;
+    }
+    full.find(char::is_control)
+}
+
+/// As `str::find`, which prepares itself for long texts.
+fn reserved(full: &str) -> Option<usize> {
+    let mut places = full.as_bytes().windows(RESERVED.len());
+    places.position(|place| place == RESERVED.as_bytes())
 }
 
 fn misplaced_brace(full: &str) -> Option<usize> {

@@ -43,6 +43,11 @@ impl Runtime {
     }
 }
 
+/// Whether there is a runtime here.
+pub(crate) fn is_here() -> bool {
+    Handle::try_current().is_ok()
+}
+
 /// A timer, where there is a runtime to drive it.
 pub(crate) fn sleep(duration: Duration) -> Option<Sleep> {
     Handle::try_current().ok()?;

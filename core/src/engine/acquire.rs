@@ -47,8 +47,9 @@ impl Engine {
         options: &LockOptions,
         patience: Patience,
     ) -> Result<Hold, AcquireError> {
-        let acquisition = Acquisition::start(&wanted.key, options);
-        let search = self.search(wanted, options, patience);
+        let started = Moment::now();
+        let acquisition = Acquisition::start(&wanted.key, options, started);
+        let search = self.search(wanted, options, patience, started);
         let result = search.instrument(acquisition.span()).await;
         acquisition.finish(result.as_ref().map(|hold| &hold.lease.claim));
         result
@@ -59,12 +60,13 @@ impl Engine {
         wanted: &Wanted,
         options: &LockOptions,
         patience: Patience,
+        started: Moment,
     ) -> Result<Hold, AcquireError> {
         let runtime = Runtime::current().ok_or(AcquireError::NoRuntime)?;
-        let mut search = Search::new(self, options, patience);
+        let mut search = Search::new(self, options, patience, started);
         loop {
             let attempt = wanted.attempt(options, patience == Patience::Wait);
-            let mut armed = Armed::new(self, attempt, runtime.clone());
+            let mut armed = Armed::new(self, attempt, &runtime);
             if let Pursuit::Granted(hold) = search.pursue(&mut armed).await? {
                 return Ok(hold);
             }
@@ -85,6 +87,8 @@ struct Search<'a> {
     options: &'a LockOptions,
     patience: Patience,
     started: Moment,
+    /// When the first request is sent; it is not read from the clock twice.
+    first: Option<Moment>,
     give_up: Option<Moment>,
     failing_since: Option<Moment>,
     backoff: Backoff,
@@ -94,13 +98,18 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(engine: &'a Arc<Engine>, options: &'a LockOptions, patience: Patience) -> Self {
-        let started = Moment::now();
+    fn new(
+        engine: &'a Arc<Engine>,
+        options: &'a LockOptions,
+        patience: Patience,
+        started: Moment,
+    ) -> Self {
         Self {
             engine,
             options,
             patience,
             started,
+            first: Some(started),
             give_up: options.wait.map(|wait| started.after(wait)),
             failing_since: None,
             backoff: Backoff::default(),
@@ -110,26 +119,25 @@ impl<'a> Search<'a> {
     }
 
     /// Repeats one request under one id until it is granted or there is no point.
-    async fn pursue(&mut self, armed: &mut Armed) -> Result<Pursuit, AcquireError> {
+    async fn pursue(&mut self, armed: &mut Armed<'_>) -> Result<Pursuit, AcquireError> {
         loop {
             if self.engine.is_closed() {
                 return Err(closed(armed));
             }
-            let sent = Moment::now();
-            match armed
-                .ask(self.engine.limits.command.min(self.options.ttl))
-                .await
-            {
+            let sent = self.first.take().unwrap_or_else(Moment::now);
+            let limit = self.engine.limits.command.min(self.options.ttl);
+            match armed.ask(sent, limit).await {
                 Ok(AttemptAnswer::Granted { token, lease }) => {
-                    if !Lease::deadline(sent, lease).has_passed() {
+                    let now = Moment::now();
+                    if now < Lease::deadline(sent, lease) {
                         let claim = armed.attempt.claim(token);
                         let runtime = armed.runtime.clone();
                         let backend = Arc::downgrade(&self.engine.backend);
                         let lease = Lease::new(backend, claim, lease, sent, self.options, runtime);
-                        return self.enter(armed, lease).map(Pursuit::Granted);
+                        return self.enter(armed, lease, now).map(Pursuit::Granted);
                     }
                     let late = BackendError::unknown("its grant came when the lease was over");
-                    self.failed(armed, sent, late).await?;
+                    Box::pin(self.failed(armed, sent, late)).await?;
                     return Ok(Pursuit::Outlived);
                 }
                 Ok(AttemptAnswer::Busy { .. }) if self.patience == Patience::None => {
@@ -138,22 +146,27 @@ impl<'a> Search<'a> {
                 Ok(AttemptAnswer::Busy { retry_after }) => {
                     self.failing_since = None;
                     self.backoff = Backoff::default();
-                    self.wait(armed, sent.after(retry_after.max(PROMPT)))
-                        .await?;
+                    // Boxed, as is all that a free lock does not need: its future is moved about.
+                    Box::pin(self.wait(armed, sent.after(retry_after.max(PROMPT)))).await?;
                 }
                 Ok(AttemptAnswer::Refused(refusal)) => return Err(refused(armed, refusal)),
-                Err(error) => self.failed(armed, sent, error).await?,
+                Err(error) => Box::pin(self.failed(armed, sent, error)).await?,
             }
         }
     }
 
-    fn enter(&self, armed: &mut Armed, lease: Lease) -> Result<Hold, AcquireError> {
+    fn enter(
+        &self,
+        armed: &mut Armed<'_>,
+        lease: Lease,
+        now: Moment,
+    ) -> Result<Hold, AcquireError> {
         let hold = Hold {
             engine: Arc::clone(self.engine),
             lease: Arc::new(lease),
         };
         armed.hand_over();
-        self.engine.watch(&hold.lease);
+        self.engine.watch(&hold.lease, now);
         // Looked at after `watch`: either this sees the shutdown, or the shutdown sees the lease.
         if self.engine.is_closed() {
             return Err(closed(armed));
@@ -162,7 +175,7 @@ impl<'a> Search<'a> {
     }
 
     /// Waits for a hint that the lock may be ours, and no longer than until `recheck`.
-    async fn wait(&mut self, armed: &Armed, recheck: Moment) -> Result<(), AcquireError> {
+    async fn wait(&mut self, armed: &Armed<'_>, recheck: Moment) -> Result<(), AcquireError> {
         let until = self.give_up.map_or(recheck, |give_up| give_up.min(recheck));
         let engine = self.engine;
         let waiting_since = Moment::now();
@@ -190,7 +203,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn timed_out(&self, armed: &Armed) -> AcquireError {
+    fn timed_out(&self, armed: &Armed<'_>) -> AcquireError {
         AcquireError::TimedOut {
             key: armed.attempt.key.clone(),
             waited: Moment::now().since(self.started),
@@ -200,7 +213,7 @@ impl<'a> Search<'a> {
     /// Pauses before another try, or says that there is none: an outage is not waited out for ever.
     async fn failed(
         &mut self,
-        armed: &Armed,
+        armed: &Armed<'_>,
         sent: Moment,
         error: BackendError,
     ) -> Result<(), AcquireError> {
@@ -220,7 +233,7 @@ impl<'a> Search<'a> {
     }
 }
 
-fn refused(armed: &Armed, refusal: Refusal) -> AcquireError {
+fn refused(armed: &Armed<'_>, refusal: Refusal) -> AcquireError {
     let key = armed.attempt.key.clone();
     match refusal {
         Refusal::OtherKind => AcquireError::OtherKind { key },
@@ -228,7 +241,7 @@ fn refused(armed: &Armed, refusal: Refusal) -> AcquireError {
     }
 }
 
-fn closed(armed: &Armed) -> AcquireError {
+fn closed(armed: &Armed<'_>) -> AcquireError {
     AcquireError::Closed {
         key: armed.attempt.key.clone(),
     }

@@ -4,8 +4,9 @@ use std::time::Duration;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::Engine;
-use super::call::{Backoff, bounded};
+use super::call::{Backoff, bounded, bounded_since};
 use crate::backend::{Applied, Attempt, AttemptAnswer, BackendError};
+use crate::clock::Moment;
 use crate::observe;
 use crate::runtime::Runtime;
 
@@ -16,32 +17,36 @@ use crate::runtime::Runtime;
 /// there is nothing to undo. Dropped armed, it is cleaned up in the background: repeated until that
 /// is confirmed, or until all that the attempt may have left has run out by itself.
 #[derive(Debug)]
-pub(super) struct Armed {
+pub(super) struct Armed<'a> {
     pub(super) attempt: Attempt,
-    pub(super) runtime: Runtime,
-    engine: Arc<Engine>,
+    pub(super) runtime: &'a Runtime,
+    engine: &'a Arc<Engine>,
     armed: bool,
     left_traces: bool,
     /// A shutdown waits for acquires that are under way.
     _under_way: TaskTrackerToken,
 }
 
-impl Armed {
-    pub(super) fn new(engine: &Arc<Engine>, attempt: Attempt, runtime: Runtime) -> Self {
+impl<'a> Armed<'a> {
+    pub(super) fn new(engine: &'a Arc<Engine>, attempt: Attempt, runtime: &'a Runtime) -> Self {
         Self {
             attempt,
             runtime,
             armed: false,
             left_traces: false,
             _under_way: engine.unfinished.token(),
-            engine: Arc::clone(engine),
+            engine,
         }
     }
 
-    /// Sends the request, or a further copy of it.
-    pub(super) async fn ask(&mut self, limit: Duration) -> Result<AttemptAnswer, BackendError> {
+    /// Sends the request, or a further copy of it, at the moment `sent`.
+    pub(super) async fn ask(
+        &mut self,
+        sent: Moment,
+        limit: Duration,
+    ) -> Result<AttemptAnswer, BackendError> {
         self.armed = true;
-        let answer = bounded(limit, async {
+        let answer = bounded_since(sent, limit, async {
             self.engine.backend.attempt(&self.attempt).await
         })
         .await;
@@ -70,12 +75,12 @@ impl Armed {
     }
 }
 
-impl Drop for Armed {
+impl Drop for Armed<'_> {
     fn drop(&mut self) {
         if !self.armed {
             return;
         }
-        let (engine, attempt) = (Arc::clone(&self.engine), self.attempt.clone());
+        let (engine, attempt) = (Arc::clone(self.engine), self.attempt.clone());
         let cleanup = clean_up(engine, attempt);
         self.runtime
             .spawn_here(self.engine.unfinished.track_future(cleanup));

@@ -1,8 +1,12 @@
-use std::future::Future;
-use std::panic::AssertUnwindSafe;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::FutureExt;
+use pin_project_lite::pin_project;
+use tokio::task::coop::{Unconstrained, unconstrained};
+use tokio::time::Sleep;
 
 use crate::backend::BackendError;
 use crate::clock::{self, Moment};
@@ -15,28 +19,88 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 ///
 /// Whatever a backend does (hang, panic), and wherever this is called, the caller gets an answer in time, and an outcome that was
 /// not seen is "unknown".
-pub(crate) async fn bounded<T>(
+pub(crate) fn bounded<T>(
     limit: Duration,
     command: impl Future<Output = Result<T, BackendError>>,
-) -> Result<T, BackendError> {
-    let Some(bounded) = runtime::timeout(limit, caught(command)) else {
-        let refusal = "a backend can only be used inside a tokio runtime; enter one first";
-        return Err(BackendError::not_applied(refusal).permanent());
-    };
-    match bounded.await {
-        Ok(answer) => answer,
-        Err(_elapsed) => Err(BackendError::unknown(format!(
-            "the backend did not answer within {limit:?}"
-        ))),
+) -> impl Future<Output = Result<T, BackendError>> {
+    bounded_since(Moment::now(), limit, command)
+}
+
+/// The same, within `limit` from a moment that was read just before.
+pub(super) fn bounded_since<T>(
+    begin: Moment,
+    limit: Duration,
+    command: impl Future<Output = Result<T, BackendError>>,
+) -> impl Future<Output = Result<T, BackendError>> {
+    Bounded {
+        command,
+        begin,
+        limit,
+        timer: None,
     }
+}
+
+pin_project! {
+    /// A command and its limit. One that is ready at once costs no timer.
+    struct Bounded<F> {
+        #[pin]
+        command: F,
+        begin: Moment,
+        limit: Duration,
+        // It rings even where the task has used its share of the scheduler up.
+        #[pin]
+        timer: Option<Unconstrained<Sleep>>,
+    }
+}
+
+impl<T, F: Future<Output = Result<T, BackendError>>> Future for Bounded<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let mut this = self.project();
+        if this.timer.is_none() && !runtime::is_here() {
+            return Poll::Ready(Err(outside_of_runtimes()));
+        }
+        if let Poll::Ready(answer) = poll_caught(this.command, cx) {
+            return Poll::Ready(answer);
+        }
+        if this.timer.is_none() {
+            let left = this.limit.saturating_sub(Moment::now().since(*this.begin));
+            let Some(timer) = runtime::sleep(left) else {
+                return Poll::Ready(Err(outside_of_runtimes()));
+            };
+            this.timer.set(Some(unconstrained(timer)));
+        }
+        match this.timer.as_pin_mut() {
+            Some(timer) => timer.poll(cx).map(|()| {
+                let limit = *this.limit;
+                let silent = format!("the backend did not answer within {limit:?}");
+                Err(BackendError::unknown(silent))
+            }),
+            None => Poll::Pending,
+        }
+    }
+}
+
+fn outside_of_runtimes() -> BackendError {
+    let refusal = "a backend can only be used inside a tokio runtime; enter one first";
+    BackendError::not_applied(refusal).permanent()
 }
 
 /// A backend that panics must not take the watchdog, or a cleanup, with it.
 pub(super) async fn caught<T>(
     command: impl Future<Output = Result<T, BackendError>>,
 ) -> Result<T, BackendError> {
-    let answer = AssertUnwindSafe(command).catch_unwind().await;
-    answer.unwrap_or_else(|_panic| Err(BackendError::unknown("the backend panicked")))
+    let mut command = pin!(command);
+    poll_fn(|cx| poll_caught(command.as_mut(), cx)).await
+}
+
+fn poll_caught<T>(
+    command: Pin<&mut impl Future<Output = Result<T, BackendError>>>,
+    cx: &mut Context<'_>,
+) -> Poll<Result<T, BackendError>> {
+    let polled = catch_unwind(AssertUnwindSafe(|| command.poll(cx)));
+    polled.unwrap_or_else(|_panic| Poll::Ready(Err(BackendError::unknown("the backend panicked"))))
 }
 
 /// Pauses between tries that grow, up to a cap, and are not the same for all.

@@ -32,7 +32,7 @@ pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, ConvertError> {
     };
     give_away(&engine, &old, LossReason::Downgraded).map_err(|reason| old.lost(reason))?;
     let lease = Arc::new(old.continued(claim, granted, sent));
-    engine.watch(&lease);
+    engine.watch(&lease, Moment::now());
     Ok(Hold { engine, lease })
 }
 

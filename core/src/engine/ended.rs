@@ -27,7 +27,7 @@ pin_project! {
 impl Ended {
     pub(crate) fn new(lease: Arc<Lease>) -> Self {
         Self {
-            told: lease.ended.clone().cancelled_owned(),
+            told: lease.ending().clone().cancelled_owned(),
             timer: runtime::sleep(lease.validity().unwrap_or_default()),
             lease,
         }

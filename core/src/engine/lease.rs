@@ -1,6 +1,6 @@
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -20,11 +20,11 @@ pub(crate) struct Lease {
     /// Who granted it; only its address is looked at.
     backend: Weak<dyn Backend>,
     renewal: AtomicBool,
-    /// Wakes those who wait for the end. It follows `state`, which alone decides.
-    pub(super) ended: CancellationToken,
+    /// Wakes those who wait for the end, if anybody does. It follows `state`, which alone decides.
+    ended: OnceLock<CancellationToken>,
     /// Held while a command about this claim is under way: what renews is over before what releases
     /// is sent.
-    pub(super) command: Arc<tokio::sync::Mutex<()>>,
+    pub(super) command: tokio::sync::Mutex<()>,
     since: Moment,
     state: Mutex<State>,
     release_owed: AtomicBool,
@@ -56,8 +56,8 @@ impl Lease {
             runtime,
             backend,
             renewal: AtomicBool::new(options.renewal),
-            ended: CancellationToken::new(),
-            command: Arc::default(),
+            ended: OnceLock::new(),
+            command: tokio::sync::Mutex::default(),
             since: sent,
             state: Mutex::new(State {
                 granted,
@@ -77,8 +77,8 @@ impl Lease {
             runtime: self.runtime.clone(),
             backend: Weak::clone(&self.backend),
             renewal: AtomicBool::new(self.is_renewed()),
-            ended: CancellationToken::new(),
-            command: Arc::default(),
+            ended: OnceLock::new(),
+            command: tokio::sync::Mutex::default(),
             since: sent,
             state: Mutex::new(State {
                 granted,
@@ -116,6 +116,12 @@ impl Lease {
         self.renewal.load(Ordering::Acquire)
     }
 
+    /// What is cancelled when the lease ends. Who asks for it looks at the lease again before it waits: an end that came
+    /// before has told nobody.
+    pub(super) fn ending(&self) -> &CancellationToken {
+        self.ended.get_or_init(CancellationToken::new)
+    }
+
     pub(super) fn deadline_has_passed(&self) -> bool {
         self.state.lock().deadline.has_passed()
     }
@@ -123,23 +129,40 @@ impl Lease {
     /// How long the lock is surely held, or why it is not. Notices the deadline by itself, whether or
     /// not the watchdog has.
     pub(crate) fn validity(&self) -> Result<Duration, LossReason> {
-        self.judge(|_state| ())
+        self.validity_at(Moment::now())
+    }
+
+    /// The same, as of a moment that was read just before.
+    pub(super) fn validity_at(&self, now: Moment) -> Result<Duration, LossReason> {
+        self.judge(now, |_state| ())
     }
 
     /// Ends the lease unless it has ended: its deadline comes before any later reason.
     pub(crate) fn end(&self, reason: LossReason) -> Result<(), LossReason> {
-        self.judge(|state| state.end = Some(reason))?;
-        self.announce(reason);
+        self.end_at(Moment::now(), reason)
+    }
+
+    /// The same, as of a moment that was read just before.
+    pub(super) fn end_at(&self, now: Moment, reason: LossReason) -> Result<(), LossReason> {
+        self.judge(now, |state| state.end = Some(reason))?;
+        self.announce(now, reason);
         Ok(())
     }
 
     /// Takes a confirmed renewal into account; one that was confirmed after the end changes nothing.
     pub(super) fn extend(&self, sent: Moment, granted: Duration) -> Result<(), LossReason> {
-        self.judge(|state| {
+        self.judge(Moment::now(), |state| {
             state.granted = granted;
             state.deadline = Self::deadline(sent, granted);
         })?;
         Ok(())
+    }
+
+    /// The length of the lease as it was granted last, and how much of it is left: nothing of one that has ended.
+    pub(super) fn outlook(&self, now: Moment) -> (Duration, Duration) {
+        let mut length = Duration::ZERO;
+        let left = self.judge(now, |state| length = state.granted);
+        (length, left.unwrap_or_default())
     }
 
     /// The length of the lease as it was granted last.
@@ -147,13 +170,12 @@ impl Lease {
         self.state.lock().granted
     }
 
-    /// Looks at the clock, and changes the state if the lease has not ended, in one step.
-    fn judge(&self, change: impl FnOnce(&mut State)) -> Result<Duration, LossReason> {
+    /// Changes the state if the lease has not ended, in one step.
+    fn judge(&self, now: Moment, change: impl FnOnce(&mut State)) -> Result<Duration, LossReason> {
         let mut state = self.state.lock();
         if let Some(reason) = state.end {
             return Err(reason);
         }
-        let now = Moment::now();
         let (reason, end) = match state.last_moment {
             Some(last) if last <= state.deadline => (LossReason::MaxHold, last),
             _ => (LossReason::Expired, state.deadline),
@@ -164,7 +186,7 @@ impl Lease {
         }
         state.end = Some(reason);
         drop(state);
-        self.announce(reason);
+        self.announce(now, reason);
         Err(reason)
     }
 
@@ -177,9 +199,11 @@ impl Lease {
         self.release_owed.swap(false, Ordering::AcqRel)
     }
 
-    fn announce(&self, reason: LossReason) {
-        observe::ended(&self.claim, reason, Moment::now().since(self.since));
-        self.ended.cancel();
+    fn announce(&self, now: Moment, reason: LossReason) {
+        observe::ended(&self.claim, reason, now.since(self.since));
+        if let Some(ended) = self.ended.get() {
+            ended.cancel();
+        }
     }
 }
 

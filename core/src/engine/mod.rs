@@ -17,9 +17,9 @@ mod shutdown;
 mod wanted;
 mod watchdog;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -44,9 +44,11 @@ use crate::options::Limits;
 pub(crate) struct Engine {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) limits: Limits,
+    /// Set before `closing` is cancelled: a look that takes no lock.
+    closed: AtomicBool,
     closing: CancellationToken,
-    /// One per runtime: a static manager outlives the runtimes of a test binary.
-    watchdogs: Mutex<HashMap<Id, Watchdog>>,
+    /// One per runtime, of which there are few: a static manager outlives the runtimes of a test binary.
+    watchdogs: Mutex<Vec<(Id, Watchdog)>>,
     /// Acquires under way, and debts not yet paid.
     unfinished: TaskTracker,
 }
@@ -56,6 +58,7 @@ impl Engine {
         Arc::new(Self {
             backend,
             limits,
+            closed: AtomicBool::new(false),
             closing: CancellationToken::new(),
             watchdogs: Mutex::default(),
             unfinished: TaskTracker::new(),
@@ -63,7 +66,12 @@ impl Engine {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.closing.is_cancelled()
+        self.closed.load(Ordering::Acquire)
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.closing.cancel();
     }
 
     /// Returns when the manager is shut down.
@@ -77,19 +85,22 @@ impl Engine {
         Moment::now().after(ttl.saturating_add(self.limits.outage))
     }
 
-    fn watch(&self, lease: &Arc<Lease>) {
+    fn watch(&self, lease: &Arc<Lease>, now: Moment) {
         let mut watchdogs = self.watchdogs.lock();
         let id = lease.runtime.id();
-        if !watchdogs.contains_key(&id) {
-            // The guards of a runtime that is gone can still be told of a shutdown.
-            watchdogs.retain(|_, watchdog| watchdog.is_alive() || !watchdog.leases().is_empty());
+        if let Some((_, watchdog)) = watchdogs.iter().find(|it| it.0 == id) {
+            return watchdog.watch(lease, now);
         }
-        let start = || Watchdog::start(&lease.runtime, Arc::clone(&self.backend), self.limits);
-        watchdogs.entry(id).or_insert_with(start).watch(lease);
+        // The guards of a runtime that is gone can still be told of a shutdown.
+        watchdogs.retain(|(_, watchdog)| watchdog.is_alive() || !watchdog.leases().is_empty());
+        let watchdog = Watchdog::start(&lease.runtime, Arc::clone(&self.backend), self.limits);
+        watchdog.watch(lease, now);
+        watchdogs.push((id, watchdog));
     }
 
     fn unwatch(&self, lease: &Lease) {
-        if let Some(watchdog) = self.watchdogs.lock().get(&lease.runtime.id()) {
+        let (watchdogs, id) = (self.watchdogs.lock(), lease.runtime.id());
+        if let Some((_, watchdog)) = watchdogs.iter().find(|it| it.0 == id) {
             watchdog.unwatch(lease.claim.owner);
         }
     }
@@ -100,7 +111,8 @@ impl Engine {
 
     fn watched(&self) -> Vec<Arc<Lease>> {
         let watchdogs = self.watchdogs.lock();
-        watchdogs.values().flat_map(Watchdog::leases).collect()
+        let leases = watchdogs.iter().map(|(_, watchdog)| watchdog.leases());
+        leases.flatten().collect()
     }
 }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::call::{Backoff, bounded};
+use super::call::{Backoff, bounded, bounded_since};
 use super::{Engine, Lease};
 use crate::backend::{Applied, BackendError, ReleaseAnswer};
 use crate::clock::Moment;
@@ -19,6 +19,8 @@ pub(crate) struct ReleaseDebt(Option<Debt>);
 struct Debt {
     engine: Arc<Engine>,
     lease: Arc<Lease>,
+    /// When the lease was given up.
+    since: Moment,
     /// Why the lease had ended before the release.
     lost: Option<LossReason>,
     /// A copy that was not answered may have been the one that released.
@@ -30,7 +32,8 @@ struct Debt {
 impl ReleaseDebt {
     /// Ends the lease and takes its release over; fails with the reason if somebody else has.
     pub(crate) fn take(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Result<Self, LossReason> {
-        let lost = lease.end(LossReason::Released).err();
+        let now = Moment::now();
+        let lost = lease.end_at(now, LossReason::Released).err();
         if !lease.take_release() {
             return Err(lost.unwrap_or(LossReason::Released));
         }
@@ -38,19 +41,21 @@ impl ReleaseDebt {
         Ok(Self(Some(Debt {
             engine: Arc::clone(engine),
             lease: Arc::clone(lease),
+            since: now,
             lost,
             unanswered: false,
             _owed: engine.unfinished.token(),
         })))
     }
 
-    /// Tries for as long as one command may take, then leaves the rest to the background.
+    /// Tries for as long as one command may take, counted from when it was taken over, then leaves the rest to the
+    /// background.
     pub(crate) async fn pay(mut self) -> Result<ReleaseOutcome, BackendError> {
         let Some(debt) = &mut self.0 else {
             return Ok(ReleaseOutcome::Released);
         };
-        let limit = debt.engine.limits.command;
-        let outcome = bounded(limit, debt.pay(Moment::now().after(limit))).await?;
+        let (limit, since) = (debt.engine.limits.command, debt.since);
+        let outcome = debt.pay(since, since.after(limit)).await?;
         self.0 = None;
         Ok(outcome)
     }
@@ -65,21 +70,30 @@ impl Drop for ReleaseDebt {
         runtime.spawn_here(async move {
             let end = debt.engine.background_end(debt.lease.claim.ttl);
             // Each failure was reported as it came, and nobody is left to be told.
-            let _outcome = debt.pay(end).await;
+            let _outcome = debt.pay(Moment::now(), end).await;
         });
     }
 }
 
 impl Debt {
-    async fn pay(&mut self, end: Moment) -> Result<ReleaseOutcome, BackendError> {
+    /// Begins at the moment `now`, and tries until `end`.
+    async fn pay(&mut self, now: Moment, end: Moment) -> Result<ReleaseOutcome, BackendError> {
         let (claim, limit) = (&self.lease.claim, self.engine.limits.command);
+        let (mut sent, command) = (Some(now), &self.lease.command);
         // A renewal that is under way comes first: nothing may renew after the release was sent. It is
         // bounded itself, unless nobody drives its runtime any more.
-        let turn = bounded(limit, async { Ok(self.lease.command.lock().await) });
-        let _turn = turn.await;
+        let _turn = match command.try_lock() {
+            Ok(turn) => Ok(turn),
+            Err(_under_way) => {
+                sent = None;
+                Box::pin(bounded(limit, async { Ok(command.lock().await) })).await
+            }
+        };
         let mut backoff = Backoff::default();
         loop {
-            match bounded(limit, async { self.engine.backend.release(claim).await }).await {
+            let release = async { self.engine.backend.release(claim).await };
+            let sent = sent.take().unwrap_or_else(Moment::now);
+            match bounded_since(sent, limit.min(end.since(sent)), release).await {
                 Ok(answer) => {
                     let outcome = self.outcome(answer);
                     observe::released(claim, outcome);
@@ -88,7 +102,7 @@ impl Debt {
                 Err(error) => {
                     self.unanswered |= error.applied() == Applied::Unknown;
                     observe::release_failed(claim, &error);
-                    backoff.pause_after(error, end).await?;
+                    Box::pin(backoff.pause_after(error, end)).await?;
                 }
             }
         }

@@ -45,35 +45,32 @@ pub(super) async fn renew_batch(
 ) -> Vec<(Arc<Lease>, Moment)> {
     let mut looks = Vec::with_capacity(batch.len());
     let mut turns = Vec::with_capacity(batch.len());
-    for lease in batch {
+    for lease in &batch {
         // A release, or a renewal by hand, is under way: nothing may be sent beside it.
-        match Arc::clone(&lease.command).try_lock_owned() {
+        match lease.command.try_lock() {
             // A lease that was released since it came due is not renewed any more.
             Ok(turn) if lease.validity().is_ok() => turns.push((lease, turn)),
-            Ok(_ended) => looks.push((lease, Moment::now())),
-            Err(_busy) => {
-                let look = after_failure(&lease);
-                looks.push((lease, look));
-            }
+            Ok(_ended) => looks.push((Arc::clone(lease), Moment::now())),
+            Err(_busy) => looks.push((Arc::clone(lease), after_failure(lease))),
         }
     }
     if turns.is_empty() {
         return looks;
     }
-    let leases = turns.iter().map(|(lease, _)| &**lease);
+    let leases = turns.iter().map(|(lease, _)| &***lease);
     let limit = answer_limit(leases.clone(), limits);
     let claims: Vec<Claim> = leases.map(|lease| lease.claim.clone()).collect();
     let sent = Moment::now();
     let mut answers = ask(&*backend, &claims, limit).await.into_iter();
     for (lease, _turn) in turns {
-        let look = match accept(&lease, sent, answers.next().unwrap_or_else(unanswered)) {
-            Ok(_) => beat.after_success(&lease),
+        let look = match accept(lease, sent, answers.next().unwrap_or_else(unanswered)) {
+            Ok(_) => beat.after_success(lease, Moment::now()),
             Err(error) => {
                 observe::renewal_failed(&lease.claim, &error);
-                after_failure(&lease)
+                after_failure(lease)
             }
         };
-        looks.push((lease, look));
+        looks.push((Arc::clone(lease), look));
     }
     looks
 }

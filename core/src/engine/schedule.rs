@@ -51,10 +51,10 @@ impl Beat {
         }
     }
 
-    /// When to look at a lease that was granted or renewed just now.
-    pub(super) fn after_success(self, lease: &Lease) -> Moment {
-        let (length, left) = (lease.length(), lease.validity().unwrap_or_default());
-        let (now, pause) = (Moment::now(), jittered(length / 3));
+    /// When to look at a lease that was granted or renewed just `now`. The end has to be noticed, too.
+    pub(super) fn after_success(self, lease: &Lease, now: Moment) -> Moment {
+        let (length, left) = lease.outlook(now);
+        let pause = jittered(length / 3);
         // What is looked at to be ended is not looked at sooner: it would be renewed once more.
         if lease.is_renewed() && pause < left {
             self.stroke_before(now.after(pause), length)
@@ -73,11 +73,12 @@ impl Beat {
     }
 }
 
-/// When to look at a lease that could not be renewed.
+/// When to look at a lease that could not be renewed. The end has to be noticed, too.
 pub(super) fn after_failure(lease: &Lease) -> Moment {
-    let left = lease.validity().unwrap_or_default();
-    let pause = (lease.length() / 20).min(LATEST_RETRY).min(left / 4);
-    within(lease, jittered(pause.max(SOONEST_RETRY)))
+    let now = Moment::now();
+    let (length, left) = lease.outlook(now);
+    let pause = (length / 20).min(LATEST_RETRY).min(left / 4);
+    now.after(jittered(pause.max(SOONEST_RETRY)).min(left))
 }
 
 /// How long an answer about these leases is waited for.
@@ -89,12 +90,6 @@ pub(super) fn answer_limit<'a>(
         .into_iter()
         .map(|lease| lease.length() / 6)
         .fold(limits.command, Duration::min)
-}
-
-/// No later than the end of the lease, which has to be noticed too.
-fn within(lease: &Lease, pause: Duration) -> Moment {
-    let left = lease.validity().unwrap_or_default();
-    Moment::now().after(pause.min(left))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::{LossReason, ShutdownError, observe};
 impl Engine {
     /// Ends everything in this order: new acquires and waiters, guards, leases on the backend.
     pub(crate) async fn shut_down(self: &Arc<Self>) -> Result<(), ShutdownError> {
-        self.closing.cancel();
+        self.close();
         let leases = self.watched();
         for lease in &leases {
             // A lease that has ended already has told its reason.

@@ -52,8 +52,8 @@ impl Watchdog {
         !self.task.is_finished()
     }
 
-    pub(super) fn watch(&self, lease: &Arc<Lease>) {
-        let first_look = self.desk.beat.after_success(lease);
+    pub(super) fn watch(&self, lease: &Arc<Lease>, now: Moment) {
+        let first_look = self.desk.beat.after_success(lease, now);
         if self.desk.rota.lock().add(lease, first_look) {
             self.desk.changed.notify_one();
         }

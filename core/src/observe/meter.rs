@@ -12,12 +12,14 @@ mod on {
     use metrics::{counter, gauge, histogram};
 
     use crate::LossReason;
+    use crate::clock::Moment;
 
     pub(crate) fn acquiring(change: f64) {
         gauge!("leasehold_acquiring").increment(change);
     }
 
-    pub(crate) fn acquire(outcome: &'static str, took: Duration) {
+    pub(crate) fn acquire(outcome: &'static str, started: Moment) {
+        let took = Moment::now().since(started);
         counter!("leasehold_acquires_total", "outcome" => outcome).increment(1);
         histogram!("leasehold_acquire_seconds", "outcome" => outcome).record(took);
     }
@@ -49,9 +51,10 @@ mod off {
     use std::time::Duration;
 
     use crate::LossReason;
+    use crate::clock::Moment;
 
     pub(crate) fn acquiring(_change: f64) {}
-    pub(crate) fn acquire(_outcome: &'static str, _took: Duration) {}
+    pub(crate) fn acquire(_outcome: &'static str, _started: Moment) {}
     pub(crate) fn held(_change: f64) {}
     pub(crate) fn ended(_reason: LossReason, _held_for: Duration) {}
     pub(crate) fn renewal(_outcome: &'static str) {}

@@ -21,7 +21,7 @@ pub(crate) struct Acquisition {
 }
 
 impl Acquisition {
-    pub(crate) fn start(key: &Key, options: &LockOptions) -> Self {
+    pub(crate) fn start(key: &Key, options: &LockOptions, started: Moment) -> Self {
         meter::acquiring(1.0);
         Self {
             span: tracing::debug_span!(
@@ -32,7 +32,7 @@ impl Acquisition {
                 lock.token = field::Empty,
                 lock.outcome = field::Empty,
             ),
-            started: Moment::now(),
+            started,
             finished: false,
         }
     }
@@ -59,7 +59,7 @@ impl Acquisition {
         self.finished = true;
         self.span.record("lock.outcome", outcome);
         meter::acquiring(-1.0);
-        meter::acquire(outcome, Moment::now().since(self.started));
+        meter::acquire(outcome, self.started);
     }
 }
 

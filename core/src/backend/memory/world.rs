@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::collections::hash_map;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
@@ -33,9 +34,14 @@ impl World {
         now: Instant,
     ) -> Result<AttemptAnswer, BackendError> {
         self.sweep(now);
-        let entry = self.entries.entry(attempt.key.clone()).or_default();
-        let answer = entry.attempt(attempt, now, &mut self.tokens);
-        self.forget_if_idle(&attempt.key);
+        let mut entry = match self.entries.entry(attempt.key.clone()) {
+            hash_map::Entry::Occupied(entry) => entry,
+            hash_map::Entry::Vacant(place) => place.insert_entry(Entry::default()),
+        };
+        let answer = entry.get_mut().attempt(attempt, now, &mut self.tokens);
+        if entry.get().is_idle() {
+            entry.remove();
+        }
         answer
     }
 
@@ -74,14 +80,10 @@ impl World {
             return absent;
         };
         let answer = visit(entry);
-        self.forget_if_idle(key);
-        answer
-    }
-
-    fn forget_if_idle(&mut self, key: &Key) {
-        if self.entries.get(key).is_some_and(Entry::is_idle) {
+        if entry.is_idle() {
             self.entries.remove(key);
         }
+        answer
     }
 
     /// A holder that died leaves its entry behind. Looking at all of them each time their number has
