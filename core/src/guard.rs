@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::backend::Mode;
-use crate::engine::{Hold, downgrade, hand_over, renew_now};
+use crate::engine::{Part, downgrade, hand_over, renew_now};
 use crate::kind::{Exclusive, Fenced, Kind, Permits, Reentrant, Shared, Sole};
 use crate::{
     ConvertError, FencingToken, HandoverTicket, LockHandle, Lost, ReentrantReleaseOutcome,
@@ -50,7 +50,7 @@ use crate::{
 #[must_use = "the lock is released as soon as the guard is dropped; bind it to a name"]
 #[clippy::has_significant_drop]
 pub struct LockGuard<K: Kind = Exclusive> {
-    hold: Arc<Hold>,
+    hold: Part,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -94,7 +94,7 @@ impl LockGuard {
     /// ```
     pub async fn downgrade(self) -> Result<LockGuard<Shared>, ConvertError> {
         let shared = downgrade(&self.hold).await?;
-        Ok(LockGuard::new(Arc::new(shared)))
+        Ok(LockGuard::new(Part::Whole(shared)))
     }
 
     /// Gives the lock to whoever gets the ticket, in whatever process: [`take_up`](crate::LockManager::take_up).
@@ -161,8 +161,7 @@ impl LockGuard<Reentrant> {
     /// From the first poll on, the release takes place even if the future is dropped.
     pub async fn release(self) -> Result<ReentrantReleaseOutcome, ReleaseError> {
         let lease = Arc::clone(&self.hold.lease);
-        // Of guards that go at once, exactly one is the last.
-        match Arc::into_inner(self.hold) {
+        match self.hold.into_last() {
             Some(hold) => Ok(hold.release().await?.into()),
             None => Ok(match lease.validity() {
                 Ok(_) => ReentrantReleaseOutcome::StillHeld,
@@ -173,7 +172,7 @@ impl LockGuard<Reentrant> {
 }
 
 impl<K: Kind> LockGuard<K> {
-    pub(crate) fn new(hold: Arc<Hold>) -> Self {
+    pub(crate) fn new(hold: Part) -> Self {
         Self {
             hold,
             kind: PhantomData,

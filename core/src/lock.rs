@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use crate::backend::Mode;
-use crate::engine::{Engine, Patience, Wanted};
+use crate::engine::{Engine, Part, Patience, Wanted};
 use crate::kind::{Exclusive, Kind, Permits, Reentrant};
 use crate::options::{LockOptions, validate_permits};
 use crate::own_locks::refuse_own;
@@ -226,7 +226,7 @@ impl<K: Kind> Lock<K> {
         if let Some(scope) = scope.filter(|_| self.giver.is_none())
             && let Some(hold) = scope.share(&self.engine, &key)
         {
-            return Ok(LockGuard::new(hold));
+            return Ok(LockGuard::new(Part::Shared(hold)));
         }
         if may_wait {
             refuse_own(self.mode, &self.engine, &key, scope)?;
@@ -241,9 +241,9 @@ impl<K: Kind> Lock<K> {
         let hold = match scope {
             Some(scope) => {
                 // On the heap: the futures of other locks are not to be larger for it.
-                Box::pin(scope.acquire(engine, &wanted, options, patience)).await?
+                Part::Shared(Box::pin(scope.acquire(engine, &wanted, options, patience)).await?)
             }
-            None => Arc::new(engine.acquire(&wanted, options, patience).await?),
+            None => Part::Whole(engine.acquire(&wanted, options, patience).await?),
         };
         Ok(LockGuard::new(hold))
     }

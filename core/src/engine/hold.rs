@@ -1,3 +1,4 @@
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::release::ReleaseDebt;
@@ -28,5 +29,33 @@ impl Drop for Hold {
     fn drop(&mut self) {
         // Released already is well.
         drop(ReleaseDebt::take(&self.engine, &self.lease));
+    }
+}
+
+/// What a guard has of a hold. Most guards have all of it, and need no count of the others.
+#[derive(Debug)]
+pub(crate) enum Part {
+    Whole(Hold),
+    Shared(Arc<Hold>),
+}
+
+impl Part {
+    /// The hold, if nobody else has a part in it. Of parts that go at once, exactly one is the last.
+    pub(crate) fn into_last(self) -> Option<Hold> {
+        match self {
+            Self::Whole(hold) => Some(hold),
+            Self::Shared(hold) => Arc::into_inner(hold),
+        }
+    }
+}
+
+impl Deref for Part {
+    type Target = Hold;
+
+    fn deref(&self) -> &Hold {
+        match self {
+            Self::Whole(hold) => hold,
+            Self::Shared(hold) => hold,
+        }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) use self::by_hand::renew_now;
 pub(crate) use self::call::bounded;
 pub(crate) use self::convert::{downgrade, hand_over};
 pub(crate) use self::ended::Ended;
-pub(crate) use self::hold::Hold;
+pub(crate) use self::hold::{Hold, Part};
 pub(crate) use self::lease::Lease;
 pub(crate) use self::wanted::Wanted;
 use self::watchdog::Watchdog;

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use smallvec::SmallVec;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -19,7 +20,7 @@ const GRANT_TTL: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(super) struct Entry {
     /// One, or several whose modes fit beside each other.
-    holders: Vec<Holder>,
+    holders: SmallVec<[Holder; 1]>,
     queue: Queue,
 }
 
