@@ -1,6 +1,8 @@
 use std::fmt;
 
 use uuid::Uuid;
+#[cfg(feature = "redis")]
+use uuid::fmt::Hyphenated;
 
 /// The identity of one attempt to acquire a lock.
 ///
@@ -15,6 +17,18 @@ impl OwnerId {
     #[must_use]
     pub fn random() -> Self {
         Self(Uuid::new_v4())
+    }
+
+    /// What [`written`](Self::written) writes on.
+    #[cfg(feature = "redis")]
+    pub(crate) const fn paper() -> [u8; Hyphenated::LENGTH] {
+        [0; Hyphenated::LENGTH]
+    }
+
+    /// What `Display` writes, without an allocation.
+    #[cfg(feature = "redis")]
+    pub(crate) fn written(self, paper: &mut [u8; Hyphenated::LENGTH]) -> &str {
+        self.0.hyphenated().encode_lower(paper)
     }
 
     /// What `Display` has written.

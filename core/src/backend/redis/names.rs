@@ -70,29 +70,40 @@ fn stem(lock: &str) -> String {
     format!("{open}{lock}{close}:{LAYOUT}:")
 }
 
-/// The keys of one lock on one of several independent nodes, for one round.
+/// The keys of one lock on one of several independent nodes, for one round: one text, and where each ends in it.
 #[derive(Debug)]
-pub(super) struct NodeNames([String; 6]);
+pub(super) struct NodeNames {
+    text: String,
+    ends: [usize; 6],
+}
 
 impl NodeNames {
     pub(super) fn of(key: &Key, round: OwnerId) -> Self {
-        let lock = key.full().to_owned();
-        let stem = stem(&lock);
-        let of = |name: &str| format!("{stem}{name}");
-        let seal = format!("{stem}sealed:{round}");
-        Self([
-            lock,
-            of("fence"),
-            of("line"),
-            of("places"),
-            of("turn"),
-            seal,
-        ])
+        let (lock, mut paper) = (key.full(), OwnerId::paper());
+        let (stem, round) = (stem(lock), round.written(&mut paper));
+        let stem = stem.as_str();
+        let names = [
+            [lock, "", ""],
+            [stem, "fence", ""],
+            [stem, "line", ""],
+            [stem, "places", ""],
+            [stem, "turn", ""],
+            [stem, "sealed:", round],
+        ];
+        let text = names.as_flattened().concat();
+        let mut end = 0;
+        let ends = names.map(|name| {
+            end += name.map(str::len).iter().sum::<usize>();
+            end
+        });
+        Self { text, ends }
     }
 
     /// In the order in which scripts name them.
     pub(super) fn all(&self) -> [&str; 6] {
-        self.0.each_ref().map(String::as_str)
+        let mut begin = 0;
+        self.ends
+            .map(|end| &self.text[std::mem::replace(&mut begin, end)..end])
     }
 }
 

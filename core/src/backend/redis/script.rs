@@ -55,6 +55,17 @@ impl Script {
         command.arg("EVALSHA").arg(&self.hash).arg(keys);
         command
     }
+
+    /// The same call, to which so many arguments are added.
+    pub(super) fn on(&self, keys: &[&str], arguments: usize) -> Cmd {
+        let bytes: usize = keys.iter().map(|key| key.len()).sum();
+        // Most arguments are ids or numbers.
+        let mut command =
+            Cmd::with_capacity(keys.len() + arguments + 4, bytes + 64 + 32 * arguments);
+        command.arg("EVALSHA");
+        command.arg(&self.hash).arg(keys.len()).arg(keys);
+        command
+    }
 }
 
 /// The scripts of locks on one server.

@@ -18,6 +18,14 @@ pub(super) fn millis(duration: Duration) -> String {
     duration.as_millis().to_string()
 }
 
+pub(super) fn millis_of(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+pub(super) fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
 pub(super) fn flag(set: bool) -> &'static str {
     if set { "1" } else { "0" }
 }

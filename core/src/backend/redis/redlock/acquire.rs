@@ -11,6 +11,7 @@ use super::quorum::no_quorum;
 use super::request::{AHEAD, Request};
 use crate::FencingToken;
 use crate::backend::redis::times::{FIRST_LOOKS, REFRESH};
+use crate::backend::redis::words::micros;
 use crate::backend::{Attempt, AttemptAnswer, BackendError, RenewAnswer};
 use crate::clock::{self, Moment};
 use crate::runtime::timeout;
@@ -197,8 +198,4 @@ fn valid(token: u64) -> Result<FencingToken, BackendError> {
     let token = i64::try_from(token).ok();
     let token = token.and_then(|token| FencingToken::try_from(token).ok());
     token.ok_or_else(|| BackendError::unknown("the nodes drew no valid token"))
-}
-
-fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

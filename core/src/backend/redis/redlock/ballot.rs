@@ -6,6 +6,7 @@ use std::time::Duration;
 use redis::Value;
 
 use super::asked::Asked;
+use super::deadline::Limit;
 use super::election::{Election, Standing, Vote};
 use super::member::Member;
 use super::request::Request;
@@ -14,6 +15,9 @@ use crate::OwnerId;
 use crate::backend::redis::answer::{self, millis};
 use crate::backend::{Applied, BackendError};
 use crate::clock::Moment;
+
+/// In an answer to a request.
+const MOST_WORDS: usize = 4;
 
 /// How a round ended.
 #[derive(Debug)]
@@ -42,19 +46,22 @@ pub(super) async fn hold(
     limit: Duration,
 ) -> (Outcome, u64) {
     let mut election = Election::among(members.len());
-    let mut asked = Asked::new(members.iter().map(|member| {
-        let (member, request) = (Arc::clone(member), Arc::clone(request));
-        let (asking, id) = (round.asking(member.place), round.id);
-        async move {
-            if let Err(down) = member.look() {
-                asking.never_sent();
-                return (member.place, Vote::Failed(down));
+    let mut asked = Asked::within(limit, |limit| {
+        members.iter().map(move |member| {
+            let (member, request) = (Arc::clone(member), Arc::clone(request));
+            let (asking, id) = (round.asking(member.place), round.id);
+            let limit = limit.clone();
+            async move {
+                if let Err(down) = member.look() {
+                    asking.never_sent();
+                    return (member.place, Vote::Failed(down));
+                }
+                let vote = ask(&member, id, &request, limit).await;
+                drop(asking);
+                (member.place, vote)
             }
-            let vote = ask(&member, id, &request, limit).await;
-            drop(asking);
-            (member.place, vote)
-        }
-    }));
+        })
+    });
     loop {
         match election.standing() {
             Standing::Open => match asked.next().await {
@@ -100,13 +107,16 @@ async fn raise(
     limit: Duration,
     election: &mut Election,
 ) {
-    let mut asked = Asked::new(nodes.iter().map(|&place| {
-        let (member, request) = (Arc::clone(&members[place]), Arc::clone(request));
-        async move {
-            let answer = member.call(limit, &request.raise(token)).await;
-            (place, answer.and_then(answer::read::<u8>))
-        }
-    }));
+    let mut asked = Asked::within(limit, |limit| {
+        nodes.iter().map(move |&place| {
+            let (member, request) = (Arc::clone(&members[place]), Arc::clone(request));
+            let limit = limit.clone();
+            async move {
+                let answer = member.call(&limit, &request.raise(token)).await;
+                (place, answer.and_then(answer::read::<u8>))
+            }
+        })
+    });
     while let Some((place, answer)) = asked.next().await {
         if matches!(answer, Ok(1)) {
             election.raised(place);
@@ -117,12 +127,16 @@ async fn raise(
     }
 }
 
-async fn ask(member: &Member, round: OwnerId, request: &Request, limit: Duration) -> Vote {
-    let answer = match expiry(member, limit).await {
-        Ok(expiry) => {
+async fn ask(member: &Member, round: OwnerId, request: &Request, limit: Limit) -> Vote {
+    let prepared = match member.copies.expiry() {
+        Some(expiry) => Ok((expiry, limit)),
+        None => Box::pin(learned(member, limit.length())).await,
+    };
+    let answer = match prepared {
+        Ok((expiry, limit)) => {
             let sent = Moment::now();
             let copy = member.copies.sending(round, expiry);
-            let answer = member.call(limit, &request.acquire(expiry)).await;
+            let answer = member.call(&limit, &request.acquire(expiry)).await;
             if answer
                 .as_ref()
                 .map_or_else(|e| e.applied() == Applied::No, |_| true)
@@ -141,16 +155,16 @@ async fn ask(member: &Member, round: OwnerId, request: &Request, limit: Duration
     }
 }
 
-async fn expiry(member: &Member, limit: Duration) -> Result<u64, BackendError> {
-    if let Some(expiry) = member.copies.expiry() {
-        return Ok(expiry);
+/// Asks for the node's clock first, so that the request has a limit of its own.
+async fn learned(member: &Member, limit: Duration) -> Result<(u64, Limit), BackendError> {
+    ask_time(member, &limit.into()).await?;
+    match member.copies.expiry() {
+        Some(expiry) => Ok((expiry, limit.into())),
+        None => Err(BackendError::not_applied("the node's clock is unknown")),
     }
-    Box::pin(ask_time(member, limit)).await?;
-    let expiry = member.copies.expiry();
-    expiry.ok_or_else(|| BackendError::not_applied("the node's clock is unknown"))
 }
 
-async fn ask_time(member: &Member, limit: Duration) -> Result<(), BackendError> {
+async fn ask_time(member: &Member, limit: &Limit) -> Result<(), BackendError> {
     let sent = Moment::now();
     let time = member.call(limit, &redis::cmd("TIME")).await?;
     let (seconds, micros): (u64, u64) = answer::read(time)?;
@@ -163,10 +177,33 @@ async fn ask_time(member: &Member, limit: Duration) -> Result<(), BackendError> 
 
 /// The node's time in microseconds, and its vote.
 fn read(value: Value) -> Result<(u64, Vote), BackendError> {
+    let mut words = [""; MOST_WORDS];
+    if let Some(fields) = texts(&value, &mut words) {
+        return vote(fields);
+    }
     let fields: Vec<String> = answer::read(value)?;
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-    let strange = || answer::strange(&fields);
-    let (vote, now) = match fields[..] {
+    vote(&fields)
+}
+
+/// What is answered mostly can be read as it lies there.
+fn texts<'a, 'b>(value: &'a Value, words: &'b mut [&'a str; MOST_WORDS]) -> Option<&'b [&'a str]> {
+    let Value::Array(items) = value else {
+        return None;
+    };
+    let words = words.get_mut(..items.len())?;
+    for (item, word) in items.iter().zip(&mut *words) {
+        let Value::BulkString(bytes) = item else {
+            return None;
+        };
+        *word = str::from_utf8(bytes).ok()?;
+    }
+    Some(words)
+}
+
+fn vote(fields: &[&str]) -> Result<(u64, Vote), BackendError> {
+    let strange = || answer::strange(fields);
+    let (vote, now) = match *fields {
         ["granted", now, token] => {
             let token = token.parse().map_err(|_| strange())?;
             (Vote::Granted(token), now)

@@ -1,9 +1,13 @@
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Weak};
+use std::task::Poll;
 use std::time::Duration;
 
 use redis::{Client, Cmd, Pipeline, Value};
 
+use super::deadline::Limit;
 use super::debts::Debts;
 use super::health::Health;
 use super::request::Leave;
@@ -79,20 +83,20 @@ impl Member {
     }
 
     /// Sends a command, unless the node is down.
-    pub(super) async fn call(&self, limit: Duration, command: &Cmd) -> Result<Value, BackendError> {
+    pub(super) async fn call(&self, limit: &Limit, command: &Cmd) -> Result<Value, BackendError> {
         self.look()?;
-        self.within(limit, self.node.call(command)).await
+        self.within(limit, pin!(self.node.call(command))).await
     }
 
     /// Sends several commands at once, unless the node is down.
     pub(super) async fn call_all(
         &self,
-        limit: Duration,
+        limit: &Limit,
         commands: &Pipeline,
         count: usize,
     ) -> Result<Vec<Result<Value, BackendError>>, BackendError> {
         self.look()?;
-        self.within(limit, self.node.call_all(commands, count))
+        self.within(limit, pin!(self.node.call_all(commands, count)))
             .await
     }
 
@@ -100,7 +104,7 @@ impl Member {
     /// is owed to it.
     pub(super) async fn leave(
         &self,
-        limit: Duration,
+        limit: &Limit,
         round: &Round,
         leave: &Leave,
     ) -> Result<bool, BackendError> {
@@ -120,7 +124,7 @@ impl Member {
         let mut left = self.told(limit, leave).await;
         if early && !matches!(left, Ok(true)) {
             // The request may have come after it. What is not known to have come is sealed off.
-            left = Box::pin(self.told_again(limit, round, leave)).await;
+            left = Box::pin(self.told_again(limit.length(), round, leave)).await;
         }
         // A node that refuses for good is owed nothing.
         owed.settled = left.as_ref().map_or_else(|e| !e.is_temporary(), |_| true);
@@ -137,12 +141,12 @@ impl Member {
             // Whoever drives the request may have gone, and is not waited for.
             let _in_time = settled.await;
         }
-        self.told(limit, leave).await
+        self.told(&limit.into(), leave).await
     }
 
-    async fn told(&self, limit: Duration, leave: &Leave) -> Result<bool, BackendError> {
+    async fn told(&self, limit: &Limit, leave: &Leave) -> Result<bool, BackendError> {
         self.look()?;
-        self.within(limit, self.pay(leave)).await
+        self.within(limit, pin!(self.pay(leave))).await
     }
 
     pub(super) async fn pay(&self, leave: &Leave) -> Result<bool, BackendError> {
@@ -161,17 +165,26 @@ impl Member {
     /// Waits for an answer, and takes the node for down if there is none.
     async fn within<T>(
         &self,
-        limit: Duration,
-        call: impl Future<Output = Result<T, BackendError>>,
+        limit: &Limit,
+        mut call: Pin<&mut impl Future<Output = Result<T, BackendError>>>,
     ) -> Result<T, BackendError> {
-        let Some(bounded) = timeout(limit, call) else {
-            return Err(BackendError::not_applied(
-                "a node can only be asked inside a tokio runtime",
-            )
-            .permanent());
+        let answer = match limit {
+            Limit::Own(length) => match timeout(*length, call) {
+                Some(answer) => answer.await.ok(),
+                None => return Err(outside_of_runtimes()),
+            },
+            Limit::Shared(deadline) if deadline.is_kept() => {
+                let answer = poll_fn(|cx| match call.as_mut().poll(cx) {
+                    Poll::Ready(answer) => Poll::Ready(Some(answer)),
+                    Poll::Pending if deadline.has_passed() => Poll::Ready(None),
+                    Poll::Pending => Poll::Pending,
+                });
+                answer.await
+            }
+            Limit::Shared(_) => return Err(outside_of_runtimes()),
         };
-        let Ok(answer) = bounded.await else {
-            let silent = format!("it did not answer within {limit:?}");
+        let Some(answer) = answer else {
+            let silent = format!("it did not answer within {:?}", limit.length());
             self.health.fell(silent.clone());
             self.watch();
             return Err(BackendError::unknown(silent));
@@ -185,6 +198,10 @@ impl Member {
         }
         answer
     }
+}
+
+fn outside_of_runtimes() -> BackendError {
+    BackendError::not_applied("a node can only be asked inside a tokio runtime").permanent()
 }
 
 impl fmt::Debug for Member {

@@ -4,6 +4,7 @@ mod acquire;
 mod asked;
 mod ballot;
 mod builder;
+mod deadline;
 mod debts;
 mod election;
 mod health;

@@ -38,11 +38,13 @@ impl Redlock {
     ) -> Asked<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static> {
         let limit = self.settings.node_timeout;
         let leave = Arc::new(Leave::new(debt));
-        Asked::new(self.members.iter().map(move |member| {
-            let (member, leave) = (Arc::clone(member), Arc::clone(&leave));
-            let round = Arc::clone(&round);
-            async move { (member.place, member.leave(limit, &round, &leave).await) }
-        }))
+        Asked::within(limit, |limit| {
+            self.members.iter().map(move |member| {
+                let (member, leave) = (Arc::clone(member), Arc::clone(&leave));
+                let (round, limit) = (Arc::clone(&round), limit.clone());
+                async move { (member.place, member.leave(&limit, &round, &leave).await) }
+            })
+        })
     }
 
     /// Ends whatever the owner has: true unless it is sure that a majority did not hold the lock for it.

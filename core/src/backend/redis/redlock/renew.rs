@@ -25,14 +25,17 @@ impl Redlock {
         let count = rounds.iter().flatten().count();
         let mut tallies: Vec<_> = (0..count).map(|_| Tally::of(self.members.len())).collect();
         let commands = Arc::new(commands);
-        let asked = self.members.iter().filter(|_| count > 0).map(|member| {
-            let (member, commands) = (Arc::clone(member), Arc::clone(&commands));
-            async move {
-                let answers = member.call_all(limit, &commands, count).await;
-                (member.place, answers)
-            }
+        let mut asked = Asked::within(limit, |limit| {
+            let asked = self.members.iter().filter(|_| count > 0);
+            asked.map(move |member| {
+                let (member, commands) = (Arc::clone(member), Arc::clone(&commands));
+                let limit = limit.clone();
+                async move {
+                    let answers = member.call_all(&limit, &commands, count).await;
+                    (member.place, answers)
+                }
+            })
         });
-        let mut asked = Asked::new(asked);
         while tallies.iter().any(|it| it.verdict().is_none())
             && let Some((place, answers)) = asked.next().await
         {

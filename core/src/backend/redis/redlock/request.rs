@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use redis::Cmd;
+use redis::{Arg, Cmd};
 
 use super::debts::Debt;
 use super::script;
 use crate::backend::redis::names::NodeNames;
 use crate::backend::redis::times::{FENCE_TTL, WAITER_LEASE};
-use crate::backend::redis::words::millis;
+use crate::backend::redis::words::{micros, millis_of};
 use crate::backend::{Attempt, Claim};
 use crate::{Key, OwnerId};
 
@@ -24,6 +24,9 @@ const WOKEN_LEASE: Duration = Duration::from_millis(500);
 
 /// For how long a lock that is free is kept for the waiter that was woken.
 const TURN: Duration = Duration::from_millis(100);
+
+/// Of a number of 64 bits.
+const MOST_DIGITS: usize = 20;
 
 /// What a round asks of all nodes.
 pub(super) struct Request {
@@ -43,21 +46,15 @@ impl Request {
         since: u64,
     ) -> Self {
         let names = NodeNames::of(&attempt.key, round);
-        let waiter = attempt.queue.then(|| attempt.owner.to_string());
-        let acquire = script::ACQUIRE.call(
-            &names.all(),
-            &[
-                &round.to_string(),
-                &millis(attempt.ttl),
-                &hint.to_string(),
-                &CLAMP.as_micros().to_string(),
-                &millis(FENCE_TTL),
-                waiter.as_deref().unwrap_or_default(),
-                &since.to_string(),
-                channel,
-                &millis(WAITER_LEASE),
-            ],
-        );
+        let mut acquire = script::ACQUIRE.on(&names.all(), 10);
+        acquire.arg(round.written(&mut OwnerId::paper()));
+        acquire.arg(millis_of(attempt.ttl)).arg(hint);
+        acquire.arg(micros(CLAMP)).arg(millis_of(FENCE_TTL));
+        match attempt.queue {
+            true => acquire.arg(attempt.owner.written(&mut OwnerId::paper())),
+            false => acquire.arg(""),
+        };
+        acquire.arg(since).arg(channel).arg(millis_of(WAITER_LEASE));
         Self {
             names,
             round,
@@ -67,20 +64,14 @@ impl Request {
 
     /// `expiry` is the node's own time from which on it is to refuse this request.
     pub(super) fn acquire(&self, expiry: u64) -> Cmd {
-        let mut command = self.acquire.clone();
-        command.arg(expiry);
-        command
+        ending_in(&self.acquire, expiry)
     }
 
     pub(super) fn raise(&self, token: u64) -> Cmd {
-        script::RAISE.call(
-            &self.names.all(),
-            &[
-                &self.round.to_string(),
-                &token.to_string(),
-                &millis(FENCE_TTL),
-            ],
-        )
+        let mut raise = script::RAISE.on(&self.names.all(), 3);
+        raise.arg(self.round.written(&mut OwnerId::paper()));
+        raise.arg(token).arg(millis_of(FENCE_TTL));
+        raise
     }
 }
 
@@ -93,46 +84,55 @@ pub(super) struct Leave {
 
 impl Leave {
     pub(super) fn new(debt: Debt) -> Self {
-        let waiter = debt.waiter.map(|waiter| waiter.to_string());
-        let command = script::LEAVE.call(
-            &NodeNames::of(&debt.key, debt.round).all(),
-            &[
-                &debt.round.to_string(),
-                waiter.as_deref().unwrap_or_default(),
-                &millis(WOKEN_LEASE),
-                &millis(TURN),
-            ],
-        );
+        let names = NodeNames::of(&debt.key, debt.round);
+        let mut command = script::LEAVE.on(&names.all(), 5);
+        command.arg(debt.round.written(&mut OwnerId::paper()));
+        match debt.waiter {
+            Some(waiter) => command.arg(waiter.written(&mut OwnerId::paper())),
+            None => command.arg(""),
+        };
+        command.arg(millis_of(WOKEN_LEASE)).arg(millis_of(TURN));
         Self { debt, command }
     }
 
     /// `copies_until` is the node's own time until which requests of the round may still come.
     pub(super) fn command(&self, copies_until: u64) -> Cmd {
-        let mut command = self.command.clone();
-        command.arg(copies_until);
-        command
+        ending_in(&self.command, copies_until)
     }
 }
 
+/// The same command with a word more. A clone would grow, and be moved, for it.
+fn ending_in(command: &Cmd, word: u64) -> Cmd {
+    let words = command.args_iter().filter_map(|word| match word {
+        Arg::Simple(word) => Some(word),
+        _ => None,
+    });
+    let (count, bytes) = (
+        command.args_iter().len(),
+        words.clone().map(<[u8]>::len).sum::<usize>(),
+    );
+    let mut whole = Cmd::with_capacity(count + 1, bytes + MOST_DIGITS);
+    for word in words {
+        whole.arg(word);
+    }
+    whole.arg(word);
+    whole
+}
+
 pub(super) fn extend(claim: &Claim, round: OwnerId) -> Cmd {
-    script::EXTEND.call(
-        &NodeNames::of(&claim.key, round).all(),
-        &[
-            &round.to_string(),
-            &millis(claim.ttl),
-            &claim.token.to_string(),
-            &millis(FENCE_TTL),
-        ],
-    )
+    let mut extend = script::EXTEND.on(&NodeNames::of(&claim.key, round).all(), 4);
+    extend.arg(round.written(&mut OwnerId::paper()));
+    extend.arg(millis_of(claim.ttl)).arg(claim.token.get());
+    extend.arg(millis_of(FENCE_TTL));
+    extend
 }
 
 pub(super) fn force(key: &Key) -> Cmd {
-    script::FORCE.call(
-        &NodeNames::of(key, OwnerId::random()).all(),
-        &[&millis(WOKEN_LEASE), &millis(TURN)],
-    )
+    let mut force = script::FORCE.on(&NodeNames::of(key, OwnerId::random()).all(), 2);
+    force.arg(millis_of(WOKEN_LEASE)).arg(millis_of(TURN));
+    force
 }
 
 pub(super) fn inspect(key: &Key) -> Cmd {
-    script::INSPECT.call(&NodeNames::of(key, OwnerId::random()).all(), &[])
+    script::INSPECT.on(&NodeNames::of(key, OwnerId::random()).all(), 0)
 }
