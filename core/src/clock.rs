@@ -12,7 +12,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// A suspension shorter than this is not told apart from the noise of reading two clocks.
-const NOISE: Duration = Duration::from_millis(1);
+const NOISE: Duration = Duration::from_nanos(NOISE_NANOS);
+const NOISE_NANOS: u64 = 1_000_000;
 
 /// How often a sleeper looks whether the machine was suspended meanwhile: timers stand still then.
 const RECHECK: Duration = Duration::from_secs(1);
@@ -27,7 +28,11 @@ pub(crate) struct Moment(Instant);
 impl Moment {
     pub(crate) fn now() -> Self {
         let now = Instant::now();
-        Self(now + suspended(now))
+        let suspended = suspended(now);
+        match suspended.is_zero() {
+            true => Self(now),
+            false => Self(now + suspended),
+        }
     }
 
     pub(crate) fn after(self, duration: Duration) -> Self {
@@ -76,13 +81,15 @@ pub(crate) fn micros_of_day() -> u64 {
 /// The time this machine has been suspended, as far as noticed; never shrinks. `now` was read just before.
 fn suspended(now: Instant) -> Duration {
     static SEEN_NANOS: AtomicU64 = AtomicU64::new(0);
-    let seen = Duration::from_nanos(SEEN_NANOS.load(Ordering::Relaxed));
-    if platform::suspended_at_most(now.into_std()) <= seen + NOISE {
-        return seen + simulated();
+    let seen = SEEN_NANOS.load(Ordering::Relaxed);
+    let noted = || Duration::from_nanos(seen) + simulated();
+    if platform::nanos_suspended_at_most(now.into_std()) <= seen + NOISE_NANOS {
+        return noted();
     }
+    let seen = Duration::from_nanos(seen);
     let measured = platform::suspended();
     if measured <= seen + NOISE {
-        return seen + simulated();
+        return noted();
     }
     let nanos = u64::try_from(measured.as_nanos()).unwrap_or(u64::MAX);
     Duration::from_nanos(SEEN_NANOS.fetch_max(nanos, Ordering::Relaxed).max(nanos)) + simulated()
@@ -96,34 +103,34 @@ mod platform {
     use rustix::time::{ClockId, Timespec, clock_gettime};
 
     /// Between two readings of one clock that are closer than this, the other's is good.
-    const PROMPT: Duration = Duration::from_micros(100);
+    const PROMPT_NANOS: u64 = 100_000;
     const TRIES: usize = 8;
 
     /// An instant, and `CLOCK_MONOTONIC` at it or a little before: what an `Instant` reads it does not tell.
-    static ORIGIN: LazyLock<(Instant, Duration)> = LazyLock::new(|| {
+    static ORIGIN: LazyLock<(Instant, u64)> = LazyLock::new(|| {
         let (before, instant) = promptly(Instant::now);
         (instant, before)
     });
 
     /// Never too little: `now` was read before, and a pause between the readings adds to what they show. Mostly this is
     /// all that is asked. Where a test has paused the time of which `now` is, it says nothing.
-    pub(super) fn suspended_at_most(now: Instant) -> Duration {
+    pub(super) fn nanos_suspended_at_most(now: Instant) -> u64 {
         let (origin, monotonic) = *ORIGIN;
-        let (later, earlier) = (
-            now.saturating_duration_since(origin),
-            origin.saturating_duration_since(now),
-        );
-        (read(ClockId::Boottime) + earlier).saturating_sub(monotonic + later)
+        let awake = match now.checked_duration_since(origin) {
+            Some(later) => monotonic.saturating_add(nanos(later)),
+            None => monotonic.saturating_sub(nanos(origin.saturating_duration_since(now))),
+        };
+        read(ClockId::Boottime).saturating_sub(awake)
     }
 
     /// `CLOCK_BOOTTIME` counts suspension and `CLOCK_MONOTONIC` does not.
     pub(super) fn suspended() -> Duration {
         let (before, boot) = promptly(|| read(ClockId::Boottime));
-        boot.saturating_sub(before)
+        Duration::from_nanos(boot.saturating_sub(before))
     }
 
     /// Reads a clock, and `CLOCK_MONOTONIC` just before.
-    fn promptly<T>(read_other: impl Fn() -> T) -> (Duration, T) {
+    fn promptly<T>(read_other: impl Fn() -> T) -> (u64, T) {
         let look = || {
             let before = read(ClockId::Monotonic);
             let other = read_other();
@@ -133,7 +140,7 @@ mod platform {
         };
         let mut best = look();
         for _ in 1..TRIES {
-            if best.0 < PROMPT {
+            if best.0 < PROMPT_NANOS {
                 break;
             }
             let next = look();
@@ -144,12 +151,16 @@ mod platform {
         best.1
     }
 
-    fn read(clock: ClockId) -> Duration {
+    /// In nanoseconds, as whole numbers are quick to compare.
+    fn read(clock: ClockId) -> u64 {
         let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
-        Duration::new(
-            u64::try_from(tv_sec).unwrap_or_default(),
-            u32::try_from(tv_nsec).unwrap_or_default(),
-        )
+        let seconds = u64::try_from(tv_sec).unwrap_or_default();
+        let nanos = u64::try_from(tv_nsec).unwrap_or_default();
+        seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+    }
+
+    fn nanos(duration: Duration) -> u64 {
+        u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
@@ -165,8 +176,8 @@ mod platform {
     static GAINED: LazyLock<Mutex<Gained>> =
         LazyLock::new(|| Mutex::new(Gained::since(Instant::now(), SystemTime::now())));
 
-    pub(super) fn suspended_at_most(_now: Instant) -> Duration {
-        suspended()
+    pub(super) fn nanos_suspended_at_most(_now: Instant) -> u64 {
+        u64::try_from(suspended().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// The stricter of the two clocks: what the wall clock gains on the monotonic one counts as suspension,
@@ -284,12 +295,13 @@ mod tests {
     fn the_quick_look_at_the_suspension_is_near_the_careful_one_and_never_below() {
         let asleep = Duration::from_secs(5);
         for _ in 0..100 {
-            let looks = (0..100).map(|_| platform::suspended_at_most(std::time::Instant::now()));
+            let quick = |now| Duration::from_nanos(platform::nanos_suspended_at_most(now));
+            let looks = (0..100).map(|_| quick(std::time::Instant::now()));
             let (least, careful) = (looks.min().unwrap(), platform::suspended());
             assert!(least + NOISE / 2 >= careful && least <= careful + NOISE / 2);
             // An instant that has stood still for so long.
             let still = std::time::Instant::now().checked_sub(asleep).unwrap();
-            assert!(platform::suspended_at_most(still) + NOISE / 2 >= careful + asleep);
+            assert!(quick(still) + NOISE / 2 >= careful + asleep);
         }
     }
 

@@ -168,10 +168,10 @@ pub enum KeyProblem {
 fn control_character(full: &str) -> Option<usize> {
     // Most names are of these alone, which is quickly seen.
     let is_plain = full.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    if is_plain {
-        return None;
+    match is_plain {
+        true => None,
+        false => full.find(char::is_control),
     }
-    full.find(char::is_control)
 }
 
 /// As `str::find`, which prepares itself for long texts.
@@ -181,7 +181,7 @@ fn reserved(full: &str) -> Option<usize> {
 }
 
 fn misplaced_brace(full: &str) -> Option<usize> {
-    let close = full.find('}')?;
+    let close = full.bytes().position(|byte| byte == b'}')?;
     match full[..close].find('{') {
         Some(open) if open + 1 < close => full[close + 1..].find('}').map(|next| close + 1 + next),
         _ => Some(close),

@@ -1,4 +1,6 @@
+use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use uuid::Uuid;
 #[cfg(feature = "redis")]
@@ -37,6 +39,32 @@ impl OwnerId {
     }
 }
 
+/// A map by ids. They are random already, and made by ourselves: nobody can choose them so that they collide.
+pub(crate) type ById<V> = HashMap<OwnerId, V, BuildHasherDefault<Folded>>;
+
+/// Folds the bytes of an id into one number.
+#[derive(Debug, Default)]
+pub(crate) struct Folded(u64);
+
+impl Hasher for Folded {
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.0 ^= u64::from_ne_bytes(*word);
+        }
+        for byte in rest {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    /// How many bytes follow, which is the same for all.
+    fn write_usize(&mut self, _length: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 impl fmt::Debug for OwnerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OwnerId({})", self.0)
@@ -46,5 +74,26 @@ impl fmt::Debug for OwnerId {
 impl fmt::Display for OwnerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::hash::BuildHasher;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_told_apart_and_found_again() {
+        let ids: Vec<_> = (0..10_000).map(|_| OwnerId::random()).collect();
+        let by_id: ById<usize> = ids.iter().copied().zip(0..).collect();
+        assert!(
+            ids.iter()
+                .enumerate()
+                .all(|(n, id)| by_id.get(id) == Some(&n))
+        );
+        let hashes = ids.iter().map(|id| by_id.hasher().hash_one(id));
+        assert_eq!(hashes.collect::<HashSet<_>>().len(), ids.len());
     }
 }

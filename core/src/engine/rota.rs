@@ -1,14 +1,15 @@
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Lease;
 use crate::OwnerId;
 use crate::clock::Moment;
+use crate::owner::ById;
 
 /// When the watchdog has to look at which lease.
 #[derive(Debug, Default)]
 pub(super) struct Rota {
-    leases: HashMap<OwnerId, Watched>,
+    leases: ById<Watched>,
     due: BTreeSet<(Moment, OwnerId)>,
     /// When the watchdog will wake by itself.
     alarm: Option<Moment>,

@@ -1,9 +1,9 @@
-use std::collections::HashMap;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::clock::Moment;
+use crate::owner::ById;
 use crate::{MAX_COMMAND_TIMEOUT, OwnerId};
 
 /// How long after its sending a request may still be carried out: longer than any manager waits for an
@@ -23,7 +23,7 @@ pub(super) struct Copies {
 struct State {
     /// The server's microseconds at `start`, or a little more.
     server_start: Option<u64>,
-    unanswered: HashMap<OwnerId, Unanswered>,
+    unanswered: ById<Unanswered>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -56,8 +56,13 @@ impl Copies {
     /// From which server time on a request that is sent now is to be refused; none if the server's clock
     /// is not known yet.
     pub(super) fn expiry(&self) -> Option<u64> {
+        self.expiry_at(Moment::now())
+    }
+
+    /// The same, as of a moment that was read just before.
+    pub(super) fn expiry_at(&self, now: Moment) -> Option<u64> {
         let server_start = self.state.lock().server_start?;
-        let now = micros(Moment::now().since(self.start));
+        let now = micros(now.since(self.start));
         Some(
             server_start
                 .saturating_add(now)

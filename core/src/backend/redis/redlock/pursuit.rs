@@ -1,4 +1,3 @@
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use super::round::Round;
 use crate::backend::Claim;
 use crate::backend::redis::times::WAITER_LEASE;
 use crate::clock::{self, Moment};
+use crate::owner::ById;
 use crate::{FencingToken, OwnerId};
 
 /// From how many pursuits on those that nobody asks about any more are cleared away.
@@ -132,7 +132,7 @@ pub(super) struct Pursuits(Mutex<Known>);
 
 #[derive(Debug)]
 struct Known {
-    by_owner: HashMap<OwnerId, Arc<Pursuit>>,
+    by_owner: ById<Arc<Pursuit>>,
     sweep_at: usize,
 }
 
@@ -174,7 +174,7 @@ impl Pursuits {
 impl Default for Known {
     fn default() -> Self {
         Self {
-            by_owner: HashMap::new(),
+            by_owner: ById::default(),
             sweep_at: SWEPT_FROM,
         }
     }
