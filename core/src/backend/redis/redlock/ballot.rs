@@ -45,6 +45,7 @@ pub(super) async fn hold(
     request: &Arc<Request>,
     limit: Duration,
 ) -> (Outcome, u64) {
+    let sent = Moment::now();
     let mut election = Election::among(members.len());
     let mut asked = Asked::within(limit, |limit| {
         members.iter().map(move |member| {
@@ -56,7 +57,7 @@ pub(super) async fn hold(
                     asking.never_sent();
                     return (member.place, Vote::Failed(down));
                 }
-                let vote = ask(&member, id, &request, limit).await;
+                let vote = ask(&member, id, &request, limit, sent).await;
                 drop(asking);
                 (member.place, vote)
             }
@@ -127,14 +128,19 @@ async fn raise(
     }
 }
 
-async fn ask(member: &Member, round: OwnerId, request: &Request, limit: Limit) -> Vote {
-    let prepared = match member.copies.expiry() {
-        Some(expiry) => Ok((expiry, limit)),
+async fn ask(
+    member: &Member,
+    round: OwnerId,
+    request: &Request,
+    limit: Limit,
+    sent: Moment,
+) -> Vote {
+    let prepared = match member.copies.expiry_at(sent) {
+        Some(expiry) => Ok((expiry, limit, sent)),
         None => Box::pin(learned(member, limit.length())).await,
     };
     let answer = match prepared {
-        Ok((expiry, limit)) => {
-            let sent = Moment::now();
+        Ok((expiry, limit, sent)) => {
             let copy = member.copies.sending(round, expiry);
             let answer = member.call(&limit, &request.acquire(expiry)).await;
             if answer
@@ -155,11 +161,12 @@ async fn ask(member: &Member, round: OwnerId, request: &Request, limit: Limit) -
     }
 }
 
-/// Asks for the node's clock first, so that the request has a limit of its own.
-async fn learned(member: &Member, limit: Duration) -> Result<(u64, Limit), BackendError> {
+/// Asks for the node's clock first, so that the request has a limit, and a moment of its sending, of its own.
+async fn learned(member: &Member, limit: Duration) -> Result<(u64, Limit, Moment), BackendError> {
     ask_time(member, &limit.into()).await?;
-    match member.copies.expiry() {
-        Some(expiry) => Ok((expiry, limit.into())),
+    let sent = Moment::now();
+    match member.copies.expiry_at(sent) {
+        Some(expiry) => Ok((expiry, limit.into(), sent)),
         None => Err(BackendError::not_applied("the node's clock is unknown")),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redis::{Arg, Cmd};
+use redis::Cmd;
 
 use super::debts::Debt;
 use super::script;
@@ -24,9 +24,6 @@ const WOKEN_LEASE: Duration = Duration::from_millis(500);
 
 /// For how long a lock that is free is kept for the waiter that was woken.
 const TURN: Duration = Duration::from_millis(100);
-
-/// Of a number of 64 bits.
-const MOST_DIGITS: usize = 20;
 
 /// What a round asks of all nodes.
 pub(super) struct Request {
@@ -64,7 +61,9 @@ impl Request {
 
     /// `expiry` is the node's own time from which on it is to refuse this request.
     pub(super) fn acquire(&self, expiry: u64) -> Cmd {
-        ending_in(&self.acquire, expiry)
+        let mut command = self.acquire.clone();
+        command.arg(expiry);
+        command
     }
 
     pub(super) fn raise(&self, token: u64) -> Cmd {
@@ -97,26 +96,10 @@ impl Leave {
 
     /// `copies_until` is the node's own time until which requests of the round may still come.
     pub(super) fn command(&self, copies_until: u64) -> Cmd {
-        ending_in(&self.command, copies_until)
+        let mut command = self.command.clone();
+        command.arg(copies_until);
+        command
     }
-}
-
-/// The same command with a word more. A clone would grow, and be moved, for it.
-fn ending_in(command: &Cmd, word: u64) -> Cmd {
-    let words = command.args_iter().filter_map(|word| match word {
-        Arg::Simple(word) => Some(word),
-        _ => None,
-    });
-    let (count, bytes) = (
-        command.args_iter().len(),
-        words.clone().map(<[u8]>::len).sum::<usize>(),
-    );
-    let mut whole = Cmd::with_capacity(count + 1, bytes + MOST_DIGITS);
-    for word in words {
-        whole.arg(word);
-    }
-    whole.arg(word);
-    whole
 }
 
 pub(super) fn extend(claim: &Claim, round: OwnerId) -> Cmd {
