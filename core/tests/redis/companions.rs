@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::server::{Server, waiters};
+use crate::trouble::whole;
 
 async fn keys(server: &Server) -> Vec<String> {
     let mut raw = server.raw().await;
@@ -201,6 +202,21 @@ async fn a_token_is_above_a_counter_that_is_ahead_of_the_servers_clock() {
         assert_eq!(guard.token().get(), ahead + more);
         guard.release().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_counter_without_a_next_token_is_an_error_that_no_further_try_mends() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let mut set = redis::cmd("SET");
+    set.arg(FENCE)
+        .arg(format!("{} somebody", (1_i64 << 53) - 1));
+    let () = set.query_async(&mut raw).await.unwrap();
+    let refused = locks.lock("k").acquire().await.unwrap_err();
+    assert!(!refused.is_temporary(), "{refused:?}");
+    let told = whole(&refused);
+    assert!(told.contains("2^53"), "{told}");
+    assert!(locks.inspect("k").await.unwrap().is_free());
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod foreign;
 mod outage;
 mod passing;
 mod pipeline;
+mod quiet;
 mod renewal;
 mod rollout;
 mod server;

@@ -1,12 +1,8 @@
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use leasehold::backend::{
-    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, InProcess, Inspection,
-    ReleaseAnswer, RenewAnswer, async_trait,
-};
 use leasehold::conformance::{Command, Fault};
-use leasehold::{Key, LossReason, ReleaseOutcome};
+use leasehold::{LossReason, ReleaseOutcome};
 use tokio::time::{Instant, sleep};
 
 use crate::tools::{KEY, Scene, TTL, settle};
@@ -240,72 +236,4 @@ async fn a_renewal_by_hand_that_is_set_aside_does_not_stop_the_watchdog() {
     assert!(renew.as_mut().poll(&mut context).is_pending());
     sleep(TTL * 3).await;
     assert!(guard.is_valid());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_lease_that_was_granted_shorter_than_asked_is_renewed_in_time() {
-    let scene = Scene::calm();
-    let locks = leasehold::LockManager::new(Clamps(scene.world.clone()));
-    let guard = locks.lock(KEY).ttl(TTL).acquire().await.unwrap();
-    sleep(TTL).await;
-    assert!(guard.is_valid());
-}
-
-/// A backend that grants five seconds at most, as a server may.
-#[derive(Debug)]
-struct Clamps(InProcess);
-
-const CLAMP: Duration = Duration::from_secs(5);
-
-#[async_trait]
-impl Backend for Clamps {
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
-    }
-
-    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let mut attempt = attempt.clone();
-        attempt.ttl = attempt.ttl.min(CLAMP);
-        self.0.attempt(&attempt).await
-    }
-
-    async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        self.0.wait(attempt).await
-    }
-
-    async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
-        let mut claims = claims.to_vec();
-        for claim in &mut claims {
-            claim.ttl = claim.ttl.min(CLAMP);
-        }
-        self.0.renew(&claims).await
-    }
-
-    async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
-        self.0.downgrade(claim).await
-    }
-
-    async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
-        self.0.release(claim).await
-    }
-
-    async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        self.0.cleanup(attempt).await
-    }
-
-    async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
-        self.0.inspect(key).await
-    }
-
-    async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
-        self.0.force_release(key).await
-    }
-
-    async fn interrupted(&self, seen: u64) -> u64 {
-        self.0.interrupted(seen).await
-    }
-
-    async fn close(&self) {
-        self.0.close().await;
-    }
 }

@@ -1,0 +1,155 @@
+//! A backend that is right, and as odd as the contract lets it be.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use leasehold::backend::{
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, InProcess, Inspection,
+    ReleaseAnswer, RenewAnswer, async_trait,
+};
+use leasehold::{Key, LockManager};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+use crate::tools::{KEY, TTL};
+
+/// What it grants at most, as a server may.
+const CLAMP: Duration = Duration::from_secs(5);
+
+/// So many wake-ups for nothing are more than anybody needs to find out that they are noise.
+const TOO_MANY: usize = 1000;
+
+#[derive(Debug)]
+struct Odd {
+    world: InProcess,
+    clamp: Duration,
+    /// How many wake-ups meant nothing, if all are such.
+    noise: Option<AtomicUsize>,
+    interruptions: watch::Sender<u64>,
+    renewals: AtomicUsize,
+}
+
+impl Odd {
+    fn new(world: &InProcess) -> Self {
+        Self {
+            world: world.clone(),
+            clamp: Duration::MAX,
+            noise: None,
+            interruptions: watch::Sender::default(),
+            renewals: AtomicUsize::new(0),
+        }
+    }
+
+    fn renewals(&self) -> usize {
+        self.renewals.load(Ordering::Relaxed)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_granted_shorter_than_asked_is_renewed_in_time() {
+    let world = InProcess::new();
+    let locks = LockManager::new(Odd {
+        clamp: CLAMP,
+        ..Odd::new(&world)
+    });
+    let guard = locks.lock(KEY).ttl(TTL).acquire().await.unwrap();
+    sleep(TTL).await;
+    assert!(guard.is_valid());
+}
+
+#[tokio::test(start_paused = true)]
+async fn wake_ups_that_mean_nothing_make_a_waiter_poll_and_not_spin() {
+    let world = InProcess::new();
+    let backend = Arc::new(Odd {
+        noise: Some(AtomicUsize::new(0)),
+        ..Odd::new(&world)
+    });
+    let (locks, other) = (
+        LockManager::new(Arc::clone(&backend)),
+        LockManager::new(world),
+    );
+    let guard = other.lock(KEY).acquire().await.unwrap();
+    let waiting = tokio::spawn(locks.lock(KEY).acquire());
+    sleep(Duration::from_secs(10)).await;
+    let noise = backend.noise.as_ref().unwrap().load(Ordering::Relaxed);
+    assert!((20..60).contains(&noise), "woken {noise} times in 10 s");
+    guard.release().await.unwrap();
+    let released = Instant::now();
+    drop(waiting.await.unwrap().unwrap());
+    assert!(released.elapsed() <= Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_interruption_all_that_is_held_is_renewed_at_once_and_else_not() {
+    let backend = Arc::new(Odd::new(&InProcess::new()));
+    let locks = LockManager::new(Arc::clone(&backend));
+    let _one = locks.lock("one").acquire().await.unwrap();
+    let _two = locks.lock("two").acquire().await.unwrap();
+    for interruption in 1..=3 {
+        sleep(TTL / 10).await;
+        assert_eq!(backend.renewals(), 2 * (interruption - 1));
+        backend.interruptions.send_modify(|count| *count += 1);
+        sleep(Duration::from_millis(101)).await;
+        assert_eq!(backend.renewals(), 2 * interruption);
+    }
+}
+
+#[async_trait]
+impl Backend for Odd {
+    fn capabilities(&self) -> Capabilities {
+        self.world.capabilities()
+    }
+
+    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
+        let mut attempt = attempt.clone();
+        attempt.ttl = attempt.ttl.min(self.clamp);
+        self.world.attempt(&attempt).await
+    }
+
+    async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        match &self.noise {
+            Some(woken) if woken.fetch_add(1, Ordering::Relaxed) < TOO_MANY => Ok(()),
+            _ => self.world.wait(attempt).await,
+        }
+    }
+
+    async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
+        self.renewals.fetch_add(claims.len(), Ordering::Relaxed);
+        let mut claims = claims.to_vec();
+        for claim in &mut claims {
+            claim.ttl = claim.ttl.min(self.clamp);
+        }
+        self.world.renew(&claims).await
+    }
+
+    async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        self.world.downgrade(claim).await
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
+        self.world.release(claim).await
+    }
+
+    async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        self.world.cleanup(attempt).await
+    }
+
+    async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
+        self.world.inspect(key).await
+    }
+
+    async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
+        self.world.force_release(key).await
+    }
+
+    async fn interrupted(&self, seen: u64) -> u64 {
+        let mut interruptions = self.interruptions.subscribe();
+        let more = interruptions.wait_for(|count| *count > seen).await;
+        more.map(|count| *count).unwrap()
+    }
+
+    async fn close(&self) {
+        self.world.close().await;
+    }
+}
