@@ -130,9 +130,9 @@ impl fmt::Debug for Engine {
 mod tests {
     use super::release::ReleaseDebt;
     use super::*;
-    use crate::Key;
     use crate::backend::InProcess;
     use crate::options::LockOptions;
+    use crate::{Key, LossReason};
 
     #[test]
     fn watchdogs_of_runtimes_that_are_gone_do_not_pile_up() {
@@ -164,5 +164,29 @@ mod tests {
             debt.pay().await.unwrap();
             assert_eq!(engine.watched().len(), 0);
         }
+    }
+    #[test]
+    fn a_shutdown_reaches_the_guards_of_a_runtime_that_is_gone_and_leaves_no_watchdog() {
+        let engine = Engine::new(Arc::new(InProcess::new()), Limits::default());
+        let acquire = |name| {
+            let wanted = Wanted::exclusively(Key::new("", name).unwrap());
+            let engine = Arc::clone(&engine);
+            async move {
+                let options = LockOptions::default();
+                let acquire = engine.acquire(&wanted, &options, Patience::Wait);
+                acquire.await.unwrap()
+            }
+        };
+        let runtime = || {
+            let mut builder = tokio::runtime::Builder::new_current_thread();
+            builder.enable_time().build().unwrap()
+        };
+        let left_behind = runtime().block_on(acquire("left behind"));
+        runtime().block_on(async {
+            let _here = acquire("here").await;
+            engine.shut_down().await.unwrap();
+        });
+        assert_eq!(left_behind.lease.validity(), Err(LossReason::Shutdown));
+        assert!(engine.watchdogs.lock().is_empty());
     }
 }

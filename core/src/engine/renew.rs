@@ -115,7 +115,7 @@ mod tests {
     use std::sync::Weak;
 
     use super::*;
-    use crate::backend::{Attempt, InProcess};
+    use crate::backend::{Attempt, AttemptAnswer, InProcess};
     use crate::options::LockOptions;
     use crate::runtime::Runtime;
     use crate::{FencingToken, Key};
@@ -148,5 +148,32 @@ mod tests {
                     .all(|lease| lease.claim.ttl == batch[0].claim.ttl)
             );
         }
+    }
+    #[tokio::test(start_paused = true)]
+    async fn what_has_ended_since_it_came_due_is_not_renewed() {
+        let world = InProcess::new();
+        let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(10), false);
+        let Ok(AttemptAnswer::Granted { token, lease }) = world.attempt(&attempt).await else {
+            panic!("nobody holds it");
+        };
+        let backend: Arc<dyn Backend> = Arc::new(world);
+        let lease = Arc::new(Lease::new(
+            Arc::downgrade(&backend),
+            attempt.claim(token),
+            lease,
+            Moment::now(),
+            &LockOptions::default(),
+            Runtime::current().unwrap(),
+        ));
+        tokio::time::advance(Duration::from_secs(4)).await;
+        lease.end(LossReason::Released).unwrap();
+        let _looks = renew_batch(
+            vec![Arc::clone(&lease)],
+            Arc::clone(&backend),
+            Limits::default(),
+        )
+        .await;
+        let seen = backend.inspect(&attempt.key).await.unwrap();
+        assert_eq!(seen.expires_in, Some(Duration::from_secs(6)));
     }
 }

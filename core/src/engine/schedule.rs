@@ -135,3 +135,42 @@ mod tests {
         assert!(!beat.stroke_before(never, Duration::MAX).has_passed());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Weak;
+
+    use super::*;
+    use crate::backend::{Attempt, InProcess};
+    use crate::options::LockOptions;
+    use crate::runtime::Runtime;
+    use crate::{FencingToken, Key};
+
+    fn lease(ttl: Duration) -> Lease {
+        let attempt = Attempt::new(Key::new("", "k").unwrap(), ttl, false);
+        let claim = attempt.claim(FencingToken::try_from(1).unwrap());
+        let (options, runtime) = (LockOptions::default(), Runtime::current().unwrap());
+        let backend = Weak::<InProcess>::new();
+        Lease::new(backend, claim, ttl, Moment::now(), &options, runtime)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_a_failure_the_next_try_follows_soon_and_sooner_towards_the_end() {
+        let ms = Duration::from_millis;
+        for (ttl, left, whole) in [
+            (ms(2_000), ms(1_978), ms(100)),
+            (ms(2_000), ms(200), ms(50)),
+            (ms(2_000), ms(8), ms(5)),
+            (ms(2_000), ms(4), ms(4)),
+            (ms(60_000), ms(59_398), ms(1_000)),
+        ] {
+            let lease = lease(ttl);
+            tokio::time::advance(lease.validity().unwrap() - left).await;
+            let pause = after_failure(&lease).since(Moment::now());
+            assert!(
+                pause <= whole && pause >= whole.mul_f64(0.89),
+                "{pause:?} of {whole:?}, {left:?} before the end of {ttl:?}"
+            );
+        }
+    }
+}

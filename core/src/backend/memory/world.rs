@@ -121,4 +121,16 @@ mod tests {
         }
         assert!(world.len() <= SWEEP_FROM, "{} keys", world.len());
     }
+    #[test]
+    fn a_key_that_is_not_in_use_is_not_in_memory() {
+        let (mut world, now) = (World::default(), Instant::now());
+        let key = Key::new("", "k").unwrap();
+        let attempt = Attempt::new(key, Duration::from_secs(1), false);
+        let Ok(AttemptAnswer::Granted { token, .. }) = world.attempt(&attempt, now) else {
+            panic!("nobody holds it");
+        };
+        assert_eq!(world.len(), 1);
+        let released = world.release(&attempt.claim(token), now);
+        assert_eq!((released, world.len()), (ReleaseAnswer::Released, 0));
+    }
 }

@@ -152,4 +152,19 @@ mod tests {
         copies.forget(owner);
         assert_eq!(copies.outstanding(owner), 0);
     }
+    #[tokio::test(start_paused = true)]
+    async fn what_is_unanswered_is_known_for_as_long_as_a_copy_may_come_and_not_for_ever() {
+        let copies = Copies::new();
+        copies.learn(Moment::now(), 1_000_000);
+        let (lost, expiry) = (OwnerId::random(), copies.expiry().unwrap());
+        drop(copies.sending(lost, expiry));
+        let another_is_lost = || drop(copies.sending(OwnerId::random(), expiry));
+        tokio::time::advance(COPIES_LAST).await;
+        another_is_lost();
+        assert_eq!(copies.outstanding(lost), expiry);
+        tokio::time::advance(COPIES_LAST * 4).await;
+        another_is_lost();
+        assert_eq!(copies.outstanding(lost), 0);
+        assert_eq!(copies.state.lock().unanswered.len(), 1);
+    }
 }

@@ -242,3 +242,31 @@ impl Drop for Seat<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_first_of_a_process_is_known_and_the_next_is_told_when_it_leaves() {
+        let (inbox, key) = (Inbox::new(), Key::new("", "k").unwrap());
+        let owners = [(); 3].map(|()| OwnerId::random());
+        for owner in owners {
+            inbox.enter(&key, owner).keep();
+        }
+        let first = || owners.map(|owner| inbox.is_first(&key, owner));
+        let promoted = |owner| {
+            let wake_ups = inbox.wake_ups(owner).unwrap();
+            wake_ups.promoted(Duration::ZERO).now_or_never().is_some()
+        };
+        assert_eq!(first(), [true, false, false]);
+        inbox.leave(&key, owners[2]);
+        assert!(!promoted(owners[0]) && !promoted(owners[1]));
+        inbox.leave(&key, owners[0]);
+        assert_eq!(first(), [false, true, false]);
+        assert!(promoted(owners[1]));
+        inbox.leave(&key, owners[1]);
+        let seats = inbox.seats.lock();
+        assert!(seats.waiters.is_empty() && seats.lines.is_empty());
+    }
+}
