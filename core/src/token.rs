@@ -101,5 +101,6 @@ mod tests {
     fn tokens_order_as_numbers_do() {
         let token = |n: i64| FencingToken::try_from(n).unwrap();
         assert!(token(9) < token(10));
+        assert_eq!(i64::from(token(9)), 9);
     }
 }

@@ -90,15 +90,15 @@ pub async fn no_more_permits_than_there_are<B: Backend>(connect: impl AsyncFn() 
         let (taken, most) = (Arc::clone(&taken), Arc::clone(&most));
         tasks.spawn(async move {
             for round in 0..10 {
-                let semaphore = locks
-                    .semaphore(&key, PERMITS)
-                    .permits((task + round) % 2 + 1);
+                let wanted = (task + round) % 2 + 1;
+                let semaphore = locks.semaphore(&key, PERMITS).permits(wanted);
                 let guard = semaphore.acquire().await.expect("acquire");
-                let now = taken.fetch_add(guard.permits(), Ordering::SeqCst) + guard.permits();
+                assert_eq!(guard.permits(), wanted);
+                let now = taken.fetch_add(wanted, Ordering::SeqCst) + wanted;
                 assert!(now <= PERMITS, "{now} permits");
                 most.fetch_max(now, Ordering::SeqCst);
                 sleep(Duration::from_millis(10)).await;
-                taken.fetch_sub(guard.permits(), Ordering::SeqCst);
+                taken.fetch_sub(wanted, Ordering::SeqCst);
                 let _outcome = guard.release().await;
             }
         });

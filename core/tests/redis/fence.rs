@@ -183,3 +183,26 @@ async fn the_least_rights_of_the_documentation_are_enough() {
     fences.admit("r", token(7)).await.unwrap();
     assert_eq!(stale(&fences, 5).await.current, token(7));
 }
+
+#[tokio::test]
+async fn a_refusal_of_the_server_does_not_cost_the_connection() {
+    let server = Server::start().await;
+    let fences = store(&server).await;
+    let mut raw = server.raw().await;
+    let mut push = redis::cmd("RPUSH");
+    push.arg("{fence:r}:lh1:mark").arg("no mark");
+    let () = push.query_async(&mut raw).await.unwrap();
+    let mut connections = async || {
+        let mut info = redis::cmd("INFO");
+        let info = info.arg("stats").query_async::<String>(&mut raw).await;
+        let line = "total_connections_received:";
+        let told = info.unwrap();
+        let count = told.lines().find_map(|it| it.strip_prefix(line));
+        count.unwrap().parse::<u64>().unwrap()
+    };
+    let before = connections().await;
+    for _ in 0..3 {
+        fences.admit("r", token(7)).await.unwrap_err();
+    }
+    assert_eq!(connections().await, before);
+}

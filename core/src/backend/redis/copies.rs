@@ -154,6 +154,7 @@ mod tests {
     }
     #[tokio::test(start_paused = true)]
     async fn what_is_unanswered_is_known_for_as_long_as_a_copy_may_come_and_not_for_ever() {
+        const { assert!(COPIES_LAST.as_secs() > MAX_COMMAND_TIMEOUT.as_secs()) };
         let copies = Copies::new();
         copies.learn(Moment::now(), 1_000_000);
         let (lost, expiry) = (OwnerId::random(), copies.expiry().unwrap());

@@ -70,3 +70,20 @@ impl RedisReply {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_read_whether_or_not_the_client_knows_it_by_heart() {
+        for (value, text) in [
+            (Value::Okay, "OK"),
+            (Value::SimpleString("PONG".to_owned()), "PONG"),
+        ] {
+            let status = RedisReply::read(value).unwrap();
+            assert_eq!(status, RedisReply::Status(text.to_owned()));
+            assert_eq!(status.text(), Some(text));
+        }
+    }
+}
