@@ -245,12 +245,15 @@ impl Drop for Seat<'_> {
 
 #[cfg(test)]
 mod tests {
+    use redis::Value;
+
     use super::*;
 
     #[tokio::test]
     async fn the_first_of_a_process_is_known_and_the_next_is_told_when_it_leaves() {
         let (inbox, key) = (Inbox::new(), Key::new("", "k").unwrap());
         let owners = [(); 3].map(|()| OwnerId::random());
+        drop(inbox.enter(&key, OwnerId::random()));
         for owner in owners {
             inbox.enter(&key, owner).keep();
         }
@@ -268,5 +271,35 @@ mod tests {
         inbox.leave(&key, owners[1]);
         let seats = inbox.seats.lock();
         assert!(seats.waiters.is_empty() && seats.lines.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_message_wakes_whom_it_names_and_only_a_broken_connection_interrupts() {
+        let (inbox, key) = (Inbox::new(), Key::new("", "k").unwrap());
+        let (named, other) = (OwnerId::random(), OwnerId::random());
+        inbox.enter(&key, named).keep();
+        inbox.enter(&key, other).keep();
+        let push = |kind| {
+            let data = ["channel".to_owned(), named.to_string()].map(|it| it.into_bytes());
+            let data = data.map(Value::BulkString).to_vec();
+            inbox.send(PushInfo { kind, data }).unwrap();
+            let woken = |owner| {
+                let wake_ups = inbox.wake_ups(owner).unwrap();
+                assert!(wake_ups.told() <= 1);
+                let told = wake_ups.told() == 1;
+                wake_ups.forget();
+                assert!(wake_ups.next().now_or_never().is_none());
+                told
+            };
+            (
+                woken(named),
+                woken(other),
+                inbox.interrupted(0).now_or_never(),
+            )
+        };
+        assert_eq!(push(PushKind::Subscribe), (false, false, None));
+        assert_eq!(push(PushKind::Message), (true, false, None));
+        assert_eq!(push(PushKind::SMessage), (true, false, None));
+        assert_eq!(push(PushKind::Disconnection), (true, true, Some(1)));
     }
 }

@@ -238,3 +238,23 @@ fn vote(fields: &[&str]) -> Result<(u64, Vote), BackendError> {
 fn failed(why: &str) -> Vote {
     Vote::Failed(BackendError::not_applied(why))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_refuses_has_surely_granted_nothing() {
+        for words in [
+            vec!["late", "5"],
+            vec!["exhausted", "5", "9007199254740992"],
+        ] {
+            let words = words.into_iter().map(|it| Value::BulkString(it.into()));
+            let (now, vote) = read(Value::Array(words.collect())).unwrap();
+            let Vote::Failed(error) = vote else {
+                panic!("{vote:?}");
+            };
+            assert_eq!((now, error.applied()), (5, Applied::No));
+        }
+    }
+}

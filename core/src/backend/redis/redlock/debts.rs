@@ -78,3 +78,37 @@ impl Debts {
         self.0.lock().owed.remove(&paid.name());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_owed_is_kept_until_it_is_paid_or_past() {
+        let debts = Debts::default();
+        let owe = |seconds| {
+            let debt = Debt {
+                key: Key::new("", "k").unwrap(),
+                round: OwnerId::random(),
+                waiter: None,
+                until: Moment::now().after(Duration::from_secs(seconds)),
+            };
+            debts.owe(debt.clone());
+            debt
+        };
+        assert!(debts.is_empty());
+        let lasting = owe(60 * 60 * 24);
+        assert!(!debts.is_empty());
+        for _ in 0..10 * SWEPT_FROM {
+            owe(1);
+            tokio::time::advance(Duration::from_secs(2)).await;
+        }
+        let kept = debts.0.lock().owed.len();
+        assert!(kept <= SWEPT_FROM, "{kept} debts");
+        let next = debts.next().unwrap();
+        assert_eq!(next.name(), lasting.name());
+        assert!(!debts.is_empty());
+        debts.paid(&next);
+        assert!(debts.next().is_none() && debts.is_empty());
+    }
+}

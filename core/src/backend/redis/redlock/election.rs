@@ -219,6 +219,17 @@ mod tests {
     fn who_holds_a_majority_is_waited_for() {
         let election = after([busy("a"), busy("a"), busy("b"), busy("a")]);
         assert_eq!(election.held_for(), Some(Duration::from_secs(1)));
+        // The fifth may be its own as well.
+        let election = after([busy("a"), busy("b"), busy("a"), failed()]);
+        assert_eq!(election.held_for(), Some(Duration::from_secs(1)));
+        let election = after([busy("a"), busy("b"), busy("c"), failed()]);
+        assert_eq!(election.held_for(), None);
+        let longer = Vote::Busy {
+            holder: "b".to_owned(),
+            left: Some(Duration::from_secs(9)),
+        };
+        let election = after([busy("a"), busy("a"), longer, busy("a")]);
+        assert_eq!(election.held_for(), Some(Duration::from_secs(1)));
     }
 
     #[test]
@@ -226,6 +237,7 @@ mod tests {
         let election = after([failed(), Vote::Granted(1), failed(), failed()]);
         assert_eq!(election.standing(), Standing::Lost);
         assert!(election.is_failing());
+        assert!(!after([failed(), Vote::Granted(1), failed()]).is_failing());
         let places: Vec<_> = election
             .into_failures()
             .into_iter()
