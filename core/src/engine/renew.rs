@@ -171,6 +171,7 @@ mod tests {
             vec![Arc::clone(&lease)],
             Arc::clone(&backend),
             Limits::default(),
+            Beat::begin(),
         )
         .await;
         let seen = backend.inspect(&attempt.key).await.unwrap();

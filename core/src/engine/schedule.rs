@@ -94,7 +94,21 @@ pub(super) fn answer_limit<'a>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Weak;
+
     use super::*;
+    use crate::backend::{Attempt, InProcess};
+    use crate::options::LockOptions;
+    use crate::runtime::Runtime;
+    use crate::{FencingToken, Key};
+
+    fn lease(ttl: Duration) -> Lease {
+        let attempt = Attempt::new(Key::new("", "k").unwrap(), ttl, false);
+        let claim = attempt.claim(FencingToken::try_from(1).unwrap());
+        let (options, runtime) = (LockOptions::default(), Runtime::current().unwrap());
+        let backend = Weak::<InProcess>::new();
+        Lease::new(backend, claim, ttl, Moment::now(), &options, runtime)
+    }
 
     #[tokio::test(start_paused = true)]
     async fn looks_are_moved_together_and_never_made_late() {
@@ -133,25 +147,6 @@ mod tests {
         let beat = Beat::begin();
         let never = Moment::now().after(Duration::MAX);
         assert!(!beat.stroke_before(never, Duration::MAX).has_passed());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Weak;
-
-    use super::*;
-    use crate::backend::{Attempt, InProcess};
-    use crate::options::LockOptions;
-    use crate::runtime::Runtime;
-    use crate::{FencingToken, Key};
-
-    fn lease(ttl: Duration) -> Lease {
-        let attempt = Attempt::new(Key::new("", "k").unwrap(), ttl, false);
-        let claim = attempt.claim(FencingToken::try_from(1).unwrap());
-        let (options, runtime) = (LockOptions::default(), Runtime::current().unwrap());
-        let backend = Weak::<InProcess>::new();
-        Lease::new(backend, claim, ttl, Moment::now(), &options, runtime)
     }
 
     #[tokio::test(start_paused = true)]

@@ -245,6 +245,7 @@ impl Drop for Seat<'_> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
     use redis::Value;
 
     use super::*;
@@ -253,9 +254,9 @@ mod tests {
     async fn the_first_of_a_process_is_known_and_the_next_is_told_when_it_leaves() {
         let (inbox, key) = (Inbox::new(), Key::new("", "k").unwrap());
         let owners = [(); 3].map(|()| OwnerId::random());
-        drop(inbox.enter(&key, OwnerId::random()));
+        drop(inbox.enter(&key, OwnerId::random(), None));
         for owner in owners {
-            inbox.enter(&key, owner).keep();
+            inbox.enter(&key, owner, None).keep();
         }
         let first = || owners.map(|owner| inbox.is_first(&key, owner));
         let promoted = |owner| {
@@ -277,8 +278,8 @@ mod tests {
     async fn a_message_wakes_whom_it_names_and_only_a_broken_connection_interrupts() {
         let (inbox, key) = (Inbox::new(), Key::new("", "k").unwrap());
         let (named, other) = (OwnerId::random(), OwnerId::random());
-        inbox.enter(&key, named).keep();
-        inbox.enter(&key, other).keep();
+        inbox.enter(&key, named, None).keep();
+        inbox.enter(&key, other, None).keep();
         let push = |kind| {
             let data = ["channel".to_owned(), named.to_string()].map(|it| it.into_bytes());
             let data = data.map(Value::BulkString).to_vec();

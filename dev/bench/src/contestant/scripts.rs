@@ -47,7 +47,7 @@ impl Scripts {
         let mut connection = super::connection(url, &inbox).await?;
         let channel = format!("by-hand:{}", Uuid::new_v4());
         connection.subscribe(&channel).await?;
-        let hashes = [ACQUIRE, LEAVE].map(|text| Script::new(text));
+        let hashes = [ACQUIRE, LEAVE].map(Script::new);
         for script in &hashes {
             script.prepare_invoke().load_async(&mut connection).await?;
         }
