@@ -2,6 +2,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::clock;
+
 /// How often it sings.
 const BEAT: Duration = Duration::from_millis(2);
 
@@ -10,30 +12,47 @@ const BEAT: Duration = Duration::from_millis(2);
 /// A thread and not a task: a runtime that is kept busy by a contestant is that contestant's own doing.
 #[derive(Debug)]
 pub(crate) struct Canary {
-    longest: Arc<AtomicU64>,
+    song: Arc<Song>,
+}
+
+/// In nanoseconds.
+#[derive(Debug, Default)]
+struct Song {
+    longest: AtomicU64,
+    cpu: AtomicU64,
 }
 
 impl Canary {
     /// Sings until it is dropped.
     pub(crate) fn start() -> Self {
-        let longest = Arc::new(AtomicU64::new(0));
-        let heard = Arc::downgrade(&longest);
+        let song = Arc::new(Song::default());
+        let heard = Arc::downgrade(&song);
         std::thread::spawn(move || {
             let mut last = Instant::now();
-            while let Some(longest) = heard.upgrade() {
+            while let Some(song) = heard.upgrade() {
                 let late = last.elapsed().saturating_sub(BEAT);
                 last = Instant::now();
-                let late = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
-                longest.fetch_max(late, Ordering::Relaxed);
-                drop(longest);
+                song.longest.fetch_max(nanos(late), Ordering::Relaxed);
+                let cpu = nanos(clock::cpu_of_thread());
+                song.cpu.store(cpu, Ordering::Relaxed);
+                drop(song);
                 std::thread::sleep(BEAT);
             }
         });
-        Self { longest }
+        Self { song }
     }
 
     /// The longest stall since this was asked last.
     pub(crate) fn longest_stall(&self) -> Duration {
-        Duration::from_nanos(self.longest.swap(0, Ordering::Relaxed))
+        Duration::from_nanos(self.song.longest.swap(0, Ordering::Relaxed))
     }
+
+    /// How long it has run itself: no part of what it watches.
+    pub(crate) fn cpu(&self) -> Duration {
+        Duration::from_nanos(self.song.cpu.load(Ordering::Relaxed))
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
