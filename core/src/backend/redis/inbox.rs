@@ -281,7 +281,7 @@ mod tests {
         inbox.enter(&key, named, None).keep();
         inbox.enter(&key, other, None).keep();
         let push = |kind| {
-            let data = ["channel".to_owned(), named.to_string()].map(|it| it.into_bytes());
+            let data = ["channel".to_owned(), named.to_string()].map(String::into_bytes);
             let data = data.map(Value::BulkString).to_vec();
             inbox.send(PushInfo { kind, data }).unwrap();
             let woken = |owner| {
