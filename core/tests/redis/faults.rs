@@ -99,6 +99,20 @@ async fn a_grant_whose_answer_is_lost_is_found_again() {
 }
 
 #[tokio::test]
+async fn who_was_cut_off_unanswered_is_sealed_when_it_leaves() {
+    let scene = Scene::new().await;
+    scene.proxy.cut_after(Which::mentioning("lock:k").times(1));
+    let guard = scene.locks.lock("k").acquire().await.unwrap();
+    let owner = scene.other.inspect("k").await.unwrap().owner.unwrap();
+    guard.release().await.unwrap();
+    // A copy of its request may yet be on its way.
+    let mut exists = redis::cmd("EXISTS");
+    let exists = exists.arg(format!("{{lock:k}}:lh1:sealed:{owner}"));
+    let mut raw = scene.server.raw().await;
+    assert_eq!(exists.query_async::<u8>(&mut raw).await.unwrap(), 1);
+}
+
+#[tokio::test]
 async fn a_holder_that_is_cut_off_is_lost_by_its_deadline_and_its_successor_has_a_larger_token() {
     let scene = Scene::new().await;
     let ttl = Duration::from_secs(2);

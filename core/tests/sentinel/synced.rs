@@ -30,6 +30,14 @@ async fn a_granted_lock_is_on_the_replica() {
         assert_eq!(there.text(), seen.owner.as_deref());
         guard.release().await.unwrap();
     }
+    // One connection waits for the replica each time.
+    let mut primary = pair.primary().client().await.unwrap();
+    let info = primary.command(["INFO", "stats"]).await.unwrap();
+    let connections = info.text().unwrap().lines().find_map(|line| {
+        let count = line.strip_prefix("total_connections_received:")?;
+        count.parse::<u64>().ok()
+    });
+    assert!(connections.unwrap() < 15, "{connections:?} connections");
 }
 
 #[tokio::test]
@@ -148,6 +156,9 @@ async fn what_a_lock_becomes_is_acknowledged_too() {
     })
     .await;
     pair.release();
+    let writer = locks.lock("shared").acquire().await.unwrap();
+    let reader = writer.downgrade().await.unwrap();
+    assert_eq!(reader.release().await.unwrap(), ReleaseOutcome::Released);
     let writer = locks.lock("other").acquire().await.unwrap();
     pair.hold();
     let reader = writer.downgrade().await;

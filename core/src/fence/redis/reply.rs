@@ -86,4 +86,9 @@ mod tests {
             assert_eq!(status.text(), Some(text));
         }
     }
+    #[test]
+    fn only_a_number_is_one() {
+        assert_eq!(RedisReply::Integer(7).integer(), Some(7));
+        assert_eq!(RedisReply::Status("7".to_owned()).integer(), None);
+    }
 }

@@ -179,3 +179,58 @@ impl Default for Known {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_earlier_rounds_have_asked_and_seen_is_not_forgotten() {
+        let owner = OwnerId::random();
+        let pursuit = Pursuit::new(owner);
+        let (first, unfinished) = pursuit.round();
+        assert!(first.id == owner && unfinished.is_none());
+        drop(first.asking(0));
+        pursuit.failed(7);
+        let (second, unfinished) = pursuit.round();
+        assert!(second.id != owner && unfinished.is_none());
+        drop(second.asking(1));
+        // Nobody says how the second ended.
+        let (third, unfinished) = pursuit.round();
+        assert_eq!(unfinished.map(|it| it.id), Some(second.id));
+        let may_wait = [0, 1, 2].map(|place| third.may_wait_at(place));
+        assert_eq!(may_wait, [true, true, false]);
+        pursuit.failed(5);
+        assert_eq!(pursuit.floor(), 7);
+        let last = pursuit.last();
+        assert!(last.id == owner && last.may_wait_at(0) && last.may_wait_at(1));
+    }
+    #[test]
+    fn splits_are_counted_in_a_row() {
+        let pursuit = Pursuit::new(OwnerId::random());
+        assert_eq!([pursuit.split(), pursuit.split()], [1, 2]);
+        pursuit.held_by_another();
+        assert_eq!([pursuit.split(), pursuit.split()], [1, 2]);
+        pursuit.elected(FencingToken::try_from(1).unwrap());
+        assert_eq!(pursuit.split(), 1);
+    }
+    #[tokio::test(start_paused = true)]
+    async fn who_is_silent_for_long_is_forgotten_and_nobody_else() {
+        let (pursuits, ttl) = (Pursuits::default(), Duration::from_secs(60));
+        let (lasting, others) = (OwnerId::random(), 4 * SWEPT_FROM);
+        let others_come = |count| {
+            for _ in 0..count {
+                pursuits.of(OwnerId::random(), ttl);
+            }
+        };
+        let first = pursuits.of(lasting, ttl);
+        others_come(others);
+        tokio::time::advance(ttl * 4 - Duration::from_secs(10)).await;
+        others_come(2 * others);
+        assert!(Arc::ptr_eq(&first, &pursuits.of(lasting, ttl)));
+        tokio::time::advance(Duration::from_secs(20)).await;
+        others_come(4 * others);
+        assert!(Arc::ptr_eq(&first, &pursuits.of(lasting, ttl)));
+        assert_eq!(pursuits.0.lock().by_owner.len(), 1 + 6 * others);
+    }
+}
