@@ -132,10 +132,11 @@
 //!   `leasehold_model::holds::lost_wake_ups`, `leasehold_model::holds::deaths_and_cancels`,
 //!   `leasehold::redis::waiting::when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look`
 //! - On Redis the next in line has the lock with the answer to the release, if it waits in the same process; others have
-//!   their turn all the same, and an answer that is lost costs a second. `leasehold_model::holds::passing`,
+//!   their turn all the same, and whose answer is lost looks. `leasehold_model::holds::passing`,
 //!   `leasehold_model::holds::two_processes`, `leasehold::redis::passing::a_waiter_of_the_same_process_need_not_ask`,
 //!   `leasehold::redis::passing::waiters_of_other_processes_have_their_turn`,
-//!   `leasehold::redis::passing::a_waiter_whose_news_is_lost_looks_soon`
+//!   `leasehold::redis::passing::a_waiter_whose_news_is_lost_looks_soon`,
+//!   `leasehold::redis::passing::a_release_that_is_dropped_has_its_waiter_look_at_once`
 //! - A crashed reader, and a crashed holder of permits, keeps others out for its own lease and not for the longest.
 //!   `leasehold::conformance::kinds::each_share_ends_by_its_own_lease`,
 //!   `leasehold::redis::sharing::a_reader_that_died_keeps_a_writer_waiting_for_its_own_lease_only`
@@ -210,9 +211,9 @@
 //!   takes a claim. `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`
 //! - [`Redlock`] promises no order, and has exclusive locks only. `leasehold::redlock::election::what_cannot_be_is_refused_before_anything_is_sent`
 //! - Programs that poll with `SET NX` rarely get a lock for which others queue. `leasehold::redis::foreign::they_get_no_turn_between_a_release_and_our_waiter`
-//! - A waiter that is not polled loses its place; in the middle of a hand-off after 2 s, and after 4 s if the lock was
-//!   passed on to it inside its process. `leasehold::conformance::contract::a_silent_waiter_is_passed_over`,
-//!   `leasehold::redis::passing::who_does_not_take_what_was_passed_on_loses_it_and_comes_later`,
+//! - A waiter that is not polled loses its place; in the middle of a hand-off after 2 s. If the lock was passed on to it
+//!   inside its process it has the lock, and keeps it from others for its TTL. `leasehold::conformance::contract::a_silent_waiter_is_passed_over`,
+//!   `leasehold::redis::passing::who_is_not_polled_keeps_what_was_passed_on_for_its_ttl_and_comes_later`,
 //!   `leasehold::redis::passing::what_was_leaked_with_its_runtime_is_passed_nothing`
 //! - A dropped guard releases in the background, and outside of a runtime not at all: the lease runs out.
 //!   `leasehold::rules::rule_7_drop_cannot_await::a_guard_that_outlives_its_runtime_lets_the_lease_run_out`

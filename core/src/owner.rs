@@ -2,9 +2,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use uuid::Uuid;
 #[cfg(feature = "redis")]
 use uuid::fmt::Hyphenated;
+use uuid::{Builder, Uuid};
 
 /// The identity of one attempt to acquire a lock.
 ///
@@ -14,11 +14,20 @@ use uuid::fmt::Hyphenated;
 pub struct OwnerId(Uuid);
 
 impl OwnerId {
-    /// A fresh random identity (UUID v4), from a generator of this thread that the operating system seeds: nobody can guess
-    /// it. Processes that are forked copy the generator, as they do not copy a runtime, and must not go on with it.
+    /// A fresh random identity (UUID v4). Nobody can guess it, and it is the operating system's each time: a generator of our
+    /// own would be copied by a fork, and by a snapshot of the machine, and both copies would hold the lock as one owner.
+    ///
+    /// # Panics
+    ///
+    /// If the operating system has no random numbers.
     #[must_use]
     pub fn random() -> Self {
-        Self(Uuid::new_v4())
+        let mut bytes = [0; 16];
+        match getrandom::fill(&mut bytes) {
+            Ok(()) => Self(Builder::from_random_bytes(bytes).into_uuid()),
+            // What uuid does depends on features that anybody in the program may switch on, so it comes second.
+            Err(_nothing) => Self(Uuid::new_v4()),
+        }
     }
 
     /// What [`written`](Self::written) writes on.

@@ -33,7 +33,16 @@ pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, ConvertError> {
     give_away(&engine, &old, LossReason::Downgraded).map_err(|reason| old.lost(reason))?;
     let lease = Arc::new(old.continued(claim, granted, sent));
     engine.watch(&lease, Moment::now());
-    Ok(Hold { engine, lease })
+    let hold = Hold { engine, lease };
+    // Looked at after `watch`: either this sees the shutdown, or the shutdown sees the lease.
+    if hold.engine.is_closed() {
+        let reason = hold.lease.end(LossReason::Shutdown).err();
+        return Err(hold
+            .lease
+            .lost(reason.unwrap_or(LossReason::Shutdown))
+            .into());
+    }
+    Ok(hold)
 }
 
 /// Sets the lease anew and stops looking after it: what is left is for whoever takes it up.

@@ -39,9 +39,12 @@ impl Rota {
         too_late
     }
 
-    /// Sets when to look next at a lease that was taken; nothing if it has been removed meanwhile.
+    /// Sets when to look next at a lease that was taken; nothing if it has been removed meanwhile, or another lease of
+    /// its owner was added.
     pub(super) fn put_back(&mut self, owner: OwnerId, due: Moment) {
-        if let Some(watched) = self.leases.get_mut(&owner) {
+        if let Some(watched) = self.leases.get_mut(&owner)
+            && watched.due.is_none()
+        {
             watched.due = Some(due);
             self.due.insert((due, owner));
         }
@@ -136,6 +139,20 @@ mod tests {
         rota.remove(second.claim.owner);
         rota.set_alarm(Moment::now());
         assert!(rota.add(&lease(), due_in(9)), "sooner than it will wake");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_owner_has_one_place_whatever_is_put_back() {
+        let mut rota = Rota::default();
+        let lease = lease();
+        let due = Moment::now();
+        rota.add(&lease, due);
+        assert_eq!(rota.take_due(due).len(), 1);
+        // Another lease of its owner, as after a downgrade.
+        rota.add(&lease, due);
+        rota.put_back(lease.claim.owner, due.after(Duration::from_secs(1)));
+        let much_later = due.after(Duration::from_secs(60));
+        assert_eq!(rota.take_due(much_later).len(), 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -74,3 +74,12 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
         }
     }
 }
+
+#[test]
+#[should_panic(expected = "timers are disabled")]
+fn without_timers_no_lock_is_granted_that_nobody_would_renew() {
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.build().unwrap();
+    let locks = leasehold::LockManager::in_process();
+    let _guard = runtime.block_on(locks.lock("k").acquire());
+}

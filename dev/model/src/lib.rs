@@ -63,8 +63,7 @@
 //!   with a clock that has passed every token drawn before.
 //! - The TTLs of queue and fence record, the bound on places looked at, errors for want of memory or rights,
 //!   the outage limit: a cleanup here is repeated until it is answered.
-//! - That a process gives back what a release passed on to one of its waiters that does not take it. To the model it is
-//!   an acquire that is dropped; that it is either taken or given back, and never both, is tested in `core`.
+//! - A living waiter that does not take for long what was passed on to it: where messages are prompt it is due at once.
 //! - Requests that were answered and are carried out again. TCP does not do that, and the seal is set only
 //!   for copies that were not answered.
 //! - The rounding of times inside one process.

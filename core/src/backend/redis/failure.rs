@@ -23,7 +23,7 @@ pub(crate) fn failure(error: RedisError) -> BackendError {
 fn is_permanent(error: &RedisError) -> bool {
     matches!(
         error.code(),
-        Some("WRONGTYPE" | "NOPERM" | "NOAUTH" | "WRONGPASS" | "ERR")
+        Some("WRONGTYPE" | "NOPERM" | "NOAUTH" | "WRONGPASS" | "CROSSSLOT" | "ERR")
     ) || error.kind() == ErrorKind::AuthenticationFailed
 }
 
@@ -31,6 +31,9 @@ fn advice(error: &RedisError) -> String {
     let advice = match (error.kind(), error.code()) {
         (_, Some("WRONGTYPE")) => {
             "the key holds data of another type; give locks, and fences, a prefix of their own"
+        }
+        (_, Some("CROSSSLOT")) => {
+            "the server is part of a Cluster; connect with redis+cluster:// in place of redis://"
         }
         (_, Some("OOM")) => "the server is out of memory; raise maxmemory, or free some",
         (_, Some("NOPERM")) | (ErrorKind::Server(ServerErrorKind::NoPerm), _) => {

@@ -7,9 +7,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use redis::aio::{AsyncPushSender, SendError};
 use redis::{PushInfo, PushKind, from_redis_value};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
-use super::wake_ups::{Fate, Passed, Presence, WakeUps};
+use super::wake_ups::{Presence, WakeUps};
 use crate::{Key, OwnerId};
 
 /// The channel on which this client is told that it is a waiter's turn: one for all its locks.
@@ -19,23 +19,13 @@ pub(super) struct Inbox {
     /// It is only what the channels of a Cluster are named after.
     sharded: bool,
     seats: Arc<Mutex<Seats>>,
-    passing: Arc<Notify>,
     interruptions: watch::Sender<u64>,
-}
-
-/// A waiter to whom a release may pass the lock on, and the TTL that it wishes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Successor {
-    pub(super) owner: OwnerId,
-    pub(super) ttl: Duration,
 }
 
 #[derive(Debug, Default)]
 struct Seats {
     waiters: HashMap<OwnerId, Arc<WakeUps>>,
     lines: HashMap<Key, VecDeque<OwnerId>>,
-    /// What was passed on, unless it is known to be taken.
-    passes: Vec<(Key, OwnerId)>,
 }
 
 impl Inbox {
@@ -44,7 +34,6 @@ impl Inbox {
             channel: format!("leasehold:inbox:{}", OwnerId::random()).into(),
             sharded: false,
             seats: Arc::default(),
-            passing: Arc::default(),
             interruptions: watch::Sender::default(),
         }
     }
@@ -95,7 +84,7 @@ impl Inbox {
 
     pub(super) fn leave(&self, key: &Key, owner: OwnerId) {
         let mut seats = self.seats.lock();
-        let Seats { waiters, lines, .. } = &mut *seats;
+        let Seats { waiters, lines } = &mut *seats;
         if waiters.remove(&owner).is_some()
             && let Some(line) = lines.get_mut(key)
         {
@@ -110,61 +99,24 @@ impl Inbox {
     }
 
     /// The waiter of this process that has waited longest for `key`, of those that a lock can be passed on to.
-    pub(super) fn successor(&self, key: &Key) -> Option<Successor> {
+    pub(super) fn successor(&self, key: &Key) -> Option<(OwnerId, Arc<WakeUps>)> {
         let seats = self.seats.lock();
         let mut line = seats.lines.get(key)?.iter();
         line.find_map(|&owner| {
-            let ttl = seats.waiters.get(&owner)?.passable()?;
-            Some(Successor { owner, ttl })
+            let waiter = seats.waiters.get(&owner)?;
+            waiter.passable()?;
+            Some((owner, Arc::clone(waiter)))
         })
     }
 
-    /// Gives a waiter what was passed on to it. It has gone if it gave up meanwhile, and its cleanup follows.
-    pub(super) fn pass(&self, key: &Key, owner: OwnerId, passed: Passed) {
-        let mut seats = self.seats.lock();
-        let Seats {
-            waiters, passes, ..
-        } = &mut *seats;
-        let Some(waiter) = waiters.get(&owner) else {
-            return;
-        };
-        waiter.pass(passed);
-        if passes.is_empty() {
-            self.passing.notify_one();
+    /// The lock was passed on to `owner`: whoever waits behind it in this process looks, should it not be heard of.
+    pub(super) fn promote_behind(&self, key: &Key, owner: OwnerId) {
+        let seats = self.seats.lock();
+        let line = seats.lines.get(key).into_iter().flatten();
+        let next = line.skip_while(|it| **it != owner).nth(1);
+        if let Some(next) = next.and_then(|next| seats.waiters.get(next)) {
+            next.promote();
         }
-        passes.push((key.clone(), owner));
-        // Mostly the one before was taken by now, and nobody has noticed.
-        passes.retain(|(_, it)| waiters.get(it).is_some_and(|it| it.may_be_owed()));
-    }
-
-    /// Waits until something was passed on.
-    pub(super) async fn something_is_passed(&self) {
-        let is_none = self.seats.lock().passes.is_empty();
-        if is_none {
-            self.passing.notified().await;
-        }
-    }
-
-    /// What was passed on so long ago, and is not taken and will not be.
-    pub(super) fn revoke(&self, after: Duration) -> Vec<(Key, OwnerId)> {
-        let mut seats = self.seats.lock();
-        let Seats {
-            waiters, passes, ..
-        } = &mut *seats;
-        let mut revoked = Vec::new();
-        passes.retain(|(key, owner)| {
-            let fate = waiters.get(owner).map(|waiter| waiter.revoke(after));
-            if fate == Some(Fate::Revoked) {
-                revoked.push((key.clone(), *owner));
-            }
-            matches!(fate, Some(Fate::Open | Fate::Revoked))
-        });
-        revoked
-    }
-
-    /// What was revoked is given back.
-    pub(super) fn given_back(&self, owner: OwnerId) {
-        self.seats.lock().passes.retain(|(_, it)| *it != owner);
     }
 
     pub(super) fn wake_ups(&self, owner: OwnerId) -> Option<Arc<WakeUps>> {
@@ -182,7 +134,11 @@ impl Inbox {
     pub(super) fn interruption(&self) {
         self.interruptions.send_modify(|count| *count += 1);
         let seats = self.seats.lock();
-        seats.waiters.values().for_each(|waiter| waiter.tell());
+        for waiter in seats.waiters.values() {
+            // What another server passed on, before a failover, is asked about.
+            waiter.take_passed();
+            waiter.tell();
+        }
     }
 
     pub(super) async fn interrupted(&self, seen: u64) -> u64 {

@@ -56,7 +56,7 @@ pub(crate) use self::tls::choose_provider;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub use self::transport::{Connecting, Stream};
-use self::wake_ups::{Presence, Taken, WakeUps};
+use self::wake_ups::Presence;
 use self::words::millis;
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
@@ -167,14 +167,7 @@ impl Backend for Redis {
         if let Some(answer) = waiter.and_then(|waiter| Self::passed_on(attempt, waiter)) {
             return Ok(answer);
         }
-        let verdict = self.acquire(attempt).await?;
-        if let Verdict::Granted(_) = verdict
-            && let Some(Taken::Revoked(token)) = waiter.map(WakeUps::take)
-        {
-            let lease = Duration::ZERO;
-            return Ok(AttemptAnswer::Granted { token, lease });
-        }
-        match verdict {
+        match self.acquire(attempt).await? {
             Verdict::Granted(token) => Ok(AttemptAnswer::Granted {
                 token,
                 lease: attempt.ttl,
@@ -264,10 +257,7 @@ impl Backend for Redis {
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {
-        tokio::select! {
-            count = self.inbox.interrupted(seen) => count,
-            never = self.give_back_what_is_not_taken() => match never {},
-        }
+        self.inbox.interrupted(seen).await
     }
 
     async fn close(&self) {

@@ -5,22 +5,18 @@
 //! release that is answered with anything else has passed nothing on, and one that is not answered may have: the waiter
 //! finds out when it looks, as the first of its process soon does, and is answered as any second copy is.
 //!
-//! What was passed on is taken, or given back in the waiter's name when it has not been taken for as long as a waiter
-//! that is handed the lock has to confirm. Never both: which of the two it is, is settled in this process before
-//! anything is sent, and an attempt whose lock was given back gets no other under its id.
+//! Whoever has been passed the lock has it, as a holder has whose answer is under way: a waiter that is not polled keeps
+//! it from others for as long as its TTL.
 
-use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Redis;
-use super::inbox::{Inbox, Successor};
-use super::times::GRANT_TTL;
-use super::wake_ups::{Passed, Taken, WakeUps};
+use super::wake_ups::{Passed, WakeUps};
 use super::words::millis;
 use crate::backend::{Attempt, AttemptAnswer, Mode};
-use crate::clock::{self, Moment};
-use crate::runtime::timeout;
-use crate::{FencingToken, Key};
+use crate::clock::Moment;
+use crate::{FencingToken, Key, OwnerId};
 
 impl Redis {
     /// The TTL of an attempt that the lock can be passed on to. Others have more to say than that, or more to wait for.
@@ -30,70 +26,53 @@ impl Redis {
     }
 
     /// The grant of an attempt that the lock was passed on to. Its lease counts from when that was sent, so that what
-    /// is left of it is told, and less than that by the margin that is left for clocks that differ.
+    /// is left of it is told, and less than that by the margin that is left for clocks that differ. Where not much is
+    /// left the server is asked again, which sets the TTL anew.
     pub(super) fn passed_on(attempt: &Attempt, waiter: &WakeUps) -> Option<AttemptAnswer> {
-        let (token, lease) = match waiter.take() {
-            Taken::Nothing => return None,
-            Taken::Lock(Passed { token, sent }) => {
-                let age = Moment::now().since(sent);
-                (token, attempt.ttl.saturating_sub(age + age / 50))
-            }
-            Taken::Revoked(token) => (token, Duration::ZERO),
-        };
-        Some(AttemptAnswer::Granted { token, lease })
+        let Passed { token, sent } = waiter.take_passed()?;
+        let age = Moment::now().since(sent);
+        let lease = attempt.ttl.saturating_sub(age + age / 50);
+        (lease >= attempt.ttl / 2).then_some(AttemptAnswer::Granted { token, lease })
     }
 
     /// Begins a release, which may pass the lock on.
-    pub(super) fn passing<'a>(&'a self, key: &'a Key) -> Passing<'a> {
+    pub(super) fn passing(&self, key: &Key) -> Passing {
         Passing {
-            inbox: &self.inbox,
-            key,
             to: self.inbox.successor(key),
             sent: Moment::now(),
-        }
-    }
-
-    /// Gives back what was passed on to waiters that do not take it: whoever is not polled, or was leaked with its
-    /// runtime, would keep the lock for all of its TTL.
-    pub(super) async fn give_back_what_is_not_taken(&self) -> Infallible {
-        loop {
-            self.inbox.something_is_passed().await;
-            clock::sleep_until(Moment::now().after(GRANT_TTL)).await;
-            for (key, owner) in self.inbox.revoke(GRANT_TTL) {
-                let leaving = timeout(GRANT_TTL, self.end(&key, owner));
-                if let Some(leaving) = leaving
-                    && matches!(leaving.await, Ok(Ok(_)))
-                {
-                    self.inbox.given_back(owner);
-                }
-            }
         }
     }
 }
 
 /// A release under way, and whom it names.
 #[derive(Debug)]
-pub(super) struct Passing<'a> {
-    inbox: &'a Inbox,
-    key: &'a Key,
-    to: Option<Successor>,
+pub(super) struct Passing {
+    to: Option<(OwnerId, Arc<WakeUps>)>,
     sent: Moment,
 }
 
-impl Passing<'_> {
+impl Passing {
     /// The named waiter and its TTL, as the script takes them.
     pub(super) fn named(&self) -> (String, String) {
-        match self.to {
-            Some(Successor { owner, ttl }) => (owner.to_string(), millis(ttl)),
-            None => Default::default(),
-        }
+        let to = self.to.as_ref();
+        let named = to.and_then(|(owner, waiter)| Some((owner.to_string(), waiter.passable()?)));
+        named.map_or_else(Default::default, |(owner, ttl)| (owner, millis(ttl)))
     }
 
     /// Tells the named waiter, if the lock was passed on to it.
-    pub(super) fn answered(self, passed: Option<FencingToken>) {
-        if let (Some(Successor { owner, .. }), Some(token)) = (self.to, passed) {
-            let sent = self.sent;
-            self.inbox.pass(self.key, owner, Passed { token, sent });
+    pub(super) fn answered(mut self, passed: Option<FencingToken>) -> Option<OwnerId> {
+        let (owner, waiter) = self.to.take()?;
+        let (token, sent) = (passed?, self.sent);
+        waiter.pass(Passed { token, sent });
+        Some(owner)
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        // Nobody has heard the answer, and it may have been this waiter's turn.
+        if let Some((_, waiter)) = &self.to {
+            waiter.tell();
         }
     }
 }
@@ -103,17 +82,15 @@ mod tests {
     use tokio::time::advance;
 
     use super::*;
-    use crate::backend::redis::wake_ups::Fate;
 
     const TTL: Duration = Duration::from_secs(10);
 
-    fn passed(age: Duration) -> (Attempt, WakeUps) {
+    fn passed() -> (Attempt, WakeUps) {
         let attempt = Attempt::new(Key::new("", "k").unwrap(), TTL, true);
         let waiter = WakeUps::new(Some(TTL));
         let token = FencingToken::try_from(7).unwrap();
         let sent = Moment::now();
         waiter.pass(Passed { token, sent });
-        assert_eq!(sent.after(age).remaining(), age);
         (attempt, waiter)
     }
 
@@ -127,7 +104,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_lease_counts_from_the_sending_of_the_release() {
         let age = Duration::from_secs(4);
-        let (attempt, waiter) = passed(age);
+        let (attempt, waiter) = passed();
         advance(age).await;
         let left = lease(&attempt, &waiter).unwrap();
         assert!(left <= TTL - age, "{left:?}");
@@ -136,17 +113,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_revoked_is_not_taken_and_what_is_taken_is_not_revoked() {
-        let (attempt, waiter) = passed(GRANT_TTL);
-        assert_eq!(waiter.revoke(GRANT_TTL), Fate::Open);
-        advance(GRANT_TTL).await;
-        assert_eq!(waiter.revoke(GRANT_TTL), Fate::Revoked);
-        assert_eq!(lease(&attempt, &waiter), Some(Duration::ZERO));
-        assert_eq!(waiter.revoke(GRANT_TTL), Fate::Revoked);
-
-        let (attempt, waiter) = passed(GRANT_TTL);
-        advance(GRANT_TTL).await;
-        assert!(lease(&attempt, &waiter).is_some());
-        assert_eq!(waiter.revoke(GRANT_TTL), Fate::Settled);
+    async fn where_not_much_is_left_the_server_is_asked() {
+        let (attempt, waiter) = passed();
+        advance(TTL / 2).await;
+        assert!(lease(&attempt, &waiter).is_none());
     }
 }

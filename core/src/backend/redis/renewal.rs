@@ -40,7 +40,8 @@ impl Redis {
             }
         }
         if !refused.is_empty() {
-            // Something about one of them cannot be, and it must not spoil the others.
+            // Something about one of them cannot be, and it must not spoil the others; or it is all of them together that
+            // cannot, where the URL does not say that the server is one of a Cluster.
             for (call, settled) in self.carry_out(claims, refused).await {
                 self.read(claims, &call, settled, &mut answered);
             }

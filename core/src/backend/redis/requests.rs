@@ -109,11 +109,6 @@ impl Redis {
     /// Ends whatever the owner has: true if it held the lock.
     pub(super) async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
         self.inbox.leave(key, owner);
-        self.end(key, owner).await
-    }
-
-    /// As [`leave`](Self::leave), for an owner that keeps its seat.
-    pub(super) async fn end(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
         let names = Names::of(key);
         let seal = names.seal(owner);
         let [lock, fence, queue, leases, shares] = names.all();
@@ -137,7 +132,9 @@ impl Redis {
                 "the server has no memory left to note that an attempt is over; asking again",
             ));
         };
-        passing.answered(passed);
+        if let Some(next) = passing.answered(passed) {
+            self.inbox.promote_behind(key, next);
+        }
         self.copies.forget(owner);
         Ok(held)
     }

@@ -19,31 +19,12 @@ pub(super) struct Passed {
     pub(super) sent: Moment,
 }
 
-/// What has become of a lock that was passed on. It is taken or revoked, and never both.
-#[derive(Debug, Clone, Copy, Default)]
-enum Pass {
-    #[default]
-    None,
-    Waits(Passed),
-    /// It was not taken in time, and is given back in the waiter's name: the waiter's id is spent.
-    Revoked(FencingToken),
-}
-
-/// What a waiter finds when it looks for what was passed on to it.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Taken {
-    Nothing,
-    Lock(Passed),
-    /// It is too late, and its id is spent.
-    Revoked(FencingToken),
-}
-
 /// What a waiter was told.
 #[derive(Debug, Default)]
 pub(super) struct WakeUps {
     /// The TTL of one that a lock can be passed on to.
     ttl: Option<Duration>,
-    pass: Mutex<Pass>,
+    passed: Mutex<Option<Passed>>,
     /// How many futures of the waiter there are. A task that was dropped with its runtime has none.
     present: AtomicUsize,
     told: AtomicUsize,
@@ -101,51 +82,14 @@ impl WakeUps {
     }
 
     pub(super) fn pass(&self, passed: Passed) {
-        *self.pass.lock() = Pass::Waits(passed);
+        *self.passed.lock() = Some(passed);
         self.tell();
     }
 
     /// Takes what was passed on.
-    pub(super) fn take(&self) -> Taken {
-        let mut pass = self.pass.lock();
-        match *pass {
-            Pass::None => Taken::Nothing,
-            Pass::Waits(passed) => {
-                *pass = Pass::None;
-                Taken::Lock(passed)
-            }
-            Pass::Revoked(token) => Taken::Revoked(token),
-        }
+    pub(super) fn take_passed(&self) -> Option<Passed> {
+        self.passed.lock().take()
     }
-
-    /// Whether something that was passed on to it may have to be given back.
-    pub(super) fn may_be_owed(&self) -> bool {
-        !matches!(*self.pass.lock(), Pass::None)
-    }
-
-    /// Revokes what was passed on so long ago and was not taken.
-    pub(super) fn revoke(&self, after: Duration) -> Fate {
-        let mut pass = self.pass.lock();
-        match *pass {
-            Pass::None => Fate::Settled,
-            Pass::Waits(Passed { sent, .. }) if !sent.after(after).has_passed() => Fate::Open,
-            Pass::Waits(Passed { token, .. }) | Pass::Revoked(token) => {
-                *pass = Pass::Revoked(token);
-                Fate::Revoked
-            }
-        }
-    }
-}
-
-/// What has become of something that was passed on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// It was taken.
-    Settled,
-    /// It may still be.
-    Open,
-    /// It is to be given back.
-    Revoked,
 }
 
 /// A future of a waiter.

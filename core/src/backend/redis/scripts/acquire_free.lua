@@ -6,12 +6,13 @@ local heal, mode, giver, copies_ms = ARGV[9] == '1', ARGV[10], ARGV[11], ARGV[12
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local found = redis.call('MGET', lock, fence, KEYS[6])
-local holder, record, sealed = found[1], found[2] or '', found[3]
+-- MGET passes over what is no string, which is to be refused.
+local holder, record, sealed = found[1], found[2] or redis.call('GET', fence) or '', found[3]
 
 if not holder and not sealed and now < expires_at and mode == 'x' and giver == ''
     and redis.call('EXISTS', queue) == 0 then
   local drawn = next_token(record, now)
-  -- A key that is no string is not free: MGET passes over it.
+  -- Nor is a key free that is no string.
   if drawn < TOKENS_END and redis.call('SET', lock, owner, 'PX', ttl_ms, 'NX') then
     redis.call('SET', fence, number(drawn) .. ' ' .. owner, 'PX', fence_ms)
     return {'granted', number(now), number(drawn)}

@@ -102,7 +102,8 @@ local function hand_on(caller, grant_ms, named)
     elseif has_share(waiter) then
       place = place + 1
     elseif named and waiter == named.owner and mode == 'x' and fits(mode) then
-      local drawn = next_token(redis.call('GET', fence), now)
+      -- Where there is something else than a counter this goes on: the lock is given up already.
+      local drawn = next_token(redis.call('MGET', fence)[1], now)
       if drawn >= TOKENS_END then
         -- It finds out by itself.
         named = nil
