@@ -131,8 +131,8 @@
 //! - A waiter that dies, and a wake-up that is lost, delay the others by a bounded time.
 //!   `leasehold_model::holds::lost_wake_ups`, `leasehold_model::holds::deaths_and_cancels`,
 //!   `leasehold::redis::waiting::when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look`
-//! - On Redis the next in line has the lock with the answer to the release, if it waits in the same process; others have
-//!   their turn all the same, and whose answer is lost looks. `leasehold_model::holds::passing`,
+//! - On Redis the next in line has the lock with the answer to the release, if it waits for it alone in the same process;
+//!   others have their turn all the same, and whose answer is lost looks. `leasehold_model::holds::passing`,
 //!   `leasehold_model::holds::two_processes`, `leasehold::redis::passing::a_waiter_of_the_same_process_need_not_ask`,
 //!   `leasehold::redis::passing::waiters_of_other_processes_have_their_turn`,
 //!   `leasehold::redis::passing::a_waiter_whose_news_is_lost_looks_soon`,

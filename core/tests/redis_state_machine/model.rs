@@ -172,7 +172,8 @@ impl Model {
     fn leave(&mut self, who: Id) -> bool {
         self.gets_up(who);
         let mut seats = self.seats.iter().copied();
-        let named = seats.find(|seat| process(*seat) == process(who));
+        let has_it = |seat: &Id| self.passed.iter().any(|pass| pass.0 == *seat);
+        let named = seats.find(|seat| process(*seat) == process(who) && !has_it(seat));
         self.line.retain(|place| place.who != who);
         let held = self.holder == Some(Holder::Ours(who));
         if self.holder.is_none() || held {

@@ -9,7 +9,7 @@ use redis::aio::{AsyncPushSender, SendError};
 use redis::{PushInfo, PushKind, from_redis_value};
 use tokio::sync::watch;
 
-use super::wake_ups::{Presence, WakeUps};
+use super::wake_ups::{Passed, Presence, WakeUps};
 use crate::{Key, OwnerId};
 
 /// The channel on which this client is told that it is a waiter's turn: one for all its locks.
@@ -20,6 +20,15 @@ pub(super) struct Inbox {
     sharded: bool,
     seats: Arc<Mutex<Seats>>,
     interruptions: watch::Sender<u64>,
+}
+
+/// A waiter to whom a release may pass the lock on, and the TTL that it wishes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Successor {
+    pub(super) owner: OwnerId,
+    pub(super) ttl: Duration,
+    /// How often the connection had been interrupted by then.
+    interruptions: u64,
 }
 
 #[derive(Debug, Default)]
@@ -99,23 +108,43 @@ impl Inbox {
     }
 
     /// The waiter of this process that has waited longest for `key`, of those that a lock can be passed on to.
-    pub(super) fn successor(&self, key: &Key) -> Option<(OwnerId, Arc<WakeUps>)> {
+    pub(super) fn successor(&self, key: &Key) -> Option<Successor> {
         let seats = self.seats.lock();
         let mut line = seats.lines.get(key)?.iter();
         line.find_map(|&owner| {
-            let waiter = seats.waiters.get(&owner)?;
-            waiter.passable()?;
-            Some((owner, Arc::clone(waiter)))
+            let ttl = seats.waiters.get(&owner)?.passable()?;
+            let interruptions = *self.interruptions.borrow();
+            Some(Successor {
+                owner,
+                ttl,
+                interruptions,
+            })
         })
     }
 
-    /// The lock was passed on to `owner`: whoever waits behind it in this process looks, should it not be heard of.
-    pub(super) fn promote_behind(&self, key: &Key, owner: OwnerId) {
+    /// Gives a waiter what was passed on to it, and has whoever waits behind it in this process look, should it not be
+    /// heard of. One that has gone cleans up. If the connection was interrupted since, another server may be in charge,
+    /// and the waiter asks.
+    pub(super) fn pass(&self, key: &Key, to: Successor, passed: Passed) {
         let seats = self.seats.lock();
+        let Some(waiter) = seats.waiters.get(&to.owner) else {
+            return;
+        };
+        if *self.interruptions.borrow() != to.interruptions {
+            return waiter.tell();
+        }
+        waiter.pass(passed);
         let line = seats.lines.get(key).into_iter().flatten();
-        let next = line.skip_while(|it| **it != owner).nth(1);
+        let next = line.skip_while(|it| **it != to.owner).nth(1);
         if let Some(next) = next.and_then(|next| seats.waiters.get(next)) {
             next.promote();
+        }
+    }
+
+    /// Has a waiter look.
+    pub(super) fn nudge(&self, owner: OwnerId) {
+        if let Some(waiter) = self.wake_ups(owner) {
+            waiter.tell();
         }
     }
 
@@ -123,17 +152,19 @@ impl Inbox {
         self.seats.lock().waiters.get(&owner).cloned()
     }
 
-    /// Whether nobody of this process has waited longer for `key`.
+    /// Whether nobody of this process has waited longer for `key`, and has not been passed the lock.
     pub(super) fn is_first(&self, key: &Key, owner: OwnerId) -> bool {
         let seats = self.seats.lock();
-        seats.lines.get(key).and_then(VecDeque::front) == Some(&owner)
+        let line = seats.lines.get(key).into_iter().flatten();
+        let has_it = |it: &OwnerId| seats.waiters.get(it).is_some_and(|it| it.was_passed());
+        line.copied().find(|it| !has_it(it)) == Some(owner)
     }
 
     /// There was no connection, or there is none: what was sent meanwhile is lost, and the server may have
     /// forgotten what it knew. All who wait look again, and so do all who hold.
     pub(super) fn interruption(&self) {
-        self.interruptions.send_modify(|count| *count += 1);
         let seats = self.seats.lock();
+        self.interruptions.send_modify(|count| *count += 1);
         for waiter in seats.waiters.values() {
             // What another server passed on, before a failover, is asked about.
             waiter.take_passed();

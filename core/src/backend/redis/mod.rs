@@ -71,8 +71,10 @@ use crate::Key;
 /// release by comparing and deleting exclude us and are excluded by us. They are not queued, though: a
 /// poller rarely finds the key free while our waiters wait.
 ///
-/// A release passes the lock on to the next in line by itself if that one waits in the same process: it comes with the
-/// answer, under a token of its own, and the waiter need not ask. Whoever waits elsewhere is woken, and asks.
+/// A release passes the lock on to the next in line by itself if that one waits for it alone, at the same `Redis`, with a
+/// TTL of at least 2 s and without [`synced`](RedisBuilder::synced): it comes with the answer, under a token of its own, and the
+/// waiter need not ask. Whoever waits elsewhere is woken, and asks. So a process that ends should
+/// [`shutdown`](crate::LockManager::shutdown) first: the lock that it released last may be another of its waiters'.
 ///
 /// The connection is made anew when it is lost. A guard is kept if its lease survived, and lost no later
 /// than its deadline if not.

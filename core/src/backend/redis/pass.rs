@@ -3,26 +3,29 @@
 //! A release names the waiter of its process that has waited longest. If that one is also the next in line on the
 //! server, the script does at once what its grant and its confirmation would do, and the answer brings its token. A
 //! release that is answered with anything else has passed nothing on, and one that is not answered may have: the waiter
-//! finds out when it looks, as the first of its process soon does, and is answered as any second copy is.
+//! looks then, and is answered as any second copy is.
 //!
 //! Whoever has been passed the lock has it, as a holder has whose answer is under way: a waiter that is not polled keeps
 //! it from others for as long as its TTL.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::Redis;
+use super::inbox::{Inbox, Successor};
+use super::times::GRANT_TTL;
 use super::wake_ups::{Passed, WakeUps};
 use super::words::millis;
 use crate::backend::{Attempt, AttemptAnswer, Mode};
 use crate::clock::Moment;
-use crate::{FencingToken, Key, OwnerId};
+use crate::{FencingToken, Key};
 
 impl Redis {
-    /// The TTL of an attempt that the lock can be passed on to. Others have more to say than that, or more to wait for.
+    /// The TTL of an attempt that the lock can be passed on to. Others have more to say than that, or more to wait for, or
+    /// would have less time to take it than to confirm it.
     pub(super) fn passable(&self, attempt: &Attempt) -> Option<Duration> {
         let plain = attempt.mode == Mode::Exclusive && attempt.giver.is_none();
-        (plain && self.synced.is_none()).then_some(attempt.ttl)
+        let lasts = attempt.ttl >= GRANT_TTL;
+        (plain && lasts && self.synced.is_none()).then_some(attempt.ttl)
     }
 
     /// The grant of an attempt that the lock was passed on to. Its lease counts from when that was sent, so that what
@@ -36,8 +39,10 @@ impl Redis {
     }
 
     /// Begins a release, which may pass the lock on.
-    pub(super) fn passing(&self, key: &Key) -> Passing {
+    pub(super) fn passing<'a>(&'a self, key: &'a Key) -> Passing<'a> {
         Passing {
+            inbox: &self.inbox,
+            key,
             to: self.inbox.successor(key),
             sent: Moment::now(),
         }
@@ -46,33 +51,34 @@ impl Redis {
 
 /// A release under way, and whom it names.
 #[derive(Debug)]
-pub(super) struct Passing {
-    to: Option<(OwnerId, Arc<WakeUps>)>,
+pub(super) struct Passing<'a> {
+    inbox: &'a Inbox,
+    key: &'a Key,
+    to: Option<Successor>,
     sent: Moment,
 }
 
-impl Passing {
+impl Passing<'_> {
     /// The named waiter and its TTL, as the script takes them.
     pub(super) fn named(&self) -> (String, String) {
-        let to = self.to.as_ref();
-        let named = to.and_then(|(owner, waiter)| Some((owner.to_string(), waiter.passable()?)));
-        named.map_or_else(Default::default, |(owner, ttl)| (owner, millis(ttl)))
+        let named = self.to.map(|to| (to.owner.to_string(), millis(to.ttl)));
+        named.unwrap_or_default()
     }
 
     /// Tells the named waiter, if the lock was passed on to it.
-    pub(super) fn answered(mut self, passed: Option<FencingToken>) -> Option<OwnerId> {
-        let (owner, waiter) = self.to.take()?;
-        let (token, sent) = (passed?, self.sent);
-        waiter.pass(Passed { token, sent });
-        Some(owner)
+    pub(super) fn answered(mut self, passed: Option<FencingToken>) {
+        if let (Some(to), Some(token)) = (self.to.take(), passed) {
+            let sent = self.sent;
+            self.inbox.pass(self.key, to, Passed { token, sent });
+        }
     }
 }
 
-impl Drop for Passing {
+impl Drop for Passing<'_> {
     fn drop(&mut self) {
         // Nobody has heard the answer, and it may have been this waiter's turn.
-        if let Some((_, waiter)) = &self.to {
-            waiter.tell();
+        if let Some(to) = self.to {
+            self.inbox.nudge(to.owner);
         }
     }
 }

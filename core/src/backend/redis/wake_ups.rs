@@ -29,7 +29,7 @@ pub(super) struct WakeUps {
     present: AtomicUsize,
     told: AtomicUsize,
     bell: Notify,
-    /// Rung when nobody of this process waits before it any more.
+    /// Rung when nobody of this process waits before it any more, or whoever does has been passed the lock.
     promotion: Notify,
 }
 
@@ -76,9 +76,13 @@ impl WakeUps {
 
     /// The TTL of one that is there, and that a lock can be passed on to.
     pub(super) fn passable(&self) -> Option<Duration> {
-        (self.present.load(Ordering::Acquire) > 0)
-            .then_some(self.ttl)
-            .flatten()
+        let there = self.present.load(Ordering::Acquire) > 0 && !self.was_passed();
+        there.then_some(self.ttl).flatten()
+    }
+
+    /// Whether it has the lock, and has not looked since.
+    pub(super) fn was_passed(&self) -> bool {
+        self.passed.lock().is_some()
     }
 
     pub(super) fn pass(&self, passed: Passed) {
