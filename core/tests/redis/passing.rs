@@ -125,14 +125,13 @@ async fn a_release_that_is_dropped_has_its_waiter_look_at_once() {
         .await
         .unwrap();
     let mut release = Box::pin(guard.release());
-    let mut holder = Some(held.clone());
-    while holder.as_ref() == Some(&held) {
-        assert!(poll!(&mut release).is_pending(), "nobody else polls it");
-        holder = redis::cmd("GET")
-            .arg("lock:k")
-            .query_async(&mut raw)
-            .await
-            .unwrap();
+    assert!(poll!(&mut release).is_pending());
+    // Sent, and never polled again: nobody takes its answer.
+    let mut holder = held.clone();
+    while holder == held {
+        sleep(Duration::from_millis(1)).await;
+        let mut ask = redis::cmd("GET");
+        holder = ask.arg("lock:k").query_async(&mut raw).await.unwrap();
     }
     drop(release);
     let next = timeout(Duration::from_millis(900), next).await;
@@ -190,4 +189,25 @@ fn what_was_leaked_with_its_runtime_is_passed_nothing() {
             .unwrap();
         assert!(left <= 2_000, "no longer than a grant: {left} ms");
     });
+}
+
+#[tokio::test]
+async fn a_ttl_that_is_shorter_than_a_grant_is_not_passed_on() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let first = locks.lock("k").acquire().await.unwrap();
+    let lock = locks.lock("k").ttl(Duration::from_millis(500));
+    let mut idle = pin!(lock.acquire());
+    while locks.inspect("k").await.unwrap().waiting == 0 {
+        assert!(poll!(&mut idle).is_pending());
+        sleep(Duration::from_millis(5)).await;
+    }
+    assert!(poll!(&mut idle).is_pending());
+    first.release().await.unwrap();
+    let left = locks.inspect("k").await.unwrap().expires_in.unwrap();
+    assert!(
+        left > Duration::from_millis(500),
+        "the time to confirm: {left:?}"
+    );
+    idle.await.unwrap().release().await.unwrap();
 }

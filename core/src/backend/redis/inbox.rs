@@ -290,4 +290,30 @@ mod tests {
         assert_eq!(push(PushKind::SMessage), (true, false, None));
         assert_eq!(push(PushKind::Disconnection), (true, true, Some(1)));
     }
+
+    #[tokio::test]
+    async fn what_is_passed_on_is_its_waiters_unless_the_connection_was_interrupted() {
+        let (inbox, key) = (Inbox::new(), Key::new("", "k").unwrap());
+        let owners = [(); 2].map(|()| OwnerId::random());
+        let ttl = Some(Duration::from_secs(30));
+        let _there = owners.map(|owner| {
+            inbox.enter(&key, owner, ttl).keep();
+            Presence::of(inbox.wake_ups(owner).unwrap())
+        });
+        let passed = Passed {
+            token: crate::FencingToken::try_from(7).unwrap(),
+            sent: crate::clock::Moment::now(),
+        };
+        let to = inbox.successor(&key).unwrap();
+        assert_eq!(to.owner, owners[0]);
+        inbox.pass(&key, to, passed);
+        assert!(!inbox.is_first(&key, owners[0]) && inbox.is_first(&key, owners[1]));
+        let next = inbox.successor(&key).unwrap();
+        assert_eq!(next.owner, owners[1], "who has it is passed nothing more");
+        inbox.interruption();
+        let was_passed = |owner| inbox.wake_ups(owner).unwrap().was_passed();
+        assert!(!was_passed(owners[0]), "it asks");
+        inbox.pass(&key, next, passed);
+        assert!(!was_passed(owners[1]), "it asks as well");
+    }
 }
