@@ -165,6 +165,7 @@ mod tests {
             assert_eq!(engine.watched().len(), 0);
         }
     }
+
     #[test]
     fn a_shutdown_reaches_the_guards_of_a_runtime_that_is_gone_and_leaves_no_watchdog() {
         let engine = Engine::new(Arc::new(InProcess::new()), Limits::default());

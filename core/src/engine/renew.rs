@@ -149,6 +149,7 @@ mod tests {
             );
         }
     }
+
     #[tokio::test(start_paused = true)]
     async fn what_has_ended_since_it_came_due_is_not_renewed() {
         let world = InProcess::new();

@@ -121,6 +121,7 @@ mod tests {
         }
         assert!(world.len() <= SWEEP_FROM, "{} keys", world.len());
     }
+
     #[test]
     fn a_key_that_is_not_in_use_is_not_in_memory() {
         let (mut world, now) = (World::default(), Instant::now());

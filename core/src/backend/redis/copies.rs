@@ -152,6 +152,7 @@ mod tests {
         copies.forget(owner);
         assert_eq!(copies.outstanding(owner), 0);
     }
+
     #[tokio::test(start_paused = true)]
     async fn what_is_unanswered_is_known_for_as_long_as_a_copy_may_come_and_not_for_ever() {
         const { assert!(COPIES_LAST.as_secs() > MAX_COMMAND_TIMEOUT.as_secs()) };

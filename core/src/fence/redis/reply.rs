@@ -86,6 +86,7 @@ mod tests {
             assert_eq!(status.text(), Some(text));
         }
     }
+
     #[test]
     fn only_a_number_is_one() {
         assert_eq!(RedisReply::Integer(7).integer(), Some(7));

@@ -205,6 +205,7 @@ mod tests {
         let last = pursuit.last();
         assert!(last.id == owner && last.may_wait_at(0) && last.may_wait_at(1));
     }
+
     #[test]
     fn splits_are_counted_in_a_row() {
         let pursuit = Pursuit::new(OwnerId::random());
@@ -214,6 +215,7 @@ mod tests {
         pursuit.elected(FencingToken::try_from(1).unwrap());
         assert_eq!(pursuit.split(), 1);
     }
+
     #[tokio::test(start_paused = true)]
     async fn who_is_silent_for_long_is_forgotten_and_nobody_else() {
         let (pursuits, ttl) = (Pursuits::default(), Duration::from_secs(60));
