@@ -18,6 +18,15 @@ fn waiter(locks: &LockManager) -> JoinHandle<Result<LockGuard, AcquireError>> {
     tokio::spawn(async move { lock.acquire().await })
 }
 
+/// Polls an acquire until it waits, and not again.
+async fn stand_in_line(locks: &LockManager, idle: &mut (impl Future + Unpin)) {
+    while locks.inspect("k").await.unwrap().waiting == 0 {
+        assert!(poll!(&mut *idle).is_pending());
+        sleep(Duration::from_millis(5)).await;
+    }
+    assert!(poll!(&mut *idle).is_pending());
+}
+
 /// How many scripts the server has run.
 async fn scripts(server: &Server) -> u64 {
     let mut raw = server.raw().await;
@@ -83,11 +92,7 @@ async fn who_is_not_polled_keeps_what_was_passed_on_for_its_ttl_and_comes_later(
     let first = locks.lock("k").acquire().await.unwrap();
     let lock = locks.lock("k").ttl(TTL);
     let mut idle = pin!(lock.acquire());
-    while locks.inspect("k").await.unwrap().waiting == 0 {
-        assert!(poll!(&mut idle).is_pending());
-        sleep(Duration::from_millis(5)).await;
-    }
-    assert!(poll!(&mut idle).is_pending());
+    stand_in_line(&locks, &mut idle).await;
     let third = waiter(&locks);
     waiters(&locks, 2).await;
     first.release().await.unwrap();
@@ -198,11 +203,7 @@ async fn a_ttl_that_is_shorter_than_a_grant_is_not_passed_on() {
     let first = locks.lock("k").acquire().await.unwrap();
     let lock = locks.lock("k").ttl(Duration::from_millis(500));
     let mut idle = pin!(lock.acquire());
-    while locks.inspect("k").await.unwrap().waiting == 0 {
-        assert!(poll!(&mut idle).is_pending());
-        sleep(Duration::from_millis(5)).await;
-    }
-    assert!(poll!(&mut idle).is_pending());
+    stand_in_line(&locks, &mut idle).await;
     first.release().await.unwrap();
     let left = locks.inspect("k").await.unwrap().expires_in.unwrap();
     assert!(
