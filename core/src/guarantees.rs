@@ -137,6 +137,14 @@
 //!   `leasehold::redis::passing::waiters_of_other_processes_have_their_turn`,
 //!   `leasehold::redis::passing::a_waiter_whose_news_is_lost_looks_soon`,
 //!   `leasehold::redis::passing::a_release_that_is_dropped_has_its_waiter_look_at_once`
+//! - Requests that go to Redis together are carried out as they would be one by one, and none suffers from another's error,
+//!   from an answer that is lost, or from a runtime that stands still.
+//!   `leasehold::redis::one_by_one::a_batch_does_what_its_requests_would_do_one_by_one`,
+//!   `leasehold::redis::batches::what_the_server_refuses_is_told_to_whom_it_concerns`,
+//!   `leasehold::redis::batches::a_batch_whose_answer_is_lost_leaves_nothing_behind`,
+//!   `leasehold::redis::batches::a_batch_that_is_delivered_after_the_cleanups_takes_nothing`,
+//!   `leasehold::redis::batches::a_batch_that_is_delivered_long_after_it_was_sent_takes_nothing`,
+//!   `leasehold::redis::batches::a_runtime_that_stands_still_keeps_nobody_waiting`
 //! - A crashed reader, and a crashed holder of permits, keeps others out for its own lease and not for the longest.
 //!   `leasehold::conformance::kinds::each_share_ends_by_its_own_lease`,
 //!   `leasehold::redis::sharing::a_reader_that_died_keeps_a_writer_waiting_for_its_own_lease_only`

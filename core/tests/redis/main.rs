@@ -7,10 +7,12 @@
     reason = "helpers of tests"
 )]
 
+mod batches;
 mod companions;
 mod faults;
 mod fence;
 mod foreign;
+mod one_by_one;
 mod outage;
 mod passing;
 mod pipeline;

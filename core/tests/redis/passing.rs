@@ -27,17 +27,6 @@ async fn stand_in_line(locks: &LockManager, idle: &mut (impl Future + Unpin)) {
     assert!(poll!(&mut *idle).is_pending());
 }
 
-/// How many scripts the server has run.
-async fn scripts(server: &Server) -> u64 {
-    let mut raw = server.raw().await;
-    let mut ask = redis::cmd("INFO");
-    let info: String = ask.arg("commandstats").query_async(&mut raw).await.unwrap();
-    let mut lines = info.lines();
-    let line = lines.find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
-    let (calls, _rest) = line.unwrap().split_once(',').unwrap();
-    calls.parse().unwrap()
-}
-
 #[tokio::test]
 async fn a_waiter_of_the_same_process_need_not_ask() {
     let server = Server::start().await;
@@ -45,11 +34,11 @@ async fn a_waiter_of_the_same_process_need_not_ask() {
     let first = locks.lock("k").acquire().await.unwrap();
     let second = waiter(&locks);
     waiters(&locks, 1).await;
-    let before = scripts(&server).await;
+    let before = server.scripts().await;
     let earlier = first.token();
     first.release().await.unwrap();
     let second = second.await.unwrap().unwrap();
-    assert_eq!(scripts(&server).await - before, 1, "the release alone");
+    assert_eq!(server.scripts().await - before, 1, "the release alone");
     assert!(second.token() > earlier);
     let seen = locks.inspect("k").await.unwrap();
     assert_eq!((seen.token, seen.waiting), (Some(second.token()), 0));

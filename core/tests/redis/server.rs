@@ -43,6 +43,22 @@ impl Server {
         let client = redis::Client::open(self.url()).unwrap();
         client.get_multiplexed_async_connection().await.unwrap()
     }
+
+    /// How many scripts the server has run.
+    pub(crate) async fn scripts(&self) -> u64 {
+        self.told("commandstats", "cmdstat_evalsha:calls").await
+    }
+
+    /// What the server counts under that name.
+    pub(crate) async fn told(&self, section: &str, name: &str) -> u64 {
+        let mut raw = self.raw().await;
+        let mut ask = redis::cmd("INFO");
+        let info: String = ask.arg(section).query_async(&mut raw).await.unwrap();
+        let mut lines = info.lines();
+        let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix([':', '=']));
+        let digits = line.unwrap_or("0").split(',').next().unwrap();
+        digits.parse().unwrap()
+    }
 }
 
 /// Returns when `count` wait for the key `k`.

@@ -31,20 +31,8 @@ async fn all_free(locks: &LockManager) -> bool {
     true
 }
 
-async fn scripts_run(server: &Server) -> u64 {
-    let mut info = redis::cmd("INFO");
-    info.arg("commandstats");
-    let text: String = info.query_async(&mut server.raw().await).await.unwrap();
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("cmdstat_evalsha:"));
-    let calls = line.and_then(|line| line.split("calls=").nth(1));
-    let calls = calls.and_then(|rest| rest.split(',').next());
-    calls.map_or(0, |calls| calls.parse().unwrap())
-}
-
 #[tokio::test]
-async fn free_locks_cost_one_command_each_and_one_round_trip_together() {
+async fn free_locks_cost_one_round_trip_together_and_no_more_than_one_command_each() {
     let server = Server::start().await;
     let other = server.locks().await;
     let proxy = Proxy::start(server.inner().port()).await.unwrap();
@@ -72,18 +60,18 @@ async fn free_locks_cost_one_command_each_and_one_round_trip_together() {
         timeout(Duration::from_secs(10), look).await.unwrap();
     }
     assert!(!acquire.is_finished());
-    let looks = scripts_run(&server).await;
+    let looks = server.scripts().await;
     proxy.deliver_held().await.unwrap();
     let guard = acquire.await.unwrap().unwrap();
-    assert_eq!(scripts_run(&server).await, looks, "nothing more was asked");
+    assert_eq!(server.scripts().await, looks, "nothing more was asked");
     guard.release().await.unwrap();
 
-    let quiet = scripts_run(&server).await;
+    let quiet = server.scripts().await;
     let guard = locks.lock_all(&KEYS[..5]).acquire().await.unwrap();
-    let acquired = scripts_run(&server).await;
-    assert_eq!(acquired - quiet, 5, "one per key");
+    let acquired = server.scripts().await;
+    assert!(acquired - quiet <= 5, "one per key at most");
     guard.release().await.unwrap();
-    assert_eq!(scripts_run(&server).await - acquired, 5);
+    assert!(server.scripts().await - acquired <= 5);
 }
 
 #[derive(Debug, Default)]

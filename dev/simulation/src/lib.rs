@@ -51,6 +51,7 @@ mod operation;
 mod order;
 mod randomness;
 mod report;
+mod requests;
 mod server;
 mod simulation;
 mod stage;

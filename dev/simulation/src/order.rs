@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::{Reply, Served};
-
-/// How many keys and arguments the script has that takes a lock, and the one that ends what an owner has.
-const ACQUIRE: (usize, usize) = (7, 12);
-const LEAVE: (usize, usize) = (6, 6);
+use crate::requests::{Asked, Request, requests};
+use crate::server::Served;
 
 /// A lock that was released is confirmed by the next in line within this time, in microseconds. Some of those in line
 /// may have lost patience, and pass it on.
@@ -22,7 +19,7 @@ struct Line {
 }
 
 impl Line {
-    fn granted(&mut self, key: &str, owner: &String, micros: u64, found: &mut Vec<String>) {
+    fn granted(&mut self, key: &str, owner: &str, micros: u64, found: &mut Vec<String>) {
         let ahead = self.waiting.iter().take_while(|it| *it != owner).count();
         if ahead > 0 {
             found.push(format!(
@@ -36,7 +33,7 @@ impl Line {
             found.push(format!("{told} {released}, {key} was free until {micros}"));
         }
         self.waiting.retain(|it| it != owner);
-        self.holder.clone_from(owner);
+        owner.clone_into(&mut self.holder);
     }
 }
 
@@ -44,53 +41,33 @@ impl Line {
 pub(crate) fn out_of_order(served: &[Served]) -> Vec<String> {
     let mut lines: BTreeMap<&str, Line> = BTreeMap::new();
     let mut found = Vec::new();
-    for Served {
-        keys,
-        arguments,
-        reply,
-        micros,
-    } in served
-    {
-        let (Some(key), Some(owner)) = (keys.first(), arguments.first()) else {
-            continue;
-        };
-        let line = lines.entry(key).or_default();
-        let shape = (keys.len(), arguments.len());
-        if shape == LEAVE {
-            line.waiting.retain(|it| it != owner);
-            if line.waiting.is_empty() {
-                line.released = None;
-            } else if passed(reply) {
-                line.granted(key, &arguments[3], *micros, &mut found);
-            } else if *owner == line.holder && verdict(reply) == "left" {
-                line.released = Some(*micros);
+    for served in served {
+        let micros = served.micros;
+        for request in requests(served) {
+            let Request { lock, owner, .. } = request;
+            let line = lines.entry(lock).or_default();
+            match (request.asked, request.answer) {
+                (Asked::Leave { named }, answer) => {
+                    line.waiting.retain(|it| it != owner);
+                    if line.waiting.is_empty() {
+                        line.released = None;
+                    } else if let (_, Some(_passed)) = answer {
+                        line.granted(lock, named, micros, &mut found);
+                    } else if owner == line.holder && answer.0 == "left" {
+                        line.released = Some(micros);
+                    }
+                }
+                (Asked::Take { queueing: true }, ("busy", _)) => {
+                    if !line.waiting.iter().any(|it| it == owner) {
+                        line.waiting.push(owner.to_owned());
+                    }
+                }
+                (Asked::Take { .. }, ("granted", _)) if owner != line.holder => {
+                    line.granted(lock, owner, micros, &mut found);
+                }
+                (Asked::Take { .. }, _) => {}
             }
-        }
-        if shape != ACQUIRE || arguments[9] != "x" || key.ends_with(":c") {
-            continue;
-        }
-        match verdict(reply) {
-            "busy" if arguments[2] == "1" && !line.waiting.contains(owner) => {
-                line.waiting.push(owner.clone());
-            }
-            "granted" if *owner != line.holder => line.granted(key, owner, *micros, &mut found),
-            _ => {}
         }
     }
     found
-}
-
-/// Whether a release has passed the lock on, and says under which token.
-fn passed(reply: &Reply) -> bool {
-    matches!(reply, Reply::List(fields) if fields.len() == 2)
-}
-
-fn verdict(reply: &Reply) -> &str {
-    match reply {
-        Reply::List(fields) => match fields.first() {
-            Some(Reply::Text(verdict)) => verdict,
-            _ => "",
-        },
-        _ => "",
-    }
 }

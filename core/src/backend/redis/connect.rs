@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::{Client, ConnectionInfo, ProtocolVersion};
@@ -132,7 +133,7 @@ impl RedisBuilder {
     async fn connect_at(self, address: Address) -> Result<Redis, ConnectError> {
         let inbox = Inbox::new();
         let node = Node::new(address, inbox.clone(), script::ALL);
-        self.connect_to(Servers::One(Box::new(node)), inbox).await
+        self.connect_to(Servers::One(Arc::new(node)), inbox).await
     }
 
     async fn connect_to(self, servers: Servers, inbox: Inbox) -> Result<Redis, ConnectError> {

@@ -91,7 +91,7 @@ impl Slot {
     }
 
     /// Finds out whether a connection that owes an answer is dead, or its caller only impatient.
-    fn suspect(&self, live: &Arc<Live>) {
+    pub(super) fn suspect(&self, live: &Arc<Live>) {
         let Some(runtime) = Runtime::current() else {
             return self.discard(live);
         };

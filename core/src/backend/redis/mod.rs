@@ -3,6 +3,7 @@
 mod address;
 mod admission;
 mod answer;
+mod batch;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod connect;
@@ -12,6 +13,7 @@ mod garbled;
 #[cfg(any(feature = "cluster", feature = "sentinel"))]
 mod hosts;
 mod inbox;
+mod leave;
 mod live;
 mod names;
 mod node;
@@ -42,6 +44,7 @@ use std::time::Duration;
 use redis::Value;
 
 use self::answer::Verdict;
+use self::batch::Batches;
 pub use self::connect::RedisBuilder;
 use self::copies::Copies;
 pub(crate) use self::failure::failure;
@@ -75,6 +78,11 @@ use crate::Key;
 /// TTL of at least 2 s and without [`synced`](RedisBuilder::synced): it comes with the answer, under a token of its own, and the
 /// waiter need not ask. Whoever waits elsewhere is woken, and asks. So a process that ends should
 /// [`shutdown`](crate::LockManager::shutdown) first: the lock that it released last may be another of its waiters'.
+///
+/// What several tasks ask at the same time goes to the server together, up to 32 requests in one call. Nothing waits for
+/// that: a request that is alone is sent at once, and what is asked while others are on their way is sent when the
+/// runtime has polled the tasks that were due. Each request has an answer, an error and a deadline of its own, as if it had been sent
+/// alone. In a Cluster each is.
 ///
 /// The connection is made anew when it is lost. A guard is kept if its lease survived, and lost no later
 /// than its deadline if not.
@@ -134,6 +142,7 @@ pub struct Redis {
     servers: Servers,
     inbox: Inbox,
     copies: Copies,
+    batches: Batches,
     heal: bool,
     synced: Option<Synced>,
 }
@@ -144,6 +153,7 @@ impl Redis {
             servers,
             inbox,
             copies: Copies::new(),
+            batches: Batches::default(),
             heal,
             synced,
         }

@@ -166,6 +166,13 @@ impl Node {
         self.slot.empty();
     }
 
+    /// Has the connection looked at, for an answer is missing.
+    pub(super) fn suspect(&self) {
+        if let Some(live) = self.current() {
+            self.slot.suspect(&live);
+        }
+    }
+
     async fn send(&self, live: &Arc<Live>, command: &Cmd) -> Result<Value, RedisError> {
         let listening = Listening::to(&self.slot, live);
         let mut connection = live.connection.clone();

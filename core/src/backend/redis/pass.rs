@@ -14,10 +14,9 @@ use super::Redis;
 use super::inbox::{Inbox, Successor};
 use super::times::GRANT_TTL;
 use super::wake_ups::{Passed, WakeUps};
-use super::words::millis;
 use crate::backend::{Attempt, AttemptAnswer, Mode};
 use crate::clock::Moment;
-use crate::{FencingToken, Key};
+use crate::{FencingToken, Key, OwnerId};
 
 impl Redis {
     /// The TTL of an attempt that the lock can be passed on to. Others have more to say than that, or more to wait for, or
@@ -59,10 +58,9 @@ pub(super) struct Passing<'a> {
 }
 
 impl Passing<'_> {
-    /// The named waiter and its TTL, as the script takes them.
-    pub(super) fn named(&self) -> (String, String) {
-        let named = self.to.map(|to| (to.owner.to_string(), millis(to.ttl)));
-        named.unwrap_or_default()
+    /// The named waiter and its TTL.
+    pub(super) fn named(&self) -> Option<(OwnerId, Duration)> {
+        self.to.map(|to| (to.owner, to.ttl))
     }
 
     /// Tells the named waiter, if the lock was passed on to it.

@@ -1,18 +1,42 @@
 //! Requests of attempts, and the account of their copies.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use redis::Cmd;
 
-use super::answer::{self, Left, Verdict};
+use super::answer::{self, Acquired, Verdict};
 use super::copies::COPIES_LAST;
 use super::names::Names;
 use super::node::How;
 use super::synced::Settled;
 use super::times::{FENCE_TTL, GRANT_TTL, WAITER_LEASE};
-use super::words::{flag, millis, written};
+use super::words::{flag, millis, millis_of, written};
 use super::{Redis, script};
-use crate::backend::{Applied, Attempt, BackendError};
+use crate::backend::{Applied, Attempt, BackendError, Mode};
 use crate::clock::Moment;
 use crate::{Key, OwnerId};
+
+/// A request of an attempt, as it is sent.
+#[derive(Debug, Clone)]
+pub(super) struct Take {
+    key: Key,
+    owner: OwnerId,
+    ttl: Duration,
+    queue: bool,
+    mode: Mode,
+    giver: Option<OwnerId>,
+    /// From when on it is refused, on the server's clock.
+    expiry: u64,
+}
+
+/// What is said of all requests alike.
+#[derive(Debug, Clone)]
+pub(super) struct Terms {
+    /// Where waiters are told.
+    channel: Arc<str>,
+    heal: bool,
+}
 
 impl Redis {
     /// Asks, and has replicas acknowledge a grant if that was wished for.
@@ -38,59 +62,57 @@ impl Redis {
             Some(expiry) => expiry,
             None => self.ask_time(&attempt.key).await?,
         };
-        let command = self.request(attempt, expiry);
         let sent = Moment::now();
         let copy = self.copies.sending(attempt.owner, expiry);
-        let answer = self.servers.send(&attempt.key, &command, how).await;
+        let answer = self.send_take(Take::of(attempt, expiry), how).await;
         if answer
             .as_ref()
             .map_or_else(|e| e.applied() == Applied::No, |_| true)
         {
             copy.answered();
         }
+        let settled = answer?;
+        self.copies.learn(sent, settled.answer.server_micros);
+        Ok(Settled {
+            answer: settled.answer.verdict,
+            acknowledged: settled.acknowledged,
+        })
+    }
+
+    async fn send_take(&self, take: Take, how: How) -> Result<Settled<Acquired>, BackendError> {
+        let joins = how.synced.is_none()
+            && take.is_plain()
+            && (self.batches.is_busy() || self.inbox.is_shared(&take.key));
+        if let Some(node) = self.servers.one().filter(|_| joins)
+            && let Some(acquired) = self.batches.take(node, self.terms(), take.clone()).await
+        {
+            return acquired.map(Settled::by_nobody);
+        }
+        let _under_way = self.batches.sending();
+        let command = take.alone(&self.terms_of(&take.key));
         let Settled {
             answer,
             acknowledged,
-        } = answer?;
-        let acquired = answer::acquired(answer)?;
-        self.copies.learn(sent, acquired.server_micros);
+        } = self.servers.send(&take.key, &command, how).await?;
         Ok(Settled {
-            answer: acquired.verdict,
+            answer: answer::acquired(answer)?,
             acknowledged,
         })
     }
 
-    fn request(&self, attempt: &Attempt, expiry: u64) -> Cmd {
-        let names = Names::of(&attempt.key);
-        let seal = names.seal(attempt.owner);
-        let [lock, fence, queue, leases, shares] = names.all();
-        let giver = attempt.giver.map(|giver| giver.to_string());
-        let givers_seal = attempt.giver.map(|giver| names.seal(giver));
-        script::ACQUIRE.call(
-            &[
-                lock,
-                fence,
-                queue,
-                leases,
-                shares,
-                &seal,
-                givers_seal.as_deref().unwrap_or(&seal),
-            ],
-            &[
-                &attempt.owner.to_string(),
-                &millis(attempt.ttl),
-                flag(attempt.queue),
-                &self.servers.channel(&self.inbox, &attempt.key),
-                &expiry.to_string(),
-                &millis(WAITER_LEASE),
-                &millis(GRANT_TTL),
-                &millis(FENCE_TTL),
-                flag(self.heal),
-                &written(attempt.mode),
-                giver.as_deref().unwrap_or_default(),
-                &millis(COPIES_LAST),
-            ],
-        )
+    /// What the requests of a batch have in common.
+    pub(super) fn terms(&self) -> Terms {
+        Terms {
+            channel: self.inbox.channel(),
+            heal: self.heal,
+        }
+    }
+
+    fn terms_of(&self, key: &Key) -> Terms {
+        Terms {
+            channel: self.servers.channel(&self.inbox, key),
+            heal: self.heal,
+        }
     }
 
     async fn ask_time(&self, key: &Key) -> Result<u64, BackendError> {
@@ -105,35 +127,89 @@ impl Redis {
             .expiry()
             .ok_or_else(|| BackendError::not_applied("the server's clock is unknown"))
     }
+}
 
-    /// Ends whatever the owner has: true if it held the lock.
-    pub(super) async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
-        self.inbox.leave(key, owner);
-        let names = Names::of(key);
-        let seal = names.seal(owner);
+impl Take {
+    /// How many keys and arguments one has in a batch.
+    pub(super) const KEYS: usize = 4;
+    pub(super) const ARGUMENTS: usize = 4;
+
+    fn of(attempt: &Attempt, expiry: u64) -> Self {
+        Self {
+            key: attempt.key.clone(),
+            owner: attempt.owner,
+            ttl: attempt.ttl,
+            queue: attempt.queue,
+            mode: attempt.mode,
+            giver: attempt.giver,
+            expiry,
+        }
+    }
+
+    /// Whether a batch has words for all that it asks.
+    fn is_plain(&self) -> bool {
+        self.mode == Mode::Exclusive && self.giver.is_none()
+    }
+
+    pub(super) fn alone(&self, terms: &Terms) -> Cmd {
+        let names = Names::of(&self.key);
+        let seal = names.seal(self.owner);
         let [lock, fence, queue, leases, shares] = names.all();
-        let outstanding = self.copies.outstanding(owner);
-        let passing = self.passing(key);
-        let (named, ttl) = passing.named();
-        let command = script::LEAVE.call(
-            &[lock, fence, queue, leases, shares, &seal],
+        let giver = self.giver.map(|giver| giver.to_string());
+        let givers_seal = self.giver.map(|giver| names.seal(giver));
+        script::ACQUIRE.call(
             &[
-                &owner.to_string(),
-                &millis(GRANT_TTL),
-                &outstanding.to_string(),
-                &named,
-                &ttl,
-                &millis(FENCE_TTL),
+                lock,
+                fence,
+                queue,
+                leases,
+                shares,
+                &seal,
+                givers_seal.as_deref().unwrap_or(&seal),
             ],
-        );
-        let Left::Ended { held, passed } = answer::left(self.servers.call(key, &command).await?)?
-        else {
-            return Err(BackendError::unknown(
-                "the server has no memory left to note that an attempt is over; asking again",
-            ));
-        };
-        passing.answered(passed);
-        self.copies.forget(owner);
-        Ok(held)
+            &[
+                &self.owner.to_string(),
+                &millis(self.ttl),
+                flag(self.queue),
+                &terms.channel,
+                &self.expiry.to_string(),
+                &millis(WAITER_LEASE),
+                &millis(GRANT_TTL),
+                &millis(FENCE_TTL),
+                flag(terms.heal),
+                &written(self.mode),
+                giver.as_deref().unwrap_or_default(),
+                &millis(COPIES_LAST),
+            ],
+        )
+    }
+
+    /// As `batch.lua` takes them.
+    pub(super) fn add_keys(&self, command: &mut Cmd) {
+        let names = Names::of(&self.key);
+        let [lock, fence, queue, ..] = names.all();
+        let seal = names.seal(self.owner);
+        command.arg(lock).arg(fence).arg(queue).arg(seal);
+    }
+
+    /// As `batch.lua` takes them.
+    pub(super) fn add_arguments(&self, command: &mut Cmd) {
+        let mut paper = OwnerId::paper();
+        command.arg(self.owner.written(&mut paper));
+        command.arg(millis_of(self.ttl));
+        command.arg(flag(self.queue)).arg(self.expiry);
+    }
+}
+
+impl Terms {
+    /// How many arguments they are in a batch.
+    pub(super) const ARGUMENTS: usize = 6;
+
+    /// As `batch.lua` takes them.
+    pub(super) fn add_arguments(&self, command: &mut Cmd) {
+        command.arg(&*self.channel).arg(flag(self.heal));
+        for lasts in [WAITER_LEASE, GRANT_TTL, FENCE_TTL, COPIES_LAST] {
+            command.arg(millis_of(lasts));
+        }
     }
 }

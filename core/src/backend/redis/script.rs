@@ -9,11 +9,11 @@ pub(super) struct Script {
 }
 
 macro_rules! script {
-    ($name:ident, $look:literal, $file:literal) => {
+    ($name:ident, $($look:literal)+, $file:literal) => {
         pub(super) static $name: LazyLock<Script> = LazyLock::new(|| {
             Script::new(concat!(
                 include_str!("scripts/keys.lua"),
-                include_str!($look),
+                $(include_str!($look),)+
                 include_str!("scripts/queue.lua"),
                 include_str!($file)
             ))
@@ -22,11 +22,31 @@ macro_rules! script {
 }
 
 script!(ACQUIRE, "scripts/acquire_free.lua", "scripts/acquire.lua");
-script!(LEAVE, "scripts/leave_unawaited.lua", "scripts/leave.lua");
+script!(LEAVE, "scripts/leave_passing.lua" "scripts/leave_unawaited.lua", "scripts/leave.lua");
 script!(RENEW_SHARE, "scripts/look.lua", "scripts/renew_share.lua");
 script!(DOWNGRADE, "scripts/look.lua", "scripts/downgrade.lua");
 script!(FORCE, "scripts/look.lua", "scripts/force.lua");
 script!(INSPECT, "scripts/look.lua", "scripts/inspect.lua");
+
+/// It has the first two in itself.
+pub(super) static BATCH: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        include_str!("scripts/keys.lua"),
+        "local function acquire(KEYS, ARGV)\n",
+        include_str!("scripts/keys.lua"),
+        include_str!("scripts/acquire_free.lua"),
+        include_str!("scripts/queue.lua"),
+        include_str!("scripts/acquire.lua"),
+        "end\nlocal function leave(KEYS, ARGV)\n",
+        include_str!("scripts/keys.lua"),
+        include_str!("scripts/leave_passing.lua"),
+        include_str!("scripts/leave_unawaited.lua"),
+        include_str!("scripts/queue.lua"),
+        include_str!("scripts/leave.lua"),
+        "end\n",
+        include_str!("scripts/batch.lua")
+    ))
+});
 
 /// It goes without what the others share.
 pub(super) static RENEW: LazyLock<Script> =
@@ -72,6 +92,7 @@ impl Script {
 pub(super) static ALL: Library = &[
     &ACQUIRE,
     &LEAVE,
+    &BATCH,
     &RENEW,
     &RENEW_SHARE,
     &DOWNGRADE,

@@ -22,7 +22,7 @@ use crate::backend::BackendError;
 const WAITING: usize = 8;
 
 pub(super) enum Servers {
-    One(Box<Node>),
+    One(Arc<Node>),
     #[cfg(feature = "cluster")]
     Cluster(Box<Cluster>),
 }
@@ -41,6 +41,15 @@ impl Servers {
     /// Whether all locks are on one server.
     pub(super) fn is_one(&self) -> bool {
         matches!(self, Self::One(_))
+    }
+
+    /// The server that all locks are on, if there is only one.
+    pub(super) fn one(&self) -> Option<&Arc<Node>> {
+        match self {
+            Self::One(node) => Some(node),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => None,
+        }
     }
 
     /// Has a command about one key carried out.

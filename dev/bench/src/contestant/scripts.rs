@@ -18,7 +18,8 @@ macro_rules! scripts {
 }
 
 const ACQUIRE: &str = scripts!("keys.lua" "acquire_free.lua" "queue.lua" "acquire.lua");
-const LEAVE: &str = scripts!("keys.lua" "leave_unawaited.lua" "queue.lua" "leave.lua");
+const LEAVE: &str =
+    scripts!("keys.lua" "leave_passing.lua" "leave_unawaited.lua" "queue.lua" "leave.lua");
 
 /// How long a waiter relies on being woken.
 const LOOK: Duration = Duration::from_secs(1);

@@ -10,13 +10,13 @@ macro_rules! scripts {
 }
 
 macro_rules! script {
-    ($look:literal, $file:literal) => {
-        scripts!("keys.lua" $look "queue.lua" $file)
+    ($($look:literal)+, $file:literal) => {
+        scripts!("keys.lua" $($look)+ "queue.lua" $file)
     };
 }
 
 pub(crate) const ACQUIRE: &str = script!("acquire_free.lua", "acquire.lua");
-pub(crate) const LEAVE: &str = script!("leave_unawaited.lua", "leave.lua");
+pub(crate) const LEAVE: &str = script!("leave_passing.lua" "leave_unawaited.lua", "leave.lua");
 pub(crate) const RENEW: &str = scripts!("renew.lua");
 pub(crate) const RENEW_SHARE: &str = script!("look.lua", "renew_share.lua");
 pub(crate) const DOWNGRADE: &str = script!("look.lua", "downgrade.lua");

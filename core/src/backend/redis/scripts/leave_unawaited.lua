@@ -1,7 +1,4 @@
 -- Releases a lock for which nobody waits, as `leave.lua` would, in as few steps as that needs.
-local owner, grant_ms, copies_until = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local named, named_ttl_ms, fence_ms = ARGV[4], ARGV[5], ARGV[6]
-
 local holder = redis.call('GET', lock)
 local held = holder == owner
 if held then

@@ -1,0 +1,19 @@
+-- Passes a lock on to the named waiter that is next in line, as `leave.lua` would, in as few steps as that needs.
+local owner, grant_ms, copies_until = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local named, named_ttl_ms, fence_ms = ARGV[4], ARGV[5], ARGV[6]
+
+if named ~= '' and copies_until == 0 and redis.call('ZRANGE', queue, 0, 0)[1] == named then
+  local found = redis.call('MGET', lock, fence)
+  local clock = redis.call('TIME')
+  local now = clock[1] * 1000000 + clock[2]
+  local ends, mode = string.match(redis.call('HGET', leases, named) or '', '^(%d+) (%S+) ')
+  local drawn = next_token(found[2], now)
+  if found[1] == owner and mode == 'x' and tonumber(ends) > now and drawn < TOKENS_END then
+    -- What comes first cannot fail for want of memory; after it, nothing else does.
+    redis.call('ZREM', queue, owner, named)
+    redis.call('HDEL', leases, owner, named)
+    redis.call('SET', lock, named, 'PX', named_ttl_ms)
+    redis.call('SET', fence, number(drawn) .. ' ' .. named, 'PX', fence_ms)
+    return {'left', number(drawn)}
+  end
+end

@@ -1,0 +1,352 @@
+//! Requests that are made at the same time, and sent as one.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::poll;
+use leasehold::LockManager;
+use leasehold::backend::redis::Redis;
+use leasehold_testkit::clock::ClockShim;
+use leasehold_testkit::proxy::{Proxy, Which};
+use tokio::sync::Mutex;
+use tokio::time::{sleep, timeout};
+
+use crate::server::{Server, waiters};
+
+const AT_ONCE: usize = 64;
+
+fn keys() -> impl Iterator<Item = String> {
+    (0..AT_ONCE).map(|number| format!("k{number}"))
+}
+
+#[tokio::test]
+async fn what_is_asked_at_once_is_sent_in_few_calls() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let before = server.scripts().await;
+    let guards = join_all(keys().map(|key| locks.lock(key).acquire())).await;
+    let acquired = server.scripts().await;
+    assert!(acquired - before <= 4, "{} calls", acquired - before);
+    let mut tokens: Vec<_> = guards
+        .iter()
+        .map(|it| it.as_ref().unwrap().token())
+        .collect();
+    tokens.dedup();
+    for key in keys() {
+        let seen = locks.inspect(&*key).await.unwrap();
+        assert!(!seen.is_free() && seen.token.is_some());
+    }
+    let looked = server.scripts().await;
+    for released in join_all(guards.into_iter().map(|it| it.unwrap().release())).await {
+        released.unwrap();
+    }
+    let released = server.scripts().await;
+    assert!(released - looked <= 4, "{} calls", released - looked);
+    for key in keys() {
+        assert!(locks.inspect(&*key).await.unwrap().is_free());
+    }
+}
+
+#[tokio::test]
+async fn of_those_who_want_one_key_at_once_one_has_it_and_the_others_follow() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    // A key that is known already is looked at together with the others.
+    for _ in 0..2 {
+        let mut tokens = Vec::new();
+        let all = join_all((0..AT_ONCE).map(|_| async {
+            let guard = locks.lock("k").acquire().await.unwrap();
+            assert!(guard.is_valid());
+            let token = guard.token();
+            guard.release().await.unwrap();
+            token
+        }));
+        tokens.extend(timeout(Duration::from_secs(20), all).await.unwrap());
+        tokens.sort();
+        tokens.dedup();
+        assert_eq!(tokens.len(), AT_ONCE, "each has a token of its own");
+        assert!(locks.inspect("k").await.unwrap().is_free());
+    }
+}
+
+#[tokio::test]
+async fn what_the_server_refuses_is_told_to_whom_it_concerns() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let mut raw = server.raw().await;
+    let () = redis::cmd("RPUSH")
+        .arg("lock:k7")
+        .arg("no lock")
+        .query_async(&mut raw)
+        .await
+        .unwrap();
+    for _ in 0..2 {
+        let guards = join_all(keys().map(|key| locks.lock(key).acquire())).await;
+        for (number, guard) in guards.into_iter().enumerate() {
+            match guard {
+                Ok(guard) => drop(guard.release().await.unwrap()),
+                Err(error) => {
+                    assert_eq!(number, 7, "{error}");
+                    let cause = std::error::Error::source(&error).unwrap().to_string();
+                    assert!(cause.contains("data of another type"), "{cause}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_may_not_have_a_key_keeps_nobody_from_theirs() {
+    let server = Server::start().await;
+    let mut raw = server.raw().await;
+    let mut user = redis::cmd("ACL");
+    user.arg("SETUSER")
+        .arg("some")
+        .arg("on")
+        .arg(">secret")
+        .arg("allcommands")
+        .arg("allchannels");
+    for number in (0..AT_ONCE).filter(|number| *number != 7) {
+        user.arg(format!("~lock:k{number}"))
+            .arg(format!("~{{lock:k{number}}}:lh1:*"));
+    }
+    let () = user.query_async(&mut raw).await.unwrap();
+    let url = server.url().replace("redis://", "redis://some:secret@");
+    let locks = LockManager::new(Redis::connect(&url).await.unwrap());
+    let guards = join_all(keys().map(|key| locks.lock(key).acquire())).await;
+    for (number, guard) in guards.iter().enumerate() {
+        assert_eq!(guard.is_err(), number == 7, "{number}: {guard:?}");
+    }
+}
+
+#[test]
+fn a_runtime_that_stands_still_keeps_nobody_waiting() {
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().build().unwrap()
+    };
+    let (lives, stands_still) = (runtime(), runtime());
+    let (_server, locks) = lives.block_on(async {
+        let server = Server::start().await;
+        let locks = server.locks().await;
+        (server, locks)
+    });
+    let asked = ["a", "b"].map(|key| Box::pin(locks.lock(key).acquire()));
+    let _asked = stands_still.block_on(async {
+        let mut asked = asked;
+        for it in &mut asked {
+            assert!(poll!(it).is_pending());
+        }
+        asked
+    });
+    lives.block_on(async {
+        let guards = join_all(keys().map(|key| locks.lock(key).acquire()));
+        let guards = timeout(Duration::from_secs(5), guards).await;
+        for guard in guards.expect("at once") {
+            guard.unwrap().release().await.unwrap();
+        }
+    });
+}
+
+#[tokio::test]
+async fn a_batch_whose_answer_is_lost_leaves_nothing_behind() {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let backend = Redis::connect(&server.inner().url_at(proxy.port()))
+        .await
+        .unwrap();
+    let manager = LockManager::builder(backend).command_timeout(Duration::from_millis(200));
+    let (locks, beside) = (manager.build().unwrap(), server.locks().await);
+    let before = server.scripts().await;
+    proxy.lose_replies(Which::named("EVALSHA"));
+    {
+        let mut all = pin!(join_all(keys().map(|key| locks.lock(key).acquire())));
+        assert!(poll!(&mut all).is_pending());
+        while server.scripts().await - before < 3 {
+            assert!(timeout(Duration::from_millis(1), &mut all).await.is_err());
+        }
+    }
+    proxy.pass();
+    for key in keys() {
+        let free = async {
+            while !beside.inspect(&*key).await.unwrap().is_free() {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let limit = Duration::from_secs(10);
+        assert!(timeout(limit, free).await.is_ok(), "{key} was cleaned up");
+    }
+    locks
+        .lock("k1")
+        .acquire()
+        .await
+        .unwrap()
+        .release()
+        .await
+        .unwrap();
+}
+
+/// A batch that is on its way and was given up, for keys that were used before.
+struct Held {
+    server: Server,
+    proxy: Proxy,
+    beside: LockManager,
+    _locks: LockManager,
+}
+
+const FEW: usize = 16;
+
+impl Held {
+    async fn new(server: Server) -> Self {
+        let proxy = Proxy::start(server.inner().port()).await.unwrap();
+        let url = server.inner().url_at(proxy.port());
+        let locks = LockManager::new(Redis::connect(&url).await.unwrap());
+        let beside = server.locks().await;
+        for key in keys().take(FEW) {
+            beside
+                .lock(key)
+                .acquire()
+                .await
+                .unwrap()
+                .release()
+                .await
+                .unwrap();
+        }
+        proxy.hold_requests(Which::mentioning("lock:k9").times(1));
+        let all = keys().take(FEW).map(|key| locks.lock(key).acquire());
+        let all = tokio::spawn(join_all(all.collect::<Vec<_>>()));
+        let held = proxy.until("the batch is held", |seen| seen.held == 1);
+        held.await.unwrap();
+        all.abort();
+        Self {
+            server,
+            proxy,
+            beside,
+            _locks: locks,
+        }
+    }
+
+    async fn sealed(&self) -> usize {
+        let mut keys = redis::cmd("KEYS");
+        keys.arg("*sealed*");
+        let sealed: Vec<String> = keys
+            .query_async(&mut self.server.raw().await)
+            .await
+            .unwrap();
+        sealed.len()
+    }
+
+    /// All but the first, which went alone.
+    async fn took_nothing(self) {
+        self.proxy.deliver_held().await.unwrap();
+        for key in keys().take(FEW).skip(1) {
+            let seen = self.beside.inspect(&*key).await.unwrap();
+            assert!(seen.is_free(), "{key}: {seen:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_batch_that_is_delivered_after_the_cleanups_takes_nothing() {
+    let held = Held::new(Server::start().await).await;
+    // The cleanups come by a new connection.
+    held.proxy.cut();
+    let sealed = async {
+        while held.sealed().await < FEW - 1 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let sealed = timeout(Duration::from_secs(10), sealed).await;
+    sealed.expect("each was cleaned up");
+    held.took_nothing().await;
+}
+
+#[tokio::test]
+async fn a_batch_that_is_delivered_long_after_it_was_sent_takes_nothing() {
+    let clock = ClockShim::off_by(0).unwrap();
+    let held = Held::new(Server::with(|server| server.wearing(&clock)).await).await;
+    // No cleanup comes through.
+    held.proxy.refuse().await.unwrap();
+    held.proxy.cut();
+    clock.set(120).unwrap();
+    assert_eq!(held.sealed().await, 0);
+    held.took_nothing().await;
+}
+
+#[tokio::test]
+async fn one_that_is_given_up_before_it_is_sent_is_not_sent() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let before = server.scripts().await;
+    let mut first = Box::pin(locks.lock("a").acquire());
+    assert!(poll!(&mut first).is_pending());
+    {
+        let second = pin!(locks.lock("b").try_acquire());
+        assert!(poll!(second).is_pending());
+    }
+    first.await.unwrap().release().await.unwrap();
+    locks.shutdown().await.unwrap();
+    let calls = server.scripts().await - before;
+    assert_eq!(calls, 3, "two for the first, and the cleanup of the other");
+}
+
+#[tokio::test]
+async fn a_release_goes_with_the_next_request_of_whoever_had_the_lock_before() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let turns = |rounds: usize| {
+        let locks = locks.clone();
+        tokio::spawn(async move {
+            for _ in 0..rounds {
+                locks
+                    .lock("k")
+                    .acquire()
+                    .await
+                    .unwrap()
+                    .release()
+                    .await
+                    .unwrap();
+            }
+        })
+    };
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let tasks: Vec<_> = (0..8).map(|_| turns(50)).collect();
+    waiters(&locks, 8).await;
+    let before = server.told("stats", "total_reads_processed").await;
+    guard.release().await.unwrap();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let reads = server.told("stats", "total_reads_processed").await - before;
+    assert!(reads < 8 * 50 * 5 / 4, "{reads} reads for 400 grants");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn crowds_at_several_keys_are_served_in_order_and_one_at_a_time() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let mut tasks = Vec::new();
+    for key in 0..8 {
+        let inside = Arc::new(Mutex::new(None));
+        for _ in 0..4 {
+            let (lock, inside) = (locks.lock(format!("k{key}")), Arc::clone(&inside));
+            tasks.push(tokio::spawn(async move {
+                for _ in 0..50 {
+                    let guard = lock.clone().acquire().await.unwrap();
+                    let mut newest = inside.try_lock().expect("nobody else is inside");
+                    assert!(*newest < Some(guard.token()));
+                    *newest = Some(guard.token());
+                    tokio::task::yield_now().await;
+                    drop(newest);
+                    guard.release().await.unwrap();
+                }
+            }));
+        }
+    }
+    let all = timeout(Duration::from_secs(60), join_all(tasks)).await;
+    for task in all.expect("all have their turns") {
+        task.unwrap();
+    }
+}

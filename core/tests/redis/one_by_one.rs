@@ -1,0 +1,249 @@
+//! A batch is carried out as its requests would be one by one.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use leasehold::backend::redis::Redis;
+use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim, ReleaseAnswer};
+use leasehold::{FencingToken, Key};
+
+use crate::server::Server;
+
+const TTL: Duration = Duration::from_secs(30);
+const ROUNDS: u64 = 300;
+const KEYS: usize = 4;
+
+/// A round that the machine drew out is not compared: what a waiter was handed ends after two seconds.
+const SWIFT: Duration = Duration::from_secs(1);
+
+/// What is asked, by the number of the attempt that asks.
+#[derive(Debug, Clone, Copy)]
+enum Request {
+    Take(usize),
+    Release(usize),
+    Cleanup(usize),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Granted,
+    /// When to look again differs where a waiter is passed the lock because it is asking at that time.
+    Busy,
+    Released,
+    Gone,
+    CleanedUp,
+}
+
+/// What is known of a lock: the number of its holder, and how many wait.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    holder: Option<usize>,
+    waiting: usize,
+}
+
+/// One of two equal worlds.
+struct World {
+    backend: Redis,
+    attempts: Vec<Attempt>,
+    /// For each key, the newest token.
+    tokens: Vec<Option<FencingToken>>,
+}
+
+/// By chance, but the same in both worlds.
+struct Story {
+    /// The key of each attempt, and whether it waits.
+    attempts: Vec<(usize, bool)>,
+    before: Vec<Request>,
+    at_once: Vec<Request>,
+}
+
+impl Story {
+    fn of(seed: u64) -> Self {
+        let mut chance = fastrand::Rng::with_seed(seed);
+        let mut story = Self {
+            attempts: Vec::new(),
+            before: Vec::new(),
+            at_once: Vec::new(),
+        };
+        for key in 0..KEYS {
+            let own = story.attempts.len();
+            let count = chance.usize(2..6);
+            for _ in 0..count {
+                story.attempts.push((key, chance.bool()));
+            }
+            // A key that is new, was used before, is held, or is held and waited for.
+            let taken = chance.usize(0..count);
+            for number in own..own + taken {
+                story.before.push(Request::Take(number));
+            }
+            if taken > 0 && chance.bool() {
+                story.before.push(Request::Release(own));
+            }
+            for number in own..own + count {
+                story.at_once.push(match chance.u8(0..4) {
+                    0 => Request::Release(number),
+                    1 => Request::Cleanup(number),
+                    _ => Request::Take(number),
+                });
+            }
+        }
+        chance.shuffle(&mut story.at_once);
+        story
+    }
+}
+
+impl World {
+    async fn new(server: &Server, name: &str, story: &Story) -> Self {
+        let attempt = |(key, queue): &(usize, bool)| {
+            let key = Key::new("lock:", &format!("{name}:{key}")).unwrap();
+            Attempt::new(key, TTL, *queue)
+        };
+        let backend = Redis::connect(&server.url()).await.unwrap();
+        // From then on it knows the server's clock, and need not ask.
+        backend.attempt(&nobody()).await.unwrap();
+        Self {
+            backend,
+            attempts: story.attempts.iter().map(attempt).collect(),
+            tokens: vec![None; KEYS],
+        }
+    }
+
+    async fn carry_out(&self, request: Request) -> (Answer, Option<FencingToken>) {
+        match request {
+            Request::Take(number) => {
+                let attempt = &self.attempts[number];
+                match self.backend.attempt(attempt).await.unwrap() {
+                    AttemptAnswer::Granted { token, lease } => {
+                        assert_eq!(lease, TTL);
+                        (Answer::Granted, Some(token))
+                    }
+                    AttemptAnswer::Busy { .. } => (Answer::Busy, None),
+                    other => panic!("{other:?}"),
+                }
+            }
+            Request::Release(number) => {
+                let released = self.backend.release(&self.claim(number)).await;
+                match released.unwrap() {
+                    ReleaseAnswer::Released => (Answer::Released, None),
+                    ReleaseAnswer::AlreadyGone => (Answer::Gone, None),
+                }
+            }
+            Request::Cleanup(number) => {
+                let cleaned_up = self.backend.cleanup(&self.attempts[number]).await;
+                cleaned_up.unwrap();
+                (Answer::CleanedUp, None)
+            }
+        }
+    }
+
+    fn claim(&self, number: usize) -> Claim {
+        self.attempts[number].claim(FencingToken::try_from(1).unwrap())
+    }
+
+    async fn one_by_one(&self, requests: &[Request]) -> Vec<(Answer, Option<FencingToken>)> {
+        let mut answers = Vec::new();
+        for request in requests {
+            answers.push(self.carry_out(*request).await);
+        }
+        answers
+    }
+
+    /// The first of all goes alone, and what comes while it is on its way goes together.
+    async fn at_once(&self, requests: &[Request]) -> Vec<(Answer, Option<FencingToken>)> {
+        let nobody = nobody();
+        let alone = self.backend.cleanup(&nobody);
+        let together = join_all(requests.iter().map(|request| self.carry_out(*request)));
+        let (alone, answers) = futures_util::future::join(alone, together).await;
+        alone.unwrap();
+        answers
+    }
+
+    /// Tokens only grow, whoever draws them; a second copy of a request is answered with the same.
+    fn grow(
+        &mut self,
+        story: &Story,
+        requests: &[Request],
+        answers: &[(Answer, Option<FencingToken>)],
+    ) {
+        for (request, (_, token)) in requests.iter().zip(answers) {
+            if let (Request::Take(number), Some(token)) = (request, token) {
+                let newest = &mut self.tokens[story.attempts[*number].0];
+                assert!(newest.is_none_or(|newest| newest <= *token));
+                *newest = Some(*token);
+            }
+        }
+    }
+
+    async fn seen(&self) -> Vec<Seen> {
+        let mut seen = Vec::new();
+        let owners: Vec<_> = self
+            .attempts
+            .iter()
+            .map(|it| it.owner.to_string())
+            .collect();
+        let mut keys: Vec<_> = self.attempts.iter().map(|it| &it.key).collect();
+        keys.dedup();
+        for key in keys {
+            let state = self.backend.inspect(key).await.unwrap();
+            let number = |owner| owners.iter().position(|it| *it == owner).unwrap();
+            let holder = state.owner.map(number);
+            seen.push(Seen {
+                holder,
+                waiting: state.waiting,
+            });
+        }
+        seen
+    }
+}
+
+fn nobody() -> Attempt {
+    Attempt::new(Key::new("lock:", "nobody").unwrap(), TTL, false)
+}
+
+/// As the server carries a batch out.
+fn in_turn(requests: &[Request]) -> Vec<usize> {
+    let mut turns: Vec<_> = (0..requests.len()).collect();
+    turns.sort_by_key(|at| matches!(requests[*at], Request::Take(_)));
+    turns
+}
+
+#[tokio::test]
+async fn a_batch_does_what_its_requests_would_do_one_by_one() {
+    let server = Server::start().await;
+    let mut compared = 0;
+    for seed in 0..ROUNDS {
+        let story = Story::of(seed);
+        let mut alone = World::new(&server, &format!("alone:{seed}"), &story).await;
+        let mut together = World::new(&server, &format!("together:{seed}"), &story).await;
+        let began = Instant::now();
+        for world in [&mut alone, &mut together] {
+            let answers = world.one_by_one(&story.before).await;
+            world.grow(&story, &story.before, &answers);
+        }
+        let turns = in_turn(&story.at_once);
+        let in_turn: Vec<_> = turns.iter().map(|at| story.at_once[*at]).collect();
+        let expected = alone.one_by_one(&in_turn).await;
+        let calls = server.scripts().await;
+        let mut got: Vec<_> = together
+            .at_once(&story.at_once)
+            .await
+            .into_iter()
+            .map(Some)
+            .collect();
+        let calls = server.scripts().await - calls;
+        assert!(calls <= 2, "seed {seed}: {calls} calls");
+        let got: Vec<_> = turns.iter().map(|at| got[*at].take().unwrap()).collect();
+        alone.grow(&story, &in_turn, &expected);
+        together.grow(&story, &in_turn, &got);
+        let (alone, together) = (alone.seen().await, together.seen().await);
+        if began.elapsed() > SWIFT {
+            continue;
+        }
+        compared += 1;
+        for ((expected, got), request) in expected.iter().zip(&got).zip(&in_turn) {
+            assert_eq!(got.0, expected.0, "seed {seed}: {request:?}");
+        }
+        assert_eq!(together, alone, "seed {seed}");
+    }
+    assert!(compared > ROUNDS / 2, "{compared} rounds were swift enough");
+}

@@ -1,0 +1,118 @@
+//! What clients asked of the scripts that take locks and give them up, alone or in a batch.
+
+use crate::server::{Reply, Served};
+
+/// How many keys and arguments the script has that takes a lock, and the one that ends what an owner has.
+const ACQUIRE: (usize, usize) = (7, 12);
+const LEAVE: (usize, usize) = (6, 6);
+
+/// What a batch says of all its requests: how many are releases, and six terms.
+const TERMS: usize = 7;
+
+/// How many keys and arguments each release has in a batch, and each attempt.
+const LEAVE_IN_BATCH: (usize, usize) = (2, 3);
+const TAKE_IN_BATCH: (usize, usize) = (4, 4);
+
+/// What somebody asked about an exclusive lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Request<'a> {
+    pub(crate) lock: &'a str,
+    pub(crate) owner: &'a str,
+    pub(crate) asked: Asked<'a>,
+    /// A word, and what a release was told to have passed on.
+    pub(crate) answer: (&'a str, Option<&'a str>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked<'a> {
+    Leave { named: &'a str },
+    Take { queueing: bool },
+}
+
+/// The requests that a call carried, in the order in which they were carried out.
+pub(crate) fn requests(served: &Served) -> Vec<Request<'_>> {
+    let keys: Vec<&str> = served.keys.iter().map(String::as_str).collect();
+    let arguments: Vec<&str> = served.arguments.iter().map(String::as_str).collect();
+    match (keys.len(), arguments.len()) {
+        LEAVE => vec![Request {
+            lock: keys[0],
+            owner: arguments[0],
+            asked: Asked::Leave {
+                named: arguments[3],
+            },
+            answer: answer(&served.reply),
+        }],
+        ACQUIRE if arguments[9] != "x" || keys[0].ends_with(":c") => Vec::new(),
+        ACQUIRE => vec![Request {
+            lock: keys[0],
+            owner: arguments[0],
+            asked: Asked::Take {
+                queueing: arguments[2] == "1",
+            },
+            answer: answer(&served.reply),
+        }],
+        _ => batched(&keys, &arguments, &served.reply).unwrap_or_default(),
+    }
+}
+
+/// The requests of a batch; none if it is something else.
+fn batched<'a>(
+    keys: &[&'a str],
+    arguments: &[&'a str],
+    reply: &'a Reply,
+) -> Option<Vec<Request<'a>>> {
+    let leaves: usize = arguments.first()?.parse().ok()?;
+    let takes = keys.len().checked_sub(leaves * LEAVE_IN_BATCH.0)? / TAKE_IN_BATCH.0;
+    let words = TERMS + leaves * LEAVE_IN_BATCH.1 + takes * TAKE_IN_BATCH.1;
+    let Reply::List(answers) = reply else {
+        return None;
+    };
+    if arguments.len() != words || answers.len() != leaves + takes + 1 {
+        return None;
+    }
+    let (of_leaves, of_takes) = keys.split_at(leaves * LEAVE_IN_BATCH.0);
+    let (said_of_leaves, said_of_takes) = arguments[TERMS..].split_at(leaves * LEAVE_IN_BATCH.1);
+    let left = of_leaves
+        .chunks(LEAVE_IN_BATCH.0)
+        .zip(said_of_leaves.chunks(LEAVE_IN_BATCH.1))
+        .map(|(keys, said)| Request {
+            lock: keys[0],
+            owner: said[0],
+            asked: Asked::Leave {
+                named: said[2].split(' ').next().unwrap_or_default(),
+            },
+            answer: ("", None),
+        });
+    let taken = of_takes
+        .chunks(TAKE_IN_BATCH.0)
+        .zip(said_of_takes.chunks(TAKE_IN_BATCH.1))
+        .map(|(keys, said)| Request {
+            lock: keys[0],
+            owner: said[0],
+            asked: Asked::Take {
+                queueing: said[2] == "1",
+            },
+            answer: ("", None),
+        });
+    let asked = left.chain(taken).zip(&answers[1..]);
+    let answered = asked.map(|(request, reply)| Request {
+        answer: match (reply, request.asked) {
+            (Reply::Text(word), Asked::Leave { .. }) if word == "1" => ("left", None),
+            (Reply::Text(word), Asked::Take { .. }) if word != "0" => ("granted", None),
+            _ => answer(reply),
+        },
+        ..request
+    });
+    Some(answered.filter(|it| !it.lock.ends_with(":c")).collect())
+}
+
+fn answer(reply: &Reply) -> (&str, Option<&str>) {
+    let Reply::List(fields) = reply else {
+        return ("", None);
+    };
+    let field = |at: usize| match fields.get(at) {
+        Some(Reply::Text(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    (field(0).unwrap_or_default(), field(1))
+}
