@@ -137,9 +137,11 @@
 //!   `leasehold::redis::passing::waiters_of_other_processes_have_their_turn`,
 //!   `leasehold::redis::passing::a_waiter_whose_news_is_lost_looks_soon`,
 //!   `leasehold::redis::passing::a_release_that_is_dropped_has_its_waiter_look_at_once`
-//! - Requests that go to Redis together are carried out as they would be one by one, and none suffers from another's error,
-//!   from an answer that is lost, or from a runtime that stands still.
+//! - Requests that go to Redis together are carried out as they would be one by one, in the order in which they were made,
+//!   and none suffers from another's error, from an answer that is lost, or from a runtime that stands still. Not so on a
+//!   server that is full: it may let an attempt through that comes with a release.
 //!   `leasehold::redis::one_by_one::a_batch_does_what_its_requests_would_do_one_by_one`,
+//!   `leasehold::redis::batches::those_who_ask_at_once_wait_in_the_order_in_which_they_asked`,
 //!   `leasehold::redis::batches::what_the_server_refuses_is_told_to_whom_it_concerns`,
 //!   `leasehold::redis::batches::a_batch_whose_answer_is_lost_leaves_nothing_behind`,
 //!   `leasehold::redis::batches::a_batch_that_is_delivered_after_the_cleanups_takes_nothing`,

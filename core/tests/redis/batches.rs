@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::poll;
-use leasehold::LockManager;
 use leasehold::backend::redis::Redis;
+use leasehold::{LockManager, ReleaseOutcome};
 use leasehold_testkit::clock::ClockShim;
 use leasehold_testkit::proxy::{Proxy, Which};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, mpsc};
 use tokio::time::{sleep, timeout};
 
 use crate::server::{Server, waiters};
@@ -82,6 +82,22 @@ async fn what_the_server_refuses_is_told_to_whom_it_concerns() {
         .query_async(&mut raw)
         .await
         .unwrap();
+    // Locks that are released in the same step are released, and nobody says that they were lost.
+    for key in ["a", "b", "c", "d"].iter().cycle().take(8) {
+        let held = locks.lock(*key).acquire().await.unwrap();
+        let (outcome, others, refused) = tokio::join!(
+            locks.lock("e").try_acquire(),
+            join_all([
+                held.release(),
+                locks.lock("f").acquire().await.unwrap().release()
+            ]),
+            locks.lock("k7").acquire(),
+        );
+        assert!(outcome.is_ok() && refused.is_err());
+        for released in others {
+            assert_eq!(released.unwrap(), ReleaseOutcome::Released);
+        }
+    }
     for _ in 0..2 {
         let guards = join_all(keys().map(|key| locks.lock(key).acquire())).await;
         for (number, guard) in guards.into_iter().enumerate() {
@@ -204,6 +220,8 @@ impl Held {
         let url = server.inner().url_at(proxy.port());
         let locks = LockManager::new(Redis::connect(&url).await.unwrap());
         let beside = server.locks().await;
+        // From then on it need not ask for the server's time.
+        drop(locks.lock("first").acquire().await.unwrap());
         for key in keys().take(FEW) {
             beside
                 .lock(key)
@@ -348,5 +366,54 @@ async fn crowds_at_several_keys_are_served_in_order_and_one_at_a_time() {
     let all = timeout(Duration::from_secs(60), join_all(tasks)).await;
     for task in all.expect("all have their turns") {
         task.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_node_of_a_cluster_under_a_plain_url_is_asked_one_by_one() {
+    let server = Server::with(|it| it.arg("--cluster-enabled").arg("yes")).await;
+    let mut raw = server.raw().await;
+    let mut slots = redis::cmd("CLUSTER");
+    slots.arg("ADDSLOTSRANGE").arg(0).arg(16383);
+    let () = slots.query_async(&mut raw).await.unwrap();
+    let mut up = String::new();
+    while !up.contains("cluster_state:ok") {
+        let mut ask = redis::cmd("CLUSTER");
+        up = ask.arg("INFO").query_async(&mut raw).await.unwrap();
+    }
+    let locks = server.locks().await;
+    let rejected = async || server.told("errorstats", "errorstat_CROSSSLOT:count").await;
+    let all = async || {
+        for guard in join_all(keys().map(|key| locks.lock(key).acquire())).await {
+            guard.unwrap().release().await.unwrap();
+        }
+    };
+    all().await;
+    let before = rejected().await;
+    assert!(before > 0, "it was tried");
+    all().await;
+    assert_eq!(rejected().await, before, "and is not tried again");
+}
+
+#[tokio::test]
+async fn those_who_ask_at_once_wait_in_the_order_in_which_they_asked() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let (sender, mut served) = mpsc::unbounded_channel();
+    let waiting = join_all((0..AT_ONCE + 16).map(|number| {
+        let (lock, sender) = (locks.lock("k"), sender.clone());
+        async move {
+            let guard = lock.acquire().await.unwrap();
+            sender.send(number).unwrap();
+            guard.release().await.unwrap();
+        }
+    }));
+    let waiting = tokio::spawn(waiting);
+    waiters(&locks, AT_ONCE + 16).await;
+    guard.release().await.unwrap();
+    waiting.await.unwrap();
+    for number in 0..AT_ONCE + 16 {
+        assert_eq!(served.recv().await, Some(number));
     }
 }

@@ -6,6 +6,8 @@ use futures_util::future::join_all;
 use leasehold::backend::redis::Redis;
 use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim, ReleaseAnswer};
 use leasehold::{FencingToken, Key};
+use leasehold_testkit::proxy::{Proxy, Which};
+use tokio::time::timeout;
 
 use crate::server::Server;
 
@@ -43,6 +45,7 @@ struct Seen {
 
 /// One of two equal worlds.
 struct World {
+    name: String,
     backend: Redis,
     attempts: Vec<Attempt>,
     /// For each key, the newest token.
@@ -54,6 +57,8 @@ struct Story {
     /// The key of each attempt, and whether it waits.
     attempts: Vec<(usize, bool)>,
     before: Vec<Request>,
+    /// Keys whose holder vanishes, as if its lease had run out.
+    vanishing: Vec<usize>,
     at_once: Vec<Request>,
 }
 
@@ -63,6 +68,7 @@ impl Story {
         let mut story = Self {
             attempts: Vec::new(),
             before: Vec::new(),
+            vanishing: Vec::new(),
             at_once: Vec::new(),
         };
         for key in 0..KEYS {
@@ -76,8 +82,10 @@ impl Story {
             for number in own..own + taken {
                 story.before.push(Request::Take(number));
             }
-            if taken > 0 && chance.bool() {
-                story.before.push(Request::Release(own));
+            match chance.u8(0..4) {
+                0 | 1 if taken > 0 => story.before.push(Request::Release(own)),
+                2 => story.vanishing.push(key),
+                _ => {}
             }
             for number in own..own + count {
                 story.at_once.push(match chance.u8(0..4) {
@@ -102,9 +110,21 @@ impl World {
         // From then on it knows the server's clock, and need not ask.
         backend.attempt(&nobody()).await.unwrap();
         Self {
+            name: name.to_owned(),
             backend,
             attempts: story.attempts.iter().map(attempt).collect(),
             tokens: vec![None; KEYS],
+        }
+    }
+
+    async fn vanish(&self, server: &Server, keys: &[usize]) {
+        let mut delete = redis::cmd("DEL");
+        for key in keys {
+            delete.arg(format!("lock:{}:{key}", self.name));
+        }
+        if !keys.is_empty() {
+            let mut raw = server.raw().await;
+            let () = delete.query_async(&mut raw).await.unwrap();
         }
     }
 
@@ -219,6 +239,7 @@ async fn a_batch_does_what_its_requests_would_do_one_by_one() {
         for world in [&mut alone, &mut together] {
             let answers = world.one_by_one(&story.before).await;
             world.grow(&story, &story.before, &answers);
+            world.vanish(&server, &story.vanishing).await;
         }
         let turns = in_turn(&story.at_once);
         let in_turn: Vec<_> = turns.iter().map(|at| story.at_once[*at]).collect();
@@ -246,4 +267,35 @@ async fn a_batch_does_what_its_requests_would_do_one_by_one() {
         assert_eq!(together, alone, "seed {seed}");
     }
     assert!(compared > ROUNDS / 2, "{compared} rounds were swift enough");
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_cleaned_up_in_the_same_batch_takes_nothing() {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let backend = Redis::connect(&server.inner().url_at(proxy.port()))
+        .await
+        .unwrap();
+    let attempt = |name| Attempt::new(Key::new("lock:", name).unwrap(), TTL, false);
+    // A key that was used before is looked at together with the others.
+    let before = attempt("k");
+    backend.attempt(&before).await.unwrap();
+    backend.cleanup(&before).await.unwrap();
+    let given_up = attempt("k");
+    proxy.hold_requests(Which::mentioning("lock:k").times(1));
+    let late = timeout(Duration::from_millis(100), backend.attempt(&given_up)).await;
+    assert!(late.is_err(), "a copy is under way");
+    proxy.cut();
+    while backend.inspect(&given_up.key).await.is_err() {}
+    let (alone, others) = (nobody(), ["a", "b"].map(attempt));
+    let (_, again, cleaned_up, ..) = tokio::join!(
+        backend.cleanup(&alone),
+        backend.attempt(&given_up),
+        backend.cleanup(&given_up),
+        backend.attempt(&others[0]),
+        backend.attempt(&others[1]),
+    );
+    cleaned_up.unwrap();
+    assert!(again.is_err(), "{again:?}");
+    assert!(backend.inspect(&given_up.key).await.unwrap().is_free());
 }

@@ -201,3 +201,29 @@ async fn a_ttl_that_is_shorter_than_a_grant_is_not_passed_on() {
     );
     idle.await.unwrap().release().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_release_that_passes_on_refuses_copies_that_are_under_way() {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let url = server.inner().url_at(proxy.port());
+    let backend = Redis::connect(&url).await.unwrap();
+    let manager = LockManager::builder(backend).command_timeout(Duration::from_millis(200));
+    let locks = manager.build().unwrap();
+    drop(locks.lock("first").acquire().await.unwrap());
+    proxy.hold_requests(Which::mentioning("lock:k").times(1));
+    let first = waiter(&locks);
+    let held = proxy.until("a copy is held", |seen| seen.held == 1);
+    held.await.unwrap();
+    // The next copy comes by a new connection.
+    proxy.cut();
+    let first = first.await.unwrap().unwrap();
+    let second = waiter(&locks);
+    waiters(&locks, 1).await;
+    first.release().await.unwrap();
+    let second = second.await.unwrap().unwrap();
+    second.release().await.unwrap();
+    proxy.deliver_held().await.unwrap();
+    let seen = locks.inspect("k").await.unwrap();
+    assert!(seen.is_free(), "a copy came: {seen:?}");
+}

@@ -1,3 +1,5 @@
+use std::error::Error;
+
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
 use crate::backend::BackendError;
@@ -18,6 +20,12 @@ pub(crate) fn failure(error: RedisError) -> BackendError {
         failed
     };
     failed.with_source(error)
+}
+
+/// Whether a server refused a command because its keys are in several slots.
+pub(super) fn is_of_a_cluster(failed: &BackendError) -> bool {
+    let cause = failed.source().and_then(|cause| cause.downcast_ref());
+    cause.is_some_and(|cause: &RedisError| cause.code() == Some("CROSSSLOT"))
 }
 
 fn is_permanent(error: &RedisError) -> bool {

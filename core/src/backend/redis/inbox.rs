@@ -160,12 +160,6 @@ impl Inbox {
         line.copied().find(|it| !has_it(it)) == Some(owner)
     }
 
-    /// Whether several of this process wait for `key`.
-    pub(super) fn is_shared(&self, key: &Key) -> bool {
-        let seats = self.seats.lock();
-        seats.lines.get(key).is_some_and(|line| line.len() > 1)
-    }
-
     /// There was no connection, or there is none: what was sent meanwhile is lost, and the server may have
     /// forgotten what it knew. All who wait look again, and so do all who hold.
     pub(super) fn interruption(&self) {

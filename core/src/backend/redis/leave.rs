@@ -46,8 +46,7 @@ impl Redis {
     }
 
     async fn send_leave(&self, leave: Leave) -> Result<Left, BackendError> {
-        let joins = leave.named.is_some() || self.batches.is_busy();
-        if let Some(node) = self.servers.one().filter(|_| joins)
+        if let Some(node) = self.servers.one().filter(|_| self.batches.is_busy())
             && let Some(left) = self.batches.leave(node, self.terms(), leave.clone()).await
         {
             return left;

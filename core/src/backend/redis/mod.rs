@@ -80,9 +80,9 @@ use crate::Key;
 /// [`shutdown`](crate::LockManager::shutdown) first: the lock that it released last may be another of its waiters'.
 ///
 /// What several tasks ask at the same time goes to the server together, up to 32 requests in one call. Nothing waits for
-/// that: a request that is alone is sent at once, and what is asked while others are on their way is sent when the
-/// runtime has polled the tasks that were due. Each request has an answer, an error and a deadline of its own, as if it had been sent
-/// alone. In a Cluster each is.
+/// that: a request that is alone is sent at once, and what is asked while others are on their way, or behind others for the
+/// same lock, is sent when the runtime has polled the tasks that were due. Each request has an answer, an error and a
+/// deadline of its own, as if it had been sent alone. In a Cluster each is.
 ///
 /// The connection is made anew when it is lost. A guard is kept if its lease survived, and lost no later
 /// than its deadline if not.

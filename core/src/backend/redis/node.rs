@@ -166,6 +166,11 @@ impl Node {
         self.slot.empty();
     }
 
+    /// Returns when there is a connection.
+    pub(super) async fn ready(&self) -> Result<(), BackendError> {
+        self.live().await.map(drop)
+    }
+
     /// Has the connection looked at, for an answer is missing.
     pub(super) fn suspect(&self) {
         if let Some(live) = self.current() {

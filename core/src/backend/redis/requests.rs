@@ -80,9 +80,10 @@ impl Redis {
     }
 
     async fn send_take(&self, take: Take, how: How) -> Result<Settled<Acquired>, BackendError> {
-        let joins = how.synced.is_none()
-            && take.is_plain()
-            && (self.batches.is_busy() || self.inbox.is_shared(&take.key));
+        // Who stands behind others of its process has time, and may go with the release of whoever holds the lock.
+        let has_time = || take.queue && !self.inbox.is_first(&take.key, take.owner);
+        let joins =
+            how.synced.is_none() && take.is_plain() && (self.batches.is_busy() || has_time());
         if let Some(node) = self.servers.one().filter(|_| joins)
             && let Some(acquired) = self.batches.take(node, self.terms(), take.clone()).await
         {

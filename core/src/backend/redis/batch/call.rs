@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use futures_util::future::{join, join_all};
 use redis::{Cmd, Value};
+use tokio::select;
 use tokio::sync::oneshot;
 
-use super::UnderWay;
-use crate::MAX_COMMAND_TIMEOUT;
 use crate::backend::redis::answer::{self, Acquired, Left, Verdict};
+use crate::backend::redis::failure::is_of_a_cluster;
 use crate::backend::redis::leave::Leave;
 use crate::backend::redis::node::Node;
 use crate::backend::redis::requests::{Take, Terms};
 use crate::backend::redis::script;
 use crate::backend::{Applied, BackendError};
-use crate::runtime::timeout;
 
 /// How many requests one call carries at most: a server does nothing else while it carries them out.
 const MOST: usize = 32;
@@ -50,23 +49,33 @@ impl<R, A> Asked<R, A> {
     }
 }
 
-impl Batch {
-    pub(super) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+/// What came of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// Whoever waits for an answer has been told.
+    Told,
+    /// The same, and what is asked for must not be asked together.
+    Apart,
+}
 
+impl Batch {
     fn len(&self) -> usize {
         self.leaves.len() + self.takes.len()
     }
 
-    /// As much as one call carries.
-    pub(super) fn split_off_first(&mut self) -> Self {
-        let leaves = self.leaves.len().min(MOST);
-        let takes = self.takes.len().min(MOST - leaves);
-        Self {
-            leaves: self.leaves.drain(..leaves).collect(),
-            takes: self.takes.drain(..takes).collect(),
+    /// As many as one call carries in each.
+    pub(super) fn into_calls(mut self) -> Vec<Self> {
+        let mut calls = Vec::with_capacity(self.len() / MOST + 1);
+        while self.len() > MOST {
+            let leaves = self.leaves.len().min(MOST);
+            let takes = MOST - leaves;
+            calls.push(Self {
+                leaves: self.leaves.drain(..leaves).collect(),
+                takes: self.takes.drain(..takes).collect(),
+            });
         }
+        calls.push(self);
+        calls
     }
 
     /// Has everybody ask alone.
@@ -79,37 +88,71 @@ impl Batch {
         }
     }
 
-    pub(super) async fn send(mut self, node: Arc<Node>, terms: Terms, _under_way: UnderWay) {
+    pub(super) async fn send(mut self, node: &Node, terms: &Terms) -> Sent {
+        let ready = select! {
+            ready = node.ready() => ready,
+            () = self.all_given_up() => return Sent::Told,
+        };
+        if ready.is_err() {
+            self.dissolve();
+            return Sent::Told;
+        }
         // Who gave up before anything was sent will clean up.
         self.leaves.retain(|leave| !leave.answer.is_closed());
         self.takes.retain(|take| !take.answer.is_closed());
         if self.len() < LEAST {
-            self.send_each(&node, &terms).await;
-        } else {
-            self.carry_out(&node, &terms).await;
+            self.send_each(node, terms).await;
+            return Sent::Told;
         }
+        self.carry_out(node, terms).await
     }
 
     /// Sends each request alone, but in one go.
     async fn send_each(self, node: &Node, terms: &Terms) {
-        let leaves = self.leaves.into_iter().map(|leave| async {
-            let left = call(node, &leave.request.alone()).await;
-            leave.tell(Some(left.and_then(answer::left)));
+        let leaves = self.leaves.into_iter().map(async |mut leave| {
+            let command = leave.request.alone();
+            select! {
+                left = node.call(&command) => leave.tell(Some(left.and_then(answer::left))),
+                () = leave.answer.closed() => {}
+            }
         });
-        let takes = self.takes.into_iter().map(|take| async {
-            let acquired = call(node, &take.request.alone(terms)).await;
-            take.tell(Some(acquired.and_then(answer::acquired)));
+        let takes = self.takes.into_iter().map(async |mut take| {
+            let command = take.request.alone(terms);
+            select! {
+                taken = node.call(&command) => take.tell(Some(taken.and_then(answer::acquired))),
+                () = take.answer.closed() => {}
+            }
         });
         join(join_all(leaves), join_all(takes)).await;
     }
 
-    async fn carry_out(self, node: &Node, terms: &Terms) {
-        let answer = call(node, &self.command(terms)).await;
+    async fn carry_out(mut self, node: &Node, terms: &Terms) -> Sent {
+        let command = self.command(terms);
+        let answer = select! {
+            answer = node.call(&command) => answer,
+            () = self.all_given_up() => return Sent::Told,
+        };
         match answer.and_then(|answer| self.split(answer)) {
             Ok((now, answers)) => self.answer(&now, answers),
             // Whose request it was that the server refused is found out by asking alone.
-            Err(error) if error.applied() == Applied::No => self.dissolve(),
+            Err(error) if error.applied() == Applied::No => {
+                self.dissolve();
+                if is_of_a_cluster(&error) {
+                    return Sent::Apart;
+                }
+            }
             Err(error) => self.fail(&Arc::new(error)),
+        }
+        Sent::Told
+    }
+
+    /// Returns when nobody waits for an answer any more.
+    async fn all_given_up(&mut self) {
+        for leave in &mut self.leaves {
+            leave.answer.closed().await;
+        }
+        for take in &mut self.takes {
+            take.answer.closed().await;
         }
     }
 
@@ -164,17 +207,6 @@ impl Batch {
             take.tell(Some(Err(of_all(error))));
         }
     }
-}
-
-async fn call(node: &Node, command: &Cmd) -> Result<Value, BackendError> {
-    // Nobody waits longer.
-    let Some(answer) = timeout(MAX_COMMAND_TIMEOUT, node.call(command)) else {
-        return Err(BackendError::not_applied("there is no runtime"));
-    };
-    answer.await.unwrap_or_else(|_elapsed| {
-        let silent = "the server did not answer in time";
-        Err(BackendError::unknown(silent))
-    })
 }
 
 /// The same error for each.

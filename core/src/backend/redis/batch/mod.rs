@@ -1,24 +1,24 @@
 //! Requests about locks on one server that are made at the same time, and sent as one.
 //!
-//! A request that is alone is sent at once. While others are on their way, or where somebody of this process waits for
-//! the same lock, requests are gathered until the runtime has polled the tasks that were due before, and then sent
-//! together: none waits for the answer to another, or for a timer. The server carries a batch out in one step, as it
-//! would its requests one after the other: releases first, then attempts. So nothing holds for a request alone that
-//! does not hold for one in a batch.
+//! A request that is alone is sent at once. While others are on their way, and where others of this process have waited
+//! longer for the same lock, requests are gathered until the runtime has polled the tasks that were due before, and then
+//! sent together: none waits for the answer to another, or for a timer. The server carries a batch out in one step, as it
+//! would its requests one after the other: releases first, then attempts.
 
 mod call;
 
 use std::future::poll_fn;
 use std::mem;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
+use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::runtime::Id;
 use tokio::sync::oneshot;
 
-use self::call::{Asked, Batch, Told};
+use self::call::{Asked, Batch, Sent, Told};
 use super::answer::{Acquired, Left};
 use super::leave::Leave;
 use super::node::Node;
@@ -29,28 +29,32 @@ use crate::runtime::Runtime;
 /// The batches of requests to one server.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
-    gathered: Arc<Mutex<Gathered>>,
-    under_way: Arc<AtomicUsize>,
+    gathered: Arc<Gathered>,
+    /// Whoever is on its way has one of it.
+    under_way: UnderWay,
 }
+
+/// Held by a request, or by several, while it is on its way.
+pub(super) type UnderWay = Arc<()>;
 
 /// What is sent next.
 #[derive(Debug, Default)]
 struct Gathered {
-    /// Where the task is that sends it. If nobody drives that runtime, those elsewhere must not wait for it.
-    runtime: Option<Id>,
-    batch: Batch,
+    /// By the runtime that carries it: if nobody drives that one, those elsewhere must not wait for it.
+    batches: Mutex<Vec<(Id, Batch)>>,
+    /// The server does not take them together: it is one of a Cluster, and the URL did not say so.
+    apart: AtomicBool,
 }
 
 impl Batches {
     /// Notes that a request is on its way, until the note is dropped.
     pub(super) fn sending(&self) -> UnderWay {
-        self.under_way.fetch_add(1, Ordering::Relaxed);
-        UnderWay(Arc::clone(&self.under_way))
+        Arc::clone(&self.under_way)
     }
 
     /// Whether others are on their way, or about to be.
     pub(super) fn is_busy(&self) -> bool {
-        self.under_way.load(Ordering::Relaxed) > 0
+        Arc::strong_count(&self.under_way) > 1
     }
 
     /// Releases or cleans up together with others; none if that is to be asked alone.
@@ -82,24 +86,17 @@ impl Batches {
         put: impl FnOnce(&mut Batch, oneshot::Sender<Told<A>>),
     ) -> Told<A> {
         let runtime = Runtime::current()?;
+        if self.gathered.apart.load(Ordering::Relaxed) {
+            return None;
+        }
         let (answer, told) = oneshot::channel();
-        let is_first = {
-            let mut gathered = self.gathered.lock();
-            let is_first = gathered.batch.is_empty();
-            if !is_first && gathered.runtime != Some(runtime.id()) {
-                return None;
-            }
-            gathered.runtime = Some(runtime.id());
-            put(&mut gathered.batch, answer);
-            is_first
-        };
-        if is_first {
+        if self.gathered.put(runtime.id(), |batch| put(batch, answer)) {
             let carrier = Carrier {
                 gathered: Arc::clone(&self.gathered),
-                has_gone: false,
-                under_way: self.sending(),
+                runtime: runtime.id(),
+                _under_way: self.sending(),
             };
-            runtime.spawn(carrier.run(runtime.clone(), Arc::clone(node), terms));
+            runtime.spawn(carrier.run(Arc::clone(node), terms));
         }
         let patience = Patience {
             node,
@@ -114,51 +111,54 @@ impl Batches {
     }
 }
 
-/// A request on its way.
-#[derive(Debug)]
-pub(super) struct UnderWay(Arc<AtomicUsize>);
-
-impl Clone for UnderWay {
-    fn clone(&self) -> Self {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(&self.0))
+impl Gathered {
+    /// Adds a request to what is sent next; true if it is the first.
+    fn put(&self, runtime: Id, put: impl FnOnce(&mut Batch)) -> bool {
+        let mut batches = self.batches.lock();
+        let of_runtime = batches.iter_mut().find(|(id, _)| *id == runtime);
+        if let Some((_, batch)) = of_runtime {
+            put(batch);
+            return false;
+        }
+        let mut batch = Batch::default();
+        put(&mut batch);
+        batches.push((runtime, batch));
+        true
     }
-}
 
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+    fn take(&self, runtime: Id) -> Option<Batch> {
+        let mut batches = self.batches.lock();
+        let place = batches.iter().position(|(id, _)| *id == runtime)?;
+        Some(batches.swap_remove(place).1)
     }
 }
 
 /// Takes away what was gathered, once those who were to be polled have been.
 struct Carrier {
-    gathered: Arc<Mutex<Gathered>>,
-    has_gone: bool,
-    under_way: UnderWay,
+    gathered: Arc<Gathered>,
+    runtime: Id,
+    _under_way: UnderWay,
 }
 
 impl Carrier {
-    async fn run(mut self, runtime: Runtime, node: Arc<Node>, terms: Terms) {
+    async fn run(self, node: Arc<Node>, terms: Terms) {
         after_the_others().await;
-        self.has_gone = true;
-        let mut rest = mem::take(&mut self.gathered.lock().batch);
-        loop {
-            let batch = rest.split_off_first();
-            let sending = batch.send(Arc::clone(&node), terms.clone(), self.under_way.clone());
-            if rest.is_empty() {
-                return sending.await;
-            }
-            runtime.spawn(sending);
+        let Some(batch) = self.gathered.take(self.runtime) else {
+            return;
+        };
+        // In order: who asked first is in line first.
+        let calls = batch.into_calls().into_iter();
+        let sent = join_all(calls.map(|call| call.send(&node, &terms))).await;
+        if sent.contains(&Sent::Apart) {
+            self.gathered.apart.store(true, Ordering::Relaxed);
         }
     }
 }
 
 impl Drop for Carrier {
     fn drop(&mut self) {
-        // Its runtime has ended before it could do anything.
-        if !self.has_gone {
-            let batch = mem::take(&mut self.gathered.lock().batch);
+        // There is something left if its runtime has ended before it could do anything.
+        if let Some(batch) = self.gathered.take(self.runtime) {
             batch.dissolve();
         }
     }

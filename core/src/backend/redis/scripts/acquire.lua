@@ -51,12 +51,9 @@ if not turn then
   local is_first = false
   if queueing then
     local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
-    local place = (tonumber(last[2]) or 0) + 1
-    local is_new = redis.call('ZADD', queue, 'NX', place, owner) == 1
+    local is_new = redis.call('ZADD', queue, 'NX', (tonumber(last[2]) or 0) + 1, owner) == 1
     redis.call('HSET', leases, owner, number(now + waiter_ms * 1000) .. ' ' .. mode .. ' ' .. inbox)
-    -- Whoever waits long does this with each look. Where nobody does, one in eight is enough: those whose places are
-    -- between are gone, or have looked, long before the keys end.
-    if not is_new or not last[1] or place % 8 == 0 then
+    if redis.call('PTTL', queue) < waiter_ms * 2 then
       redis.call('PEXPIRE', queue, waiter_ms * 4)
       redis.call('PEXPIRE', leases, waiter_ms * 4)
     end

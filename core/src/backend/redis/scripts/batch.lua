@@ -1,5 +1,6 @@
 -- Carries out what was asked at the same time about several locks: all releases and cleanups, as `leave.lua` would one
 -- after the other, and then all attempts, as `acquire.lua` would. Locks that nobody else wants are looked at together.
+-- One thing differs: a server that is full refuses nothing to a script that has written something, be it a release.
 --
 -- A batch goes to one server, so what is seldom needed is named after the queue.
 local leaves, inbox, heal = tonumber(ARGV[1]), ARGV[2], ARGV[3]

@@ -1,4 +1,5 @@
--- Releases a lock for which nobody waits, as `leave.lua` would, in as few steps as that needs.
+-- Releases a lock for which nobody waits, as `leave.lua` would, in as few steps as that needs. What is asked for has
+-- been read by `leave_passing.lua`.
 local holder = redis.call('GET', lock)
 local held = holder == owner
 if held then

@@ -1,7 +1,7 @@
 -- What all scripts share.
 local SHARED, PERMITS = 'leasehold:shared', 'leasehold:permits'
 
--- How many places one call looks at, at most.
+-- How many places one request looks at, at most.
 local LOOKED_AT_MOST = 1000
 
 local function forget(owner)
