@@ -24,10 +24,27 @@ impl OwnerId {
     pub fn random() -> Self {
         let mut bytes = [0; 16];
         match getrandom::fill(&mut bytes) {
-            Ok(()) => Self(Builder::from_random_bytes(bytes).into_uuid()),
+            Ok(()) => Self::from_random_bytes(bytes),
             // What uuid does depends on features that anybody in the program may switch on, so it comes second.
             Err(_nothing) => Self(Uuid::new_v4()),
         }
+    }
+
+    /// An identity made of random bytes, which are used for no other. For the
+    /// [`owner_id`](crate::backend::Backend::owner_id) of backends that nobody outside of this process can reach:
+    /// these may fetch bytes for many ids at once, and save a system call each time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use leasehold::OwnerId;
+    ///
+    /// let (one, other) = (OwnerId::from_random_bytes([7; 16]), OwnerId::from_random_bytes([8; 16]));
+    /// assert_ne!(one, other);
+    /// ```
+    #[must_use]
+    pub const fn from_random_bytes(bytes: [u8; 16]) -> Self {
+        Self(Builder::from_random_bytes(bytes).into_uuid())
     }
 
     /// What [`written`](Self::written) writes on.

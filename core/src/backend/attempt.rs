@@ -24,9 +24,14 @@ impl Attempt {
     /// An attempt under a fresh owner id.
     #[must_use]
     pub fn new(key: Key, ttl: Duration, queue: bool) -> Self {
+        Self::by(OwnerId::random(), key, ttl, queue)
+    }
+
+    /// An attempt of `owner`, which is no other attempt's.
+    pub(crate) const fn by(owner: OwnerId, key: Key, ttl: Duration, queue: bool) -> Self {
         Self {
             key,
-            owner: OwnerId::random(),
+            owner,
             ttl,
             queue,
             mode: Mode::Exclusive,

@@ -29,7 +29,7 @@ pub use self::attempt::{Attempt, Claim, Mode};
 pub use self::connect::ConnectError;
 pub use self::error::{Applied, BackendError};
 pub use self::memory::InProcess;
-use crate::{Key, MAX_TTL};
+use crate::{Key, MAX_TTL, OwnerId};
 
 /// A place that keeps locks: one server, several, or this process.
 ///
@@ -57,9 +57,28 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// What this backend can do; constant for its lifetime.
     fn capabilities(&self) -> Capabilities;
 
+    /// A new identity for an attempt on this backend: unlike that of any other attempt, and such that nobody can
+    /// guess it, as whoever knows a holder's can take its lock up.
+    ///
+    /// Provided: [`OwnerId::random`]. Where others than this process reach the backend it has to be that, as a fork,
+    /// and a snapshot of a machine, go on with copies of whatever an id is made of.
+    fn owner_id(&self) -> OwnerId {
+        OwnerId::random()
+    }
+
     /// Takes the lock, confirms a hand-off, or says busy. If busy and the attempt may queue, the
     /// caller's place is entered, or its waiting lease refreshed.
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError>;
+
+    /// The answer of [`attempt`](Self::attempt), where it is there without a wait. `None` says that nothing was done:
+    /// the manager, which asks this first, goes on with `attempt`.
+    ///
+    /// Provided: `None`, which is always right. A backend in memory saves a future on the heap and a timer by this, and
+    /// the manager takes it that no time has passed: an answer for which a thread has to wait belongs in `attempt`.
+    fn attempt_now(&self, attempt: &Attempt) -> Option<Result<AttemptAnswer, BackendError>> {
+        let _ = attempt;
+        None
+    }
 
     /// Returns when another [`attempt`](Self::attempt) is worth it. The manager never waits longer
     /// than the `retry_after` of the last answer. It drops this future and calls anew all the time, so a
@@ -77,6 +96,13 @@ pub trait Backend: Debug + Send + Sync + 'static {
 
     /// Gives the lock up if the claim's owner holds it, and hands it on.
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError>;
+
+    /// The answer of [`release`](Self::release), where it is there without a wait; as
+    /// [`attempt_now`](Self::attempt_now) for an attempt.
+    fn release_now(&self, claim: &Claim) -> Option<Result<ReleaseAnswer, BackendError>> {
+        let _ = claim;
+        None
+    }
 
     /// Undoes an attempt whose outcome is unknown or unwanted: removes its place in the queue and, if
     /// it had become owner, hands on.
@@ -172,8 +198,16 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         (**self).capabilities()
     }
 
+    fn owner_id(&self) -> OwnerId {
+        (**self).owner_id()
+    }
+
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
         (**self).attempt(attempt).await
+    }
+
+    fn attempt_now(&self, attempt: &Attempt) -> Option<Result<AttemptAnswer, BackendError>> {
+        (**self).attempt_now(attempt)
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
@@ -190,6 +224,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
         (**self).release(claim).await
+    }
+
+    fn release_now(&self, claim: &Claim) -> Option<Result<ReleaseAnswer, BackendError>> {
+        (**self).release_now(claim)
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {

@@ -65,7 +65,8 @@ impl Engine {
         let runtime = Runtime::current().ok_or(AcquireError::NoRuntime)?;
         let mut search = Search::new(self, options, patience, started);
         loop {
-            let attempt = wanted.attempt(options, patience == Patience::Wait);
+            let (owner, queue) = (self.backend.owner_id(), patience == Patience::Wait);
+            let attempt = wanted.attempt(owner, options, queue);
             let mut armed = Armed::new(self, attempt, &runtime);
             if let Pursuit::Granted(hold) = search.pursue(&mut armed).await? {
                 return Ok(hold);
@@ -126,9 +127,10 @@ impl<'a> Search<'a> {
             }
             let sent = self.first.take().unwrap_or_else(Moment::now);
             let limit = self.engine.limits.command.min(self.options.ttl);
-            match armed.ask(sent, limit).await {
+            let (answer, answered) = armed.ask(sent, limit).await;
+            match answer {
                 Ok(AttemptAnswer::Granted { token, lease }) => {
-                    let now = Moment::now();
+                    let now = answered.unwrap_or_else(Moment::now);
                     if now < Lease::deadline(sent, lease) {
                         let claim = armed.attempt.claim(token);
                         let runtime = armed.runtime.clone();

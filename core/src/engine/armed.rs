@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::Engine;
-use super::call::{Backoff, bounded, bounded_since};
+use super::call::{Backoff, at_once, bounded, bounded_since};
 use crate::backend::{Applied, Attempt, AttemptAnswer, BackendError};
 use crate::clock::Moment;
 use crate::observe;
@@ -39,17 +39,22 @@ impl<'a> Armed<'a> {
         }
     }
 
-    /// Sends the request, or a further copy of it, at the moment `sent`.
+    /// Sends the request, or a further copy of it, at the moment `sent`. Says, too, when the answer came,
+    /// where that takes no look at the clock.
     pub(super) async fn ask(
         &mut self,
         sent: Moment,
         limit: Duration,
-    ) -> Result<AttemptAnswer, BackendError> {
+    ) -> (Result<AttemptAnswer, BackendError>, Option<Moment>) {
         self.armed = true;
-        let answer = bounded_since(sent, limit, async {
-            self.engine.backend.attempt(&self.attempt).await
-        })
-        .await;
+        let backend = &self.engine.backend;
+        let (answer, answered) = match at_once(|| backend.attempt_now(&self.attempt)) {
+            Some(answer) => (answer, Some(sent)),
+            None => {
+                let attempt = async { backend.attempt(&self.attempt).await };
+                (bounded_since(sent, limit, attempt).await, None)
+            }
+        };
         self.left_traces |= match &answer {
             Ok(AttemptAnswer::Granted { .. }) => true,
             Ok(AttemptAnswer::Busy { .. }) => self.attempt.queue,
@@ -57,7 +62,7 @@ impl<'a> Armed<'a> {
             Err(error) => error.applied() == Applied::Unknown,
         };
         self.armed = self.left_traces;
-        answer
+        (answer, answered)
     }
 
     /// Whether the backend may have, or come to have, a grant for this attempt.

@@ -82,6 +82,14 @@ impl<T, F: Future<Output = Result<T, BackendError>>> Future for Bounded<F> {
     }
 }
 
+/// An answer that a backend has at once, if it has one.
+pub(super) fn at_once<T>(
+    ask: impl FnOnce() -> Option<Result<T, BackendError>>,
+) -> Option<Result<T, BackendError>> {
+    let answer = catch_unwind(AssertUnwindSafe(ask));
+    answer.unwrap_or_else(|_panic| Some(Err(panicked())))
+}
+
 fn outside_of_runtimes() -> BackendError {
     let refusal = "a backend can only be used inside a tokio runtime; enter one first";
     BackendError::not_applied(refusal).permanent()
@@ -100,7 +108,11 @@ fn poll_caught<T>(
     cx: &mut Context<'_>,
 ) -> Poll<Result<T, BackendError>> {
     let polled = catch_unwind(AssertUnwindSafe(|| command.poll(cx)));
-    polled.unwrap_or_else(|_panic| Poll::Ready(Err(BackendError::unknown("the backend panicked"))))
+    polled.unwrap_or_else(|_panic| Poll::Ready(Err(panicked())))
+}
+
+fn panicked() -> BackendError {
+    BackendError::unknown("the backend panicked")
 }
 
 /// Pauses between tries that grow, up to a cap, and are not the same for all.
@@ -149,6 +161,7 @@ pub(super) fn jittered(duration: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::Applied;
 
     #[tokio::test(start_paused = true)]
     async fn a_command_that_hangs_or_panics_is_an_unknown_outcome_in_time() {
@@ -160,6 +173,8 @@ mod tests {
         );
         let panics = bounded::<()>(limit, async { panic!("a bug in a backend") }).await;
         assert_eq!(panics.unwrap_err().to_string(), "the backend panicked");
+        let panics = at_once::<()>(|| panic!("a bug in a backend")).unwrap();
+        assert_eq!(panics.unwrap_err().applied(), Applied::Unknown);
     }
 
     #[test]

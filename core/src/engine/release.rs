@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::call::{Backoff, bounded, bounded_since};
+use super::call::{Backoff, at_once, bounded, bounded_since};
 use super::{Engine, Lease};
 use crate::backend::{Applied, BackendError, ReleaseAnswer};
 use crate::clock::Moment;
@@ -91,9 +91,18 @@ impl Debt {
         };
         let mut backoff = Backoff::default();
         loop {
-            let release = async { self.engine.backend.release(claim).await };
-            let sent = sent.take().unwrap_or_else(Moment::now);
-            match bounded_since(sent, limit.min(end.since(sent)), release).await {
+            let (backend, sent) = (
+                &self.engine.backend,
+                sent.take().unwrap_or_else(Moment::now),
+            );
+            let answer = match at_once(|| backend.release_now(claim)) {
+                Some(answer) => answer,
+                None => {
+                    let release = async { backend.release(claim).await };
+                    bounded_since(sent, limit.min(end.since(sent)), release).await
+                }
+            };
+            match answer {
                 Ok(answer) => {
                     let outcome = self.outcome(answer);
                     observe::released(claim, outcome);

@@ -19,8 +19,9 @@ impl Wanted {
         }
     }
 
-    pub(super) fn attempt(&self, options: &LockOptions, queue: bool) -> Attempt {
-        Attempt::new(self.key.clone(), options.ttl, queue)
+    /// `owner` is nobody else's.
+    pub(super) fn attempt(&self, owner: OwnerId, options: &LockOptions, queue: bool) -> Attempt {
+        Attempt::by(owner, self.key.clone(), options.ttl, queue)
             .in_mode(self.mode)
             .taking_up_from(self.giver)
     }

@@ -1,6 +1,7 @@
 //! Locks inside one process: the embedded default, and the world in which users test their own code.
 
 mod entry;
+mod ids;
 mod queue;
 mod token;
 mod world;
@@ -11,15 +12,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
+use self::ids::Ids;
 use self::world::World;
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
     RenewAnswer,
 };
-use crate::Key;
+use crate::{Key, OwnerId};
 
 /// Locks that live and die with this process.
 ///
@@ -53,7 +55,14 @@ use crate::Key;
 /// died without a cleanup (its runtime was shut down) is passed over when its lease has run out.
 #[derive(Clone, Default)]
 pub struct InProcess {
-    world: Arc<Mutex<World>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    world: Mutex<World>,
+    /// Apart from the world: nobody waits there for the system.
+    ids: Mutex<Ids>,
 }
 
 impl InProcess {
@@ -61,6 +70,10 @@ impl InProcess {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.shared.world.lock()
     }
 }
 
@@ -74,12 +87,20 @@ impl Backend for InProcess {
             .with_handover(true)
     }
 
+    fn owner_id(&self) -> OwnerId {
+        self.shared.ids.lock().draw()
+    }
+
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        self.world.lock().attempt(attempt, Instant::now())
+        self.world().attempt(attempt, Instant::now())
+    }
+
+    fn attempt_now(&self, attempt: &Attempt) -> Option<Result<AttemptAnswer, BackendError>> {
+        Some(self.world().attempt(attempt, Instant::now()))
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        let wake_up = self.world.lock().wake_up(attempt);
+        let wake_up = self.world().wake_up(attempt);
         if let Some(wake_up) = wake_up {
             wake_up.notified().await;
         }
@@ -87,30 +108,34 @@ impl Backend for InProcess {
     }
 
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
-        let mut world = self.world.lock();
+        let mut world = self.world();
         let now = Instant::now();
         claims.iter().map(|c| Ok(world.renew(c, now))).collect()
     }
 
     async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
-        Ok(self.world.lock().downgrade(claim, Instant::now()))
+        Ok(self.world().downgrade(claim, Instant::now()))
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
-        Ok(self.world.lock().release(claim, Instant::now()))
+        Ok(self.world().release(claim, Instant::now()))
+    }
+
+    fn release_now(&self, claim: &Claim) -> Option<Result<ReleaseAnswer, BackendError>> {
+        Some(Ok(self.world().release(claim, Instant::now())))
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        self.world.lock().cleanup(attempt, Instant::now());
+        self.world().cleanup(attempt, Instant::now());
         Ok(())
     }
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
-        Ok(self.world.lock().inspect(key, Instant::now()))
+        Ok(self.world().inspect(key, Instant::now()))
     }
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
-        Ok(self.world.lock().force_release(key, Instant::now()))
+        Ok(self.world().force_release(key, Instant::now()))
     }
 
     async fn interrupted(&self, _seen: u64) -> u64 {
@@ -123,7 +148,7 @@ impl Backend for InProcess {
 
 impl fmt::Debug for InProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keys = self.world.lock().len();
+        let keys = self.world().len();
         f.debug_struct("InProcess")
             .field("keys", &keys)
             .finish_non_exhaustive()
