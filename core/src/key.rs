@@ -176,8 +176,9 @@ fn control_character(full: &str) -> Option<usize> {
 
 /// As `str::find`, which prepares itself for long texts.
 fn reserved(full: &str) -> Option<usize> {
-    let mut places = full.as_bytes().windows(RESERVED.len());
-    places.position(|place| place == RESERVED.as_bytes())
+    let (bytes, first) = (full.as_bytes(), RESERVED.as_bytes()[0]);
+    let mut places = bytes.iter().enumerate().filter(|(_, byte)| **byte == first);
+    places.find_map(|(at, _)| bytes[at..].starts_with(RESERVED.as_bytes()).then_some(at))
 }
 
 fn misplaced_brace(full: &str) -> Option<usize> {

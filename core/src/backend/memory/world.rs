@@ -76,12 +76,13 @@ impl World {
     }
 
     fn visit<T>(&mut self, key: &Key, absent: T, visit: impl FnOnce(&mut Entry) -> T) -> T {
-        let Some(entry) = self.entries.get_mut(key) else {
+        // A clone of the key costs less than to look it up once more where its entry goes.
+        let hash_map::Entry::Occupied(mut entry) = self.entries.entry(key.clone()) else {
             return absent;
         };
-        let answer = visit(entry);
-        if entry.is_idle() {
-            self.entries.remove(key);
+        let answer = visit(entry.get_mut());
+        if entry.get().is_idle() {
+            entry.remove();
         }
         answer
     }
