@@ -9,6 +9,8 @@ use crate::owner::ById;
 /// When the watchdog has to look at which lease.
 #[derive(Debug, Default)]
 pub(super) struct Rota {
+    /// Those that came since the watchdog looked last. Most are gone again before it looks, and are never sorted.
+    newcomers: ById<(Arc<Lease>, Moment)>,
     leases: ById<Watched>,
     due: BTreeSet<(Moment, OwnerId)>,
     /// When the watchdog will wake by itself.
@@ -26,12 +28,8 @@ impl Rota {
     /// Puts a lease on the rota. Answers whether the watchdog sleeps too long for it.
     pub(super) fn add(&mut self, lease: &Arc<Lease>, due: Moment) -> bool {
         let owner = lease.claim.owner;
-        let watched = Watched {
-            lease: Arc::clone(lease),
-            due: Some(due),
-        };
-        self.leases.insert(owner, watched);
-        self.due.insert((due, owner));
+        self.remove(owner);
+        self.newcomers.insert(owner, (Arc::clone(lease), due));
         let too_late = self.alarm.is_none_or(|alarm| due < alarm);
         if too_late {
             self.alarm = Some(due);
@@ -51,6 +49,9 @@ impl Rota {
     }
 
     pub(super) fn remove(&mut self, owner: OwnerId) {
+        if self.newcomers.remove(&owner).is_some() {
+            return;
+        }
         if let Some(watched) = self.leases.remove(&owner)
             && let Some(due) = watched.due
         {
@@ -58,8 +59,17 @@ impl Rota {
         }
     }
 
+    fn sort_newcomers_in(&mut self) {
+        for (owner, (lease, due)) in self.newcomers.drain() {
+            let due_at = Some(due);
+            self.leases.insert(owner, Watched { lease, due: due_at });
+            self.due.insert((due, owner));
+        }
+    }
+
     /// Takes the leases that are due.
     pub(super) fn take_due(&mut self, now: Moment) -> Vec<Arc<Lease>> {
+        self.sort_newcomers_in();
         let mut taken = Vec::new();
         while let Some(&(due, owner)) = self.due.first()
             && due <= now
@@ -75,6 +85,7 @@ impl Rota {
 
     /// Makes every lease due that nobody is at.
     pub(super) fn hasten(&mut self, now: Moment) {
+        self.sort_newcomers_in();
         for (owner, watched) in &mut self.leases {
             if let Some(due) = watched.due.as_mut().filter(|due| **due > now) {
                 self.due.remove(&(*due, *owner));
@@ -87,6 +98,7 @@ impl Rota {
     /// Sets the alarm for the next look. An earlier one that was set for a lease which is gone stays: else each
     /// of many short holds would have to wake the watchdog to set it again.
     pub(super) fn set_alarm(&mut self, now: Moment) -> Option<Moment> {
+        self.sort_newcomers_in();
         let first = self.due.first().map(|(due, _)| *due);
         let set = self.alarm.filter(|alarm| *alarm > now);
         self.alarm = set.into_iter().chain(first).min();
@@ -94,7 +106,9 @@ impl Rota {
     }
 
     pub(super) fn leases(&self) -> Vec<Arc<Lease>> {
-        self.leases.values().map(|w| Arc::clone(&w.lease)).collect()
+        let new = self.newcomers.values().map(|(lease, _)| lease);
+        let known = self.leases.values().map(|watched| &watched.lease);
+        new.chain(known).map(Arc::clone).collect()
     }
 }
 
