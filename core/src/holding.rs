@@ -39,7 +39,7 @@ pub(crate) fn held(backend: &Arc<dyn Backend>, key: &Key) -> Option<Mode> {
         .try_with(|holding| {
             let mut next = holding.as_ref();
             while let Some(Holding { lease, outer }) = next.map(Arc::as_ref) {
-                if lease.is_of(backend) && lease.claim.key == *key && lease.validity().is_ok() {
+                if lease.claim.key == *key && lease.is_valid_on(backend) {
                     return Some(lease.claim.mode);
                 }
                 next = outer.as_ref();

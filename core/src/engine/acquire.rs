@@ -134,7 +134,7 @@ impl<'a> Search<'a> {
                     if now < Lease::deadline(sent, lease) {
                         let claim = armed.attempt.claim(token);
                         let runtime = armed.runtime.clone();
-                        let backend = Arc::downgrade(&self.engine.backend);
+                        let backend = &self.engine.backend;
                         let lease = Lease::new(backend, claim, lease, sent, self.options, runtime);
                         return self.enter(armed, lease, now).map(Pursuit::Granted);
                     }

@@ -29,7 +29,7 @@ pub(crate) async fn renew_now(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Resul
 }
 
 async fn renew_one(engine: &Engine, lease: &Lease) -> Result<(), RenewError> {
-    let _turn = lease.command.lock().await;
+    let _turn = lease.command().lock().await;
     let left = lease.validity().map_err(|reason| lease.lost(reason))?;
     let claims = [lease.claim.clone()];
     let sent = Moment::now();

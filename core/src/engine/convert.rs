@@ -14,7 +14,7 @@ pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, ConvertError> {
     if !engine.backend.capabilities().shared {
         return Err(unsupported(&old, "readers that share a lock"));
     }
-    let _turn = old.command.lock().await;
+    let _turn = old.command().lock().await;
     let left = old.validity().map_err(|reason| old.lost(reason))?;
     let sent = Moment::now();
     let command = engine.backend.downgrade(&old.claim);
@@ -58,7 +58,7 @@ pub(crate) async fn hand_over(hold: &Hold) -> Result<(), ConvertError> {
             RenewError::Backend { source, .. } => failed(lease, source),
         })?;
     // A renewal that is under way is over before the ticket exists.
-    let _turn = lease.command.lock().await;
+    let _turn = lease.command().lock().await;
     give_away(engine, lease, LossReason::HandedOver).map_err(|reason| lease.lost(reason).into())
 }
 

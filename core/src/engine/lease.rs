@@ -1,6 +1,5 @@
-use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -17,14 +16,15 @@ use crate::{LossReason, Lost, observe};
 pub(crate) struct Lease {
     pub(crate) claim: Claim,
     pub(crate) runtime: Runtime,
-    /// Who granted it; only its address is looked at.
-    backend: Weak<dyn Backend>,
+    /// The address of who granted it. The hold of a lease that has not ended keeps it alive, so that the address is
+    /// nobody else's.
+    backend: usize,
     renewal: AtomicBool,
     /// Wakes those who wait for the end, if anybody does. It follows `state`, which alone decides.
     ended: OnceLock<CancellationToken>,
-    /// Held while a command about this claim is under way: what renews is over before what releases
-    /// is sent.
-    pub(super) command: tokio::sync::Mutex<()>,
+    /// Held while a command about this claim is under way. Most locks are released before anything else is asked about
+    /// them.
+    command: OnceLock<tokio::sync::Mutex<()>>,
     since: Moment,
     state: Mutex<State>,
     release_owed: AtomicBool,
@@ -43,7 +43,7 @@ struct State {
 impl Lease {
     /// `sent` is when the granted request was sent, so that no delay of the answer lengthens the lease.
     pub(super) fn new(
-        backend: Weak<dyn Backend>,
+        backend: &Arc<dyn Backend>,
         claim: Claim,
         granted: Duration,
         sent: Moment,
@@ -54,10 +54,10 @@ impl Lease {
         Self {
             claim,
             runtime,
-            backend,
+            backend: address(backend),
             renewal: AtomicBool::new(options.renewal),
             ended: OnceLock::new(),
-            command: tokio::sync::Mutex::default(),
+            command: OnceLock::new(),
             since: sent,
             state: Mutex::new(State {
                 granted,
@@ -75,10 +75,10 @@ impl Lease {
         Self {
             claim,
             runtime: self.runtime.clone(),
-            backend: Weak::clone(&self.backend),
+            backend: self.backend,
             renewal: AtomicBool::new(self.is_renewed()),
             ended: OnceLock::new(),
-            command: tokio::sync::Mutex::default(),
+            command: OnceLock::new(),
             since: sent,
             state: Mutex::new(State {
                 granted,
@@ -95,9 +95,9 @@ impl Lease {
         sent.after(without_drift(granted))
     }
 
-    /// Whether a manager that locks on `backend`, or a clone of it, acquired it.
-    pub(crate) fn is_of(&self, backend: &Arc<dyn Backend>) -> bool {
-        ptr::addr_eq(self.backend.as_ptr(), Arc::as_ptr(backend))
+    /// Whether it is valid, and a manager that locks on `backend`, or a clone of it, acquired it.
+    pub(crate) fn is_valid_on(&self, backend: &Arc<dyn Backend>) -> bool {
+        self.backend == address(backend) && self.validity().is_ok()
     }
 
     /// When the request was sent that was granted.
@@ -120,6 +120,18 @@ impl Lease {
     /// before has told nobody.
     pub(super) fn ending(&self) -> &CancellationToken {
         self.ended.get_or_init(CancellationToken::new)
+    }
+
+    /// The turn of whoever sends a command that keeps the lease: it looks at the lease when it has its turn, and sends
+    /// nothing about one that has ended. So what renews is over before what releases is sent.
+    pub(super) fn command(&self) -> &tokio::sync::Mutex<()> {
+        self.command.get_or_init(tokio::sync::Mutex::default)
+    }
+
+    /// The same, for whoever has ended the lease: nobody's turn, if nobody has asked for one. Who asks for one now finds
+    /// the lease ended.
+    pub(super) fn last_command(&self) -> Option<&tokio::sync::Mutex<()>> {
+        self.command.get()
     }
 
     pub(super) fn deadline_has_passed(&self) -> bool {
@@ -207,6 +219,10 @@ impl Lease {
     }
 }
 
+fn address(backend: &Arc<dyn Backend>) -> usize {
+    Arc::as_ptr(backend).cast::<()>().addr()
+}
+
 /// The part of a lease that a holder may rely on: clocks that differ by a hundredth, and a server that
 /// rounds, must not make it believe in a lease that is over (the drift of antirez's Redlock).
 fn without_drift(lease: Duration) -> Duration {
@@ -230,7 +246,7 @@ mod tests {
         let claim = attempt.claim(FencingToken::try_from(7).unwrap());
         let runtime = Runtime::current().unwrap();
         Lease::new(
-            Weak::<InProcess>::new(),
+            &(Arc::new(InProcess::new()) as Arc<dyn Backend>),
             claim,
             TTL,
             Moment::now(),

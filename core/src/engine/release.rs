@@ -13,12 +13,14 @@ use crate::{LossReason, ReleaseOutcome, observe};
 /// Dropped unpaid, it is paid in the background: repeated until it is confirmed, or until the lease
 /// is certainly over and the backend has forgotten the owner by itself.
 #[derive(Debug)]
-pub(crate) struct ReleaseDebt(Option<Debt>);
+pub(crate) struct ReleaseDebt<'a> {
+    engine: &'a Arc<Engine>,
+    lease: &'a Arc<Lease>,
+    debt: Option<Debt>,
+}
 
 #[derive(Debug)]
 struct Debt {
-    engine: Arc<Engine>,
-    lease: Arc<Lease>,
     /// When the lease was given up.
     since: Moment,
     /// Why the lease had ended before the release.
@@ -29,72 +31,80 @@ struct Debt {
     _owed: TaskTrackerToken,
 }
 
-impl ReleaseDebt {
+impl<'a> ReleaseDebt<'a> {
     /// Ends the lease and takes its release over; fails with the reason if somebody else has.
-    pub(crate) fn take(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Result<Self, LossReason> {
+    pub(crate) fn take(engine: &'a Arc<Engine>, lease: &'a Arc<Lease>) -> Result<Self, LossReason> {
         let now = Moment::now();
         let lost = lease.end_at(now, LossReason::Released).err();
         if !lease.take_release() {
             return Err(lost.unwrap_or(LossReason::Released));
         }
         engine.unwatch(lease);
-        Ok(Self(Some(Debt {
-            engine: Arc::clone(engine),
-            lease: Arc::clone(lease),
+        let debt = Some(Debt {
             since: now,
             lost,
             unanswered: false,
             _owed: engine.unfinished.token(),
-        })))
+        });
+        Ok(Self {
+            engine,
+            lease,
+            debt,
+        })
     }
 
     /// Tries for as long as one command may take, counted from when it was taken over, then leaves the rest to the
     /// background.
     pub(crate) async fn pay(mut self) -> Result<ReleaseOutcome, BackendError> {
-        let Some(debt) = &mut self.0 else {
+        let Some(debt) = &mut self.debt else {
             return Ok(ReleaseOutcome::Released);
         };
-        let (limit, since) = (debt.engine.limits.command, debt.since);
-        let outcome = debt.pay(since, since.after(limit)).await?;
-        self.0 = None;
+        let end = debt.since.after(self.engine.limits.command);
+        let outcome = debt.pay(self.engine, self.lease, debt.since, end).await?;
+        self.debt = None;
         Ok(outcome)
     }
 }
 
-impl Drop for ReleaseDebt {
+impl Drop for ReleaseDebt<'_> {
     fn drop(&mut self) {
-        let Some(mut debt) = self.0.take() else {
+        let Some(mut debt) = self.debt.take() else {
             return;
         };
-        let runtime = debt.lease.runtime.clone();
-        runtime.spawn_here(async move {
-            let end = debt.engine.background_end(debt.lease.claim.ttl);
+        let (engine, lease) = (Arc::clone(self.engine), Arc::clone(self.lease));
+        self.lease.runtime.spawn_here(async move {
+            let end = engine.background_end(lease.claim.ttl);
             // Each failure was reported as it came, and nobody is left to be told.
-            let _outcome = debt.pay(Moment::now(), end).await;
+            let _outcome = debt.pay(&engine, &lease, Moment::now(), end).await;
         });
     }
 }
 
 impl Debt {
     /// Begins at the moment `now`, and tries until `end`.
-    async fn pay(&mut self, now: Moment, end: Moment) -> Result<ReleaseOutcome, BackendError> {
-        let (claim, limit) = (&self.lease.claim, self.engine.limits.command);
-        let (mut sent, command) = (Some(now), &self.lease.command);
+    async fn pay(
+        &mut self,
+        engine: &Engine,
+        lease: &Lease,
+        now: Moment,
+        end: Moment,
+    ) -> Result<ReleaseOutcome, BackendError> {
+        let (claim, limit) = (&lease.claim, engine.limits.command);
+        let mut sent = Some(now);
         // A renewal that is under way comes first: nothing may renew after the release was sent. It is
         // bounded itself, unless nobody drives its runtime any more.
-        let _turn = match command.try_lock() {
-            Ok(turn) => Ok(turn),
-            Err(_under_way) => {
+        let _turn = match lease.last_command().map(|it| (it, it.try_lock())) {
+            None => None,
+            Some((_, Ok(turn))) => Some(turn),
+            Some((command, Err(_under_way))) => {
                 sent = None;
-                Box::pin(bounded(limit, async { Ok(command.lock().await) })).await
+                let turn = bounded(limit, async { Ok(command.lock().await) });
+                Box::pin(turn).await.ok()
             }
         };
         let mut backoff = Backoff::default();
         loop {
-            let (backend, sent) = (
-                &self.engine.backend,
-                sent.take().unwrap_or_else(Moment::now),
-            );
+            let (backend, sent) = (&engine.backend, sent.take().unwrap_or_else(Moment::now));
             let answer = match at_once(|| backend.release_now(claim)) {
                 Some(answer) => answer,
                 None => {
@@ -104,7 +114,7 @@ impl Debt {
             };
             match answer {
                 Ok(answer) => {
-                    let outcome = self.outcome(answer);
+                    let outcome = self.outcome(lease, answer);
                     observe::released(claim, outcome);
                     return Ok(outcome);
                 }
@@ -117,11 +127,11 @@ impl Debt {
         }
     }
 
-    fn outcome(&self, answer: ReleaseAnswer) -> ReleaseOutcome {
+    fn outcome(&self, lease: &Lease, answer: ReleaseAnswer) -> ReleaseOutcome {
         match (self.lost, answer) {
             (Some(reason), _) => ReleaseOutcome::AlreadyLost(reason),
             (None, ReleaseAnswer::Released) => ReleaseOutcome::Released,
-            (None, ReleaseAnswer::AlreadyGone) if self.lease.deadline_has_passed() => {
+            (None, ReleaseAnswer::AlreadyGone) if lease.deadline_has_passed() => {
                 ReleaseOutcome::AlreadyLost(LossReason::Expired)
             }
             (None, ReleaseAnswer::AlreadyGone) if self.unanswered => ReleaseOutcome::Released,

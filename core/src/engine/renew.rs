@@ -47,7 +47,7 @@ pub(super) async fn renew_batch(
     let mut turns = Vec::with_capacity(batch.len());
     for lease in &batch {
         // A release, or a renewal by hand, is under way: nothing may be sent beside it.
-        match lease.command.try_lock() {
+        match lease.command().try_lock() {
             // A lease that was released since it came due is not renewed any more.
             Ok(turn) if lease.validity().is_ok() => turns.push((lease, turn)),
             Ok(_ended) => looks.push((Arc::clone(lease), Moment::now())),
@@ -112,8 +112,6 @@ pub(super) fn unanswered() -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Weak;
-
     use super::*;
     use crate::backend::{Attempt, AttemptAnswer, InProcess};
     use crate::options::LockOptions;
@@ -128,7 +126,7 @@ mod tests {
             let claim = attempt.claim(FencingToken::try_from(1).unwrap());
             let runtime = Runtime::current().unwrap();
             Arc::new(Lease::new(
-                Weak::<InProcess>::new(),
+                &(Arc::new(InProcess::new()) as Arc<dyn Backend>),
                 claim,
                 ttl,
                 Moment::now(),
@@ -159,7 +157,7 @@ mod tests {
         };
         let backend: Arc<dyn Backend> = Arc::new(world);
         let lease = Arc::new(Lease::new(
-            Arc::downgrade(&backend),
+            &backend,
             attempt.claim(token),
             lease,
             Moment::now(),

@@ -114,11 +114,10 @@ impl Rota {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Weak;
     use std::time::Duration;
 
     use super::*;
-    use crate::backend::{Attempt, InProcess};
+    use crate::backend::{Attempt, Backend, InProcess};
     use crate::options::LockOptions;
     use crate::runtime::Runtime;
     use crate::{FencingToken, Key};
@@ -130,7 +129,7 @@ mod tests {
         let (granted, options) = (claim.ttl, LockOptions::default());
         let runtime = Runtime::current().unwrap();
         Arc::new(Lease::new(
-            Weak::<InProcess>::new(),
+            &(Arc::new(InProcess::new()) as Arc<dyn Backend>),
             claim,
             granted,
             Moment::now(),

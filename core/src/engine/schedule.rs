@@ -94,10 +94,10 @@ pub(super) fn answer_limit<'a>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Weak;
+    use std::sync::Arc;
 
     use super::*;
-    use crate::backend::{Attempt, InProcess};
+    use crate::backend::{Attempt, Backend, InProcess};
     use crate::options::LockOptions;
     use crate::runtime::Runtime;
     use crate::{FencingToken, Key};
@@ -106,8 +106,8 @@ mod tests {
         let attempt = Attempt::new(Key::new("", "k").unwrap(), ttl, false);
         let claim = attempt.claim(FencingToken::try_from(1).unwrap());
         let (options, runtime) = (LockOptions::default(), Runtime::current().unwrap());
-        let backend = Weak::<InProcess>::new();
-        Lease::new(backend, claim, ttl, Moment::now(), &options, runtime)
+        let backend: Arc<dyn Backend> = Arc::new(InProcess::new());
+        Lease::new(&backend, claim, ttl, Moment::now(), &options, runtime)
     }
 
     #[tokio::test(start_paused = true)]
