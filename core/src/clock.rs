@@ -25,14 +25,31 @@ const FAR_AWAY: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(Instant);
 
-impl Moment {
+/// A moment, and tokio's instant that was read for it: for who is asked then and has a clock of its own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    pub(crate) moment: Moment,
+    pub(crate) instant: std::time::Instant,
+}
+
+impl Look {
     pub(crate) fn now() -> Self {
         let now = Instant::now();
         let suspended = suspended(now);
-        match suspended.is_zero() {
-            true => Self(now),
-            false => Self(now + suspended),
+        let moment = match suspended.is_zero() {
+            true => now,
+            false => now + suspended,
+        };
+        Self {
+            moment: Moment(moment),
+            instant: now.into_std(),
         }
+    }
+}
+
+impl Moment {
+    pub(crate) fn now() -> Self {
+        Look::now().moment
     }
 
     pub(crate) fn after(self, duration: Duration) -> Self {

@@ -20,7 +20,7 @@ pub mod zookeeper;
 
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use async_trait::async_trait;
 
@@ -73,10 +73,17 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// The answer of [`attempt`](Self::attempt), where it is there without a wait. `None` says that nothing was done:
     /// the manager, which asks this first, goes on with `attempt`.
     ///
-    /// Provided: `None`, which is always right. A backend in memory saves a future on the heap and a timer by this, and
-    /// the manager takes it that no time has passed: an answer for which a thread has to wait belongs in `attempt`.
-    fn attempt_now(&self, attempt: &Attempt) -> Option<Result<AttemptAnswer, BackendError>> {
-        let _ = attempt;
+    /// `now` was read from tokio's clock just before. The manager takes it that the answer came then, too: one for
+    /// which a thread has to wait belongs in `attempt`.
+    ///
+    /// Provided: `None`, which is always right. A backend in memory saves a future on the heap by this, and looks at
+    /// the clock.
+    fn attempt_now(
+        &self,
+        attempt: &Attempt,
+        now: Instant,
+    ) -> Option<Result<AttemptAnswer, BackendError>> {
+        let (_, _) = (attempt, now);
         None
     }
 
@@ -99,8 +106,12 @@ pub trait Backend: Debug + Send + Sync + 'static {
 
     /// The answer of [`release`](Self::release), where it is there without a wait; as
     /// [`attempt_now`](Self::attempt_now) for an attempt.
-    fn release_now(&self, claim: &Claim) -> Option<Result<ReleaseAnswer, BackendError>> {
-        let _ = claim;
+    fn release_now(
+        &self,
+        claim: &Claim,
+        now: Instant,
+    ) -> Option<Result<ReleaseAnswer, BackendError>> {
+        let (_, _) = (claim, now);
         None
     }
 
@@ -206,8 +217,12 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         (**self).attempt(attempt).await
     }
 
-    fn attempt_now(&self, attempt: &Attempt) -> Option<Result<AttemptAnswer, BackendError>> {
-        (**self).attempt_now(attempt)
+    fn attempt_now(
+        &self,
+        attempt: &Attempt,
+        now: Instant,
+    ) -> Option<Result<AttemptAnswer, BackendError>> {
+        (**self).attempt_now(attempt, now)
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
@@ -226,8 +241,12 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         (**self).release(claim).await
     }
 
-    fn release_now(&self, claim: &Claim) -> Option<Result<ReleaseAnswer, BackendError>> {
-        (**self).release_now(claim)
+    fn release_now(
+        &self,
+        claim: &Claim,
+        now: Instant,
+    ) -> Option<Result<ReleaseAnswer, BackendError>> {
+        (**self).release_now(claim, now)
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {

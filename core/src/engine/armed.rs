@@ -3,12 +3,13 @@ use std::time::Duration;
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::Engine;
 use super::call::{Backoff, at_once, bounded, bounded_since};
+use super::{Engine, Hold, Lease};
 use crate::backend::{Applied, Attempt, AttemptAnswer, BackendError};
-use crate::clock::Moment;
-use crate::observe;
+use crate::clock::{Look, Moment};
+use crate::options::LockOptions;
 use crate::runtime::Runtime;
+use crate::{AcquireError, FencingToken, observe};
 
 /// An attempt whose cleanup exists before its first byte is sent.
 ///
@@ -19,8 +20,8 @@ use crate::runtime::Runtime;
 #[derive(Debug)]
 pub(super) struct Armed<'a> {
     pub(super) attempt: Attempt,
-    pub(super) runtime: &'a Runtime,
-    engine: &'a Arc<Engine>,
+    pub(super) runtime: Runtime,
+    pub(super) engine: &'a Arc<Engine>,
     armed: bool,
     left_traces: bool,
     /// A shutdown waits for acquires that are under way.
@@ -28,7 +29,7 @@ pub(super) struct Armed<'a> {
 }
 
 impl<'a> Armed<'a> {
-    pub(super) fn new(engine: &'a Arc<Engine>, attempt: Attempt, runtime: &'a Runtime) -> Self {
+    pub(super) fn new(engine: &'a Arc<Engine>, attempt: Attempt, runtime: Runtime) -> Self {
         Self {
             attempt,
             runtime,
@@ -39,30 +40,41 @@ impl<'a> Armed<'a> {
         }
     }
 
-    /// Sends the request, or a further copy of it, at the moment `sent`. Says, too, when the answer came,
-    /// where that takes no look at the clock.
+    /// Sends the request, or a further copy of it. Only where the backend has an answer at once; it came when it was
+    /// asked.
+    pub(super) fn ask_now(&mut self, sent: Look) -> Option<Result<AttemptAnswer, BackendError>> {
+        self.armed = true;
+        let backend = &self.engine.backend;
+        let answer = at_once(|| backend.attempt_now(&self.attempt, sent.instant));
+        if let Some(answer) = &answer {
+            self.note(answer);
+        }
+        answer
+    }
+
+    /// Sends the request, or a further copy of it, at the moment `sent`.
     pub(super) async fn ask(
         &mut self,
         sent: Moment,
         limit: Duration,
-    ) -> (Result<AttemptAnswer, BackendError>, Option<Moment>) {
+    ) -> Result<AttemptAnswer, BackendError> {
         self.armed = true;
-        let backend = &self.engine.backend;
-        let (answer, answered) = match at_once(|| backend.attempt_now(&self.attempt)) {
-            Some(answer) => (answer, Some(sent)),
-            None => {
-                let attempt = async { backend.attempt(&self.attempt).await };
-                (bounded_since(sent, limit, attempt).await, None)
-            }
-        };
-        self.left_traces |= match &answer {
+        let answer = bounded_since(sent, limit, async {
+            self.engine.backend.attempt(&self.attempt).await
+        })
+        .await;
+        self.note(&answer);
+        answer
+    }
+
+    fn note(&mut self, answer: &Result<AttemptAnswer, BackendError>) {
+        self.left_traces |= match answer {
             Ok(AttemptAnswer::Granted { .. }) => true,
             Ok(AttemptAnswer::Busy { .. }) => self.attempt.queue,
             Ok(AttemptAnswer::Refused(_)) => false,
             Err(error) => error.applied() == Applied::Unknown,
         };
         self.armed = self.left_traces;
-        (answer, answered)
     }
 
     /// Whether the backend may have, or come to have, a grant for this attempt.
@@ -74,9 +86,43 @@ impl<'a> Armed<'a> {
         }
     }
 
-    /// The grant is somebody else's to release from here on.
-    pub(super) fn hand_over(&mut self) {
+    /// The hold of what was granted to the request that was sent at `sent`; nothing if that was over at `now`.
+    pub(super) fn enter(
+        &mut self,
+        token: FencingToken,
+        granted: Duration,
+        sent: Moment,
+        now: Moment,
+        options: &LockOptions,
+    ) -> Option<Result<Hold, AcquireError>> {
+        if now >= Lease::deadline(sent, granted) {
+            return None;
+        }
+        let hold = Hold {
+            engine: Arc::clone(self.engine),
+            lease: Arc::new(Lease::new(
+                &self.engine.backend,
+                self.attempt.claim(token),
+                granted,
+                sent,
+                options,
+                self.runtime.clone(),
+            )),
+        };
+        // The grant is the hold's to release from here on.
         self.armed = false;
+        self.engine.watch(&hold.lease, now);
+        // Looked at after `watch`: either this sees the shutdown, or the shutdown sees the lease.
+        if self.engine.is_closed() {
+            return Some(Err(self.closed()));
+        }
+        Some(Ok(hold))
+    }
+
+    pub(super) fn closed(&self) -> AcquireError {
+        AcquireError::Closed {
+            key: self.attempt.key.clone(),
+        }
     }
 }
 

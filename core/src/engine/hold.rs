@@ -15,13 +15,16 @@ pub(crate) struct Hold {
 impl Hold {
     /// Ends the hold, and waits for as long as one command may take until that is confirmed.
     pub(crate) async fn release(&self) -> Result<ReleaseOutcome, ReleaseError> {
-        match ReleaseDebt::take(&self.engine, &self.lease) {
-            Ok(debt) => debt
-                .pay()
-                .await
-                .map_err(|source| ReleaseError::new(self.lease.claim.key.clone(), source)),
-            Err(reason) => Ok(ReleaseOutcome::AlreadyLost(reason)),
+        let mut debt = match ReleaseDebt::take(&self.engine, &self.lease) {
+            Ok(debt) => debt,
+            Err(reason) => return Ok(ReleaseOutcome::AlreadyLost(reason)),
+        };
+        if let Some(outcome) = debt.pay_now() {
+            return Ok(outcome);
         }
+        debt.pay()
+            .await
+            .map_err(|source| ReleaseError::new(self.lease.claim.key.clone(), source))
     }
 }
 

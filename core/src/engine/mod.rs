@@ -13,6 +13,7 @@ mod release;
 mod renew;
 mod rota;
 mod schedule;
+mod search;
 mod shutdown;
 mod wanted;
 mod watchdog;
@@ -160,7 +161,7 @@ mod tests {
             let acquire = engine.acquire(&wanted, &options, Patience::Wait);
             let hold = acquire.await.unwrap();
             assert_eq!(engine.watched().len(), 1);
-            let debt = ReleaseDebt::take(&engine, &hold.lease).unwrap();
+            let mut debt = ReleaseDebt::take(&engine, &hold.lease).unwrap();
             debt.pay().await.unwrap();
             assert_eq!(engine.watched().len(), 0);
         }

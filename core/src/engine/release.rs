@@ -5,7 +5,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::call::{Backoff, at_once, bounded, bounded_since};
 use super::{Engine, Lease};
 use crate::backend::{Applied, BackendError, ReleaseAnswer};
-use crate::clock::Moment;
+use crate::clock::{Look, Moment};
 use crate::{LossReason, ReleaseOutcome, observe};
 
 /// A release that is owed to the backend.
@@ -22,7 +22,7 @@ pub(crate) struct ReleaseDebt<'a> {
 #[derive(Debug)]
 struct Debt {
     /// When the lease was given up.
-    since: Moment,
+    since: Look,
     /// Why the lease had ended before the release.
     lost: Option<LossReason>,
     /// A copy that was not answered may have been the one that released.
@@ -34,14 +34,14 @@ struct Debt {
 impl<'a> ReleaseDebt<'a> {
     /// Ends the lease and takes its release over; fails with the reason if somebody else has.
     pub(crate) fn take(engine: &'a Arc<Engine>, lease: &'a Arc<Lease>) -> Result<Self, LossReason> {
-        let now = Moment::now();
-        let lost = lease.end_at(now, LossReason::Released).err();
+        let since = Look::now();
+        let lost = lease.end_at(since.moment, LossReason::Released).err();
         if !lease.take_release() {
             return Err(lost.unwrap_or(LossReason::Released));
         }
         engine.unwatch(lease);
         let debt = Some(Debt {
-            since: now,
+            since,
             lost,
             unanswered: false,
             _owed: engine.unfinished.token(),
@@ -53,14 +53,23 @@ impl<'a> ReleaseDebt<'a> {
         })
     }
 
+    /// Pays at once what was just taken over, if that can be done.
+    pub(crate) fn pay_now(&mut self) -> Option<ReleaseOutcome> {
+        let debt = self.debt.as_mut()?;
+        let outcome = debt.pay_now(self.engine, self.lease)?;
+        self.debt = None;
+        Some(outcome)
+    }
+
     /// Tries for as long as one command may take, counted from when it was taken over, then leaves the rest to the
     /// background.
-    pub(crate) async fn pay(mut self) -> Result<ReleaseOutcome, BackendError> {
+    pub(crate) async fn pay(&mut self) -> Result<ReleaseOutcome, BackendError> {
         let Some(debt) = &mut self.debt else {
             return Ok(ReleaseOutcome::Released);
         };
-        let end = debt.since.after(self.engine.limits.command);
-        let outcome = debt.pay(self.engine, self.lease, debt.since, end).await?;
+        let since = debt.since.moment;
+        let end = since.after(self.engine.limits.command);
+        let outcome = debt.pay(self.engine, self.lease, since, end).await?;
         self.debt = None;
         Ok(outcome)
     }
@@ -81,6 +90,16 @@ impl Drop for ReleaseDebt<'_> {
 }
 
 impl Debt {
+    /// Only where the backend has an answer at once, and no command about the lease is under way.
+    fn pay_now(&mut self, engine: &Engine, lease: &Lease) -> Option<ReleaseOutcome> {
+        let _turn = match lease.last_command() {
+            Some(command) => Some(command.try_lock().ok()?),
+            None => None,
+        };
+        let answer = at_once(|| engine.backend.release_now(&lease.claim, self.since.instant))?;
+        self.paid(lease, answer).ok()
+    }
+
     /// Begins at the moment `now`, and tries until `end`.
     async fn pay(
         &mut self,
@@ -104,25 +123,31 @@ impl Debt {
         };
         let mut backoff = Backoff::default();
         loop {
-            let (backend, sent) = (&engine.backend, sent.take().unwrap_or_else(Moment::now));
-            let answer = match at_once(|| backend.release_now(claim)) {
-                Some(answer) => answer,
-                None => {
-                    let release = async { backend.release(claim).await };
-                    bounded_since(sent, limit.min(end.since(sent)), release).await
-                }
-            };
-            match answer {
-                Ok(answer) => {
-                    let outcome = self.outcome(lease, answer);
-                    observe::released(claim, outcome);
-                    return Ok(outcome);
-                }
-                Err(error) => {
-                    self.unanswered |= error.applied() == Applied::Unknown;
-                    observe::release_failed(claim, &error);
-                    Box::pin(backoff.pause_after(error, end)).await?;
-                }
+            let release = async { engine.backend.release(claim).await };
+            let sent = sent.take().unwrap_or_else(Moment::now);
+            let answer = bounded_since(sent, limit.min(end.since(sent)), release).await;
+            match self.paid(lease, answer) {
+                Ok(outcome) => return Ok(outcome),
+                Err(error) => Box::pin(backoff.pause_after(error, end)).await?,
+            }
+        }
+    }
+
+    fn paid(
+        &mut self,
+        lease: &Lease,
+        answer: Result<ReleaseAnswer, BackendError>,
+    ) -> Result<ReleaseOutcome, BackendError> {
+        match answer {
+            Ok(answer) => {
+                let outcome = self.outcome(lease, answer);
+                observe::released(&lease.claim, outcome);
+                Ok(outcome)
+            }
+            Err(error) => {
+                self.unanswered |= error.applied() == Applied::Unknown;
+                observe::release_failed(&lease.claim, &error);
+                Err(error)
             }
         }
     }

@@ -1,3 +1,4 @@
+use super::Patience;
 use crate::backend::{Attempt, Mode};
 use crate::options::LockOptions;
 use crate::{Key, OwnerId};
@@ -20,7 +21,13 @@ impl Wanted {
     }
 
     /// `owner` is nobody else's.
-    pub(super) fn attempt(&self, owner: OwnerId, options: &LockOptions, queue: bool) -> Attempt {
+    pub(super) fn attempt(
+        &self,
+        owner: OwnerId,
+        options: &LockOptions,
+        patience: Patience,
+    ) -> Attempt {
+        let queue = patience == Patience::Wait;
         Attempt::by(owner, self.key.clone(), options.ttl, queue)
             .in_mode(self.mode)
             .taking_up_from(self.giver)

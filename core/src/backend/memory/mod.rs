@@ -9,7 +9,7 @@ mod world;
 use std::fmt;
 use std::future::pending;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{self, Duration};
 
 use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
@@ -95,8 +95,12 @@ impl Backend for InProcess {
         self.world().attempt(attempt, Instant::now())
     }
 
-    fn attempt_now(&self, attempt: &Attempt) -> Option<Result<AttemptAnswer, BackendError>> {
-        Some(self.world().attempt(attempt, Instant::now()))
+    fn attempt_now(
+        &self,
+        attempt: &Attempt,
+        now: time::Instant,
+    ) -> Option<Result<AttemptAnswer, BackendError>> {
+        Some(self.world().attempt(attempt, now.into()))
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
@@ -121,8 +125,12 @@ impl Backend for InProcess {
         Ok(self.world().release(claim, Instant::now()))
     }
 
-    fn release_now(&self, claim: &Claim) -> Option<Result<ReleaseAnswer, BackendError>> {
-        Some(Ok(self.world().release(claim, Instant::now())))
+    fn release_now(
+        &self,
+        claim: &Claim,
+        now: time::Instant,
+    ) -> Option<Result<ReleaseAnswer, BackendError>> {
+        Some(Ok(self.world().release(claim, now.into())))
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
