@@ -7,42 +7,38 @@ const LAYOUT: &str = "lh1";
 /// The keys of one lock on the server, all in one slot of a Cluster.
 #[derive(Debug)]
 pub(super) struct Names {
-    lock: String,
-    fence: String,
-    queue: String,
-    leases: String,
-    shares: String,
-    stem: String,
+    keys: Row<5>,
+    /// How much of a companion's name all of them begin with.
+    stem_bytes: usize,
 }
 
 impl Names {
     pub(super) fn of(key: &Key) -> Self {
-        let lock = key.full().to_owned();
-        let stem = stem(&lock);
+        let (lock, stem) = (key.full(), stem(key.full()));
+        let stem = stem.as_str();
         Self {
-            fence: format!("{stem}fence"),
-            queue: format!("{stem}queue"),
-            leases: format!("{stem}leases"),
-            shares: format!("{stem}shares"),
-            lock,
-            stem,
+            keys: Row::of([
+                [lock, "", ""],
+                [stem, "fence", ""],
+                [stem, "queue", ""],
+                [stem, "leases", ""],
+                [stem, "shares", ""],
+            ]),
+            stem_bytes: stem.len(),
         }
     }
 
     /// In the order in which scripts name them.
     pub(super) fn all(&self) -> [&str; 5] {
-        [
-            &self.lock,
-            &self.fence,
-            &self.queue,
-            &self.leases,
-            &self.shares,
-        ]
+        self.keys.all()
     }
 
     /// Where it is noted that an attempt is over, as long as copies of its request may come.
     pub(super) fn seal(&self, owner: OwnerId) -> String {
-        format!("{}sealed:{owner}", self.stem)
+        let [_, companion, ..] = self.all();
+        let mut paper = OwnerId::paper();
+        let stem = &companion[..self.stem_bytes];
+        [stem, "sealed:", owner.written(&mut paper)].concat()
     }
 }
 
@@ -67,29 +63,44 @@ fn braces(lock: &str) -> (&'static str, &'static str) {
 
 fn stem(lock: &str) -> String {
     let (open, close) = braces(lock);
-    format!("{open}{lock}{close}:{LAYOUT}:")
+    [open, lock, close, ":", LAYOUT, ":"].concat()
 }
 
-/// The keys of one lock on one of several independent nodes, for one round: one text, and where each ends in it.
+/// The keys of one lock on one of several independent nodes, for one round.
 #[derive(Debug)]
-pub(super) struct NodeNames {
-    text: String,
-    ends: [usize; 6],
-}
+pub(super) struct NodeNames(Row<6>);
 
 impl NodeNames {
     pub(super) fn of(key: &Key, round: OwnerId) -> Self {
         let (lock, mut paper) = (key.full(), OwnerId::paper());
         let (stem, round) = (stem(lock), round.written(&mut paper));
         let stem = stem.as_str();
-        let names = [
+        Self(Row::of([
             [lock, "", ""],
             [stem, "fence", ""],
             [stem, "line", ""],
             [stem, "places", ""],
             [stem, "turn", ""],
             [stem, "sealed:", round],
-        ];
+        ]))
+    }
+
+    /// In the order in which scripts name them.
+    pub(super) fn all(&self) -> [&str; 6] {
+        self.0.all()
+    }
+}
+
+/// Names in one text, and where each ends in it.
+#[derive(Debug)]
+struct Row<const N: usize> {
+    text: String,
+    ends: [usize; N],
+}
+
+impl<const N: usize> Row<N> {
+    /// Each name in its parts.
+    fn of(names: [[&str; 3]; N]) -> Self {
         let text = names.as_flattened().concat();
         let mut end = 0;
         let ends = names.map(|name| {
@@ -99,8 +110,7 @@ impl NodeNames {
         Self { text, ends }
     }
 
-    /// In the order in which scripts name them.
-    pub(super) fn all(&self) -> [&str; 6] {
+    fn all(&self) -> [&str; N] {
         let mut begin = 0;
         self.ends
             .map(|end| &self.text[std::mem::replace(&mut begin, end)..end])
@@ -112,7 +122,7 @@ mod tests {
     use super::*;
 
     fn fence(full: &str) -> String {
-        Names::of(&Key::new("", full).unwrap()).fence
+        Names::of(&Key::new("", full).unwrap()).all()[1].to_owned()
     }
 
     #[test]
@@ -126,5 +136,16 @@ mod tests {
             write_fence(&Key::new("", full).unwrap(), &mut alone);
             assert_eq!(alone, fence(full));
         }
+    }
+
+    #[test]
+    fn each_key_has_its_name() {
+        let (key, owner) = (Key::new("lock:", "k").unwrap(), OwnerId::random());
+        let names = Names::of(&key);
+        let companion = |what| format!("{{lock:k}}:lh1:{what}");
+        let [fence, queue, leases, shares] = ["fence", "queue", "leases", "shares"].map(companion);
+        let all = ["lock:k", &fence, &queue, &leases, &shares];
+        assert_eq!(names.all(), all);
+        assert_eq!(names.seal(owner), companion(&format!("sealed:{owner}")));
     }
 }

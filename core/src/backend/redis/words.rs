@@ -15,7 +15,7 @@ pub(super) fn written(mode: Mode) -> Cow<'static, str> {
 }
 
 pub(super) fn millis(duration: Duration) -> String {
-    duration.as_millis().to_string()
+    millis_of(duration).to_string()
 }
 
 pub(super) fn millis_of(duration: Duration) -> u64 {
