@@ -54,6 +54,12 @@ pub(crate) fn sleep(duration: Duration) -> Option<Sleep> {
     Some(tokio::time::sleep(duration))
 }
 
+/// As [`sleep`], until tokio's clock says so.
+pub(crate) fn sleep_until(instant: std::time::Instant) -> Option<Sleep> {
+    Handle::try_current().ok()?;
+    Some(tokio::time::sleep_until(instant.into()))
+}
+
 /// A bound on `task`, where there is a runtime to keep it.
 pub(crate) fn timeout<F: Future>(limit: Duration, task: F) -> Option<Timeout<F>> {
     Handle::try_current().ok()?;

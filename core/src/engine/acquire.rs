@@ -72,7 +72,7 @@ impl Engine {
         {
             return Begun::Over(hold);
         }
-        let search = Search::new(armed, answer, options, patience, sent);
+        let search = Search::new(armed, answer, options, patience, started);
         Begun::Search(Box::new(search))
     }
 }

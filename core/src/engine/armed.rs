@@ -52,10 +52,10 @@ impl<'a> Armed<'a> {
         answer
     }
 
-    /// Sends the request, or a further copy of it, at the moment `sent`.
+    /// Sends the request, or a further copy of it, at `sent`.
     pub(super) async fn ask(
         &mut self,
-        sent: Moment,
+        sent: Look,
         limit: Duration,
     ) -> Result<AttemptAnswer, BackendError> {
         self.armed = true;

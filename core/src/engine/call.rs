@@ -2,14 +2,14 @@ use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pin_project_lite::pin_project;
 use tokio::task::coop::{Unconstrained, unconstrained};
 use tokio::time::Sleep;
 
 use crate::backend::BackendError;
-use crate::clock::{self, Moment};
+use crate::clock::{self, Look, Moment};
 use crate::runtime;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -23,18 +23,18 @@ pub(crate) fn bounded<T>(
     limit: Duration,
     command: impl Future<Output = Result<T, BackendError>>,
 ) -> impl Future<Output = Result<T, BackendError>> {
-    bounded_since(Moment::now(), limit, command)
+    bounded_since(Look::now(), limit, command)
 }
 
-/// The same, within `limit` from a moment that was read just before.
+/// The same, within `limit` from a look at the clock just before.
 pub(super) fn bounded_since<T>(
-    begin: Moment,
+    begin: Look,
     limit: Duration,
     command: impl Future<Output = Result<T, BackendError>>,
 ) -> impl Future<Output = Result<T, BackendError>> {
     Bounded {
         command,
-        begin,
+        begin: begin.instant,
         limit,
         timer: None,
     }
@@ -45,7 +45,7 @@ pin_project! {
     struct Bounded<F> {
         #[pin]
         command: F,
-        begin: Moment,
+        begin: Instant,
         limit: Duration,
         // It rings even where the task has used its share of the scheduler up.
         #[pin]
@@ -65,8 +65,7 @@ impl<T, F: Future<Output = Result<T, BackendError>>> Future for Bounded<F> {
             return Poll::Ready(answer);
         }
         if this.timer.is_none() {
-            let left = this.limit.saturating_sub(Moment::now().since(*this.begin));
-            let Some(timer) = runtime::sleep(left) else {
+            let Some(timer) = runtime::sleep_until(*this.begin + *this.limit) else {
                 return Poll::Ready(Err(outside_of_runtimes()));
             };
             this.timer.set(Some(unconstrained(timer)));

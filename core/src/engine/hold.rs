@@ -30,8 +30,10 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        // Released already is well.
-        drop(ReleaseDebt::take(&self.engine, &self.lease));
+        if self.lease.owes_release() {
+            // A shutdown that is quicker is as well.
+            drop(ReleaseDebt::take(&self.engine, &self.lease));
+        }
     }
 }
 

@@ -206,6 +206,11 @@ impl Lease {
         Lost::new(self.claim.key.clone(), self.claim.token, reason)
     }
 
+    /// Whether nobody has taken the release over. Where somebody has, the lease has ended.
+    pub(super) fn owes_release(&self) -> bool {
+        self.release_owed.load(Ordering::Acquire)
+    }
+
     /// True once: who gets it sends the release.
     pub(super) fn take_release(&self) -> bool {
         self.release_owed.swap(false, Ordering::AcqRel)

@@ -67,8 +67,8 @@ impl<'a> ReleaseDebt<'a> {
         let Some(debt) = &mut self.debt else {
             return Ok(ReleaseOutcome::Released);
         };
-        let since = debt.since.moment;
-        let end = since.after(self.engine.limits.command);
+        let since = debt.since;
+        let end = since.moment.after(self.engine.limits.command);
         let outcome = debt.pay(self.engine, self.lease, since, end).await?;
         self.debt = None;
         Ok(outcome)
@@ -84,7 +84,7 @@ impl Drop for ReleaseDebt<'_> {
         self.lease.runtime.spawn_here(async move {
             let end = engine.background_end(lease.claim.ttl);
             // Each failure was reported as it came, and nobody is left to be told.
-            let _outcome = debt.pay(&engine, &lease, Moment::now(), end).await;
+            let _outcome = debt.pay(&engine, &lease, Look::now(), end).await;
         });
     }
 }
@@ -100,12 +100,12 @@ impl Debt {
         self.paid(lease, answer).ok()
     }
 
-    /// Begins at the moment `now`, and tries until `end`.
+    /// Begins at `now`, and tries until `end`.
     async fn pay(
         &mut self,
         engine: &Engine,
         lease: &Lease,
-        now: Moment,
+        now: Look,
         end: Moment,
     ) -> Result<ReleaseOutcome, BackendError> {
         let (claim, limit) = (&lease.claim, engine.limits.command);
@@ -124,8 +124,8 @@ impl Debt {
         let mut backoff = Backoff::default();
         loop {
             let release = async { engine.backend.release(claim).await };
-            let sent = sent.take().unwrap_or_else(Moment::now);
-            let answer = bounded_since(sent, limit.min(end.since(sent)), release).await;
+            let sent = sent.take().unwrap_or_else(Look::now);
+            let answer = bounded_since(sent, limit.min(end.since(sent.moment)), release).await;
             match self.paid(lease, answer) {
                 Ok(outcome) => return Ok(outcome),
                 Err(error) => Box::pin(backoff.pause_after(error, end)).await?,

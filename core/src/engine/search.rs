@@ -6,7 +6,7 @@ use super::call::{Backoff, caught};
 use super::{Hold, Wanted};
 use crate::AcquireError;
 use crate::backend::{AttemptAnswer, BackendError, Refusal};
-use crate::clock::{self, Moment};
+use crate::clock::{self, Look, Moment};
 use crate::observe;
 use crate::options::LockOptions;
 
@@ -24,7 +24,7 @@ pub(super) struct Search<'a> {
     patience: Patience,
     started: Moment,
     /// When the first request is sent; it is not read from the clock twice.
-    first: Option<Moment>,
+    first: Option<Look>,
     /// What it was answered, if at once.
     first_answer: Option<Result<AttemptAnswer, BackendError>>,
     give_up: Option<Moment>,
@@ -48,16 +48,16 @@ impl<'a> Search<'a> {
         first_answer: Option<Result<AttemptAnswer, BackendError>>,
         options: &'a LockOptions,
         patience: Patience,
-        started: Moment,
+        started: Look,
     ) -> Self {
         Self {
             armed,
             options,
             patience,
-            started,
+            started: started.moment,
             first: Some(started),
             first_answer,
-            give_up: options.wait.map(|wait| started.after(wait)),
+            give_up: options.wait.map(|wait| started.moment.after(wait)),
             failing_since: None,
             backoff: Backoff::default(),
             poll: Backoff::default(),
@@ -82,14 +82,15 @@ impl<'a> Search<'a> {
             if self.armed.engine.is_closed() {
                 return Err(self.armed.closed());
             }
-            let sent = self.first.take().unwrap_or_else(Moment::now);
+            let look = self.first.take().unwrap_or_else(Look::now);
             let answer = match self.first_answer.take() {
                 Some(answer) => answer,
                 None => {
                     let limit = self.armed.engine.limits.command.min(self.options.ttl);
-                    self.armed.ask(sent, limit).await
+                    self.armed.ask(look, limit).await
                 }
             };
+            let sent = look.moment;
             match answer {
                 Ok(AttemptAnswer::Granted { token, lease }) => {
                     let now = Moment::now();
