@@ -70,8 +70,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// caller's place is entered, or its waiting lease refreshed.
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError>;
 
-    /// The answer of [`attempt`](Self::attempt), where it is there without a wait. `None` says that nothing was done:
-    /// the manager, which asks this first, goes on with `attempt`.
+    /// What [`attempt`](Self::attempt) would do and answer, where that takes no wait. Each acquisition begins with this;
+    /// after `None`, which says that nothing was done, and after anything but a grant it goes on with `attempt`.
     ///
     /// `now` was read from tokio's clock just before. The manager takes it that the answer came then, too: one for
     /// which a thread has to wait belongs in `attempt`.
@@ -104,8 +104,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Gives the lock up if the claim's owner holds it, and hands it on.
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError>;
 
-    /// The answer of [`release`](Self::release), where it is there without a wait; as
-    /// [`attempt_now`](Self::attempt_now) for an attempt.
+    /// What [`release`](Self::release) would do and answer, where that takes no wait: as
+    /// [`attempt_now`](Self::attempt_now) for an attempt. After `None`, and after an error, `release` follows.
     fn release_now(
         &self,
         claim: &Claim,

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::future::{Future, pending};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::time::sleep;
@@ -176,6 +176,28 @@ impl<B: Backend> Faulty<B> {
 impl<B: Backend> Backend for Faulty<B> {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
+    }
+
+    fn owner_id(&self) -> OwnerId {
+        self.inner.owner_id()
+    }
+
+    /// Nothing is known at once here: what goes wrong goes wrong in [`attempt`](Self::attempt).
+    fn attempt_now(
+        &self,
+        _attempt: &Attempt,
+        _now: Instant,
+    ) -> Option<Result<AttemptAnswer, BackendError>> {
+        None
+    }
+
+    /// As with attempts.
+    fn release_now(
+        &self,
+        _claim: &Claim,
+        _now: Instant,
+    ) -> Option<Result<ReleaseAnswer, BackendError>> {
+        None
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {

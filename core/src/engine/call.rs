@@ -176,6 +176,16 @@ mod tests {
         assert_eq!(panics.unwrap_err().applied(), Applied::Unknown);
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn the_limit_counts_from_the_look_that_was_taken_before() {
+        let (begin, ms) = (Look::now(), Duration::from_millis);
+        tokio::time::advance(ms(600)).await;
+        let hangs = bounded_since::<()>(begin, ms(1_000), std::future::pending()).await;
+        assert!(hangs.is_err());
+        let took = Moment::now().since(begin.moment);
+        assert!((ms(1_000)..ms(1_010)).contains(&took), "{took:?}");
+    }
+
     #[test]
     fn pauses_grow_up_to_the_cap() {
         let ms = Duration::from_millis;

@@ -169,6 +169,27 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn who_came_since_the_last_look_is_seen_by_whatever_looks() {
+        let soon = Moment::now().after(Duration::from_secs(1));
+        let with_newcomer = || {
+            let (mut rota, lease) = (Rota::default(), lease());
+            rota.add(&lease, soon);
+            assert_eq!(rota.leases().len(), 1);
+            (rota, lease.claim.owner)
+        };
+        assert_eq!(with_newcomer().0.take_due(soon).len(), 1);
+        assert_eq!(with_newcomer().0.set_alarm(soon), Some(soon));
+        let (mut rota, owner) = with_newcomer();
+        rota.hasten(Moment::now());
+        assert_eq!(rota.take_due(Moment::now()).len(), 1);
+        rota.remove(owner);
+        assert_eq!(rota.leases().len(), 0);
+        let (mut rota, owner) = with_newcomer();
+        rota.remove(owner);
+        assert_eq!((rota.leases().len(), rota.take_due(soon).len()), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn an_alarm_that_has_rung_is_over() {
         let mut rota = Rota::default();
         let lease = lease();

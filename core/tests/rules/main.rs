@@ -8,6 +8,7 @@
 )]
 
 mod odd_backend;
+mod prompt_backend;
 mod rule_1_arm_before_sending;
 mod rule_2_one_id_per_attempt;
 mod rule_3_deadline_from_sending;

@@ -1,0 +1,236 @@
+//! A backend that has its answers at once, mostly.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use leasehold::backend::{
+    Applied, Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, InProcess,
+    Inspection, ReleaseAnswer, RenewAnswer, async_trait,
+};
+use leasehold::{AcquireError, Key, LockManager, OwnerId, ReleaseOutcome};
+
+use crate::tools::{KEY, settle};
+
+/// What the backend does when it is asked for an answer at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+enum Mood {
+    #[default]
+    Prompt,
+    /// It has nothing to say yet.
+    Silent,
+    /// It panics when it has done what it was asked for.
+    Clumsy,
+    /// What it grants is over at once.
+    Stingy,
+}
+
+#[derive(Debug, Default)]
+struct Prompt {
+    world: InProcess,
+    mood: Mood,
+    ids: Mutex<Vec<OwnerId>>,
+    calls: Mutex<Vec<(&'static str, OwnerId)>>,
+}
+
+impl Prompt {
+    fn new(mood: Mood) -> (Arc<Self>, LockManager) {
+        let backend = Arc::new(Self {
+            mood,
+            ..Self::default()
+        });
+        // An `Arc` of an `Arc` has the same answers.
+        let locks = LockManager::new(Arc::clone(&backend));
+        (backend, locks)
+    }
+
+    fn note(&self, call: &'static str, owner: OwnerId) {
+        self.calls.lock().unwrap().push((call, owner));
+    }
+
+    /// The calls, and which of its ids each was made under.
+    fn calls(&self) -> Vec<(&'static str, usize)> {
+        let (calls, ids) = (self.calls.lock().unwrap(), self.ids.lock().unwrap());
+        let numbered = calls.iter().map(|(call, owner)| {
+            let number = ids.iter().position(|id| id == owner);
+            (*call, number.expect("it is an id of this backend"))
+        });
+        numbered.collect()
+    }
+
+    async fn is_free(&self) -> bool {
+        let key = Key::new("lock:", KEY).unwrap();
+        self.world.inspect(&key).await.unwrap().is_free()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_at_once_is_asked_for_once_under_an_id_of_the_backend() {
+    let (backend, locks) = Prompt::new(Mood::Prompt);
+    for _ in 0..2 {
+        let guard = locks.lock(KEY).acquire().await.unwrap();
+        assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    }
+    let (take, leave) = ("attempt now", "release now");
+    assert_eq!(
+        backend.calls(),
+        [(take, 0), (leave, 0), (take, 1), (leave, 1)]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_nothing_is_known_at_once_it_is_asked_for() {
+    let (backend, locks) = Prompt::new(Mood::Silent);
+    let guard = locks.lock(KEY).acquire().await.unwrap();
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    assert_eq!(
+        backend.calls(),
+        [
+            ("attempt now", 0),
+            ("attempt", 0),
+            ("release now", 0),
+            ("release", 0)
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_busy_at_once_is_waited_for_in_turn() {
+    let (backend, locks) = Prompt::new(Mood::Prompt);
+    let guard = locks.lock(KEY).acquire().await.unwrap();
+    assert!(locks.lock(KEY).try_acquire().await.unwrap().is_none());
+    let waiting = tokio::spawn(locks.lock(KEY).acquire());
+    settle().await;
+    let key = Key::new("lock:", KEY).unwrap();
+    assert_eq!(backend.world.inspect(&key).await.unwrap().waiting, 1);
+    guard.release().await.unwrap();
+    let next = waiting.await.unwrap().unwrap();
+    next.release().await.unwrap();
+    let by = |id| backend.calls().into_iter().filter(move |it| it.1 == id);
+    let waiter: Vec<_> = by(2).map(|it| it.0).collect();
+    assert_eq!(waiter, ["attempt now", "attempt", "release now"]);
+    assert!(backend.is_free().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_at_once_that_was_not_seen_is_undone_or_asked_for_again() {
+    let (backend, locks) = Prompt::new(Mood::Clumsy);
+    let error = locks.lock(KEY).try_acquire().await.unwrap_err();
+    assert!(
+        matches!(&error, AcquireError::Backend { applied, .. } if *applied == Applied::Unknown),
+        "{error:?}"
+    );
+    settle().await;
+    assert!(backend.is_free().await);
+    // Who waits has it under the id that had it already, and its release is confirmed by the second copy.
+    let guard = locks.lock(KEY).acquire().await.unwrap();
+    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    assert_eq!(
+        backend.calls()[1..],
+        [
+            ("cleanup", 0),
+            ("attempt now", 1),
+            ("attempt", 1),
+            ("release now", 1),
+            ("release", 1)
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_grant_at_once_that_is_over_is_none() {
+    let (backend, locks) = Prompt::new(Mood::Stingy);
+    assert!(locks.lock(KEY).try_acquire().await.is_err());
+    settle().await;
+    assert_eq!(backend.calls(), [("attempt now", 0), ("cleanup", 0)]);
+    assert!(backend.is_free().await);
+}
+
+#[async_trait]
+impl Backend for Prompt {
+    fn capabilities(&self) -> Capabilities {
+        self.world.capabilities()
+    }
+
+    fn owner_id(&self) -> OwnerId {
+        let id = OwnerId::random();
+        self.ids.lock().unwrap().push(id);
+        id
+    }
+
+    fn attempt_now(
+        &self,
+        attempt: &Attempt,
+        now: Instant,
+    ) -> Option<Result<AttemptAnswer, BackendError>> {
+        self.note("attempt now", attempt.owner);
+        if self.mood == Mood::Silent {
+            return None;
+        }
+        let answer = self.world.attempt_now(attempt, now);
+        assert_ne!(self.mood, Mood::Clumsy);
+        match answer {
+            Some(Ok(AttemptAnswer::Granted { token, .. })) if self.mood == Mood::Stingy => {
+                let lease = Duration::from_millis(1);
+                Some(Ok(AttemptAnswer::Granted { token, lease }))
+            }
+            answer => answer,
+        }
+    }
+
+    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
+        self.note("attempt", attempt.owner);
+        self.world.attempt(attempt).await
+    }
+
+    async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        self.world.wait(attempt).await
+    }
+
+    async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
+        self.world.renew(claims).await
+    }
+
+    async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        self.world.downgrade(claim).await
+    }
+
+    fn release_now(
+        &self,
+        claim: &Claim,
+        now: Instant,
+    ) -> Option<Result<ReleaseAnswer, BackendError>> {
+        self.note("release now", claim.owner);
+        if self.mood == Mood::Silent {
+            return None;
+        }
+        let answer = self.world.release_now(claim, now);
+        assert_ne!(self.mood, Mood::Clumsy);
+        answer
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
+        self.note("release", claim.owner);
+        self.world.release(claim).await
+    }
+
+    async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        self.note("cleanup", attempt.owner);
+        self.world.cleanup(attempt).await
+    }
+
+    async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
+        self.world.inspect(key).await
+    }
+
+    async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
+        self.world.force_release(key).await
+    }
+
+    async fn interrupted(&self, seen: u64) -> u64 {
+        self.world.interrupted(seen).await
+    }
+
+    async fn close(&self) {
+        self.world.close().await;
+    }
+}
