@@ -4,33 +4,13 @@ use tracing::Instrument;
 
 use super::armed::Armed;
 use super::search::Search;
-use super::{Engine, Hold, Wanted};
+use super::{Engine, Hold, Patience, Wanted};
 use crate::AcquireError;
 use crate::backend::AttemptAnswer;
 use crate::clock::Look;
 use crate::observe::Acquisition;
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
-
-/// What an acquire does when the lock is busy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Patience {
-    /// It has timed out.
-    None,
-    /// It waits as long as the options say.
-    Wait,
-}
-
-impl Patience {
-    /// Who does not wait takes no place in the queue, which would have to be cleaned up.
-    pub(crate) fn of(options: &LockOptions, may_wait: bool) -> Self {
-        match options.wait {
-            Some(wait) if wait.is_zero() => Self::None,
-            _ if may_wait => Self::Wait,
-            _ => Self::None,
-        }
-    }
-}
 
 impl Engine {
     pub(crate) async fn acquire(

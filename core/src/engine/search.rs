@@ -1,9 +1,8 @@
 use std::time::Duration;
 
-use super::acquire::Patience;
 use super::armed::Armed;
 use super::call::{Backoff, caught};
-use super::{Hold, Wanted};
+use super::{Hold, Patience, Wanted};
 use crate::AcquireError;
 use crate::backend::{AttemptAnswer, BackendError, Refusal};
 use crate::clock::{self, Look, Moment};
