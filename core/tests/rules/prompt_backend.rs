@@ -7,7 +7,7 @@ use leasehold::backend::{
     Applied, Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, InProcess,
     Inspection, ReleaseAnswer, RenewAnswer, async_trait,
 };
-use leasehold::{AcquireError, Key, LockManager, OwnerId, ReleaseOutcome};
+use leasehold::{AcquireError, Key, LockManager, LossReason, OwnerId, ReleaseOutcome};
 
 use crate::tools::{KEY, settle};
 
@@ -134,6 +134,17 @@ async fn an_answer_at_once_that_was_not_seen_is_undone_or_asked_for_again() {
             ("release", 1)
         ]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_at_once_tells_what_it_found() {
+    let (backend, locks) = Prompt::new(Mood::Prompt);
+    let guard = locks.lock(KEY).acquire().await.unwrap();
+    let key = Key::new("lock:", KEY).unwrap();
+    assert!(backend.world.force_release(&key).await.unwrap());
+    let lost = ReleaseOutcome::AlreadyLost(LossReason::Gone);
+    assert_eq!(guard.release().await.unwrap(), lost);
+    assert_eq!(backend.calls(), [("attempt now", 0), ("release now", 0)]);
 }
 
 #[tokio::test(start_paused = true)]
