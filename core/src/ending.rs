@@ -133,3 +133,21 @@ pub enum ReleaseOutcome {
     /// The lock was lost before: what was done under it may have been done beside another holder.
     AlreadyLost(LossReason),
 }
+
+#[cfg(all(test, feature = "macros"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_said_whether_the_function_was_stopped() {
+        let said = |completed| {
+            let (key, token) = (
+                Key::new("", "k").unwrap(),
+                FencingToken::try_from(7).unwrap(),
+            );
+            LostInBody::new(Lost::new(key, token, LossReason::Gone), completed).to_string()
+        };
+        assert!(said(true).starts_with("the function completed, but"));
+        assert!(said(false).starts_with("the function was stopped before it had completed"));
+    }
+}

@@ -1,12 +1,14 @@
 //! Nodes that are killed, stopped, cut off or late.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use leasehold::{AcquireError, LossReason, ReleaseOutcome};
+use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend, ReleaseAnswer};
+use leasehold::{AcquireError, Key, LockManager, LossReason, ReleaseOutcome};
 use leasehold_testkit::proxy::{Direction, Traffic, Which};
 use tokio::time::{Instant, timeout};
 
-use crate::nodes::{NODE_TIMEOUT, Nodes, SOON, eventually};
+use crate::nodes::{NODE_TIMEOUT, Nodes, SOON, durable, eventually};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
@@ -154,6 +156,41 @@ async fn a_failed_renewal_releases_nothing() {
     let lost = timeout(SOON, guard.lost()).await.unwrap();
     assert_eq!(lost.reason, LossReason::Expired);
     assert!(begin.elapsed() < ttl, "{:?}", begin.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_release_that_a_minority_confirmed_is_unknown_and_one_that_a_quorum_left_open_is_not() {
+    let nodes = Nodes::start(3).await;
+    let redlock = Arc::new(durable(nodes.urls_behind()).connect().await.unwrap());
+    let locks = LockManager::new(Arc::clone(&redlock));
+    let held = async || {
+        drop(nodes.held_everywhere(&locks, "warm").await);
+        let attempt = Attempt::new(Key::new("lock:", "k").unwrap(), SOON, false);
+        let AttemptAnswer::Granted { token, .. } = redlock.attempt(&attempt).await.unwrap() else {
+            panic!("nobody has it");
+        };
+        eventually("all have it", async || {
+            nodes.values("k").await.iter().all(Option::is_some)
+        })
+        .await;
+        attempt.claim(token)
+    };
+    let claim = held().await;
+    for place in [0, 1] {
+        nodes.break_node(place, Fault::CutOff).await;
+    }
+    let unknown = redlock.release(&claim).await.unwrap_err();
+    assert_eq!(unknown.applied(), Applied::Unknown, "{unknown}");
+    for place in [0, 1] {
+        nodes.mend_node(place, Fault::CutOff).await;
+    }
+    nodes.are_empty("k").await;
+    // One says yes, one says no, and one nothing: it may have been held to the end.
+    let claim = held().await;
+    nodes.vacate(0).await;
+    nodes.break_node(1, Fault::CutOff).await;
+    let released = redlock.release(&claim).await.unwrap();
+    assert_eq!(released, ReleaseAnswer::Released);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend, Mode, RenewAnswer};
 use leasehold::{AcquireError, Key, LossReason, OwnerId, ReleaseOutcome};
+use leasehold_testkit::proxy::{Proxy, Which};
 use leasehold_testkit::resp::Value;
 use leasehold_testkit::servers::{RedisServer, ReplicatedRedis};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::servers::{at_primary, plain, soon, synced, whole};
+use crate::servers::{PATIENCE, at_primary, eventually, plain, soon, synced, whole};
 
 const WITHIN: Duration = Duration::from_millis(100);
 
@@ -61,6 +62,33 @@ async fn a_lock_that_no_replica_has_is_given_back_and_the_error_counts() {
 }
 
 #[tokio::test]
+async fn while_a_copy_may_come_what_no_replica_has_is_not_given_back() {
+    let pair = ReplicatedRedis::start().await.unwrap();
+    let proxy = Proxy::start(pair.primary().port()).await.unwrap();
+    let url = pair.primary().url_at(proxy.port());
+    let redis = synced(WITHIN).connect(&url).await.unwrap();
+    let attempt = Attempt::new(Key::new("lock:", "k").unwrap(), PATIENCE, false);
+    proxy.lose_replies(Which::mentioning("lock:k").times(1));
+    let first = timeout(WITHIN, redis.attempt(&attempt)).await;
+    assert!(first.is_err(), "{first:?}");
+    proxy.cut();
+    pair.hold();
+    let mut refused = None;
+    // The connection is made anew.
+    eventually("it is asked again", async || {
+        refused = redis.attempt(&attempt).await.err();
+        let text = refused.as_ref().map(|it| whole(it));
+        text.is_some_and(|it| it.contains("0 of 1 replicas"))
+    })
+    .await;
+    let refused = refused.unwrap();
+    assert_eq!(refused.applied(), Applied::Unknown, "{refused}");
+    assert!(!whole(&refused).contains("given back"), "{refused}");
+    let holder = holder_of(pair.primary(), "lock:k").await;
+    assert_ne!(holder, Value::Nil);
+}
+
+#[tokio::test]
 async fn whoever_waits_tries_until_the_replica_is_back() {
     let pair = ReplicatedRedis::start().await.unwrap();
     let locks = at_primary(&pair, synced(WITHIN)).await;
@@ -90,7 +118,7 @@ async fn a_lease_whose_renewals_no_replica_has_ends_by_its_deadline() {
         begin.elapsed()
     );
     // On the primary it was renewed all the time, and freed at the end.
-    crate::servers::eventually("the lock is freed", async || {
+    eventually("the lock is freed", async || {
         holder_of(pair.primary(), "lock:k").await == Value::Nil
     })
     .await;
@@ -118,7 +146,7 @@ async fn whoever_waits_for_replicas_holds_nobody_up() {
         .into();
     let begin = Instant::now();
     let others = at_primary(&pair, plain()).await;
-    crate::servers::eventually("all three wait for the replica", async || {
+    eventually("all three wait for the replica", async || {
         let mut held = 0;
         for key in ["a", "b", "c"] {
             held += usize::from(!others.inspect(key).await.unwrap().is_free());
@@ -151,7 +179,7 @@ async fn what_a_lock_becomes_is_acknowledged_too() {
     let taken = taking.acquire().await.unwrap_err();
     let said = whole(&taken);
     assert!(said.contains("0 of 1 replicas"), "{said}");
-    crate::servers::eventually("what was not taken up is freed", async || {
+    eventually("what was not taken up is freed", async || {
         holder_of(pair.primary(), "lock:given").await == Value::Nil
     })
     .await;

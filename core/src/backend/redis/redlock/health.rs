@@ -90,3 +90,24 @@ impl Health {
         *self.0.lock() = State::Closed;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_owed_something_stays_down_and_what_was_closed_stays_closed() {
+        let health = Health::default();
+        health.fell("silent".to_owned());
+        assert!(!health.rises(|| false));
+        assert_eq!(health.trouble().as_deref(), Some("silent"));
+        assert!(health.rises(|| true));
+        assert_eq!(health.trouble(), None);
+        health.close();
+        let closed = health.trouble();
+        assert!(closed.is_some());
+        health.fell("silent".to_owned());
+        health.rises(|| true);
+        assert_eq!(health.trouble(), closed);
+    }
+}

@@ -235,4 +235,16 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &pursuits.of(lasting, ttl)));
         assert_eq!(pursuits.0.lock().by_owner.len(), 1 + 6 * others);
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_waiter_is_remembered_for_longer_than_its_place_lasts_however_short_its_ttl() {
+        let (pursuits, ttl) = (Pursuits::default(), Duration::from_secs(1));
+        let waiting = OwnerId::random();
+        let first = pursuits.of(waiting, ttl);
+        tokio::time::advance(WAITER_LEASE).await;
+        for _ in 0..=SWEPT_FROM {
+            pursuits.of(OwnerId::random(), ttl);
+        }
+        assert!(Arc::ptr_eq(&first, &pursuits.of(waiting, ttl)));
+    }
 }
