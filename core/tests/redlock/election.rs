@@ -183,6 +183,31 @@ async fn what_is_released_is_kept_for_who_was_woken() {
 }
 
 #[tokio::test]
+async fn where_nobody_can_be_elected_the_lock_is_busy_for_longer_than_was_tried() {
+    let nodes = Nodes::start(4).await;
+    let redlock = durable(nodes.urls_behind()).connect().await.unwrap();
+    for place in [0, 1] {
+        assert!(nodes.occupy(place, 60_000).await);
+        // The others have granted it by then.
+        let late = Traffic::Delay(Duration::from_millis(20));
+        nodes.proxies[place].set(Direction::ToClient, late);
+    }
+    let key = Key::new("lock:", "k").unwrap();
+    // A busy machine may be late, and not each time. Where a majority could be held it is told to look after a second.
+    eventually("it is told to come soon", async || {
+        let begin = Instant::now();
+        let attempt = Attempt::new(key.clone(), Duration::from_secs(30), false);
+        match redlock.attempt(&attempt).await.unwrap() {
+            AttemptAnswer::Busy { retry_after } => {
+                retry_after < Duration::from_secs(1) && retry_after > begin.elapsed()
+            }
+            other => panic!("two of four are held by another: {other:?}"),
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn one_server_has_one_vote_whatever_it_is_called() {
     let nodes = Nodes::start(2).await;
     let ports = [0, 1].map(|it| nodes.servers[it].port());

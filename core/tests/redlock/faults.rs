@@ -8,7 +8,7 @@ use leasehold::{AcquireError, Key, LockManager, LossReason, ReleaseOutcome};
 use leasehold_testkit::proxy::{Direction, Traffic, Which};
 use tokio::time::{Instant, timeout};
 
-use crate::nodes::{NODE_TIMEOUT, Nodes, SOON, durable, eventually};
+use crate::nodes::{NODE_TIMEOUT, Nodes, SOON, durable, eventually, manager};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
@@ -251,6 +251,23 @@ async fn a_request_that_comes_after_the_end_takes_nothing() {
         proxy.deliver_held().await.unwrap();
     }
     assert_eq!(nodes.values("k").await, [None, None, None]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_that_are_back_before_anybody_has_looked_are_waited_for() {
+    let nodes = Nodes::start(3).await;
+    // Far longer than between two looks.
+    let locks = manager(durable(nodes.urls_behind()).node_timeout(Duration::from_secs(3))).await;
+    let guard = nodes.held_everywhere(&locks, "warm").await;
+    for place in [0, 1] {
+        nodes.break_node(place, Fault::CutOff).await;
+    }
+    guard.renew().await.unwrap_err();
+    for place in [0, 1] {
+        nodes.mend_node(place, Fault::CutOff).await;
+    }
+    let granted = locks.lock("k").try_acquire().await.unwrap();
+    assert!(granted.is_some());
 }
 
 /// The hash by which a script of the nodes is called.

@@ -1,4 +1,4 @@
-//! Being elected, and waiting for it.
+//! Being elected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,18 +9,14 @@ use super::election::majority;
 use super::pursuit::Pursuit;
 use super::quorum::no_quorum;
 use super::request::{AHEAD, Request};
+use super::waiting::{GRACE, apart};
 use crate::FencingToken;
-use crate::backend::redis::times::{FIRST_LOOKS, REFRESH};
 use crate::backend::redis::words::micros;
 use crate::backend::{Attempt, AttemptAnswer, BackendError, RenewAnswer};
 use crate::clock::{self, Moment};
-use crate::runtime::timeout;
 
 /// How many rounds in a row may elect nobody before the caller is told that the lock is busy.
 const SPLITS_AT_MOST: u32 = 4;
-
-/// How long a waiter that was woken by one node waits for a majority to wake it.
-const GRACE: Duration = Duration::from_millis(5);
 
 /// How often those who need a majority look whether there is one.
 const LOOK: Duration = Duration::from_millis(10);
@@ -150,48 +146,6 @@ impl Redlock {
             clock::sleep_until(Moment::now().after(LOOK)).await;
         }
     }
-
-    fn busy(&self, attempt: &Attempt, left: Duration) -> AttemptAnswer {
-        // Nobody hands the lock on: the first of each process looks when it should be free.
-        let retry_after = match self.inbox.is_first(&attempt.key, attempt.owner) {
-            true => left.min(FIRST_LOOKS),
-            false => REFRESH,
-        };
-        AttemptAnswer::Busy {
-            retry_after: retry_after.mul_f64(1.0 + fastrand::f64() / 4.0),
-        }
-    }
-
-    /// Waits until a majority of nodes, or one and then no other for a while, says that it is the caller's turn.
-    pub(super) async fn woken(&self, attempt: &Attempt) {
-        let Some(wake_ups) = self.inbox.wake_ups(attempt.owner) else {
-            return;
-        };
-        if wake_ups.told() == 0 {
-            tokio::select! {
-                () = wake_ups.next() => {}
-                () = wake_ups.promoted(FIRST_LOOKS) => return,
-            }
-        }
-        // The first node may be ahead of a majority.
-        let others = async {
-            while wake_ups.told() < majority(self.members.len()) {
-                wake_ups.next().await;
-            }
-        };
-        if let Some(others) = timeout(GRACE, others) {
-            // In time or not, another attempt is worth it.
-            let _in_time = others.await;
-        }
-    }
-}
-
-/// Rivals that asked at the same moment must not do so again: a random pause, of the order of what a round takes,
-/// that grows with each time.
-fn apart(took: Duration, splits: u32) -> Duration {
-    let round = took.clamp(Duration::from_micros(200), Duration::from_millis(50));
-    let most = round * 2u32.saturating_pow(splits.min(10));
-    most.min(FIRST_LOOKS).mul_f64(0.1 + fastrand::f64() * 0.9)
 }
 
 fn valid(token: u64) -> Result<FencingToken, BackendError> {

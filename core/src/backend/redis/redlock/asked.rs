@@ -164,4 +164,15 @@ mod tests {
         asked.go_on();
         assert_eq!(ended.await, Ok(limit));
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_lasts_to_its_end_whether_the_requests_do_or_not() {
+        let pause = Duration::from_millis(30);
+        for request in [Duration::ZERO, pause / 2, pause * 2] {
+            let begin = Instant::now();
+            let asked = Asked::new([tokio::time::sleep(request)]);
+            asked.until(Moment::now().after(pause)).await;
+            assert_eq!(begin.elapsed(), pause);
+        }
+    }
 }

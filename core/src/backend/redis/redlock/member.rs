@@ -212,3 +212,26 @@ impl fmt::Debug for Member {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::super::deadline::Deadline;
+    use super::*;
+    use crate::backend::Applied;
+
+    #[test]
+    fn outside_of_runtimes_nothing_is_asked() {
+        let settings = Settings::default();
+        let client = Client::open("redis://127.0.0.1").unwrap();
+        let member = Member::new(0, client, Inbox::new(), &settings);
+        let length = settings.node_timeout;
+        for limit in [Limit::Own(length), Limit::Shared(Deadline::of(length))] {
+            let asked = member.call(&limit, &redis::cmd("PING")).now_or_never();
+            let refused = asked.unwrap().unwrap_err();
+            assert_eq!(refused.applied(), Applied::No, "{refused}");
+            assert!(!refused.is_temporary() && member.health.trouble().is_none());
+        }
+    }
+}

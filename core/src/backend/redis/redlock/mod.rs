@@ -19,6 +19,7 @@ mod round;
 mod script;
 mod settings;
 mod tally;
+mod waiting;
 mod watch;
 
 use std::fmt;
