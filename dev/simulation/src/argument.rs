@@ -9,7 +9,7 @@ leasehold-simulation                      1 000 seeds
 leasehold-simulation --seeds N            N of them
 leasehold-simulation --seeds N --from S   N of them, from S on
 leasehold-simulation --seed S             one of them, with its history
-leasehold-simulation --mistake NAME       a mistake in the scripts, with any of the above but --seed";
+leasehold-simulation --mistake NAME       a mistake, with any of the above but --seed";
 
 /// What the caller wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Wish {
         from: u64,
         /// How many.
         seeds: u64,
-        /// What is wrong with the scripts.
+        /// What is wrong.
         mistake: Option<Mistake>,
     },
     /// One seed, with its history.

@@ -12,7 +12,7 @@ use crate::randomness::Randomness;
 pub use crate::randomness::Spawned;
 use crate::report::Report;
 
-/// Names the mistake that the server makes.
+/// Names the mistake that is made.
 pub(crate) const MISTAKE: &str = "LEASEHOLD_SIMULATION_MISTAKE";
 
 /// Set where a seed's history is to be printed.
@@ -39,7 +39,7 @@ pub fn run_many(program: &Path, seeds: RangeInclusive<u64>) -> Result<Report, Sp
     run(program, seeds, None)
 }
 
-/// As [`run_many`], with a mistake in the scripts.
+/// As [`run_many`], with a mistake.
 ///
 /// # Errors
 ///

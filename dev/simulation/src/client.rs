@@ -11,6 +11,7 @@ use tokio::time::sleep;
 use turmoil::net::TcpStream;
 
 use crate::history::Who;
+use crate::late::Late;
 use crate::operation::Operation;
 use crate::server::PORT;
 use crate::stage::{Stage, TASKS};
@@ -54,7 +55,10 @@ async fn connected(stage: &Stage) -> Option<Result<LockManager, leasehold::Error
     while !stage.is_over() {
         match Redis::builder().connect_over(connecting).await {
             Ok(redis) => {
-                let builder = LockManager::builder(redis);
+                let builder = match stage.is_late {
+                    true => LockManager::builder(Late(redis)),
+                    false => LockManager::builder(redis),
+                };
                 let builder = builder.command_timeout(COMMAND);
                 return Some(builder.build());
             }

@@ -17,7 +17,7 @@
 //!
 //! Latencies; futures that are dropped after some polls; links that hold what is sent, lose it in one direction or in
 //! both, and are mended; a server that is killed and returns with its data or without, or forgets its scripts; processes
-//! that are killed and return. One seed in four has a calm network.
+//! that are killed and return. One seed in four has a calm network, one in five a slow one.
 //!
 //! # What is claimed
 //!
@@ -31,7 +31,7 @@
 //! | promptness | in a calm network a lock that is released goes to the next in line within a moment |
 //! | determinism | the same seed has the same history, to the letter |
 //!
-//! Each of [`MISTAKES`] in a script breaks one of them: `--mistake NAME`.
+//! Each of [`MISTAKES`], in a script or in a client, breaks one of them: `--mistake NAME`.
 //!
 //! # What is not simulated
 //!
@@ -46,6 +46,7 @@ mod cut;
 mod faults;
 mod history;
 mod judge;
+mod late;
 mod mistakes;
 mod operation;
 mod order;

@@ -1,22 +1,29 @@
-//! Mistakes that somebody could make in a script: what finds none of them would find nothing.
+//! Mistakes that somebody could make: what finds none of them would find nothing.
 
-/// A script with a mistake in it.
+/// A script with a mistake in it, or a client that makes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mistake {
     /// How it is called.
     pub name: &'static str,
     /// What is wrong then.
     pub says: &'static str,
-    /// What the script says, and what instead.
-    change: (&'static str, &'static str),
+    change: Change,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// What a script says, and what instead.
+    Script(&'static str, &'static str),
+    /// The client counts its leases from the answer.
+    Deadline,
 }
 
 /// The mistakes that the simulation finds. Those that only the model's tests find are in `dev/model`.
-pub const MISTAKES: [Mistake; 4] = [
+pub const MISTAKES: [Mistake; 5] = [
     Mistake {
         name: "release-without-comparing",
         says: "a release or cleanup ends whatever lock is there, its owner's or not",
-        change: (
+        change: Change::Script(
             "local held = holder == owner",
             "local held = holder and not string.find(holder, '^leasehold:')",
         ),
@@ -24,7 +31,7 @@ pub const MISTAKES: [Mistake; 4] = [
     Mistake {
         name: "no-floor",
         says: "tokens are only counted, and begin anew when the counter was lost",
-        change: (
+        change: Change::Script(
             "math.max((tonumber(string.match(record or '', '^%d+')) or 0) + 1, now)",
             "(tonumber(string.match(record or '', '^%d+')) or 0) + 1",
         ),
@@ -32,7 +39,7 @@ pub const MISTAKES: [Mistake; 4] = [
     Mistake {
         name: "cleanup-only-deletes",
         says: "a release or cleanup hands the lock to nobody",
-        change: (
+        change: Change::Script(
             "if held or not holder or (waited and is_divided()) then",
             "if false then",
         ),
@@ -40,10 +47,15 @@ pub const MISTAKES: [Mistake; 4] = [
     Mistake {
         name: "newest-first",
         says: "a lock that is handed on is for whoever came last",
-        change: (
+        change: Change::Script(
             "local waiter = redis.call('ZRANGE', queue, place, place)[1]",
             "local waiter = redis.call('ZREVRANGE', queue, place, place)[1]",
         ),
+    },
+    Mistake {
+        name: "deadline-from-the-reply",
+        says: "a lease counts from when the answer came, not from when the request was sent",
+        change: Change::Deadline,
     },
 ];
 
@@ -56,6 +68,14 @@ impl Mistake {
 
     /// Makes it in a script, if it has the place for it.
     pub(crate) fn make_in(self, script: &str) -> String {
-        script.replace(self.change.0, self.change.1)
+        match self.change {
+            Change::Script(right, wrong) => script.replace(right, wrong),
+            Change::Deadline => script.to_owned(),
+        }
+    }
+
+    /// Whether the client makes it.
+    pub(crate) fn counts_from_the_reply(self) -> bool {
+        self.change == Change::Deadline
     }
 }

@@ -18,6 +18,12 @@ use crate::stage::{PROCESSES, Stage};
 /// How coarse the network's time is. The processes' own time is finer.
 const TICK: Duration = Duration::from_millis(10);
 
+/// How many milliseconds a message takes at most in a slow network: an answer may take most of the shortest lease.
+const SLOW: u64 = 400;
+
+/// How long one takes at most where nothing goes wrong any more.
+const MENDED: Duration = Duration::from_millis(40);
+
 /// How long calls may last once all is mended. The longest that anybody waits for somebody who is gone is for a dead
 /// waiter to whom the server still seems to be connected: 33 s, and several may stand in line.
 const PATIENCE: Duration = Duration::from_secs(150);
@@ -27,7 +33,8 @@ pub(crate) fn simulate(seed: u64, mistake: Option<Mistake>) -> turmoil::Result<O
     fastrand::seed(seed);
     let mut random = Rng::with_seed(seed);
     let mut plan = Plan::of(seed, &mut random);
-    let stage = Stage::new(seed, SimulatedRedis::mistaken(mistake)?);
+    let is_late = mistake.is_some_and(Mistake::counts_from_the_reply);
+    let stage = Stage::new(seed, SimulatedRedis::mistaken(mistake)?, is_late);
     let mut sim = network(seed, &mut random);
     let redis = Rc::clone(&stage.redis);
     sim.host(SERVER, move || {
@@ -44,7 +51,8 @@ pub(crate) fn simulate(seed: u64, mistake: Option<Mistake>) -> turmoil::Result<O
         while let Some(fault) = plan.due(sim.elapsed()) {
             carry_out(fault, &mut sim, &stage);
         }
-        if sim.elapsed() >= plan.mended {
+        if sim.elapsed() >= plan.mended && !stage.is_over() {
+            sim.set_max_message_latency(MENDED);
             stage.close();
         }
         sim.step()?;
@@ -62,6 +70,8 @@ pub(crate) fn simulate(seed: u64, mistake: Option<Mistake>) -> turmoil::Result<O
 
 fn network<'a>(seed: u64, random: &mut Rng) -> Sim<'a> {
     let slowest = [2, 10, 20, 40][random.usize(0..4)];
+    let is_slow = seed % 4 == 1 && seed % 20 != 1;
+    let slowest = if is_slow { SLOW } else { slowest };
     Builder::new()
         .rng_seed(seed)
         .epoch(clock::beginning())

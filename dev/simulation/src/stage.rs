@@ -19,6 +19,8 @@ pub(crate) struct Stage {
     pub(crate) seed: u64,
     pub(crate) redis: Rc<RefCell<SimulatedRedis>>,
     pub(crate) history: RefCell<History>,
+    /// Clients count their leases from the answer.
+    pub(crate) is_late: bool,
     /// Nobody begins anything new.
     is_over: Cell<bool>,
     lives: [Cell<u32>; PROCESSES],
@@ -26,9 +28,10 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    pub(crate) fn new(seed: u64, redis: SimulatedRedis) -> Rc<Self> {
+    pub(crate) fn new(seed: u64, redis: SimulatedRedis, is_late: bool) -> Rc<Self> {
         Rc::new(Self {
             seed,
+            is_late,
             redis: Rc::new(RefCell::new(redis)),
             history: RefCell::default(),
             is_over: Cell::new(false),
