@@ -6,7 +6,7 @@ use leasehold::backend::redis::Redlock;
 use leasehold::backend::{Attempt, AttemptAnswer, Backend};
 use leasehold::{AcquireError, ConnectError, Error, InvalidOption, Key, LockManager};
 use leasehold_testkit::proxy::{Direction, Traffic};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::nodes::{NODE_TIMEOUT, Nodes, SOON, durable, eventually, manager};
 
@@ -342,8 +342,11 @@ async fn what_cannot_be_connected_to_says_why() {
         ),
         "{slow:?}"
     );
+    nodes.servers[0].pause().unwrap();
+    // Nobody waits for it for as long as it may take to answer.
+    let soon = timeout(Duration::from_secs(4), durable(urls.clone()).connect());
+    drop(soon.await.unwrap().unwrap());
     nodes.servers[0].kill();
-    drop(durable(urls.clone()).connect().await.unwrap());
     nodes.servers[1].kill();
     let alone = durable(urls.clone()).connect().await.unwrap_err();
     assert_eq!(

@@ -254,6 +254,18 @@ async fn a_request_that_comes_after_the_end_takes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_majority_says_who_holds_the_lock_and_a_minority_does_not() {
+    let nodes = Nodes::start(3).await;
+    let locks = nodes.locks_behind().await;
+    let guard = nodes.held_everywhere(&locks, "k").await;
+    nodes.break_node(0, Fault::CutOff).await;
+    let seen = locks.inspect("k").await.unwrap();
+    assert_eq!(seen.token, Some(guard.token()));
+    nodes.break_node(1, Fault::CutOff).await;
+    locks.inspect("k").await.unwrap_err();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nodes_that_are_back_before_anybody_has_looked_are_waited_for() {
     let nodes = Nodes::start(3).await;
     // Far longer than between two looks.

@@ -222,3 +222,21 @@ impl fmt::Debug for RedlockBuilder {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn fifteen_nodes_can_be_named_and_no_more() {
+        let connected = async |nodes: usize| {
+            let urls = (1..=nodes).map(|host| format!("redis://127.0.0.{host}:1"));
+            Redlock::new(urls).connect().await.unwrap_err()
+        };
+        let too_many = connected(NODES_AT_MOST + 1).await;
+        assert!(matches!(too_many, ConnectError::Url { .. }), "{too_many:?}");
+        let unreachable = connected(NODES_AT_MOST).await;
+        let expected = matches!(unreachable, ConnectError::NoQuorum { reached: 0, .. });
+        assert!(expected, "{unreachable:?}");
+    }
+}

@@ -200,6 +200,18 @@ impl Member {
     }
 }
 
+#[cfg(test)]
+impl Member {
+    /// Nodes that nobody can reach.
+    pub(super) fn unreachable(count: usize, inbox: &Inbox) -> Vec<Arc<Self>> {
+        let node = |place| {
+            let client = Client::open(format!("redis://127.0.0.{}:1", place + 1)).unwrap();
+            Self::new(place, client, inbox.clone(), &Settings::default())
+        };
+        (0..count).map(node).collect()
+    }
+}
+
 fn outside_of_runtimes() -> BackendError {
     BackendError::not_applied("a node can only be asked inside a tokio runtime").permanent()
 }
@@ -223,10 +235,8 @@ mod tests {
 
     #[test]
     fn outside_of_runtimes_nothing_is_asked() {
-        let settings = Settings::default();
-        let client = Client::open("redis://127.0.0.1").unwrap();
-        let member = Member::new(0, client, Inbox::new(), &settings);
-        let length = settings.node_timeout;
+        let member = &Member::unreachable(1, &Inbox::new())[0];
+        let length = member.node_timeout;
         for limit in [Limit::Own(length), Limit::Shared(Deadline::of(length))] {
             let asked = member.call(&limit, &redis::cmd("PING")).now_or_never();
             let refused = asked.unwrap().unwrap_err();

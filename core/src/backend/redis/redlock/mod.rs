@@ -170,3 +170,37 @@ impl fmt::Debug for Redlock {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::OwnerId;
+    use crate::backend::Applied;
+
+    #[tokio::test]
+    async fn what_it_does_not_have_is_refused_and_a_node_that_was_away_interrupts_nobody() {
+        let inbox = Inbox::new();
+        let members = Member::unreachable(3, &inbox);
+        let redlock = Redlock::of(members, inbox, Settings::default());
+        let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(30), true);
+        let taking_up = attempt.clone().taking_up_from(Some(OwnerId::random()));
+        for unknown in [attempt.clone().in_mode(Mode::Shared), taking_up] {
+            let refused = redlock.attempt(&unknown).await.unwrap_err();
+            assert_eq!(refused.applied(), Applied::No, "{refused}");
+            assert!(!refused.is_temporary(), "{refused}");
+        }
+        redlock
+            .inbox
+            .enter(&attempt.key, attempt.owner, None)
+            .keep();
+        assert!(redlock.wait(&attempt).now_or_never().is_none());
+        assert_eq!(redlock.interrupted(0).now_or_never(), None);
+        redlock.close().await;
+        let down = redlock.members.iter().map(|it| it.health.trouble());
+        assert!(down.into_iter().all(|why| why.is_some()));
+    }
+}

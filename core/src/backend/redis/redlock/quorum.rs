@@ -36,18 +36,12 @@ pub(super) fn no_quorum(
 
 #[cfg(test)]
 mod tests {
-    use redis::Client;
-
-    use super::super::settings::Settings;
     use super::*;
     use crate::backend::redis::inbox::Inbox;
 
     #[test]
     fn it_says_what_is_missing_and_asks_no_more_where_a_majority_cannot_be() {
-        let members = [1, 2, 3, 4, 5].map(|host| {
-            let client = Client::open(format!("redis://127.0.0.{host}:6379")).unwrap();
-            Member::new(host - 1, client, Inbox::new(), &Settings::default())
-        });
+        let members = Member::unreachable(5, &Inbox::new());
         let said = |answered, down, refusing| {
             let down = (0..down).map(|_| BackendError::not_applied("it is down"));
             let refusing =
@@ -61,14 +55,14 @@ mod tests {
         let error = said(2, 1, 2);
         assert_eq!(
             error.to_string(),
-            "no quorum: 2 of 5 nodes answered, 3 are needed (127.0.0.1:6379: it is down; \
-             127.0.0.2:6379: it may not; 127.0.0.3:6379: it may not)"
+            "no quorum: 2 of 5 nodes answered, 3 are needed (127.0.0.1:1: it is down; \
+             127.0.0.2:1: it may not; 127.0.0.3:1: it may not)"
         );
         assert!(error.is_temporary());
         assert_eq!(
             said(3, 2, 0).to_string(),
-            "no majority: 3 of 5 nodes answered, and do not agree (127.0.0.1:6379: it is down; \
-             127.0.0.2:6379: it is down)"
+            "no majority: 3 of 5 nodes answered, and do not agree (127.0.0.1:1: it is down; \
+             127.0.0.2:1: it is down)"
         );
         assert!(said(0, 3, 2).is_temporary());
         assert!(!said(0, 2, 3).is_temporary());

@@ -103,3 +103,32 @@ impl Drop for Asking {
         self.round.settled.notify_waiters();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_node_has_heard_of_a_round_unless_nothing_was_sent() {
+        let round = Arc::new(Round::new(OwnerId::random(), 0b1));
+        let settled = |place| round.settled(place).now_or_never().is_some();
+        let (sent, unsent) = (round.asking(1), round.asking(2));
+        assert_eq!([0, 1, 2].map(|it| round.was_asked(it)), [false, true, true]);
+        assert_eq!([0, 1, 2].map(settled), [true, false, false]);
+        unsent.never_sent();
+        drop(sent);
+        assert_eq!(
+            [0, 1, 2].map(|it| round.was_asked(it)),
+            [false, true, false]
+        );
+        assert_eq!(
+            [0, 1, 2].map(|it| round.may_wait_at(it)),
+            [true, true, false]
+        );
+        assert_eq!([0, 1, 2].map(settled), [true, true, true]);
+        let unknown = Round::unknown(OwnerId::random());
+        assert!(unknown.was_asked(14) && unknown.may_wait_at(14));
+    }
+}

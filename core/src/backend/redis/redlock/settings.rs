@@ -27,12 +27,14 @@ impl Default for Settings {
 impl Settings {
     /// A node is told from one that keeps what it knows by having been restarted.
     pub(super) fn admission(&self) -> Option<Admission> {
+        (!self.durable).then(|| Admission::after(self.away()))
+    }
+
+    /// How long a node that was restarted stays out.
+    fn away(&self) -> Duration {
         // A server says how long it has been up in whole seconds, and clocks do not all run alike.
-        let away = self
-            .max_ttl
-            .max(self.clock_difference + CLAMP)
-            .mul_f64(1.01);
-        (!self.durable).then(|| Admission::after(away + Duration::from_secs(1)))
+        let away = self.max_ttl.max(self.clock_difference + CLAMP);
+        away.mul_f64(1.01) + Duration::from_secs(1)
     }
 
     /// Far more than a node may take to answer: a sixth of a lease is what a renewal waits for.
@@ -72,5 +74,45 @@ impl Settings {
             });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_stays_out_for_longer_than_what_it_may_have_forgotten() {
+        let seconds = Duration::from_secs;
+        for (max_ttl, clock_difference, least) in [(60, 10, 60), (60, 59, 60), (60, 100, 101)] {
+            let settings = Settings {
+                max_ttl: seconds(max_ttl),
+                clock_difference: seconds(clock_difference),
+                ..Settings::default()
+            };
+            let away = settings.away();
+            assert!(away > seconds(least + 1), "{away:?}");
+            assert!(away < seconds(least + 3), "{away:?}");
+        }
+    }
+
+    #[test]
+    fn options_go_up_to_their_limits_and_no_further() {
+        let least = Duration::from_millis(1);
+        let fits = |node_timeout, max_ttl, clock_difference| {
+            let settings = Settings {
+                node_timeout,
+                max_ttl,
+                clock_difference,
+                durable: true,
+            };
+            settings.validate().is_ok()
+        };
+        assert!(fits(least, MAX_TTL, MAX_TTL));
+        assert!(!fits(least / 2, MAX_TTL, MAX_TTL));
+        assert!(!fits(least, MAX_TTL + least, MAX_TTL));
+        assert!(!fits(least, MAX_TTL, MAX_TTL + least));
+        assert!(fits(least * 10, least * 60, least));
+        assert!(!fits(least * 11, least * 60, least));
     }
 }

@@ -58,7 +58,6 @@ pub(super) fn apart(took: Duration, splits: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use redis::Client;
     use tokio::time::Instant;
 
     use super::super::member::Member;
@@ -69,14 +68,11 @@ mod tests {
 
     /// Nodes that nobody asks, and a waiter whose wake-ups are awaited.
     fn waiting() -> (Redlock, Attempt) {
-        let (inbox, settings) = (Inbox::new(), Settings::default());
-        let members = [1, 2, 3, 4, 5].map(|host| {
-            let client = Client::open(format!("redis://127.0.0.{host}")).unwrap();
-            Member::new(host - 1, client, inbox.clone(), &settings)
-        });
+        let inbox = Inbox::new();
+        let members = Member::unreachable(5, &inbox);
         let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(30), true);
         inbox.enter(&attempt.key, attempt.owner, None).keep();
-        (Redlock::of(members.into(), inbox, settings), attempt)
+        (Redlock::of(members, inbox, Settings::default()), attempt)
     }
 
     #[tokio::test(start_paused = true)]

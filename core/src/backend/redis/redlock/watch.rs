@@ -113,3 +113,30 @@ impl Drop for Watch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::debts::Debt;
+    use super::*;
+    use crate::backend::redis::inbox::Inbox;
+    use crate::{Key, OwnerId};
+
+    #[tokio::test]
+    async fn a_node_that_is_owed_something_is_down_and_one_that_is_down_keeps_its_reason() {
+        let members = Member::unreachable(2, &Inbox::new());
+        for (member, reason) in members.iter().zip(["what is owed", "silent"]) {
+            if reason == "silent" {
+                member.health.fell(reason.to_owned());
+            }
+            member.debts.owe(Debt {
+                key: Key::new("", "k").unwrap(),
+                round: OwnerId::random(),
+                waiter: None,
+                until: Moment::now().after(LOOK),
+            });
+            member.watch();
+            let why = member.health.trouble().unwrap_or_default();
+            assert!(why.starts_with(reason), "{why}");
+        }
+    }
+}
