@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use leasehold::backend::redis::Redis;
-use leasehold::{LockGuard, LockManager};
+use leasehold::backend::{Attempt, AttemptAnswer, Backend};
+use leasehold::{Key, LockGuard, LockManager, OwnerId};
 use leasehold_testkit::proxy::{Proxy, Stats};
 use leasehold_testkit::servers::RedisBuilder;
 use tokio::sync::mpsc;
@@ -153,4 +154,43 @@ async fn who_is_second_of_its_process_is_there_when_all_before_it_die() {
     let next = timeout(limit, granted.recv()).await;
     let (name, _guard) = next.expect("the second looks").unwrap();
     assert_eq!(name, "d");
+}
+
+#[tokio::test]
+async fn whoever_is_given_the_lock_and_does_not_come_stands_in_the_way_once() {
+    let server = Server::start().await;
+    let guard = server.locks().await.lock("k").acquire().await.unwrap();
+    // It listens, and never asks again.
+    let silent = Redis::connect(&server.url()).await.unwrap();
+    let key = Key::new("lock:", "k").unwrap();
+    let attempt = Attempt::new(key, Duration::from_secs(30), true);
+    let busy = silent.attempt(&attempt).await.unwrap();
+    assert!(matches!(busy, AttemptAnswer::Busy { .. }), "{busy:?}");
+    let look = server.locks().await;
+    let behind = tokio::spawn(look.lock("k").wait(Duration::from_secs(15)).acquire());
+    waiters(&look, 2).await;
+    all_listen(&server, 2).await;
+    guard.release().await.unwrap();
+    let given = look.inspect("k").await.unwrap().owner;
+    assert_eq!(given, Some(attempt.owner.to_string()));
+    // It had two seconds to come; its place would have lasted for half a minute.
+    assert!(behind.await.unwrap().unwrap().is_valid());
+}
+
+#[tokio::test]
+async fn one_release_looks_at_a_thousand_places_and_no_more() {
+    let server = Server::start().await;
+    let guard = server.locks().await.lock("k").acquire().await.unwrap();
+    let mut raw = server.raw().await;
+    let mut places = redis::cmd("ZADD");
+    places.arg("{lock:k}:lh1:queue");
+    for place in 0..1500 {
+        places.arg(place).arg(OwnerId::random().to_string());
+    }
+    let _: usize = places.query_async(&mut raw).await.unwrap();
+    guard.release().await.unwrap();
+    let mut left = redis::cmd("ZCARD");
+    left.arg("{lock:k}:lh1:queue");
+    let left: usize = left.query_async(&mut raw).await.unwrap();
+    assert_eq!(left, 500);
 }
