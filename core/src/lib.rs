@@ -161,8 +161,11 @@
 //!
 //! Metrics: `leasehold_acquires_total{outcome}`, `leasehold_acquire_seconds{outcome}`, `leasehold_acquiring`,
 //! `leasehold_held`, `leasehold_hold_seconds`, `leasehold_endings_total{reason}`,
-//! `leasehold_renewals_total{outcome}`, `leasehold_releases_total{outcome}`,
+//! `leasehold_renewals_total{outcome}`, `leasehold_releases_total{outcome}`, `leasehold_passed_on_total`,
 //! `leasehold_failures_total{command}`. None carries a key.
+//!
+//! `leasehold_passed_on_total` counts the acquisitions that needed no request of their own in the end: the release of
+//! another task of this process passed the lock on. They are in `leasehold_acquires_total` as well.
 //!
 //! A key that is one of several counts as an acquisition of its own in traces and metrics, each time that it is asked
 //! for; a nested acquire in an [`OwnerScope`] is none.
@@ -193,6 +196,7 @@ mod key;
 pub mod kind;
 mod lock;
 mod manager;
+mod meter;
 mod observe;
 mod options;
 mod own_locks;

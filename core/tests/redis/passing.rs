@@ -7,6 +7,7 @@ use futures_util::poll;
 use leasehold::backend::redis::Redis;
 use leasehold::{AcquireError, LockGuard, LockManager};
 use leasehold_testkit::proxy::{Proxy, Which};
+use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -46,6 +47,36 @@ async fn a_waiter_of_the_same_process_need_not_ask() {
     assert!(left > Duration::from_secs(20), "its own TTL: {left:?}");
     second.release().await.unwrap();
     assert!(locks.inspect("k").await.unwrap().is_free());
+}
+
+#[test]
+fn what_is_passed_on_is_counted_and_other_grants_are_not() {
+    let recorder = DebuggingRecorder::new();
+    let snapshots = recorder.snapshotter();
+    metrics::with_local_recorder(&recorder, || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().unwrap();
+        runtime.block_on(async {
+            let server = Server::start().await;
+            let (here, there) = (server.locks().await, server.locks().await);
+            let mut held = here.lock("k").acquire().await.unwrap();
+            for next in [&here, &there, &here, &here] {
+                let next = waiter(next);
+                waiters(&here, 1).await;
+                held.release().await.unwrap();
+                held = next.await.unwrap().unwrap();
+            }
+            held.release().await.unwrap();
+        });
+    });
+    let mut all = snapshots.snapshot().into_vec().into_iter();
+    let name = "leasehold_passed_on_total";
+    let count = all.find_map(|it| (it.0.key().name() == name).then_some(it.3));
+    assert_eq!(
+        count,
+        Some(DebugValue::Counter(2)),
+        "the first and the last, from a task of this process to one"
+    );
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use super::times::GRANT_TTL;
 use super::wake_ups::{Passed, WakeUps};
 use crate::backend::{Attempt, AttemptAnswer, Mode};
 use crate::clock::Moment;
-use crate::{FencingToken, Key, OwnerId};
+use crate::{FencingToken, Key, OwnerId, meter};
 
 impl Redis {
     /// The TTL of an attempt that the lock can be passed on to. Others have more to say than that, or more to wait for, or
@@ -34,7 +34,10 @@ impl Redis {
         let Passed { token, sent } = waiter.take_passed()?;
         let age = Moment::now().since(sent);
         let lease = attempt.ttl.saturating_sub(age + age / 50);
-        (lease >= attempt.ttl / 2).then_some(AttemptAnswer::Granted { token, lease })
+        (lease >= attempt.ttl / 2).then(|| {
+            meter::passed_on();
+            AttemptAnswer::Granted { token, lease }
+        })
     }
 
     /// Begins a release, which may pass the lock on.

@@ -8,9 +8,7 @@ use tracing::{Span, debug, field, trace, warn};
 use crate::backend::{Applied, Attempt, BackendError, Claim};
 use crate::clock::Moment;
 use crate::options::LockOptions;
-use crate::{AcquireError, Key, LossReason, ReleaseOutcome};
-
-mod meter;
+use crate::{AcquireError, Key, LossReason, ReleaseOutcome, meter};
 
 /// One acquire from a caller's view. Dropped before it is finished, it was cancelled.
 #[derive(Debug)]
@@ -153,7 +151,7 @@ pub(crate) fn renewal_failed(claim: &Claim, error: &BackendError) {
 
 pub(crate) fn ended(claim: &Claim, reason: LossReason, held_for: Duration) {
     meter::held(-1.0);
-    meter::ended(reason, held_for);
+    meter::ended(reason.as_str(), held_for);
     if reason.is_wanted() {
         debug!(
             name: "leasehold.given_up",

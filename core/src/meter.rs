@@ -1,9 +1,9 @@
 //! Counts and durations, without keys: a million locks must not make a million series.
 
 #[cfg(not(feature = "metrics"))]
-pub(super) use self::off::*;
+pub(crate) use self::off::*;
 #[cfg(feature = "metrics")]
-pub(super) use self::on::*;
+pub(crate) use self::on::*;
 
 #[cfg(feature = "metrics")]
 mod on {
@@ -11,7 +11,6 @@ mod on {
 
     use metrics::{counter, gauge, histogram};
 
-    use crate::LossReason;
     use crate::clock::Moment;
 
     pub(crate) fn acquiring(change: f64) {
@@ -24,12 +23,17 @@ mod on {
         histogram!("leasehold_acquire_seconds", "outcome" => outcome).record(took);
     }
 
+    #[cfg(feature = "redis")]
+    pub(crate) fn passed_on() {
+        counter!("leasehold_passed_on_total").increment(1);
+    }
+
     pub(crate) fn held(change: f64) {
         gauge!("leasehold_held").increment(change);
     }
 
-    pub(crate) fn ended(reason: LossReason, held_for: Duration) {
-        counter!("leasehold_endings_total", "reason" => reason.as_str()).increment(1);
+    pub(crate) fn ended(reason: &'static str, held_for: Duration) {
+        counter!("leasehold_endings_total", "reason" => reason).increment(1);
         histogram!("leasehold_hold_seconds").record(held_for);
     }
 
@@ -50,13 +54,14 @@ mod on {
 mod off {
     use std::time::Duration;
 
-    use crate::LossReason;
     use crate::clock::Moment;
 
     pub(crate) fn acquiring(_change: f64) {}
     pub(crate) fn acquire(_outcome: &'static str, _started: Moment) {}
+    #[cfg(feature = "redis")]
+    pub(crate) fn passed_on() {}
     pub(crate) fn held(_change: f64) {}
-    pub(crate) fn ended(_reason: LossReason, _held_for: Duration) {}
+    pub(crate) fn ended(_reason: &'static str, _held_for: Duration) {}
     pub(crate) fn renewal(_outcome: &'static str) {}
     pub(crate) fn release(_outcome: &'static str) {}
     pub(crate) fn failure(_command: &'static str) {}
