@@ -148,10 +148,10 @@ fn many(ledger: &Ledger) -> Vec<Answer> {
             get(waiters::NAME, "commands_per_waiter_10_s"),
         ),
         answer(
-            "4. 1 000 waiters: client's memory per waiter",
+            "4. 1 000 waiters: live heap per waiter",
             Bound::AtMost(4.0),
             " KiB",
-            get(waiters::NAME, "client_kib_per_waiter"),
+            get(waiters::NAME, "heap_kib_per_waiter"),
         ),
         answer(
             "5. 10 000 held locks, TTL 30 s: the client's core",

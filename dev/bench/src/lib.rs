@@ -10,6 +10,9 @@
 //! figures of two. At the end stands what is asked of the library, and whether this run met it.
 //!
 //! Redis writes nothing to its disk, and `ZooKeeper` does not sync to it. The peers run with their own defaults.
+//!
+//! Heap and metrics are counted in processes of the program `counted`: where time is measured, nobody's allocations are
+//! slowed, and the library has the features that it has by default.
 
 // Every contestant's futures are nested in every workload's.
 #![recursion_limit = "256"]
@@ -44,17 +47,43 @@ use crate::contestant::Field;
 use crate::ledger::Ledger;
 use crate::meter::Meter;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// Why it cannot go on.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-#[tokio::main]
-async fn main() -> Result<(), BoxError> {
-    match args::wish(lexopt::Parser::from_env())? {
+/// Does what the command line says.
+///
+/// # Errors
+///
+/// If it says what is not understood, or if a server or a contestant fails.
+pub async fn follow(words: lexopt::Parser) -> Result<(), BoxError> {
+    match args::wish(words)? {
         Wish::Run(settings) => run(&settings).await,
-        Wish::Work { way, field } => fleet::work(&way, &field).await,
+        Wish::Work { way, field } => fleet::work(&way, &field, None).await,
         Wish::Help => {
             println!("{}", args::USAGE);
             Ok(())
         }
+    }
+}
+
+/// What a process of a workload counts of itself.
+pub trait Account {
+    /// Bytes that are allocated and not freed.
+    fn heap(&self) -> u64;
+
+    /// How many locks were passed on.
+    fn passes(&self) -> u64;
+}
+
+/// Is one of the processes of a workload, and nothing else.
+///
+/// # Errors
+///
+/// If the command line says anything else, or if a server or the contestant fails.
+pub async fn work(words: lexopt::Parser, account: &dyn Account) -> Result<(), BoxError> {
+    match args::wish(words)? {
+        Wish::Work { way, field } => fleet::work(&way, &field, Some(account)).await,
+        _ => Err("this program is started by leasehold-bench, when it is needed".into()),
     }
 }
 

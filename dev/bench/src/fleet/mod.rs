@@ -1,5 +1,6 @@
 //! Contestants in processes of their own: this program again, told by lines what to do.
 
+mod counted;
 mod orders;
 mod ships;
 mod worker;

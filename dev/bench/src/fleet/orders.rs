@@ -13,6 +13,8 @@ pub(super) enum Order {
     Warm { key: String },
     /// Wait for this key, and do nothing else.
     Wait { key: String, tasks: u32 },
+    /// Say what is counted, which only `counted` can.
+    Account,
 }
 
 /// What it answers.
@@ -22,4 +24,5 @@ pub(super) enum Reply {
     Rushed { turns: Vec<Turn>, cpu: Duration },
     Warm,
     Waiting,
+    Account { heap: u64, passes: u64 },
 }

@@ -1,7 +1,9 @@
+use std::path::Path;
 use std::time::Duration;
 
 use leasehold_testkit::processes::ChildProcess;
 
+use super::counted;
 use super::orders::{Order, Reply};
 use crate::BoxError;
 use crate::contestant::{Field, Way};
@@ -18,11 +20,23 @@ pub(crate) struct Fleet {
 
 impl Fleet {
     pub(crate) async fn start(way: Way, field: &Field, count: u32) -> Result<Self, BoxError> {
-        let program = std::env::current_exe()?;
+        Self::of(&std::env::current_exe()?, way, field, count).await
+    }
+
+    /// Processes that count their heap and what is passed on in them, which takes time.
+    pub(crate) async fn start_counted(
+        way: Way,
+        field: &Field,
+        count: u32,
+    ) -> Result<Self, BoxError> {
+        Self::of(&counted::program()?, way, field, count).await
+    }
+
+    async fn of(program: &Path, way: Way, field: &Field, count: u32) -> Result<Self, BoxError> {
         let mut ships = Vec::new();
         for _ in 0..count {
             let words = ["--work", way.name(), &field.redis, &field.zookeeper];
-            ships.push(ChildProcess::of(&program).args(words).start()?);
+            ships.push(ChildProcess::of(program).args(words).start()?);
         }
         let mut fleet = Self { ships };
         fleet.answers().await?;
@@ -64,11 +78,28 @@ impl Fleet {
     /// So many tasks of each wait for one key.
     pub(crate) async fn wait(&mut self, key: &str, tasks: u32) -> Result<(), BoxError> {
         let key = key.to_owned();
-        let order = serde_json::to_string(&Order::Wait { key, tasks })?;
-        for ship in &mut self.ships {
-            ship.tell(&order)?;
-        }
+        self.tell_all(&Order::Wait { key, tasks })?;
         self.answers().await.map(drop)
+    }
+
+    /// How many locks were passed on in all of them: of those that count.
+    pub(crate) async fn passes(&mut self) -> Result<u64, BoxError> {
+        Ok(self.accounts().await?.map(|(_, passes)| passes).sum())
+    }
+
+    /// What all of them have allocated and not freed, in KiB: of those that count.
+    pub(crate) async fn heap_kib(&mut self) -> Result<f64, BoxError> {
+        let bytes: u64 = self.accounts().await?.map(|(heap, _)| heap).sum();
+        Ok(bytes as f64 / 1024.0)
+    }
+
+    async fn accounts(&mut self) -> Result<impl Iterator<Item = (u64, u64)>, BoxError> {
+        self.tell_all(&Order::Account)?;
+        let answers = self.answers().await?.into_iter();
+        Ok(answers.filter_map(|answer| match answer {
+            Reply::Account { heap, passes } => Some((heap, passes)),
+            _ => None,
+        }))
     }
 
     /// What all of them have in memory that is theirs alone and in no file, in KiB.
@@ -83,6 +114,14 @@ impl Fleet {
                 .parse::<f64>()?;
         }
         Ok(sum)
+    }
+
+    fn tell_all(&mut self, order: &Order) -> Result<(), BoxError> {
+        let order = serde_json::to_string(order)?;
+        for ship in &mut self.ships {
+            ship.tell(&order)?;
+        }
+        Ok(())
     }
 
     async fn answers(&mut self) -> Result<Vec<Reply>, BoxError> {

@@ -1,23 +1,32 @@
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
 use super::orders::{Order, Reply};
-use crate::BoxError;
 use crate::clock;
 use crate::contestant::{Contestant, Entrant, Field, Visitor, Way};
+use crate::{Account, BoxError};
 
 /// What one of the processes does, until nobody tells it more.
-pub(crate) async fn work(way: &str, field: &Field) -> Result<(), BoxError> {
+pub(crate) async fn work(
+    way: &str,
+    field: &Field,
+    account: Option<&dyn Account>,
+) -> Result<(), BoxError> {
     let way = Way::named(way).ok_or_else(|| format!("{way:?} is no way to lock"))?;
     let entrant = way.enter(field).await?;
     answer(&Reply::Ready)?;
     let mut lines = BufReader::new(stdin()).lines();
     while let Some(line) = lines.next_line().await? {
-        answer(&follow(&entrant, serde_json::from_str(&line)?).await?)?;
+        let order = serde_json::from_str(&line)?;
+        answer(&follow(&entrant, order, account).await?)?;
     }
     Ok(())
 }
 
-async fn follow(entrant: &Entrant, order: Order) -> Result<Reply, BoxError> {
+async fn follow(
+    entrant: &Entrant,
+    order: Order,
+    account: Option<&dyn Account>,
+) -> Result<Reply, BoxError> {
     Ok(match order {
         Order::Rush(rush) => {
             let before = clock::cpu();
@@ -32,6 +41,11 @@ async fn follow(entrant: &Entrant, order: Order) -> Result<Reply, BoxError> {
         Order::Wait { key, tasks } => {
             entrant.receive(&Patient { key, tasks }).await;
             Reply::Waiting
+        }
+        Order::Account => {
+            let account = account.ok_or("this program counts nothing; `counted` does")?;
+            let (heap, passes) = (account.heap(), account.passes());
+            Reply::Account { heap, passes }
         }
     })
 }

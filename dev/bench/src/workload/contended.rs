@@ -14,7 +14,7 @@ use crate::report::Outcome;
 use crate::turns::{Done, Plan};
 
 /// What an order takes to come to all processes.
-const HEAD_START: Duration = Duration::from_millis(30);
+pub(super) const HEAD_START: Duration = Duration::from_millis(30);
 
 /// Those who run where not all do: the limit, the library, a poller by chance and one by the clock.
 const SOME: &[Way] = &[Way::Scripts, Way::Leasehold, Way::Rslock, Way::Distkit];

@@ -24,6 +24,24 @@ const REFRESH: Duration = Duration::from_secs(11);
 #[derive(Debug)]
 pub(crate) struct Waiters;
 
+/// Of all processes, in KiB.
+#[derive(Debug, Clone, Copy)]
+struct Memory {
+    /// What is allocated and not freed: what the waiters keep, and the tasks they are in.
+    heap: f64,
+    /// What is in memory: also what the allocator keeps of what was needed for a moment, for each of its threads.
+    all: f64,
+}
+
+impl Memory {
+    async fn of(fleet: &mut Fleet) -> Result<Self, BoxError> {
+        Ok(Self {
+            heap: fleet.heap_kib().await?,
+            all: fleet.kib()?,
+        })
+    }
+}
+
 #[async_trait(?Send)]
 impl Workload for Waiters {
     fn name(&self) -> String {
@@ -34,22 +52,22 @@ impl Workload for Waiters {
         let locks = LockManager::connect(&stage.server.url()).await?;
         let key = format!("wanted:{}", Uuid::new_v4());
         let guard = locks.lock(&*key).acquire().await?;
-        let mut fleet = Fleet::start(Way::Leasehold, stage.field, PROCESSES).await?;
+        let mut fleet = Fleet::start_counted(Way::Leasehold, stage.field, PROCESSES).await?;
         fleet.warm().await?;
         sleep(Duration::from_millis(500)).await;
-        let empty = fleet.kib()?;
+        let empty = Memory::of(&mut fleet).await?;
         let all_wait = async |fleet: &mut Fleet, waiters: u32| {
             fleet.wait(&key, TASKS).await?;
             while locks.inspect(&*key).await?.waiting < waiters as usize {
                 sleep(Duration::from_millis(20)).await;
             }
-            fleet.kib()
+            Memory::of(fleet).await
         };
         all_wait(&mut fleet, WAITERS).await?;
         sleep(REFRESH / 2).await;
         let (begin, before) = (Instant::now(), stage.meter.read().await?);
         sleep(REFRESH * 2).await;
-        let (after, waiting) = (stage.meter.read().await?, fleet.kib()?);
+        let (after, waiting) = (stage.meter.read().await?, Memory::of(&mut fleet).await?);
         let tens = begin.elapsed().as_secs_f64() / 10.0;
         let commands = after.calls(Way::Leasehold.sends()) - before.calls(Way::Leasehold.sends());
         // What the first of them bring with them, the next do not.
@@ -59,8 +77,10 @@ impl Workload for Waiters {
             "leasehold",
             &[
                 ("commands_per_waiter_10_s", each(commands) / tens),
-                ("client_kib_per_waiter", each(waiting - empty)),
-                ("client_kib_of_one_more", each(twice - waiting)),
+                ("heap_kib_per_waiter", each(waiting.heap - empty.heap)),
+                ("heap_kib_of_one_more", each(twice.heap - waiting.heap)),
+                ("client_kib_per_waiter", each(waiting.all - empty.all)),
+                ("client_kib_of_one_more", each(twice.all - waiting.all)),
                 (
                     "server_cpu_percent",
                     (after.cpu() - before.cpu()) / tens * 10.0,

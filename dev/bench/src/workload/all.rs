@@ -1,0 +1,41 @@
+use super::stage::Workload;
+use super::{
+    contended, day_later, growth, handoff, held, in_process, kinds, nested, nodes, overhead,
+    passes, sql, tower, uncontended, waiters,
+};
+
+/// All of them, or those that take no more than a few seconds each.
+pub(crate) fn all(quick: bool) -> Vec<Box<dyn Workload>> {
+    let mut all: Vec<Box<dyn Workload>> = Vec::new();
+    for &tasks in uncontended::TASKS {
+        all.push(Box::new(uncontended::Uncontended { tasks }));
+    }
+    for cell in contended::Contended::ALL {
+        all.push(Box::new(*cell));
+    }
+    for processes in [1, 4] {
+        all.push(Box::new(passes::Passes { processes }));
+    }
+    all.push(Box::new(handoff::HandOff::ONE));
+    all.push(Box::new(waiters::Waiters));
+    all.push(Box::new(held::Held));
+    all.push(Box::new(nodes::Alone));
+    all.push(Box::new(nodes::Crowd));
+    all.push(Box::new(nodes::Stopped));
+    all.push(Box::new(kinds::Kinds::READERS));
+    all.push(Box::new(kinds::Kinds::PERMITS));
+    let sizes = growth::SIZES.iter().copied();
+    for keys in sizes.filter(|&keys| keys <= 100_000 || !quick) {
+        all.push(Box::new(growth::Growth { keys }));
+    }
+    all.push(Box::new(day_later::DayLater));
+    all.push(Box::new(in_process::InProcess));
+    all.push(Box::new(nested::Nested));
+    all.push(Box::new(overhead::Macro));
+    all.push(Box::new(tower::Tower { on_redis: false }));
+    all.push(Box::new(tower::Tower { on_redis: true }));
+    all.push(Box::new(sql::Sql::Postgres));
+    all.push(Box::new(sql::Sql::MariaDb));
+    all.push(Box::new(sql::Sql::Sqlite));
+    all
+}

@@ -1,0 +1,64 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::Mutex;
+use uuid::Uuid;
+
+use super::contended::HEAD_START;
+use super::{Stage, Workload, contended};
+use crate::BoxError;
+use crate::clock;
+use crate::contestant::Way;
+use crate::crowd::Rush;
+use crate::fleet::Fleet;
+use crate::report::Outcome;
+use crate::turns::Plan;
+
+const TASKS: u32 = 8;
+
+/// The same tasks as in [`contended`], and how they came to the lock: from the server, or from the task before them.
+///
+/// The library alone, for nobody else has both. What is counted is counted in processes that are slower by that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Passes {
+    pub(crate) processes: u32,
+}
+
+#[async_trait(?Send)]
+impl Workload for Passes {
+    fn name(&self) -> String {
+        let name = contended::name(TASKS, 0, self.processes);
+        format!("{name}: from whom")
+    }
+
+    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+        let (rounds, millis) = if stage.quick { (3, 350) } else { (5, 1_000) };
+        let (slice, name) = (Duration::from_millis(millis), self.name());
+        let plan = Plan {
+            workload: &name,
+            metrics: &["server_grants_per_s", "passed_on_per_s", "grants_per_s"],
+            rounds,
+        };
+        let way = Way::Leasehold;
+        let fleet = Fleet::start_counted(way, stage.field, self.processes).await?;
+        let fleet = Mutex::new(fleet);
+        let run = async |_only| {
+            let mut fleet = fleet.lock().await;
+            let before = fleet.passes().await?;
+            let rush = Rush {
+                key: format!("passes:{}", Uuid::new_v4()),
+                tasks: TASKS,
+                first: 0,
+                begin: clock::now() + HEAD_START,
+                slice,
+                section: Duration::ZERO,
+            };
+            let (tally, _cpu) = fleet.rush(&rush).await?;
+            let passed = (fleet.passes().await? - before) as f64;
+            let all = tally.grants() as f64;
+            let each = |count: f64| count / slice.as_secs_f64();
+            Ok(vec![each(all - passed), each(passed), each(all)])
+        };
+        plan.take_turns(&[way.name()], run).await
+    }
+}
