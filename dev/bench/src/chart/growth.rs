@@ -33,6 +33,7 @@ fn lines(
     for (way, tone) in [
         (Way::Leasehold, Tone::Accent),
         (Way::Scripts, Tone::Soft),
+        (Way::Drawing, Tone::Soft),
         (Way::Bare, Tone::Quiet),
     ] {
         let points = steps.iter().filter_map(|&step| {

@@ -9,15 +9,22 @@ use crate::BoxError;
 /// queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Bare {
-    connection: MultiplexedConnection,
+    pub(super) connection: MultiplexedConnection,
     release: Script,
 }
 
 /// A key, and who holds it.
 #[derive(Debug)]
 pub(crate) struct Held {
-    key: String,
-    owner: String,
+    pub(super) key: String,
+    pub(super) owner: String,
+}
+
+impl Held {
+    pub(super) fn of(key: String) -> Self {
+        let owner = Uuid::new_v4().to_string();
+        Self { key, owner }
+    }
 }
 
 const RELEASE: &str = "
@@ -39,13 +46,13 @@ impl Contestant for Bare {
     type Held = Held;
 
     async fn acquire(&self, key: &str) -> Result<Held, BoxError> {
-        let owner = Uuid::new_v4().to_string();
+        let held = Held::of(key.to_owned());
         let mut connection = self.connection.clone();
         let mut set = redis::cmd("SET");
-        set.arg(key).arg(&owner).arg("NX").arg("PX").arg(30_000);
+        set.arg(key).arg(&held.owner);
+        set.arg("NX").arg("PX").arg(30_000);
         if set.query_async(&mut connection).await? {
-            let key = key.to_owned();
-            Ok(Held { key, owner })
+            Ok(held)
         } else {
             Err("the key is not free, and this way does not wait".into())
         }

@@ -3,6 +3,7 @@ use super::async_redis_lock::AsyncRedisLock;
 use super::bare::Bare;
 use super::distkit::Distkit;
 use super::distributed_lock_redis::DistributedLockRedis;
+use super::drawing::Drawing;
 use super::leasehold::Leasehold;
 use super::passing::Passing;
 use super::quorum::Quorum;
@@ -18,6 +19,7 @@ pub(crate) enum Entrant {
     Scripts(Scripts),
     Leasehold(Leasehold),
     Bare(Bare),
+    Drawing(Drawing),
     Passing(Passing),
     Rslock(Rslock),
     Distkit(Distkit),
@@ -33,6 +35,7 @@ impl Entrant {
             Self::Scripts(it) => visitor.visit(it).await,
             Self::Leasehold(it) => visitor.visit(it).await,
             Self::Bare(it) => visitor.visit(it).await,
+            Self::Drawing(it) => visitor.visit(it).await,
             Self::Passing(it) => visitor.visit(it).await,
             Self::Rslock(it) => visitor.visit(it).await,
             Self::Distkit(it) => visitor.visit(it).await,

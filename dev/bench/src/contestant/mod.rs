@@ -4,6 +4,7 @@ mod async_redis_lock;
 mod bare;
 pub(crate) mod distkit;
 mod distributed_lock_redis;
+mod drawing;
 mod entrant;
 mod inbox;
 mod leasehold;

@@ -3,6 +3,7 @@ use super::async_redis_lock::AsyncRedisLock;
 use super::bare::Bare;
 use super::distkit::Distkit;
 use super::distributed_lock_redis::DistributedLockRedis;
+use super::drawing::Drawing;
 use super::entrant::Entrant;
 use super::leasehold::Leasehold;
 use super::passing::Passing;
@@ -18,6 +19,7 @@ pub(crate) enum Way {
     Leasehold,
     ZooKeeper,
     Bare,
+    Drawing,
     Passing,
     Rslock,
     Distkit,
@@ -74,6 +76,7 @@ impl Way {
             Self::Leasehold => "leasehold",
             Self::ZooKeeper => "leasehold, ZooKeeper",
             Self::Bare => "SET NX PX by hand",
+            Self::Drawing => "SET and token by hand",
             Self::Passing => "1 round trip by hand",
             Self::Rslock => "rslock",
             Self::Distkit => "distkit",
@@ -96,7 +99,7 @@ impl Way {
     /// The commands that it sends itself; what its scripts do is no command of its own.
     pub(crate) fn sends(self) -> &'static [&'static str] {
         match self {
-            Self::Scripts | Self::Leasehold | Self::Passing => &["evalsha"],
+            Self::Scripts | Self::Leasehold | Self::Drawing | Self::Passing => &["evalsha"],
             Self::ZooKeeper => &[],
             Self::AsyncRedisLock => &["evalsha", "eval"],
             _ => &["evalsha", "eval", "set"],
@@ -111,6 +114,7 @@ impl Way {
             Self::Leasehold => Entrant::Leasehold(Leasehold::enter(url).await?),
             Self::ZooKeeper => Entrant::Leasehold(Leasehold::enter(&field.zookeeper).await?),
             Self::Bare => Entrant::Bare(Bare::enter(url).await?),
+            Self::Drawing => Entrant::Drawing(Drawing::enter(url).await?),
             Self::Passing => Entrant::Passing(Passing::enter(url).await?),
             Self::Rslock => Entrant::Rslock(Rslock::enter(urls)),
             Self::Distkit => Entrant::Distkit(Distkit::enter(url).await?),

@@ -17,7 +17,7 @@ use crate::turns::Plan;
 pub(crate) const SIZES: &[usize] = &[1_000, 10_000, 100_000, 1_000_000];
 
 /// Without the scripts by hand, for the keys are the library's.
-const WAYS: &[Way] = &[Way::Bare, Way::Leasehold];
+const WAYS: &[Way] = &[Way::Bare, Way::Drawing, Way::Leasehold];
 
 const TASKS: usize = 16;
 
