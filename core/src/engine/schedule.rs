@@ -173,14 +173,18 @@ mod tests {
     async fn what_ends_before_it_would_be_renewed_is_looked_at_when_it_ends() {
         let (beat, second) = (Beat::begin(), Duration::from_secs(1));
         let mut capped = lease(second * 30);
-        let mut options = LockOptions::default();
-        options.max_hold = Some(second * 2);
+        let options = LockOptions {
+            max_hold: Some(second * 2),
+            ..LockOptions::default()
+        };
         capped.settle(&options, Moment::now());
         let now = Moment::now();
         assert_eq!(beat.after_success(&capped, now), now.after(second * 2));
         capped = lease(second * 30);
-        options = LockOptions::default();
-        options.renewal = false;
+        let options = LockOptions {
+            renewal: false,
+            ..LockOptions::default()
+        };
         capped.settle(&options, now);
         let left = capped.validity().unwrap();
         assert_eq!(beat.after_success(&capped, now), now.after(left));

@@ -294,6 +294,33 @@ async fn a_batch_that_is_delivered_long_after_it_was_sent_takes_nothing() {
 }
 
 #[tokio::test]
+async fn a_release_among_others_refuses_copies_that_are_under_way() {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let backend = Redis::connect(&server.inner().url_at(proxy.port())).await;
+    let manager = LockManager::builder(backend.unwrap());
+    let manager = manager.command_timeout(Duration::from_millis(200));
+    let locks = manager.build().unwrap();
+    let mut guards = Vec::new();
+    for key in ["a", "b", "c"] {
+        guards.push(locks.lock(key).acquire().await.unwrap());
+    }
+    proxy.hold_requests(Which::mentioning("lock:k").times(1));
+    let asked = tokio::spawn(locks.lock("k").acquire());
+    let held = proxy.until("a copy is held", |seen| seen.held == 1);
+    held.await.unwrap();
+    // The next copy comes by a new connection.
+    proxy.cut();
+    guards.push(asked.await.unwrap().unwrap());
+    for released in join_all(guards.into_iter().map(|it| it.release())).await {
+        assert_eq!(released.unwrap(), ReleaseOutcome::Released);
+    }
+    proxy.deliver_held().await.unwrap();
+    let seen = locks.inspect("k").await.unwrap();
+    assert!(seen.is_free(), "a copy came: {seen:?}");
+}
+
+#[tokio::test]
 async fn one_that_is_given_up_before_it_is_sent_is_not_sent() {
     let server = Server::start().await;
     let locks = server.locks().await;

@@ -27,6 +27,7 @@ mod sentinel;
 mod servers;
 mod settle;
 mod synced;
+mod take;
 mod times;
 #[cfg(feature = "tls-rustls")]
 mod tls;

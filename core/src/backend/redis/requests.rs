@@ -1,42 +1,14 @@
-//! Requests of attempts, and the account of their copies.
+//! Requests, and the account of their copies.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use redis::Cmd;
-
-use super::answer::{self, Acquired, Verdict};
-use super::copies::COPIES_LAST;
-use super::names::Names;
+use super::Redis;
+use super::answer::{self, Acquired, Left, Verdict};
+use super::leave::Leave;
 use super::node::How;
 use super::synced::Settled;
-use super::times::{FENCE_TTL, GRANT_TTL, WAITER_LEASE};
-use super::words::{flag, millis, millis_of, written};
-use super::{Redis, script};
-use crate::backend::{Applied, Attempt, BackendError, Mode};
+use super::take::{Take, Terms};
+use crate::backend::{Applied, Attempt, BackendError};
 use crate::clock::Moment;
 use crate::{Key, OwnerId};
-
-/// A request of an attempt, as it is sent.
-#[derive(Debug, Clone)]
-pub(super) struct Take {
-    key: Key,
-    owner: OwnerId,
-    ttl: Duration,
-    queue: bool,
-    mode: Mode,
-    giver: Option<OwnerId>,
-    /// From when on it is refused, on the server's clock.
-    expiry: u64,
-}
-
-/// What is said of all requests alike.
-#[derive(Debug, Clone)]
-pub(super) struct Terms {
-    /// Where waiters are told.
-    channel: Arc<str>,
-    heal: bool,
-}
 
 impl Redis {
     /// Asks, and has replicas acknowledge a grant if that was wished for.
@@ -128,89 +100,34 @@ impl Redis {
             .expiry()
             .ok_or_else(|| BackendError::not_applied("the server's clock is unknown"))
     }
-}
 
-impl Take {
-    /// How many keys and arguments one has in a batch.
-    pub(super) const KEYS: usize = 4;
-    pub(super) const ARGUMENTS: usize = 4;
+    /// Ends whatever the owner has: true if it held the lock.
+    pub(super) async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
+        self.inbox.leave(key, owner);
+        let passing = self.passing(key);
+        let leave = Leave {
+            key: key.clone(),
+            owner,
+            outstanding: self.copies.outstanding(owner),
+            named: passing.named(),
+        };
+        let Left::Ended { held, passed } = self.send_leave(leave).await? else {
+            return Err(BackendError::unknown(
+                "the server has no memory left to note that an attempt is over; asking again",
+            ));
+        };
+        passing.answered(passed);
+        self.copies.forget(owner);
+        Ok(held)
+    }
 
-    fn of(attempt: &Attempt, expiry: u64) -> Self {
-        Self {
-            key: attempt.key.clone(),
-            owner: attempt.owner,
-            ttl: attempt.ttl,
-            queue: attempt.queue,
-            mode: attempt.mode,
-            giver: attempt.giver,
-            expiry,
+    async fn send_leave(&self, leave: Leave) -> Result<Left, BackendError> {
+        if let Some(node) = self.servers.one().filter(|_| self.batches.is_busy())
+            && let Some(left) = self.batches.leave(node, self.terms(), leave.clone()).await
+        {
+            return left;
         }
-    }
-
-    /// Whether a batch has words for all that it asks.
-    fn is_plain(&self) -> bool {
-        self.mode == Mode::Exclusive && self.giver.is_none()
-    }
-
-    pub(super) fn alone(&self, terms: &Terms) -> Cmd {
-        let names = Names::of(&self.key);
-        let seal = names.seal(self.owner);
-        let [lock, fence, queue, leases, shares] = names.all();
-        let giver = self.giver.map(|giver| giver.to_string());
-        let givers_seal = self.giver.map(|giver| names.seal(giver));
-        script::ACQUIRE.call(
-            &[
-                lock,
-                fence,
-                queue,
-                leases,
-                shares,
-                &seal,
-                givers_seal.as_deref().unwrap_or(&seal),
-            ],
-            &[
-                &self.owner.to_string(),
-                &millis(self.ttl),
-                flag(self.queue),
-                &terms.channel,
-                &self.expiry.to_string(),
-                &millis(WAITER_LEASE),
-                &millis(GRANT_TTL),
-                &millis(FENCE_TTL),
-                flag(terms.heal),
-                &written(self.mode),
-                giver.as_deref().unwrap_or_default(),
-                &millis(COPIES_LAST),
-            ],
-        )
-    }
-
-    /// As `batch.lua` takes them.
-    pub(super) fn add_keys(&self, command: &mut Cmd) {
-        let names = Names::of(&self.key);
-        let [lock, fence, queue, ..] = names.all();
-        let seal = names.seal(self.owner);
-        command.arg(lock).arg(fence).arg(queue).arg(seal);
-    }
-
-    /// As `batch.lua` takes them.
-    pub(super) fn add_arguments(&self, command: &mut Cmd) {
-        let mut paper = OwnerId::paper();
-        command.arg(self.owner.written(&mut paper));
-        command.arg(millis_of(self.ttl));
-        command.arg(flag(self.queue)).arg(self.expiry);
-    }
-}
-
-impl Terms {
-    /// How many arguments they are in a batch.
-    pub(super) const ARGUMENTS: usize = 6;
-
-    /// As `batch.lua` takes them.
-    pub(super) fn add_arguments(&self, command: &mut Cmd) {
-        command.arg(&*self.channel).arg(flag(self.heal));
-        for lasts in [WAITER_LEASE, GRANT_TTL, FENCE_TTL, COPIES_LAST] {
-            command.arg(millis_of(lasts));
-        }
+        let _under_way = self.batches.sending();
+        answer::left(self.servers.call(&leave.key, &leave.alone()).await?)
     }
 }

@@ -11,8 +11,8 @@ use crate::backend::redis::answer::{self, Acquired, Left, Verdict};
 use crate::backend::redis::failure::is_of_a_cluster;
 use crate::backend::redis::leave::Leave;
 use crate::backend::redis::node::Node;
-use crate::backend::redis::requests::{Take, Terms};
 use crate::backend::redis::script;
+use crate::backend::redis::take::{Take, Terms};
 use crate::backend::{Applied, BackendError};
 
 /// How many requests one call carries at most: a server does nothing else while it carries them out.

@@ -22,7 +22,7 @@ use self::call::{Asked, Batch, Sent, Told};
 use super::answer::{Acquired, Left};
 use super::leave::Leave;
 use super::node::Node;
-use super::requests::{Take, Terms};
+use super::take::{Take, Terms};
 use crate::backend::BackendError;
 use crate::runtime::Runtime;
 
