@@ -222,6 +222,25 @@ async fn a_shutdown_counts_what_it_could_not_confirm_and_does_not_hang() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_shutdown_counts_what_was_given_up_while_it_waited() {
+    let backend = Faulty::new(InProcess::new(), |call| match call.command {
+        Command::Release => Fault::HangBefore,
+        _ => Fault::None,
+    });
+    let locks = LockManager::builder(backend)
+        .outage_limit(Duration::from_secs(10))
+        .build()
+        .unwrap();
+    let lock = locks.lock("k").ttl(Duration::from_secs(1));
+    drop(lock.acquire().await.unwrap());
+    // Its release is repeated for 11 s, of which the shutdown sees the end.
+    sleep(Duration::from_secs(5)).await;
+    let error = locks.shutdown().await.unwrap_err();
+    assert_eq!(error.unconfirmed, 1);
+    assert_eq!(locks.shutdown().await, Ok(()), "it is told once");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_acquire_that_meets_a_shutdown_does_not_keep_its_lock() {
     // The grant is on its way when the manager is shut down.
     let world = InProcess::new();

@@ -16,7 +16,7 @@ use crate::{AcquireError, FencingToken, observe};
 /// A backend may apply a request whose answer never arrives, and a caller may drop the future at any
 /// point. So the attempt is armed before each sending, and disarmed only by an answer after which
 /// there is nothing to undo. Dropped armed, it is cleaned up in the background: repeated until that
-/// is confirmed, or until all that the attempt may have left has run out by itself.
+/// is confirmed, or until a lock that the attempt may have left has run out by itself.
 #[derive(Debug)]
 pub(super) struct Armed<'a> {
     pub(super) attempt: Attempt,
@@ -145,7 +145,7 @@ async fn clean_up(engine: Arc<Engine>, attempt: Attempt) {
     while let Err(error) = bounded(engine.limits.command, command()).await {
         observe::cleanup_failed(&attempt, &error);
         if backoff.pause_after(error, end).await.is_err() {
-            return;
+            return engine.give_up();
         }
     }
     observe::cleaned_up(&attempt);

@@ -21,7 +21,7 @@ mod watchdog;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -53,6 +53,8 @@ pub(crate) struct Engine {
     watchdogs: Mutex<Vec<(Id, Watchdog)>>,
     /// Acquires under way, and debts not yet paid.
     unfinished: TaskTracker,
+    /// How many of those debts nobody will pay any more.
+    given_up: AtomicUsize,
 }
 
 impl Engine {
@@ -64,6 +66,7 @@ impl Engine {
             closing: CancellationToken::new(),
             watchdogs: Mutex::default(),
             unfinished: TaskTracker::new(),
+            given_up: AtomicUsize::new(0),
         })
     }
 
@@ -85,6 +88,11 @@ impl Engine {
     /// every command sent before it, is over.
     fn background_end(&self, ttl: Duration) -> Moment {
         Moment::now().after(ttl.saturating_add(self.limits.outage))
+    }
+
+    /// What was owed to the backend is left to run out.
+    fn give_up(&self) {
+        self.given_up.fetch_add(1, Ordering::AcqRel);
     }
 
     fn watch(&self, lease: &Arc<Lease>, now: Moment) {

@@ -84,7 +84,9 @@ impl Drop for ReleaseDebt<'_> {
         self.lease.runtime.spawn_here(async move {
             let end = engine.background_end(lease.claim.ttl);
             // Each failure was reported as it came, and nobody is left to be told.
-            let _outcome = debt.pay(&engine, &lease, Look::now(), end).await;
+            if debt.pay(&engine, &lease, Look::now(), end).await.is_err() {
+                engine.give_up();
+            }
         });
     }
 }

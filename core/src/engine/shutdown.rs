@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::Engine;
 use super::call::bounded;
@@ -10,6 +11,7 @@ impl Engine {
     /// Ends everything in this order: new acquires and waiters, guards, leases on the backend.
     pub(crate) async fn shut_down(self: &Arc<Self>) -> Result<(), ShutdownError> {
         self.close();
+        let given_up = self.given_up.load(Ordering::Acquire);
         let leases = self.watched();
         for lease in &leases {
             // A lease that has ended already has told its reason.
@@ -24,7 +26,8 @@ impl Engine {
             Some(waiting) => waiting.await.is_ok(),
             None => self.unfinished.is_empty(),
         };
-        let unconfirmed = self.unfinished.len();
+        let given_up = self.given_up.load(Ordering::Acquire) - given_up;
+        let unconfirmed = self.unfinished.len() + given_up;
         let close = async {
             self.backend.close().await;
             Ok(())
@@ -32,7 +35,7 @@ impl Engine {
         if let Err(error) = bounded(self.limits.command, close).await {
             observe::close_failed(&error);
         }
-        if in_time {
+        if in_time && given_up == 0 {
             Ok(())
         } else {
             Err(ShutdownError::new(unconfirmed))

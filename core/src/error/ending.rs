@@ -90,7 +90,7 @@ pub enum ConvertError {
 )]
 #[non_exhaustive]
 pub struct ShutdownError {
-    /// How many releases and cleanups had no answer yet.
+    /// How many releases and cleanups had no answer yet, or were given up meanwhile.
     pub unconfirmed: usize,
 }
 
