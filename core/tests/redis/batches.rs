@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use futures_util::poll;
 use leasehold::backend::redis::Redis;
-use leasehold::{LockManager, ReleaseOutcome};
+use leasehold::{LockGuard, LockManager, ReleaseOutcome};
 use leasehold_testkit::clock::ClockShim;
 use leasehold_testkit::proxy::{Proxy, Which};
 use tokio::sync::{Mutex, mpsc};
@@ -314,7 +314,8 @@ async fn a_release_among_others_refuses_copies_that_are_under_way() {
     // The next copy comes by a new connection.
     proxy.cut();
     guards.push(asked.await.unwrap().unwrap());
-    for released in join_all(guards.into_iter().map(|it| it.release())).await {
+    let released = guards.into_iter().map(<LockGuard>::release);
+    for released in join_all(released).await {
         assert_eq!(released.unwrap(), ReleaseOutcome::Released);
     }
     proxy.deliver_held().await.unwrap();
