@@ -65,7 +65,7 @@ impl OwnerId {
     }
 }
 
-/// A map by ids. They are random already, and made by ourselves: nobody can choose them so that they collide.
+/// A map by ids, which are random already. A backend that makes them otherwise makes its own maps slow.
 pub(crate) type ById<V> = HashMap<OwnerId, V, BuildHasherDefault<Folded>>;
 
 /// Folds the bytes of an id into one number.

@@ -1,8 +1,10 @@
 //! What managers, locks and guards promise beside the rules of the core.
 
 use std::future::pending;
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::poll;
 use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::{AcquireError, Error, InvalidOption, LockManager, LossReason, ReleaseOutcome};
@@ -237,7 +239,29 @@ async fn a_shutdown_counts_what_was_given_up_while_it_waited() {
     sleep(Duration::from_secs(5)).await;
     let error = locks.shutdown().await.unwrap_err();
     assert_eq!(error.unconfirmed, 1);
-    assert_eq!(locks.shutdown().await, Ok(()), "it is told once");
+    let again = locks.shutdown().await.unwrap_err();
+    assert_eq!(again.unconfirmed, 1, "whoever asks is told");
+}
+
+#[test]
+fn a_shutdown_counts_what_ended_with_its_runtime() {
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().build().unwrap()
+    };
+    let (ends, lives) = (runtime(), runtime());
+    let locks = LockManager::new(Faulty::new(InProcess::new(), |call| match call.command {
+        Command::Release => Fault::HangBefore,
+        _ => Fault::None,
+    }));
+    ends.block_on(async { drop(locks.lock("k").acquire().await.unwrap()) });
+    let error = lives.block_on(async {
+        let mut shutdown = pin!(locks.shutdown());
+        assert!(poll!(&mut shutdown).is_pending());
+        ends.shutdown_background();
+        shutdown.await.unwrap_err()
+    });
+    assert_eq!(error.unconfirmed, 1);
 }
 
 #[tokio::test(start_paused = true)]

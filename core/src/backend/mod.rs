@@ -71,7 +71,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError>;
 
     /// What [`attempt`](Self::attempt) would do and answer, where that takes no wait. Each acquisition begins with this;
-    /// after `None`, which says that nothing was done, and after anything but a grant it goes on with `attempt`.
+    /// after `None`, which says that nothing was done, it goes on with `attempt`. What else is answered counts as if
+    /// `attempt` had answered it.
     ///
     /// `now` was read from tokio's clock just before. The manager takes it that the answer came then, too: one for
     /// which a thread has to wait belongs in `attempt`.
@@ -105,7 +106,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError>;
 
     /// What [`release`](Self::release) would do and answer, where that takes no wait: as
-    /// [`attempt_now`](Self::attempt_now) for an attempt. After `None`, and after an error, `release` follows.
+    /// [`attempt_now`](Self::attempt_now) for an attempt. After `None`, and after an error, `release` follows. What is
+    /// released in the background is so by `release` alone.
     fn release_now(
         &self,
         claim: &Claim,
@@ -204,6 +206,7 @@ impl Capabilities {
 }
 
 #[async_trait]
+#[deny(clippy::missing_trait_methods)]
 impl<B: Backend + ?Sized> Backend for Arc<B> {
     fn capabilities(&self) -> Capabilities {
         (**self).capabilities()

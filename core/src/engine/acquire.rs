@@ -7,7 +7,7 @@ use super::search::Search;
 use super::{Engine, Hold, Patience, Wanted};
 use crate::AcquireError;
 use crate::backend::AttemptAnswer;
-use crate::clock::Look;
+use crate::clock::{Look, Moment};
 use crate::observe::Acquisition;
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
@@ -48,7 +48,7 @@ impl Engine {
         }
         let (sent, answer) = (started.moment, armed.ask_now(started));
         if let Some(Ok(AttemptAnswer::Granted { token, lease })) = answer
-            && let Some(hold) = armed.enter(token, lease, sent, sent, options)
+            && let Some(hold) = armed.enter(token, lease, sent, Moment::now(), options)
         {
             return Begun::Over(hold);
         }

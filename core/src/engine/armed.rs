@@ -4,6 +4,7 @@ use std::time::Duration;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::call::{Backoff, at_once, bounded, bounded_since};
+use super::unpaid::Unpaid;
 use super::{Engine, Hold, Lease};
 use crate::backend::{Applied, Attempt, AttemptAnswer, BackendError};
 use crate::clock::{Look, Moment};
@@ -46,8 +47,9 @@ impl<'a> Armed<'a> {
         self.armed = true;
         let backend = &self.engine.backend;
         let answer = at_once(|| backend.attempt_now(&self.attempt, sent.instant));
-        if let Some(answer) = &answer {
-            self.note(answer);
+        match &answer {
+            Some(answer) => self.note(answer),
+            None => self.armed = self.left_traces,
         }
         answer
     }
@@ -131,22 +133,23 @@ impl Drop for Armed<'_> {
         if !self.armed {
             return;
         }
-        let (engine, attempt) = (Arc::clone(self.engine), self.attempt.clone());
-        let cleanup = clean_up(engine, attempt);
-        self.runtime
-            .spawn_here(self.engine.unfinished.track_future(cleanup));
+        let unpaid = Unpaid::new(self.engine, self.engine.unfinished.token());
+        let cleanup = clean_up(unpaid, self.attempt.clone());
+        self.runtime.spawn_here(cleanup);
     }
 }
 
-async fn clean_up(engine: Arc<Engine>, attempt: Attempt) {
+async fn clean_up(unpaid: Unpaid, attempt: Attempt) {
+    let engine = unpaid.engine();
     let end = engine.background_end(attempt.ttl);
     let mut backoff = Backoff::default();
     let command = || async { engine.backend.cleanup(&attempt).await };
     while let Err(error) = bounded(engine.limits.command, command()).await {
         observe::cleanup_failed(&attempt, &error);
         if backoff.pause_after(error, end).await.is_err() {
-            return engine.give_up();
+            return;
         }
     }
     observe::cleaned_up(&attempt);
+    unpaid.paid();
 }

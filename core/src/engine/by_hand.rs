@@ -29,7 +29,11 @@ pub(crate) async fn renew_now(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Resul
 }
 
 async fn renew_one(engine: &Engine, lease: &Lease) -> Result<(), RenewError> {
-    let _turn = lease.command().lock().await;
+    let turn = lease.turn(engine.limits.command).await;
+    let _turn = turn.map_err(|source| RenewError::Backend {
+        key: lease.claim.key.clone(),
+        source,
+    })?;
     let left = lease.validity().map_err(|reason| lease.lost(reason))?;
     let claims = [lease.claim.clone()];
     let sent = Moment::now();

@@ -14,7 +14,8 @@ pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, ConvertError> {
     if !engine.backend.capabilities().shared {
         return Err(unsupported(&old, "readers that share a lock"));
     }
-    let _turn = old.command().lock().await;
+    let turn = old.turn(engine.limits.command).await;
+    let _turn = turn.map_err(|source| failed(&old, source))?;
     let left = old.validity().map_err(|reason| old.lost(reason))?;
     let sent = Moment::now();
     let command = engine.backend.downgrade(&old.claim);
@@ -32,8 +33,8 @@ pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, ConvertError> {
     };
     give_away(&engine, &old, LossReason::Downgraded).map_err(|reason| old.lost(reason))?;
     let lease = Arc::new(old.continued(claim, granted, sent));
-    engine.watch(&lease, Moment::now());
     let hold = Hold { engine, lease };
+    hold.engine.watch(&hold.lease, Moment::now());
     // Looked at after `watch`: either this sees the shutdown, or the shutdown sees the lease.
     if hold.engine.is_closed() {
         let reason = hold.lease.end(LossReason::Shutdown).err();
@@ -58,14 +59,17 @@ pub(crate) async fn hand_over(hold: &Hold) -> Result<(), ConvertError> {
             RenewError::Backend { source, .. } => failed(lease, source),
         })?;
     // A renewal that is under way is over before the ticket exists.
-    let _turn = lease.command().lock().await;
+    let turn = lease.turn(engine.limits.command).await;
+    let _turn = turn.map_err(|source| failed(lease, source))?;
     give_away(engine, lease, LossReason::HandedOver).map_err(|reason| lease.lost(reason).into())
 }
 
-/// Ends a lease whose lock is not released with it.
+/// Ends a lease whose lock is not released with it. A shutdown may release it all the same.
 fn give_away(engine: &Engine, lease: &Lease, reason: LossReason) -> Result<(), LossReason> {
     lease.end(reason)?;
-    lease.take_release();
+    if !lease.take_release() {
+        return Err(LossReason::Shutdown);
+    }
     engine.unwatch(lease);
     Ok(())
 }

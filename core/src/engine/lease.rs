@@ -5,7 +5,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::backend::{Backend, Claim};
+use super::call::bounded;
+use crate::backend::{Backend, BackendError, Claim};
 use crate::clock::Moment;
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
@@ -22,7 +23,7 @@ pub(crate) struct Lease {
     renewal: AtomicBool,
     /// Wakes those who wait for the end, if anybody does. It follows `state`, which alone decides.
     ended: OnceLock<CancellationToken>,
-    /// Held while a command about this claim is under way. Most locks are released before anything else is asked about
+    /// Held while a command is under way that keeps or changes this claim. Most locks are released before anything else is asked about
     /// them.
     command: OnceLock<tokio::sync::Mutex<()>>,
     since: Moment,
@@ -128,6 +129,14 @@ impl Lease {
         self.command.get_or_init(tokio::sync::Mutex::default)
     }
 
+    /// Waits for a turn. Who has one is bounded, unless nobody drives its runtime any more.
+    pub(super) async fn turn(
+        &self,
+        limit: Duration,
+    ) -> Result<tokio::sync::MutexGuard<'_, ()>, BackendError> {
+        bounded(limit, async { Ok(self.command().lock().await) }).await
+    }
+
     /// The same, for whoever has ended the lease: nobody's turn, if nobody has asked for one. Who asks for one now finds
     /// the lease ended.
     pub(super) fn last_command(&self) -> Option<&tokio::sync::Mutex<()>> {
@@ -141,12 +150,7 @@ impl Lease {
     /// How long the lock is surely held, or why it is not. Notices the deadline by itself, whether or
     /// not the watchdog has.
     pub(crate) fn validity(&self) -> Result<Duration, LossReason> {
-        self.validity_at(Moment::now())
-    }
-
-    /// The same, as of a moment that was read just before.
-    pub(super) fn validity_at(&self, now: Moment) -> Result<Duration, LossReason> {
-        self.judge(now, |_state| ())
+        self.judge(Moment::now(), |_state| ())
     }
 
     /// Ends the lease unless it has ended: its deadline comes before any later reason.

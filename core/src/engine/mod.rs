@@ -16,6 +16,7 @@ mod rota;
 mod schedule;
 mod search;
 mod shutdown;
+mod unpaid;
 mod wanted;
 mod watchdog;
 
@@ -53,7 +54,7 @@ pub(crate) struct Engine {
     watchdogs: Mutex<Vec<(Id, Watchdog)>>,
     /// Acquires under way, and debts not yet paid.
     unfinished: TaskTracker,
-    /// How many of those debts nobody will pay any more.
+    /// How many of those debts nobody will pay any more, since the manager was shut down.
     given_up: AtomicUsize,
 }
 
@@ -92,7 +93,9 @@ impl Engine {
 
     /// What was owed to the backend is left to run out.
     fn give_up(&self) {
-        self.given_up.fetch_add(1, Ordering::AcqRel);
+        if self.is_closed() {
+            self.given_up.fetch_add(1, Ordering::AcqRel);
+        }
     }
 
     fn watch(&self, lease: &Arc<Lease>, now: Moment) {

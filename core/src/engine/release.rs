@@ -3,6 +3,7 @@ use std::sync::Arc;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::call::{Backoff, at_once, bounded, bounded_since};
+use super::unpaid::Unpaid;
 use super::{Engine, Lease};
 use crate::backend::{Applied, BackendError, ReleaseAnswer};
 use crate::clock::{Look, Moment};
@@ -16,7 +17,8 @@ use crate::{LossReason, ReleaseOutcome, observe};
 pub(crate) struct ReleaseDebt<'a> {
     engine: &'a Arc<Engine>,
     lease: &'a Arc<Lease>,
-    debt: Option<Debt>,
+    /// A shutdown waits for what is owed.
+    debt: Option<(Debt, TaskTrackerToken)>,
 }
 
 #[derive(Debug)]
@@ -27,8 +29,6 @@ struct Debt {
     lost: Option<LossReason>,
     /// A copy that was not answered may have been the one that released.
     unanswered: bool,
-    /// A shutdown waits for what is owed.
-    _owed: TaskTrackerToken,
 }
 
 impl<'a> ReleaseDebt<'a> {
@@ -40,22 +40,21 @@ impl<'a> ReleaseDebt<'a> {
             return Err(lost.unwrap_or(LossReason::Released));
         }
         engine.unwatch(lease);
-        let debt = Some(Debt {
+        let debt = Debt {
             since,
             lost,
             unanswered: false,
-            _owed: engine.unfinished.token(),
-        });
+        };
         Ok(Self {
             engine,
             lease,
-            debt,
+            debt: Some((debt, engine.unfinished.token())),
         })
     }
 
     /// Pays at once what was just taken over, if that can be done.
     pub(crate) fn pay_now(&mut self) -> Option<ReleaseOutcome> {
-        let debt = self.debt.as_mut()?;
+        let (debt, _owed) = self.debt.as_mut()?;
         let outcome = debt.pay_now(self.engine, self.lease)?;
         self.debt = None;
         Some(outcome)
@@ -64,7 +63,7 @@ impl<'a> ReleaseDebt<'a> {
     /// Tries for as long as one command may take, counted from when it was taken over, then leaves the rest to the
     /// background.
     pub(crate) async fn pay(&mut self) -> Result<ReleaseOutcome, BackendError> {
-        let Some(debt) = &mut self.debt else {
+        let Some((debt, _owed)) = &mut self.debt else {
             return Ok(ReleaseOutcome::Released);
         };
         let since = debt.since;
@@ -77,15 +76,16 @@ impl<'a> ReleaseDebt<'a> {
 
 impl Drop for ReleaseDebt<'_> {
     fn drop(&mut self) {
-        let Some(mut debt) = self.debt.take() else {
+        let Some((mut debt, owed)) = self.debt.take() else {
             return;
         };
-        let (engine, lease) = (Arc::clone(self.engine), Arc::clone(self.lease));
+        let (unpaid, lease) = (Unpaid::new(self.engine, owed), Arc::clone(self.lease));
         self.lease.runtime.spawn_here(async move {
+            let engine = unpaid.engine();
             let end = engine.background_end(lease.claim.ttl);
             // Each failure was reported as it came, and nobody is left to be told.
-            if debt.pay(&engine, &lease, Look::now(), end).await.is_err() {
-                engine.give_up();
+            if debt.pay(engine, &lease, Look::now(), end).await.is_ok() {
+                unpaid.paid();
             }
         });
     }

@@ -59,7 +59,21 @@ impl Rota {
         }
     }
 
+    /// Takes a lease off the rota, but not another one of its owner.
+    pub(super) fn forget(&mut self, lease: &Arc<Lease>) {
+        let owner = lease.claim.owner;
+        let new = self.newcomers.get(&owner).map(|(lease, _)| lease);
+        let known = || self.leases.get(&owner).map(|watched| &watched.lease);
+        if new.or_else(known).is_some_and(|it| Arc::ptr_eq(it, lease)) {
+            self.remove(owner);
+        }
+    }
+
     fn sort_newcomers_in(&mut self) {
+        // To drain a map costs what it once had room for.
+        if self.newcomers.is_empty() {
+            return;
+        }
         for (owner, (lease, due)) in self.newcomers.drain() {
             let due_at = Some(due);
             self.leases.insert(owner, Watched { lease, due: due_at });
@@ -166,6 +180,24 @@ mod tests {
         rota.put_back(lease.claim.owner, due.after(Duration::from_secs(1)));
         let much_later = due.after(Duration::from_secs(60));
         assert_eq!(rota.take_due(much_later).len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_lease_has_become_is_not_forgotten_with_it() {
+        let mut rota = Rota::default();
+        let (old, due) = (lease(), Moment::now());
+        rota.add(&old, due);
+        assert_eq!(rota.take_due(due).len(), 1);
+        // While the watchdog is at it.
+        let shared = old.continued(old.claim.clone(), old.claim.ttl, due);
+        let shared = Arc::new(shared);
+        rota.add(&shared, due);
+        rota.forget(&old);
+        assert_eq!(rota.take_due(due).len(), 1);
+        rota.forget(&old);
+        assert_eq!(rota.leases().len(), 1);
+        rota.forget(&shared);
+        assert_eq!(rota.leases().len(), 0);
     }
 
     #[tokio::test(start_paused = true)]

@@ -11,7 +11,6 @@ impl Engine {
     /// Ends everything in this order: new acquires and waiters, guards, leases on the backend.
     pub(crate) async fn shut_down(self: &Arc<Self>) -> Result<(), ShutdownError> {
         self.close();
-        let given_up = self.given_up.load(Ordering::Acquire);
         let leases = self.watched();
         for lease in &leases {
             // A lease that has ended already has told its reason.
@@ -22,12 +21,13 @@ impl Engine {
         }
         self.stop_watching();
         self.unfinished.close();
-        let in_time = match timeout(self.limits.outage, self.unfinished.wait()) {
-            Some(waiting) => waiting.await.is_ok(),
-            None => self.unfinished.is_empty(),
-        };
-        let given_up = self.given_up.load(Ordering::Acquire) - given_up;
-        let unconfirmed = self.unfinished.len() + given_up;
+        if let Some(waiting) = timeout(self.limits.outage, self.unfinished.wait()) {
+            // What is late is counted.
+            let _in_time = waiting.await;
+        }
+        // In this order: what is given up in between is counted twice rather than never.
+        let unfinished = self.unfinished.len();
+        let unconfirmed = unfinished + self.given_up.load(Ordering::Acquire);
         let close = async {
             self.backend.close().await;
             Ok(())
@@ -35,7 +35,7 @@ impl Engine {
         if let Err(error) = bounded(self.limits.command, close).await {
             observe::close_failed(&error);
         }
-        if in_time && given_up == 0 {
+        if unconfirmed == 0 {
             Ok(())
         } else {
             Err(ShutdownError::new(unconfirmed))

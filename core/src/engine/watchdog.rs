@@ -111,7 +111,7 @@ impl Desk {
             match schedule::step(lease) {
                 Step::Renew => return true,
                 Step::LookAgain(at) => self.rota.lock().put_back(owner, at),
-                Step::Forget => self.rota.lock().remove(owner),
+                Step::Forget => self.rota.lock().forget(lease),
             }
             false
         });

@@ -21,9 +21,18 @@ pub(super) struct World {
     entries: HashMap<Key, Entry>,
     tokens: Tokens,
     sweep_at: usize,
+    /// The latest time that anybody has read: some read the clock before they have their turn here.
+    latest: Option<Instant>,
 }
 
 impl World {
+    /// Time does not run backwards.
+    fn at(&mut self, now: Instant) -> Instant {
+        let latest = self.latest.map_or(now, |latest| latest.max(now));
+        self.latest = Some(latest);
+        latest
+    }
+
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -33,6 +42,7 @@ impl World {
         attempt: &Attempt,
         now: Instant,
     ) -> Result<AttemptAnswer, BackendError> {
+        let now = self.at(now);
         self.sweep(now);
         let mut entry = match self.entries.entry(attempt.key.clone()) {
             hash_map::Entry::Occupied(entry) => entry,
@@ -46,28 +56,34 @@ impl World {
     }
 
     pub(super) fn renew(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
+        let now = self.at(now);
         self.visit(&claim.key, RenewAnswer::Gone, |e| e.renew(claim, now))
     }
 
     pub(super) fn downgrade(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
+        let now = self.at(now);
         self.visit(&claim.key, RenewAnswer::Gone, |e| e.downgrade(claim, now))
     }
 
     pub(super) fn release(&mut self, claim: &Claim, now: Instant) -> ReleaseAnswer {
+        let now = self.at(now);
         self.visit(&claim.key, ReleaseAnswer::AlreadyGone, |e| {
             e.release(claim, now)
         })
     }
 
     pub(super) fn cleanup(&mut self, attempt: &Attempt, now: Instant) {
+        let now = self.at(now);
         self.visit(&attempt.key, (), |e| e.cleanup(attempt.owner, now));
     }
 
     pub(super) fn inspect(&mut self, key: &Key, now: Instant) -> Inspection {
+        let now = self.at(now);
         self.visit(key, Inspection::default(), |e| e.inspect(now))
     }
 
     pub(super) fn force_release(&mut self, key: &Key, now: Instant) -> bool {
+        let now = self.at(now);
         self.visit(key, false, |e| e.force_release(now))
     }
 
@@ -121,6 +137,25 @@ mod tests {
             now += Duration::from_millis(1);
         }
         assert!(world.len() <= SWEEP_FROM, "{} keys", world.len());
+    }
+
+    #[test]
+    fn who_read_the_clock_early_and_comes_late_hands_on_for_as_long_as_anybody() {
+        let (mut world, early) = (World::default(), Instant::now());
+        let key = Key::new("", "k").unwrap();
+        let attempt = || Attempt::new(key.clone(), Duration::from_secs(30), true);
+        let (first, second, third) = (attempt(), attempt(), attempt());
+        let Ok(AttemptAnswer::Granted { token, .. }) = world.attempt(&first, early) else {
+            panic!("nobody holds it");
+        };
+        let late = early + Duration::from_secs(10);
+        for waiting in [&second, &third] {
+            let answer = world.attempt(waiting, late);
+            assert!(matches!(answer, Ok(AttemptAnswer::Busy { .. })));
+        }
+        world.release(&first.claim(token), early);
+        let answer = world.attempt(&second, late + Duration::from_millis(1));
+        assert!(matches!(answer, Ok(AttemptAnswer::Granted { .. })));
     }
 
     #[test]
