@@ -8,6 +8,7 @@
 )]
 
 mod batches;
+mod carriers;
 mod companions;
 mod faults;
 mod fence;

@@ -1,0 +1,212 @@
+//! Who carries what is asked together, and what is sent without one.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::poll;
+use leasehold::backend::redis::Redis;
+use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend};
+use leasehold::{AcquireError, Key, LockManager, ReleaseOutcome};
+use leasehold_testkit::proxy::{Proxy, Which};
+use tokio::runtime::{Builder, Handle};
+use tokio::time::{sleep, timeout};
+
+use crate::server::Server;
+
+const AT_ONCE: usize = 64;
+
+fn attempt(name: &str) -> Attempt {
+    let key = Key::new("lock:", name).unwrap();
+    Attempt::new(key, Duration::from_secs(30), false)
+}
+
+/// From then on it need not ask for the server's time.
+async fn use_once(locks: &LockManager) {
+    let first = locks.lock("first").acquire().await.unwrap();
+    first.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn who_asks_alone_needs_no_carrier() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    use_once(&locks).await;
+    let tasks = || Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    let mut alone = Box::pin(locks.lock("a").acquire());
+    assert!(poll!(&mut alone).is_pending());
+    assert_eq!(tasks(), before);
+    let mut others = ["b", "c", "d"].map(|key| Box::pin(locks.lock(key).acquire()));
+    for other in &mut others {
+        assert!(poll!(other).is_pending());
+    }
+    assert_eq!(tasks(), before + 1, "and the others have one together");
+    alone.await.unwrap().release().await.unwrap();
+    for acquired in join_all(others).await {
+        acquired.unwrap().release().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn tasks_that_are_due_at_once_are_served_in_few_calls() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    use_once(&locks).await;
+    let before = server.scripts().await;
+    let of_all = locks.clone();
+    let guards = tokio::spawn(async move {
+        let tasks: Vec<_> = (0..AT_ONCE)
+            .map(|number| tokio::spawn(of_all.lock(format!("k{number}")).acquire()))
+            .collect();
+        join_all(tasks).await
+    });
+    let guards = guards.await.unwrap();
+    let calls = server.scripts().await - before;
+    assert!(calls <= 8, "{calls} calls");
+    for guard in guards {
+        guard.unwrap().unwrap().release().await.unwrap();
+    }
+}
+
+#[test]
+fn what_a_runtime_had_not_sent_when_it_ended_is_asked_alone() {
+    let runtime = || Builder::new_current_thread().enable_all().build().unwrap();
+    let (lives, ends) = (runtime(), runtime());
+    let (_server, backend) = lives.block_on(async {
+        let server = Server::start().await;
+        let backend = Redis::connect(&server.url()).await.unwrap();
+        backend.attempt(&attempt("first")).await.unwrap();
+        (server, backend)
+    });
+    let attempts = ["a", "b"].map(attempt);
+    let [mut alone, mut gathered] = attempts.each_ref().map(|it| backend.attempt(it));
+    ends.block_on(async {
+        assert!(poll!(&mut alone).is_pending());
+        assert!(poll!(&mut gathered).is_pending());
+    });
+    drop(ends);
+    let answer = lives.block_on(async { timeout(Duration::from_secs(5), gathered).await });
+    let answer = answer.expect("at once").unwrap();
+    assert!(
+        matches!(answer, AttemptAnswer::Granted { .. }),
+        "{answer:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_could_not_be_sent_together_is_known_to_have_had_no_effect() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    use_once(&locks).await;
+    server.kill();
+    // Whoever notices that the connection is gone may have been heard.
+    while let Err(AcquireError::Backend { applied, .. }) = locks.lock("k").try_acquire().await
+        && applied == Applied::Unknown
+    {}
+    let all = (0..AT_ONCE).map(|number| locks.lock(format!("k{number}")).try_acquire());
+    for refused in join_all(all.collect::<Vec<_>>()).await {
+        let error = refused.unwrap_err();
+        let AcquireError::Backend { applied, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!(applied, Applied::No);
+    }
+}
+
+#[tokio::test]
+async fn releases_that_were_carried_out_and_not_answered_have_released() {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let url = server.inner().url_at(proxy.port());
+    let locks = LockManager::new(Redis::connect(&url).await.unwrap());
+    let all = (0..AT_ONCE / 4).map(|number| locks.lock(format!("k{number}")).acquire());
+    let guards = join_all(all.collect::<Vec<_>>()).await;
+    proxy.cut_after(Which::mentioning("lock:k9").times(1));
+    let released = guards.into_iter().map(|it| it.unwrap().release());
+    for outcome in join_all(released.collect::<Vec<_>>()).await {
+        assert_eq!(outcome.unwrap(), ReleaseOutcome::Released);
+    }
+    assert!(proxy.stats().connections > 1, "it was cut");
+}
+
+#[tokio::test]
+async fn a_cleanup_that_the_server_refuses_is_told_why() {
+    let server = Server::start().await;
+    let backend = Redis::connect(&server.url()).await.unwrap();
+    let mut list = redis::cmd("RPUSH");
+    list.arg("lock:list").arg("no lock");
+    let () = list.query_async(&mut server.raw().await).await.unwrap();
+    let attempts = ["alone", "a", "list", "b"].map(attempt);
+    let cleanups = attempts.iter().map(|it| backend.cleanup(it));
+    for (number, cleaned_up) in join_all(cleanups).await.into_iter().enumerate() {
+        if number == 2 {
+            let refused = cleaned_up.unwrap_err();
+            assert!(
+                refused.to_string().contains("data of another type"),
+                "{refused}"
+            );
+        } else {
+            cleaned_up.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_all_have_given_up_is_carried_no_longer() {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let backend = Redis::connect(&server.inner().url_at(proxy.port()))
+        .await
+        .unwrap();
+    let tasks = || Handle::current().metrics().num_alive_tasks();
+    // The first of each goes alone; two are sent one by one, and more are sent as one.
+    for (count, is_cleanup) in [(3, false), (3, true), (16, false), (16, true)] {
+        let names: Vec<_> = (0..count).map(|number| format!("k{number}")).collect();
+        let attempts: Vec<_> = names.iter().map(|name| attempt(name)).collect();
+        backend.attempt(&attempt("first")).await.unwrap();
+        let before = tasks();
+        let lost = proxy.stats().lost_replies;
+        proxy.lose_replies(Which::mentioning("lock:k1").times(1));
+        let ask = async |attempt| match is_cleanup {
+            true => backend.cleanup(attempt).await,
+            false => backend.attempt(attempt).await.map(drop),
+        };
+        tokio::select! {
+            _ = join_all(attempts.iter().map(ask)) => panic!("one is not answered"),
+            seen = proxy.until("an answer is lost", |seen| seen.lost_replies > lost) => drop(seen.unwrap()),
+        }
+        let over = async {
+            while tasks() > before {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let over = timeout(Duration::from_secs(10), over).await;
+        assert!(
+            over.is_ok(),
+            "{} tasks of {before}: {count}, {is_cleanup}",
+            tasks()
+        );
+    }
+}
+
+#[tokio::test]
+async fn locks_that_are_handed_over_at_the_same_time_are_taken_up() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let mut tickets = Vec::new();
+    for key in ["a", "b", "c", "d"] {
+        let guard = locks.lock(key).acquire().await.unwrap();
+        tickets.push(guard.hand_over().await.unwrap());
+    }
+    let taken = tickets
+        .iter()
+        .map(|ticket| locks.take_up(ticket).try_acquire());
+    for taken in join_all(taken.collect::<Vec<_>>()).await {
+        taken
+            .unwrap()
+            .expect("it was handed over")
+            .release()
+            .await
+            .unwrap();
+    }
+}
