@@ -173,7 +173,7 @@ async fn what_all_have_given_up_is_carried_no_longer() {
         };
         tokio::select! {
             _ = join_all(attempts.iter().map(ask)) => panic!("one is not answered"),
-            seen = proxy.until("an answer is lost", |seen| seen.lost_replies > lost) => drop(seen.unwrap()),
+            seen = proxy.until("an answer is lost", |seen| seen.lost_replies > lost) => { seen.unwrap(); }
         }
         let over = async {
             while tasks() > before {
