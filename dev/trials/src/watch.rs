@@ -51,7 +51,7 @@ impl Watch {
                 tokio::select! {
                     biased;
                     line = lines.next() => match line {
-                        Some(line) => seen.extend(read(&line)),
+                        Some(line) => seen.extend(read(&line).into_iter().flatten()),
                         None => return seen,
                     },
                     _ = &mut stopped => return seen,
@@ -70,21 +70,23 @@ impl Watch {
 }
 
 /// `1700000000.123456 [0 lua] "SET" "lock:k" "…" "PX" "2000"`.
-fn read(line: &str) -> Option<Seen> {
+fn read(line: &str) -> Option<Vec<Seen>> {
     let (at, rest) = line.split_once(' ')?;
     let (seconds, micros) = at.split_once('.')?;
     let at =
         Duration::from_secs(seconds.parse().ok()?) + Duration::from_micros(micros.parse().ok()?);
     let words: Vec<&str> = rest.split('"').skip(1).step_by(2).collect();
-    let event = match words[..] {
-        ["ZADD", "{lock:k}:lh1:queue", "NX", _, owner] => Event::Queued(owner.to_owned()),
-        ["ZREM", "{lock:k}:lh1:queue", owner] => Event::Left(owner.to_owned()),
+    let left = |owner: &&str| Event::Left((*owner).to_owned());
+    let events = match &words[..] {
+        ["ZADD", "{lock:k}:lh1:queue", "NX", _, owner] => vec![Event::Queued((*owner).to_owned())],
+        ["ZREM", "{lock:k}:lh1:queue", owners @ ..] => owners.iter().map(left).collect(),
         ["SET", "{lock:k}:lh1:fence", record, "PX", _] => {
-            Event::Granted(record.split_once(' ')?.1.to_owned())
+            vec![Event::Granted(record.split_once(' ')?.1.to_owned())]
         }
         _ => return None,
     };
-    Some(Seen { at, event })
+    let seen = |event| Seen { at, event };
+    Some(events.into_iter().map(seen).collect())
 }
 
 /// The grants that were out of turn: to one who was not the first in the queue at that moment.
@@ -92,7 +94,10 @@ fn read(line: &str) -> Option<Seen> {
 pub fn out_of_turn(seen: &[Seen]) -> Vec<Seen> {
     let mut queue: VecDeque<&str> = VecDeque::new();
     let mut found = Vec::new();
+    // The first in the queue, if it has left just now.
+    let mut was_first = None;
     for step in seen {
+        let just_left = was_first.take();
         match &step.event {
             // Who has a place keeps it.
             Event::Queued(owner) => {
@@ -100,13 +105,17 @@ pub fn out_of_turn(seen: &[Seen]) -> Vec<Seen> {
                     queue.push_back(owner);
                 }
             }
-            // A grant comes before its owner leaves the queue.
+            // A grant comes before its owner leaves the queue, or right after.
             Event::Granted(owner) => {
-                if queue.front().is_some_and(|first| first != owner) {
+                let in_turn = |first: &&str| *first == owner;
+                if !queue.front().is_none_or(in_turn) && !just_left.is_some_and(|it| in_turn(&it)) {
                     found.push(step.clone());
                 }
             }
-            Event::Left(owner) => queue.retain(|waiter| waiter != owner),
+            Event::Left(owner) => {
+                was_first = queue.front().copied().filter(|first| first == owner);
+                queue.retain(|waiter| waiter != owner);
+            }
         }
     }
     found
@@ -158,15 +167,28 @@ mod tests {
         assert!(out_of_turn(&seen(&again)).is_empty());
         let barged = [queued("a"), granted("b")];
         assert_eq!(out_of_turn(&seen(&barged)).len(), 1);
+        let passed_on = [queued("a"), queued("b"), left("c"), left("a"), granted("a")];
+        assert!(out_of_turn(&seen(&passed_on)).is_empty());
+        let gave_up = [queued("a"), queued("b"), left("a"), granted("b")];
+        assert!(out_of_turn(&seen(&gave_up)).is_empty());
+        let barged = [queued("a"), queued("b"), left("a"), granted("c")];
+        assert_eq!(out_of_turn(&seen(&barged)).len(), 1);
+        let barged = [queued("a"), queued("b"), left("b"), granted("b")];
+        assert_eq!(out_of_turn(&seen(&barged)).len(), 1);
     }
 
     #[test]
     fn lines_of_the_server_are_read() {
         let line = r#"1795269.000002 [0 lua] "ZADD" "{lock:k}:lh1:queue" "NX" "7" "a-b""#;
-        let read = read(line).map(|seen| (seen.at.as_micros(), seen.event));
-        assert_eq!(
-            read,
-            Some((1_795_269_000_002, Event::Queued("a-b".to_owned())))
-        );
+        let events = |line| {
+            let seen = read(line).unwrap().into_iter();
+            let seen = seen.map(|seen| (seen.at.as_micros(), seen.event));
+            seen.collect::<Vec<_>>()
+        };
+        let at = 1_795_269_000_002;
+        assert_eq!(events(line), [(at, Event::Queued("a-b".to_owned()))]);
+        let line = r#"1795269.000002 [0 lua] "ZREM" "{lock:k}:lh1:queue" "a" "b""#;
+        let left = ["a", "b"].map(|owner| (at, Event::Left(owner.to_owned())));
+        assert_eq!(events(line), left);
     }
 }

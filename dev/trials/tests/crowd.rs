@@ -59,8 +59,10 @@ async fn a_thousand_waiters_cost_the_server_no_more_than_one_command_each_in_ten
     let waiters = (PROCESSES * TASKS) as f64;
     let each = sent as f64 / seconds * 10.0 / waiters;
     println!("{sent} commands in {seconds:.1} s: {each:.2} per waiter in 10 s");
-    // The holder's renewals are among them.
-    assert!(each <= 1.0 && each > 0.5, "{each}");
+    // The holder's renewals are among them. Up to 20 of a process look in one call; of fewer somebody would have
+    // forgotten to look.
+    let least = 0.9 / TASKS as f64;
+    assert!(each <= 1.0 && each > least, "{each}");
 
     let released = Instant::now();
     guard.release().await.unwrap();
