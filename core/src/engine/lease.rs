@@ -23,8 +23,8 @@ pub(crate) struct Lease {
     renewal: AtomicBool,
     /// Wakes those who wait for the end, if anybody does. It follows `state`, which alone decides.
     ended: OnceLock<CancellationToken>,
-    /// Held while a command is under way that keeps or changes this claim. Most locks are released before anything else is asked about
-    /// them.
+    /// Held while a command is under way that keeps or changes this claim. Most locks are released before anything else is
+    /// asked about them.
     command: OnceLock<tokio::sync::Mutex<()>>,
     since: Moment,
     state: Mutex<State>,
@@ -129,18 +129,18 @@ impl Lease {
         self.command.get_or_init(tokio::sync::Mutex::default)
     }
 
+    /// The same, for whoever has ended the lease: nobody's turn, if nobody has asked for one. Who asks for one now finds
+    /// the lease ended.
+    pub(super) fn last_command(&self) -> Option<&tokio::sync::Mutex<()>> {
+        self.command.get()
+    }
+
     /// Waits for a turn. Who has one is bounded, unless nobody drives its runtime any more.
     pub(super) async fn turn(
         &self,
         limit: Duration,
     ) -> Result<tokio::sync::MutexGuard<'_, ()>, BackendError> {
         bounded(limit, async { Ok(self.command().lock().await) }).await
-    }
-
-    /// The same, for whoever has ended the lease: nobody's turn, if nobody has asked for one. Who asks for one now finds
-    /// the lease ended.
-    pub(super) fn last_command(&self) -> Option<&tokio::sync::Mutex<()>> {
-        self.command.get()
     }
 
     pub(super) fn deadline_has_passed(&self) -> bool {

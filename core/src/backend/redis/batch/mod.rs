@@ -91,11 +91,7 @@ impl Batches {
         }
         let (answer, told) = oneshot::channel();
         if self.gathered.put(runtime.id(), |batch| put(batch, answer)) {
-            let carrier = Carrier {
-                gathered: Arc::clone(&self.gathered),
-                runtime: runtime.id(),
-                _under_way: self.sending(),
-            };
+            let carrier = Carrier::new(&self.gathered, runtime.id(), self.sending());
             runtime.spawn(carrier.run(Arc::clone(node), terms));
         }
         let patience = Patience {
@@ -137,13 +133,31 @@ impl Gathered {
 struct Carrier {
     gathered: Arc<Gathered>,
     runtime: Id,
+    /// What is gathered from then on is another one's.
+    has_taken: bool,
     _under_way: UnderWay,
 }
 
 impl Carrier {
-    async fn run(self, node: Arc<Node>, terms: Terms) {
+    fn new(gathered: &Arc<Gathered>, runtime: Id, under_way: UnderWay) -> Self {
+        Self {
+            gathered: Arc::clone(gathered),
+            runtime,
+            has_taken: false,
+            _under_way: under_way,
+        }
+    }
+
+    fn take(&mut self) -> Option<Batch> {
+        if mem::replace(&mut self.has_taken, true) {
+            return None;
+        }
+        self.gathered.take(self.runtime)
+    }
+
+    async fn run(mut self, node: Arc<Node>, terms: Terms) {
         after_the_others().await;
-        let Some(batch) = self.gathered.take(self.runtime) else {
+        let Some(batch) = self.take() else {
             return;
         };
         // In order: who asked first is in line first.
@@ -158,7 +172,7 @@ impl Carrier {
 impl Drop for Carrier {
     fn drop(&mut self) {
         // There is something left if its runtime has ended before it could do anything.
-        if let Some(batch) = self.gathered.take(self.runtime) {
+        if let Some(batch) = self.take() {
             batch.dissolve();
         }
     }
@@ -194,5 +208,39 @@ impl Drop for Patience<'_> {
         if !self.is_over {
             self.node.suspect();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Key, OwnerId};
+
+    #[tokio::test]
+    async fn a_carrier_that_ends_leaves_to_the_next_what_was_gathered_since() {
+        let (gathered, runtime) = (Arc::default(), Runtime::current().unwrap().id());
+        let ask = |gathered: &Gathered| {
+            let (answer, told) = oneshot::channel();
+            let leave = Leave {
+                key: Key::new("", "k").unwrap(),
+                owner: OwnerId::random(),
+                outstanding: 0,
+                named: None,
+            };
+            let put = |batch: &mut Batch| batch.leaves.push(Asked::new(leave, answer));
+            assert!(gathered.put(runtime, put), "the first of its batch");
+            told
+        };
+        let _first = ask(&gathered);
+        let mut carrier = Carrier::new(&gathered, runtime, UnderWay::default());
+        assert!(carrier.take().is_some());
+        let mut second = ask(&gathered);
+        drop(carrier);
+        assert!(second.try_recv().is_err(), "it is not sent away");
+        drop(Carrier::new(&gathered, runtime, UnderWay::default()));
+        assert!(
+            matches!(second.try_recv(), Ok(None)),
+            "nobody else will come"
+        );
     }
 }
