@@ -3,15 +3,13 @@
 use std::time::Duration;
 
 use leasehold::backend::zookeeper::ZooKeeper;
-use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim, RenewAnswer};
+use leasehold::backend::{Attempt, Backend, RenewAnswer};
 use leasehold::{Key, LockManager, LossReason, ReleaseOutcome};
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use tokio::time::{Instant, sleep, timeout};
 use zookeeper_client::{Acl, AuthId, Permission};
 
-use crate::server::{SESSION, alone, becomes_free, connect, short_sessions};
-
-const SOON: Duration = Duration::from_secs(20);
+use crate::server::{SESSION, SOON, alone, becomes_free, connect, short_sessions, take};
 
 struct Scene {
     proxy: Proxy,
@@ -208,13 +206,6 @@ async fn a_session_is_given_up_when_what_it_holds_cannot_be_deleted() {
     let again = attempt("again");
     let again_claim = take(&backend, &again).await;
     backend.release(&again_claim).await.unwrap();
-}
-
-async fn take(backend: &ZooKeeper, attempt: &Attempt) -> Claim {
-    match backend.attempt(attempt).await.unwrap() {
-        AttemptAnswer::Granted { token, .. } => attempt.claim(token),
-        other => panic!("{other:?}"),
-    }
 }
 
 /// Dropped after each number of polls that it takes, with and without somebody before it.

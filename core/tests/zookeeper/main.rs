@@ -7,6 +7,7 @@
 )]
 
 mod access;
+mod attempts;
 mod ensemble;
 mod faults;
 mod server;

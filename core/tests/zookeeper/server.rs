@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use leasehold::LockManager;
 use leasehold::backend::zookeeper::ZooKeeper;
+use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim};
 use leasehold_testkit::servers::{ZooKeeperEnsemble, ZooKeeperServer};
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
@@ -11,6 +12,9 @@ use tokio::time::{Instant, sleep};
 
 /// Short enough to be waited out, and long enough for a busy machine.
 pub(crate) const SESSION: Duration = Duration::from_secs(3);
+
+/// How long a test waits for what is to come.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 /// One server for all tests that break nothing: it takes longer to start than they do.
 pub(crate) async fn alone() -> &'static ZooKeeperServer {
@@ -64,5 +68,13 @@ pub(crate) async fn becomes_free(locks: &LockManager, key: &str, limit: Duration
         }
         assert!(started.elapsed() < limit, "{key}: {seen:?}");
         sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The claim of an attempt that finds the lock free.
+pub(crate) async fn take(backend: &ZooKeeper, attempt: &Attempt) -> Claim {
+    match backend.attempt(attempt).await.unwrap() {
+        AttemptAnswer::Granted { token, .. } => attempt.claim(token),
+        other => panic!("{other:?}"),
     }
 }

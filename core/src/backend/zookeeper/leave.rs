@@ -68,11 +68,13 @@ pub(super) async fn find(
 ) -> Result<Option<Node>, zookeeper_client::Error> {
     let container = container(&entry.key);
     let line = session.latest_line(&container).await?;
-    let Some(place) = line.position(entry.owner).and_then(|at| line.at(at)) else {
-        return Ok(None);
-    };
-    let path = format!("{container}/{}", place.name);
-    session.own_node(path).await
+    for place in line.places_of(entry.owner) {
+        let path = format!("{container}/{}", place.name);
+        if let Some(own) = session.own_node(path).await? {
+            return Ok(Some(own));
+        }
+    }
+    Ok(None)
 }
 
 /// As [`leave`], for an attempt of which this process knows nothing: it has left, or another process made it.
@@ -81,10 +83,13 @@ pub(super) async fn sweep(link: &Link, key: &Key, owner: OwnerId) -> Result<bool
     let container = container(key);
     let swept = async {
         let line = session.latest_line(&container).await?;
-        match line.position(owner).and_then(|at| line.at(at)) {
-            Some(place) => session.delete(&format!("{container}/{}", place.name)).await,
-            None => Ok(false),
+        let mut swept = false;
+        for place in line.places_of(owner) {
+            swept |= session
+                .delete(&format!("{container}/{}", place.name))
+                .await?;
         }
+        Ok(swept)
     };
     swept.await.map_err(|error| failed(&error))
 }

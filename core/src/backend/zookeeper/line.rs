@@ -1,6 +1,7 @@
 //! Who of those that stand in line for a key holds it: the recipe's rule, without a server.
 
 use super::name::Place;
+use super::session::Node;
 use crate::OwnerId;
 use crate::backend::Mode;
 
@@ -47,12 +48,15 @@ impl Line {
         self.downgraded = true;
     }
 
-    pub(super) fn position(&self, owner: OwnerId) -> Option<usize> {
-        self.places.iter().position(|p| p.owner == Some(owner))
+    pub(super) fn position(&self, node: &Node) -> Option<usize> {
+        let mut places = self.places.iter();
+        places.position(|place| place.name == node.name())
     }
 
-    pub(super) fn at(&self, position: usize) -> Option<&Place> {
-        self.places.get(position)
+    /// The places that bear an attempt's id. A session that is over may have left one on the server, which others still
+    /// wait behind; it says nothing about the attempt's place in this session.
+    pub(super) fn places_of(&self, owner: OwnerId) -> impl Iterator<Item = &Place> {
+        self.places.iter().filter(move |p| p.owner == Some(owner))
     }
 
     pub(super) fn len(&self) -> usize {

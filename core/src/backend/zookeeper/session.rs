@@ -26,6 +26,13 @@ pub(super) struct Node {
     pub(super) created: i64,
 }
 
+impl Node {
+    /// Its name in its container.
+    pub(super) fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+}
+
 pub(super) struct Session {
     /// Which session of this backend it is.
     pub(super) number: u64,
