@@ -160,6 +160,15 @@ impl Inbox {
         line.copied().find(|it| !has_it(it)) == Some(owner)
     }
 
+    /// Whether whoever of this process has waited longest for `key` is somebody else, and has just been passed the lock.
+    pub(super) fn was_passed_to_another(&self, key: &Key, owner: OwnerId) -> bool {
+        let seats = self.seats.lock();
+        let longest = seats.lines.get(key).and_then(VecDeque::front);
+        longest.is_some_and(|it| {
+            *it != owner && seats.waiters.get(it).is_some_and(|it| it.was_passed())
+        })
+    }
+
     /// There was no connection, or there is none: what was sent meanwhile is lost, and the server may have
     /// forgotten what it knew. All who wait look again, and so do all who hold.
     pub(super) fn interruption(&self) {
@@ -308,11 +317,14 @@ mod tests {
         assert_eq!(to.owner, owners[0]);
         inbox.pass(&key, to, passed);
         assert!(!inbox.is_first(&key, owners[0]) && inbox.is_first(&key, owners[1]));
+        let to_another = || owners.map(|owner| inbox.was_passed_to_another(&key, owner));
+        assert_eq!(to_another(), [false, true]);
         let next = inbox.successor(&key).unwrap();
         assert_eq!(next.owner, owners[1], "who has it is passed nothing more");
         inbox.interruption();
         let was_passed = |owner| inbox.wake_ups(owner).unwrap().was_passed();
         assert!(!was_passed(owners[0]), "it asks");
+        assert_eq!(to_another(), [false, false]);
         inbox.pass(&key, next, passed);
         assert!(!was_passed(owners[1]), "it asks as well");
     }

@@ -52,10 +52,11 @@ impl Redis {
     }
 
     async fn send_take(&self, take: Take, how: How) -> Result<Settled<Acquired>, BackendError> {
-        // Who stands behind others of its process has time, and may go with the release of whoever holds the lock.
-        let has_time = || take.queue && !self.inbox.is_first(&take.key, take.owner);
+        // What stands behind it is in no hurry, and may go with its release.
+        let another_has_it =
+            || take.queue && self.inbox.was_passed_to_another(&take.key, take.owner);
         let joins =
-            how.synced.is_none() && take.is_plain() && (self.batches.is_busy() || has_time());
+            how.synced.is_none() && take.is_plain() && (self.batches.is_busy() || another_has_it());
         if let Some(node) = self.servers.one().filter(|_| joins)
             && let Some(acquired) = self.batches.take(node, self.terms(), take.clone()).await
         {

@@ -1,9 +1,9 @@
 //! Requests about locks on one server that are made at the same time, and sent as one.
 //!
-//! A request that is alone is sent at once. While others are on their way, and where others of this process have waited
-//! longer for the same lock, requests are gathered until the runtime has polled the tasks that were due before, and then
-//! sent together: none waits for the answer to another, or for a timer. The server carries a batch out in one step, as it
-//! would its requests one after the other: releases first, then attempts.
+//! A request that is alone is sent at once. While others are on their way, and where the lock was just passed on to
+//! another task of this process, requests are gathered until the runtime has polled the tasks that were due before, and
+//! then sent together: none waits for the answer to another, or for a timer. The server carries a batch out in one
+//! step, as it would its requests one after the other: releases first, then attempts.
 
 mod call;
 
