@@ -210,7 +210,9 @@
 //!   `leasehold::redlock::faults::any_two_of_five_may_fail`, `leasehold_model::quorum_holds::quorum_empty_nodes`
 //! - **`ZooKeeper`** outlives a minority; what a follower shows proves nothing here, and a holder that is cut off is lost
 //!   before the next is let in. `leasehold::zookeeper::ensemble::nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the_holder_has_left`,
-//!   `leasehold::zookeeper::ensemble::a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_in`
+//!   `leasehold::zookeeper::ensemble::a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_in`.
+//!   After a change of leader sessions that are over live on for a while; the place that one of them has left lets in
+//!   nobody of the next. `leasehold::zookeeper::attempts::a_place_of_a_session_before_is_not_taken_for_ones_own`
 //!
 //! # What does not hold
 //!
