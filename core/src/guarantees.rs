@@ -14,7 +14,11 @@
 //!
 //! Assumed are clocks that run alike for the length of a TTL, but for one part in a hundred and 2 ms (a machine's
 //! suspension counts, and the time of day may be anything), and a backend that [does not forget](#what-may-forget).
-//! Pauses, delays, losses and second copies of messages may be arbitrary.
+//! Pauses, delays, losses and second copies of messages may be arbitrary. On `ZooKeeper` three things more are assumed of
+//! the ensemble, by reading its code and not by a test: a leader's ping, which it sends every half tick, reaches a
+//! follower that can still be heard of within a third of the session timeout less half a tick; nobody lowers
+//! `maxSessionTimeout` below the timeouts of sessions that live; and a key is free now and then, before two thousand
+//! million have stood in its line.
 //!
 //! - Two guards of one key are never both valid. `leasehold::conformance::behaviour::exclusion_under_contention`,
 //!   `leasehold_model::holds::late_copies`, `leasehold_model::holds::three_attempts`,
@@ -82,7 +86,8 @@
 //!   `leasehold::conformance::contract::tokens_grow`, `leasehold::zookeeper::ensemble::when_the_leader_is_killed_a_lock_is_held_or_lost_and_never_both`
 //! - Readers that hold a lock together share a token, which is above all writers' before them and below all after them;
 //!   one that was the writer keeps its own.
-//!   `leasehold::conformance::kinds::readers_share_a_token`
+//!   `leasehold::conformance::kinds::readers_share_a_token`,
+//!   `leasehold::conformance::kinds::a_reader_that_looks_late_has_the_token_of_the_others`
 //! - Whoever takes up a handed-over lock has a larger token than the giver. `leasehold::conformance::kinds::a_handover_works_once`,
 //!   `leasehold_trials::handover::a_process_exits_and_another_holds_on`
 //!
@@ -219,6 +224,8 @@
 //! - A lock alone does not protect data, as above: two guards can be valid when a primary dies, when a clock jumps, when
 //!   a server forgets. `leasehold::sentinel::hole::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
 //!   `leasehold::redlock::memory::a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older`
+//! - On `ZooKeeper` a cut costs a manager whose waiters are more than it can watch no lock, but what has no room for a
+//!   watch looks every two seconds, and is not woken. `leasehold::zookeeper::attempts::a_crowd_of_waiters_survives_a_cut`
 //! - A single fenced statement does not protect a holder that reads first: until it writes, the one before it may. That
 //!   takes a claim. `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`
 //! - [`Redlock`] promises no order, and has exclusive locks only. `leasehold::redlock::election::what_cannot_be_is_refused_before_anything_is_sent`
@@ -226,6 +233,7 @@
 //! - A waiter that is not polled loses its place; in the middle of a hand-off after 2 s. If the lock was passed on to it
 //!   inside its process it has the lock, and keeps it from others for its TTL. `leasehold::conformance::contract::a_silent_waiter_is_passed_over`,
 //!   `leasehold::redis::passing::who_is_not_polled_keeps_what_was_passed_on_for_its_ttl_and_comes_later`,
+//!   `leasehold::zookeeper::attempts::an_attempt_that_is_not_polled_ends_and_costs_the_other_locks_nothing`,
 //!   `leasehold::redis::passing::what_was_leaked_with_its_runtime_is_passed_nothing`
 //! - A dropped guard releases in the background, and outside of a runtime not at all: the lease runs out.
 //!   `leasehold::rules::rule_7_drop_cannot_await::a_guard_that_outlives_its_runtime_lets_the_lease_run_out`

@@ -107,6 +107,31 @@ pub async fn readers_share_a_token<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(writer.token > third.token);
 }
 
+/// The same, if one of those who are let in together looks only when the first has gone.
+pub async fn a_reader_that_looks_late_has_the_token_of_the_others<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().shared || !here.capabilities().fifo {
+        return;
+    }
+    let key = fresh_key("late_reader");
+    let writer = take(&here, &trying(&key, Mode::Exclusive)).await;
+    let readers = [(); 3].map(|()| queueing(&key, Mode::Shared));
+    for reader in &readers {
+        assert_eq!(attempt(&there, reader).await, None);
+    }
+    release(&here, &writer).await;
+    let first = queue_for(&there, &readers[0]).await;
+    let third = queue_for(&there, &readers[2]).await;
+    release(&there, &first).await;
+    let second = queue_for(&there, &readers[1]).await;
+    assert_eq!([second.token, third.token], [first.token; 2]);
+    release(&there, &second).await;
+    release(&there, &third).await;
+    assert!(inspect(&here, &key).await.is_free());
+}
+
 /// A waiting writer lets no new reader pass; after it, those who stand together are let in together.
 pub async fn a_waiting_writer_is_not_starved<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);

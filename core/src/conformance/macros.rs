@@ -71,6 +71,7 @@ macro_rules! __conformance_parts {
             $crate::__conformance_cases! { $attributes $world kinds
                 readers_share_and_writers_do_not
                 readers_share_a_token
+                a_reader_that_looks_late_has_the_token_of_the_others
                 a_waiting_writer_is_not_starved
                 a_writer_that_gives_up_blocks_nobody
                 each_share_ends_by_its_own_lease

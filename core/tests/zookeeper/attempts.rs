@@ -1,15 +1,20 @@
-//! One attempt in two sessions: what a session that is over has left on the server is not taken for what the next one
-//! has.
+//! What an attempt has on the server: in two sessions, when nobody polls it, when the server refuses a part of it.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::poll;
 use leasehold::backend::zookeeper::ZooKeeper;
-use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim};
-use leasehold::{Key, LockManager, OwnerId};
+use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend, Claim};
+use leasehold::{AcquireError, Key, LockManager, OwnerId};
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
+use zookeeper_client::{Acl, AuthId, Permission};
 
-use crate::server::{SOON, alone, becomes_free, connect, take};
+use crate::server::{SESSION, SOON, alone, becomes_free, connect, short_sessions, take};
+
+const TTL: Duration = Duration::from_secs(60);
 
 /// A session, one that is opened when it seems to be over, and others.
 struct Scene {
@@ -33,7 +38,7 @@ impl Scene {
             after: connect(&format!("127.0.0.1:{}", proxy.port())).await,
             proxy,
             other: LockManager::new(connect(&server.address()).await),
-            attempt: Attempt::new(key, Duration::from_secs(60), true),
+            attempt: Attempt::new(key, TTL, true),
         }
     }
 
@@ -124,4 +129,92 @@ async fn whoever_cleans_up_for_others_leaves_nothing_of_any_session() {
     third.cleanup(&scene.attempt).await.unwrap();
     let seen = scene.other.inspect(scene.key()).await.unwrap();
     assert!(seen.is_free(), "{seen:?}");
+}
+
+/// Its caller is busy with something else, and has not dropped it.
+#[tokio::test]
+async fn an_attempt_that_is_not_polled_ends_and_costs_the_other_locks_nothing() {
+    let scene = Scene::new().await;
+    let locks = short_sessions(&alone().await.address()).await;
+    let kept = format!("kept:{}", OwnerId::random());
+    let kept = locks.lock(kept).acquire().await.unwrap();
+    // So that the container is there, and the first request is the one that makes a node.
+    take(&scene.before, &scene.attempt).await;
+    scene.before.cleanup(&scene.attempt).await.unwrap();
+
+    // As anywhere, whoever is granted a lock and does not come has it for its TTL.
+    let lock = locks.lock(scene.key()).ttl(Duration::from_secs(2));
+    let mut acquire = pin!(lock.acquire().into_future());
+    assert!(poll!(&mut acquire).is_pending());
+    scene.becomes(1, 0).await;
+    becomes_free(&scene.other, scene.key(), SOON).await;
+    // As long as a session would be waited for that cannot let go.
+    sleep(SESSION * 2).await;
+    assert!(kept.is_valid());
+    let guard = timeout(SOON, acquire).await.unwrap().unwrap();
+    assert!(guard.is_valid() && kept.is_valid());
+}
+
+/// The server makes the node, and does not show the line.
+#[tokio::test]
+async fn what_is_refused_after_the_node_was_made_is_cleaned_up() {
+    let address = alone().await.address();
+    let folder = format!("half_refused-{}", OwnerId::random());
+    let url = format!("zookeeper://{address}/{folder}");
+    let locks = LockManager::connect(&url).await.unwrap();
+    let guard = locks.lock("k").acquire().await.unwrap();
+    guard.release().await.unwrap();
+    let admin = zookeeper_client::Client::connect(&address).await.unwrap();
+    let containers = admin.list_children(&format!("/{folder}")).await.unwrap();
+    let container = format!("/{folder}/{}", containers[0]);
+    let blind = Acl::new(Permission::CREATE | Permission::DELETE, AuthId::anyone());
+    admin.set_acl(&container, &[blind], None).await.unwrap();
+
+    let error = locks.lock("k").ttl(TTL).try_acquire().await.unwrap_err();
+    let AcquireError::Backend { applied, .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(*applied, Applied::Unknown, "{error:?}");
+    let begun = Instant::now();
+    let nodes = async || {
+        admin
+            .check_stat(&container)
+            .await
+            .unwrap()
+            .unwrap()
+            .num_children
+    };
+    while nodes().await > 0 {
+        assert!(begun.elapsed() < SOON, "it stays for its TTL");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// With so many paths that a client which watched them all would not survive a cut.
+#[tokio::test]
+async fn a_crowd_of_waiters_survives_a_cut() {
+    const CROWD: usize = 500;
+    let scene = Scene::new().await;
+    let locks = LockManager::new(scene.after);
+    let long = format!("{}:{}", "c".repeat(300), OwnerId::random());
+    let holder = scene.other.lock(&long).acquire().await.unwrap();
+    let kept = locks.lock(format!("kept:{}", OwnerId::random()));
+    let kept = kept.acquire().await.unwrap();
+    let mut crowd = JoinSet::new();
+    for _ in 0..CROWD {
+        crowd.spawn(locks.lock(&long).acquire().into_future());
+    }
+    let waits = async || scene.other.inspect(&*long).await.unwrap().waiting;
+    while waits().await < CROWD {
+        sleep(Duration::from_millis(50)).await;
+    }
+    scene.proxy.cut();
+    holder.release().await.unwrap();
+    let mut served = 0;
+    while let Some(guard) = timeout(SOON, crowd.join_next()).await.unwrap() {
+        guard.unwrap().unwrap().release().await.unwrap();
+        served += 1;
+    }
+    assert_eq!(served, CROWD);
+    assert!(kept.is_valid());
 }

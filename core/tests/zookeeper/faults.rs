@@ -1,7 +1,9 @@
 //! What is lost and cut between a holder and its server.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::poll;
 use leasehold::backend::zookeeper::ZooKeeper;
 use leasehold::backend::{Attempt, Backend, RenewAnswer};
 use leasehold::{Key, LockManager, LossReason, ReleaseOutcome};
@@ -99,6 +101,29 @@ async fn a_cut_that_is_shorter_than_the_session_costs_nothing() {
     assert!(guard.is_valid());
     assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
     becomes_free(&scene.other, &key, SOON).await;
+}
+
+/// Its maker was not polled between its opening and its end.
+#[tokio::test]
+async fn a_session_that_ended_before_anybody_watched_it_is_replaced() {
+    let scene = Scene::new().await;
+    let folder = fresh("unwatched");
+    let url = format!("zookeeper://127.0.0.1:{}/{folder}", scene.proxy.port());
+    let mut backend = pin!(ZooKeeper::builder().session_timeout(SESSION).connect(&url));
+    assert!(poll!(&mut backend).is_pending());
+    let address = alone().await.address();
+    let admin = zookeeper_client::Client::connect(&address).await.unwrap();
+    let path = format!("/{folder}");
+    while admin.check_stat(&path).await.unwrap().is_none() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    sleep(SESSION / 10).await;
+    scene.cut_off();
+    sleep(SESSION * 2).await;
+    scene.reconnect();
+    let locks = LockManager::new(backend.await.unwrap());
+    let guard = timeout(SOON, locks.lock("k").acquire()).await;
+    assert!(guard.unwrap().unwrap().is_valid());
 }
 
 #[tokio::test]

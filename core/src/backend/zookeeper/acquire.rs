@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use zookeeper_client::{Error, OneshotWatcher};
+use zookeeper_client::Error;
 
 use super::desk::{Entry, Watch, Whereabouts};
-use super::failure::{ends_session, failed};
+use super::failure::{ends_session, failed, failed_within};
 use super::leave::{find, leave};
 use super::line::{Line, Standing};
 use super::name::{container, node};
 use super::parts::Parts;
 use super::session::{Node, Session};
 use super::shares;
+use super::watched::Watched;
 use crate::FencingToken;
 use crate::backend::{Attempt, AttemptAnswer, BackendError, Mode, Refusal};
 use crate::clock::Moment;
@@ -55,7 +56,7 @@ pub(super) async fn attempt(
         ));
     }
     if !still_wanted(&entry, until) {
-        return Err(BackendError::not_applied("the attempt is over"));
+        return Err(over());
     }
     if is_watching(&entry) {
         return Ok(AttemptAnswer::Busy {
@@ -64,11 +65,23 @@ pub(super) async fn attempt(
     }
     let outcome = {
         let _turn = entry.turn.lock().await;
+        // It may have left while another copy of the request had the turn.
+        if !still_wanted(&entry, until) {
+            return Err(over());
+        }
         settle(parts, &session, &entry).await
     };
     match outcome {
         Ok(Outcome::Granted(token)) => {
             let lease = session.lease_from(begun).min(attempt.ttl);
+            // After an outage the session has to prove itself first. Who has waited does not lose the place for it.
+            let spent = Moment::now().since(begun) + session.pulse_every();
+            if attempt.queue && lease < spent.min(attempt.ttl) {
+                entry.facts.lock().watch = None;
+                return Ok(AttemptAnswer::Busy {
+                    retry_after: session.pulse_every(),
+                });
+            }
             let mut facts = entry.facts.lock();
             if facts.leaving.is_some() {
                 return Err(BackendError::unknown(
@@ -99,10 +112,15 @@ pub(super) async fn attempt(
             // With the session all went that this may have left.
             if ends_session(&error) || matches!(entry.facts.lock().at, Whereabouts::Nowhere) {
                 parts.desk.forget(&entry);
+                return Err(failed(&error));
             }
-            Err(failed(&error))
+            Err(failed_within(&error))
         }
     }
+}
+
+fn over() -> BackendError {
+    BackendError::not_applied("the attempt is over")
 }
 
 /// Keeps the attempt's place for a while longer, unless it is on its way out.
@@ -224,12 +242,12 @@ fn surely_nothing(error: &Error) -> bool {
 }
 
 /// Wakes the attempt when the watch tells of anything, be it that the session is over.
-fn watch(parts: &Parts, entry: &Entry, watched: OneshotWatcher) {
+fn watch(parts: &Parts, entry: &Entry, watched: Watched) {
     let wake_up = Arc::clone(&entry.wake_up);
     let has_told = Arc::<AtomicBool>::default();
     let told = Arc::clone(&has_told);
     let task = parts.link.thread().spawn(async move {
-        let _event = watched.changed().await;
+        watched.changed().await;
         told.store(true, Ordering::Release);
         wake_up.notify_one();
     });

@@ -31,6 +31,8 @@ pub struct ZooKeeperBuilder {
 impl ZooKeeperBuilder {
     /// The session timeout to ask for: how long after a crash, or without a way to the servers, all locks of this
     /// manager stay taken, and from which all its leases follow. The server grants between 2 and 20 of its ticks.
+    /// Lower its `maxSessionTimeout` only when no session with a longer one lives: on its next connection the server would
+    /// end it sooner, and leases would be counted by what was granted first.
     pub fn session_timeout(mut self, timeout: Duration) -> Self {
         self.session_timeout = Some(timeout);
         self

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 
 use zookeeper_client::Error;
 
-use crate::backend::{BackendError, ConnectError};
+use crate::backend::{Applied, BackendError, ConnectError};
 
 /// What a failed request means for whoever made it.
 pub(super) fn failed(error: &Error) -> BackendError {
@@ -27,6 +27,20 @@ pub(super) fn failed(error: &Error) -> BackendError {
         _ => BackendError::unknown("the server did not answer"),
     }
     .with_source(opaque(error))
+}
+
+/// The same, where the attempt has a node, or may have: it is to be cleaned up.
+pub(super) fn failed_within(error: &Error) -> BackendError {
+    let failed = failed(error);
+    if failed.applied() == Applied::Unknown {
+        return failed;
+    }
+    let within = BackendError::unknown("the attempt has a node, and what followed was refused");
+    let within = match failed.is_temporary() {
+        true => within,
+        false => within.permanent(),
+    };
+    within.with_source(failed)
 }
 
 /// Whether the session, and all that it held, is over.

@@ -99,7 +99,8 @@ async fn watch_over(
     let pulsing = async {
         loop {
             clock::sleep_until(Moment::now().after(timeout / PULSES)).await;
-            let Some(session) = session.upgrade() else {
+            // It may have ended before anybody watched it.
+            let Some(session) = session.upgrade().filter(|it| !it.is_over()) else {
                 return;
             };
             // What it proves is noted there; a failure is the session's own to notice.

@@ -67,7 +67,7 @@ pub(super) async fn find(
     entry: &Entry,
 ) -> Result<Option<Node>, zookeeper_client::Error> {
     let container = container(&entry.key);
-    let line = session.latest_line(&container).await?;
+    let line = session.confirmed_line(&container).await?;
     for place in line.places_of(entry.owner) {
         let path = format!("{container}/{}", place.name);
         if let Some(own) = session.own_node(path).await? {
@@ -82,7 +82,7 @@ pub(super) async fn sweep(link: &Link, key: &Key, owner: OwnerId) -> Result<bool
     let session = link.session().await?;
     let container = container(key);
     let swept = async {
-        let line = session.latest_line(&container).await?;
+        let line = session.confirmed_line(&container).await?;
         let mut swept = false;
         for place in line.places_of(owner) {
             swept |= session

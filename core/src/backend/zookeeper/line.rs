@@ -63,10 +63,10 @@ impl Line {
         self.places.len()
     }
 
-    /// The first reader before a place: all who read together have its token.
-    pub(super) fn first_reader_before(&self, position: usize) -> Option<&Place> {
-        let mut before = self.places.iter().take(position);
-        before.find(|p| p.mode == Mode::Shared)
+    /// The readers before a place, the nearest first: all who read together have one token.
+    pub(super) fn readers_before(&self, position: usize) -> impl Iterator<Item = &Place> {
+        let before = self.places.iter().take(position).rev();
+        before.filter(|p| p.mode == Mode::Shared)
     }
 
     pub(super) fn standing(&self, position: usize) -> Standing<'_> {

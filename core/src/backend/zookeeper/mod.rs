@@ -23,7 +23,8 @@
 //! - **The TTL of a single lock** is kept only as far as this process does: a lease is never longer, and one that is not
 //!   renewed is ended by this process when its TTL is over. It says nothing about a crash.
 //! - There is no handover, since a node cannot change its session.
-//! - A waiter's wake-up comes from the server, to it alone; for semaphores, to all that wait.
+//! - A waiter's wake-up comes from the server, to it alone; for semaphores, to all that wait. A manager has room for some
+//!   thousand of them, with short keys; waiters beyond that look every two seconds.
 //! - [`inspect`](crate::LockManager::inspect) cannot see others' session timeouts, and tells its own as `expires_in`.
 //!
 //! # TLS
@@ -61,6 +62,7 @@ mod shares;
 #[cfg(feature = "zookeeper-tls")]
 mod tls;
 mod url;
+mod watched;
 
 use std::fmt;
 use std::sync::Arc;
@@ -79,7 +81,7 @@ use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
     RenewAnswer,
 };
-use crate::Key;
+use crate::{Key, OwnerId};
 
 /// Locks on a `ZooKeeper` ensemble. See the [module](self) for when to choose it.
 ///
@@ -103,6 +105,16 @@ impl ZooKeeper {
             parts: Parts { link, desk },
         }
     }
+
+    /// Ends whatever an attempt has: true if it had anything.
+    async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
+        let key = key.clone();
+        let asked = async move |Parts { link, desk }: Parts| match desk.get(owner) {
+            Some(entry) => leave(&link, &desk, &entry).await,
+            None => sweep(&link, &key, owner).await,
+        };
+        self.parts.carry_out(asked).await?
+    }
 }
 
 #[async_trait]
@@ -115,7 +127,9 @@ impl Backend for ZooKeeper {
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        acquire::attempt(&self.parts, attempt).await
+        let attempt = attempt.clone();
+        let asked = async move |parts: Parts| acquire::attempt(&parts, &attempt).await;
+        self.parts.carry_out(asked).await?
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
@@ -126,46 +140,47 @@ impl Backend for ZooKeeper {
     }
 
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
-        renew::renew(&self.parts, claims).await
+        let claims = claims.to_vec();
+        let asked = async move |parts: Parts| renew::renew(&parts, &claims).await;
+        let answers = self.parts.carry_out(asked).await;
+        answers.unwrap_or_else(|error| vec![Err(error)])
     }
 
     async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
-        renew::downgrade(&self.parts, claim).await
+        let claim = claim.clone();
+        let asked = async move |parts: Parts| renew::downgrade(&parts, &claim).await;
+        self.parts.carry_out(asked).await?
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
-        let Parts { link, desk } = &self.parts;
-        let released = match desk.get(claim.owner) {
-            Some(entry) => leave(link, desk, &entry).await?,
-            None => sweep(link, &claim.key, claim.owner).await?,
-        };
-        Ok(match released {
+        Ok(match self.leave(&claim.key, claim.owner).await? {
             true => ReleaseAnswer::Released,
             false => ReleaseAnswer::AlreadyGone,
         })
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        let Parts { link, desk } = &self.parts;
-        match desk.get(attempt.owner) {
-            Some(entry) => leave(link, desk, &entry).await,
-            None => sweep(link, &attempt.key, attempt.owner).await,
-        }
-        .map(drop)
+        self.leave(&attempt.key, attempt.owner).await.map(drop)
     }
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
-        let session = self.parts.link.session().await?;
-        look::inspect(&session, key)
-            .await
-            .map_err(|error| failed(&error))
+        let key = key.clone();
+        let asked = async move |parts: Parts| {
+            let session = parts.link.session().await?;
+            let seen = look::inspect(&session, &key).await;
+            seen.map_err(|error| failed(&error))
+        };
+        self.parts.carry_out(asked).await?
     }
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
-        let session = self.parts.link.session().await?;
-        look::force(&session, key)
-            .await
-            .map_err(|error| failed(&error))
+        let key = key.clone();
+        let asked = async move |parts: Parts| {
+            let session = parts.link.session().await?;
+            let held = look::force(&session, &key).await;
+            held.map_err(|error| failed(&error))
+        };
+        self.parts.carry_out(asked).await?
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {

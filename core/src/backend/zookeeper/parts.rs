@@ -1,11 +1,30 @@
+use std::future::Future;
 use std::sync::Arc;
 
 use super::desk::Desk;
 use super::link::Link;
+use crate::backend::BackendError;
 
 /// What requests need.
 #[derive(Clone)]
 pub(super) struct Parts {
     pub(super) link: Arc<Link>,
     pub(super) desk: Arc<Desk>,
+}
+
+impl Parts {
+    /// Carries a request out on the link's thread, to its end, whether or not the caller is polled or still there: a
+    /// session lasts as long as a request has it, and what an attempt has is not ended as long as a request is at it.
+    pub(super) async fn carry_out<F>(
+        &self,
+        request: impl FnOnce(Self) -> F,
+    ) -> Result<F::Output, BackendError>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let task = self.link.thread().spawn(request(self.clone()));
+        task.await.map_err(|ended| {
+            BackendError::unknown("the request ended without an answer").with_source(ended)
+        })
+    }
 }

@@ -10,7 +10,9 @@
 //! What proves it: a request that was answered, and a write that was sent at least one ping later and confirmed. The
 //! report of the one has gone to the leader before the other, on the same connection. No session can be shorter than
 //! two ticks (unless a server's `minSessionTimeout` says so), so a third of the timeout is longer than the half tick
-//! between two pings. A new session counts from before it was asked for: that request does reach the leader.
+//! between two pings. It proves nothing on a link where the leader's words hang for longer than that third less half a
+//! tick while the follower's still get through. A new session counts from before it was asked for: that request does
+//! reach the leader.
 
 use std::collections::VecDeque;
 use std::time::Duration;

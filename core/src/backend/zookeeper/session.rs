@@ -5,14 +5,13 @@ use std::future::Future;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use zookeeper_client::{
-    Acl, Acls, Client, CreateMode, Error, MultiWriteError, OneshotWatcher, StateWatcher,
-};
+use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError, StateWatcher};
 
 use super::failure::ends_session;
 use super::line::Line;
-use super::proof::Proof;
+use super::proof::{PULSES, Proof};
 use super::settings::Settings;
+use super::watched::{Watched, Watches};
 use crate::clock::Moment;
 
 /// How often a container that vanishes when it is empty is made anew for one node.
@@ -39,6 +38,7 @@ pub(super) struct Session {
     client: Client,
     acl: Vec<Acl>,
     proof: Mutex<Proof>,
+    watches: Watches,
 }
 
 impl Session {
@@ -52,11 +52,17 @@ impl Session {
             client,
             acl: settings.acl(),
             proof,
+            watches: Watches::within(&settings.folder),
         })
     }
 
     pub(super) fn timeout(&self) -> Duration {
         self.client.session_timeout()
+    }
+
+    /// How often it gives a sign of life.
+    pub(super) fn pulse_every(&self) -> Duration {
+        self.timeout() / PULSES
     }
 
     pub(super) fn states(&self) -> StateWatcher {
@@ -147,20 +153,30 @@ impl Session {
     }
 
     /// As [`line`](Self::line), with a watch on all of it.
-    pub(super) async fn watched_line(
-        &self,
-        container: &str,
-    ) -> Result<(Line, OneshotWatcher), Error> {
-        let (names, watch) = self
+    pub(super) async fn watched_line(&self, container: &str) -> Result<(Line, Watched), Error> {
+        let Some(room) = self.watches.room(container) else {
+            return Ok((self.line(container).await?, Watched::by_nobody()));
+        };
+        let (names, watcher) = self
             .read(self.client.list_and_watch_children(container))
             .await?;
-        Ok((Line::of(&names), watch))
+        Ok((Line::of(&names), Watched::by(watcher, room)))
     }
 
     /// As [`line`](Self::line), with all that the leader knew when this was asked.
     pub(super) async fn latest_line(&self, container: &str) -> Result<Line, Error> {
         self.read(self.client.sync("/")).await?;
         self.line(container).await
+    }
+
+    /// As [`line`](Self::line), with all that a majority knew when this was asked: a leader that is none any more is not
+    /// believed.
+    pub(super) async fn confirmed_line(&self, container: &str) -> Result<Line, Error> {
+        let folder = ["/".to_owned()];
+        let (confirmed, line) =
+            futures_util::join!(self.first_missing(&folder), self.line(container));
+        confirmed?;
+        line
     }
 
     /// A node's data and when it was made, if it is there.
@@ -176,9 +192,13 @@ impl Session {
     pub(super) async fn watched_data(
         &self,
         path: &str,
-    ) -> Result<Option<(Vec<u8>, OneshotWatcher)>, Error> {
+    ) -> Result<Option<(Vec<u8>, Watched)>, Error> {
+        let Some(room) = self.watches.room(path) else {
+            let seen = self.data(path).await?;
+            return Ok(seen.map(|(data, _, _)| (data, Watched::by_nobody())));
+        };
         match self.read(self.client.get_and_watch_data(path)).await {
-            Ok((data, _, watch)) => Ok(Some((data, watch))),
+            Ok((data, _, watcher)) => Ok(Some((data, Watched::by(watcher, room)))),
             Err(Error::NoNode) => Ok(None),
             Err(error) => Err(error),
         }

@@ -3,15 +3,16 @@
 //! # Implementation details
 //!
 //! Readers who hold together have one token, that of the first of them, so that none refuses another. It is written
-//! into each reader's node once, by itself or by whoever needs to know it sooner: the first writing counts, which the
-//! node's version decides.
+//! into each reader's node once, by itself or by whoever needs to know it sooner, and in the order of the line: the
+//! first writing counts, which the node's version decides.
 
-use zookeeper_client::{Error, OneshotWatcher};
+use zookeeper_client::Error;
 
 use super::desk::Entry;
 use super::line::Line;
 use super::name::container;
 use super::session::{Node, Session};
+use super::watched::Watched;
 use crate::backend::Mode;
 
 /// The data of a writer that has become a reader.
@@ -21,6 +22,9 @@ pub(super) const DOWNGRADED: &[u8] = b"shared";
 const UNWRITTEN: Option<i32> = Some(0);
 
 /// The token of a reader that holds.
+///
+/// Tokens are settled in the order of the line: then who is not settled has nobody behind it who is, and may take a
+/// token of its own when all before it have gone.
 pub(super) async fn token(
     session: &Session,
     entry: &Entry,
@@ -28,36 +32,38 @@ pub(super) async fn token(
     position: usize,
     own: &Node,
 ) -> Result<i64, Error> {
-    let first = line.first_reader_before(position);
-    let shared = match first {
-        Some(first) => {
-            let path = format!("{}/{}", container(&entry.key), first.name);
-            settled(session, &path, None).await?
+    let container = container(&entry.key);
+    let (mut shared, mut unsettled) = (None, Vec::new());
+    for reader in line.readers_before(position) {
+        let path = format!("{container}/{}", reader.name);
+        let Some((data, created, _)) = session.data(&path).await? else {
+            continue;
+        };
+        shared = read(&data);
+        if shared.is_some() {
+            break;
         }
-        None => None,
-    };
-    let wanted = shared.unwrap_or(own.created);
-    let settled = settled(session, &own.path, Some(wanted)).await?;
+        unsettled.push((path, created));
+    }
+    for (path, created) in unsettled.into_iter().rev() {
+        let settled = settled(session, &path, shared.unwrap_or(created)).await?;
+        shared = settled.or(shared);
+    }
+    let settled = settled(session, &own.path, shared.unwrap_or(own.created)).await?;
     settled.ok_or(Error::NoNode)
 }
 
-/// The token of a reader's node, which is `wanted`, or its own, unless it was settled before. None if the node has gone.
-async fn settled(session: &Session, path: &str, wanted: Option<i64>) -> Result<Option<i64>, Error> {
-    let Some((data, created, _)) = session.data(path).await? else {
-        return Ok(None);
-    };
-    if let Some(token) = read(&data) {
-        return Ok(Some(token));
-    }
-    let wanted = wanted.unwrap_or(created);
+/// The token of a reader's node, which is `wanted`, unless it was settled before. None if the node has gone.
+async fn settled(session: &Session, path: &str, wanted: i64) -> Result<Option<i64>, Error> {
+    let written = wanted.to_string();
     if session
-        .write_data(path, wanted.to_string().as_bytes(), UNWRITTEN)
+        .write_data(path, written.as_bytes(), UNWRITTEN)
         .await?
     {
         return Ok(Some(wanted));
     }
-    let written = session.data(path).await?;
-    Ok(written.and_then(|(data, _, _)| read(&data)))
+    let data = session.data(path).await?;
+    Ok(data.and_then(|(data, _, _)| read(&data)))
 }
 
 pub(super) fn read(data: &[u8]) -> Option<i64> {
@@ -70,7 +76,7 @@ pub(super) async fn writer_to_watch(
     entry: &Entry,
     line: &mut Line,
     position: usize,
-) -> Result<Option<OneshotWatcher>, Error> {
+) -> Result<Option<Watched>, Error> {
     let reader = entry.facts.lock().mode == Mode::Shared;
     let Some(writer) = line.writer_in_front().filter(|_| reader && position > 0) else {
         return Ok(None);
