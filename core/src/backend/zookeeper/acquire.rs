@@ -147,7 +147,7 @@ async fn settle(parts: &Parts, session: &Session, entry: &Arc<Entry>) -> Result<
             // It was deleted by somebody else: back to the end of the line.
             continue;
         };
-        let Some(position) = line.position(&own) else {
+        let Some(position) = line.position(own.name()) else {
             entry.facts.lock().at = Whereabouts::Nowhere;
             continue;
         };
@@ -176,7 +176,7 @@ async fn settle(parts: &Parts, session: &Session, entry: &Arc<Entry>) -> Result<
             }
             Standing::InTheCrowd => {
                 let (line, watched) = session.watched_line(&container(&entry.key)).await?;
-                let position = line.position(&own);
+                let position = line.position(own.name());
                 if position.is_some_and(|at| line.standing(at) == Standing::InTheCrowd) {
                     watch(parts, entry, watched);
                     return Ok(Outcome::Busy);

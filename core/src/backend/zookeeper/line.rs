@@ -1,7 +1,6 @@
 //! Who of those that stand in line for a key holds it: the recipe's rule, without a server.
 
 use super::name::Place;
-use super::session::Node;
 use crate::OwnerId;
 use crate::backend::Mode;
 
@@ -48,9 +47,9 @@ impl Line {
         self.downgraded = true;
     }
 
-    pub(super) fn position(&self, node: &Node) -> Option<usize> {
-        let mut places = self.places.iter();
-        places.position(|place| place.name == node.name())
+    /// Where the node of this name is.
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        self.places.iter().position(|place| place.name == name)
     }
 
     /// The places that bear an attempt's id. A session that is over may have left one on the server, which others still
