@@ -1,5 +1,6 @@
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 /// Whether a command that failed may have done its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,12 +14,12 @@ pub enum Applied {
 /// A backend could not carry out a command.
 ///
 /// Being busy is never an error.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct BackendError {
     message: String,
     applied: Applied,
     permanent: bool,
-    source: Option<Box<dyn Error + Send + Sync>>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl BackendError {
@@ -52,7 +53,7 @@ impl BackendError {
     /// Adds the cause.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        self.source = Some(source.into());
+        self.source = Some(source.into().into());
         self
     }
 

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use leasehold::{LockManager, ReleaseOutcome};
-use tokio::time::{Instant, timeout};
+use leasehold_testkit::servers::ClusterRedis;
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::servers::{UNBROKEN, ask, key_on, locks, soon, waiters};
+use crate::servers::{UNBROKEN, ask, key_on, locks, slot, soon, waiters};
 
 #[tokio::test]
 async fn each_lock_is_with_its_companions_on_the_member_that_has_its_slot() {
@@ -78,4 +79,36 @@ async fn woken(holder: &LockManager, waiter: &LockManager, key: &str) {
         "{:?}",
         begin.elapsed()
     );
+}
+
+/// On a connection that others are told by, too.
+#[tokio::test]
+async fn who_gives_up_while_it_subscribes_deafens_nobody() {
+    let cluster = ClusterRedis::start().await.unwrap();
+    let (holder, waiter) = (locks(&cluster).await, locks(&cluster).await);
+    let key = key_on(&cluster, 0).await;
+    let mut another = key.clone();
+    while another == key || cluster.master_of(slot(&cluster, &another).await) != 0 {
+        another = fastrand::lowercase().to_string().repeat(2);
+    }
+    let guard = holder.lock(&key).acquire().await.unwrap();
+    let waiting = tokio::spawn(waiter.lock(&key).acquire());
+    waiters(&holder, &key, 1).await;
+    let channels = async || {
+        let channels = ask(&cluster, 0, &["PUBSUB", "SHARDCHANNELS"]).await;
+        channels.items().len()
+    };
+    // Whoever holds has listened, too.
+    assert_eq!(channels().await, 2);
+
+    cluster.server(0).pause().unwrap();
+    let given_up = timeout(Duration::from_millis(300), waiter.lock(another).acquire()).await;
+    assert!(given_up.is_err());
+    cluster.server(0).resume().unwrap();
+    for _ in 0..20 {
+        assert!(channels().await >= 2, "the first waiter cannot be told");
+        sleep(Duration::from_millis(10)).await;
+    }
+    guard.release().await.unwrap();
+    drop(soon(waiting).await.unwrap().unwrap());
 }

@@ -10,6 +10,7 @@
 mod batches;
 mod carriers;
 mod companions;
+mod connecting;
 mod faults;
 mod fence;
 mod foreign;

@@ -6,6 +6,7 @@ use redis::{Client, ConnectionInfo, ProtocolVersion};
 use super::address::Address;
 #[cfg(feature = "cluster")]
 use super::cluster::Cluster;
+use super::door::Door;
 use super::inbox::Inbox;
 use super::node::Node;
 #[cfg(feature = "sentinel")]
@@ -84,7 +85,7 @@ impl RedisBuilder {
                 let inbox = Inbox::sharded();
                 let cluster = Cluster::at(url, inbox.clone(), prepared)?;
                 return self
-                    .connect_to(Servers::Cluster(Box::new(cluster)), inbox)
+                    .connect_to(Servers::Cluster(Arc::new(cluster)), inbox)
                     .await;
             }
             #[cfg(not(feature = "cluster"))]
@@ -132,7 +133,7 @@ impl RedisBuilder {
 
     async fn connect_at(self, address: Address) -> Result<Redis, ConnectError> {
         let inbox = Inbox::new();
-        let node = Node::new(address, inbox.clone(), script::ALL);
+        let node = Node::new(Door::new(address, inbox.clone(), script::ALL));
         self.connect_to(Servers::One(Arc::new(node)), inbox).await
     }
 

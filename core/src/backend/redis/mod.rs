@@ -8,6 +8,8 @@ mod batch;
 mod cluster;
 mod connect;
 mod copies;
+mod door;
+mod errand;
 mod failure;
 mod garbled;
 #[cfg(any(feature = "cluster", feature = "sentinel"))]

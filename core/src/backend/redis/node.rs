@@ -1,26 +1,16 @@
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
+use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
-use super::address::{Address, Found};
 use super::admission::Admission;
+use super::door::{Door, in_time, unsent};
+use super::errand::Errand;
 use super::failure::failure;
-use super::inbox::Inbox;
-use super::live::{Listening, Live, Slot};
-use super::script::{self, Library};
+use super::live::{Listening, Live};
 use super::synced::{Settled, Synced, Unsettled};
 use super::times::CONNECT_TIMEOUT;
-use super::warning;
 use crate::backend::BackendError;
-#[cfg(feature = "sentinel")]
-use crate::runtime::Runtime;
-use crate::runtime::timeout;
-
-/// How many commands may queue before their senders wait.
-const QUEUE: usize = 1024;
 
 /// How a command is sent.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,34 +27,16 @@ pub(super) struct How {
 
 /// One server, and a connection to it that is made anew when it is lost.
 pub(super) struct Node {
-    address: Address,
-    inbox: Inbox,
-    scripts: Library,
-    /// Who may be a server of this node, if that matters.
-    admission: Option<Admission>,
-    slot: Slot,
-    /// One caller connects, the others wait for it.
-    connecting: tokio::sync::Mutex<()>,
-    was_connected: AtomicBool,
+    door: Arc<Door>,
+    connecting: Errand<Arc<Live>>,
 }
 
 impl Node {
-    pub(super) fn new(address: impl Into<Address>, inbox: Inbox, scripts: Library) -> Self {
+    pub(super) fn new(door: Door) -> Self {
         Self {
-            address: address.into(),
-            inbox,
-            scripts,
-            admission: None,
-            slot: Slot::default(),
-            connecting: tokio::sync::Mutex::default(),
-            was_connected: AtomicBool::new(false),
+            door: Arc::new(door),
+            connecting: Errand::default(),
         }
-    }
-
-    /// Talks to no server that `admission` refuses.
-    pub(super) fn admitting(mut self, admission: Admission) -> Self {
-        self.admission = Some(admission);
-        self
     }
 
     /// Sends a command, and once more if the server has forgotten our scripts.
@@ -149,7 +121,7 @@ impl Node {
 
     /// The run id of the server that was there last, where that matters.
     pub(super) fn met(&self) -> String {
-        let admission = self.admission.as_ref();
+        let admission = self.door.admission.as_ref();
         admission.and_then(Admission::server).unwrap_or_default()
     }
 
@@ -163,7 +135,7 @@ impl Node {
     }
 
     pub(super) fn close(&self) {
-        self.slot.empty();
+        self.door.slot.empty();
     }
 
     /// Returns when there is a connection.
@@ -174,12 +146,12 @@ impl Node {
     /// Has the connection looked at, for an answer is missing.
     pub(super) fn suspect(&self) {
         if let Some(live) = self.current() {
-            self.slot.suspect(&live);
+            self.door.slot.suspect(&live);
         }
     }
 
     async fn send(&self, live: &Arc<Live>, command: &Cmd) -> Result<Value, RedisError> {
-        let listening = Listening::to(&self.slot, live);
+        let listening = Listening::to(&self.door.slot, live);
         let mut connection = live.connection.clone();
         let answer = connection.send_packed_command(command).await;
         listening.heard(answer.as_ref().err());
@@ -194,7 +166,7 @@ impl Node {
         commands: &Pipeline,
         count: usize,
     ) -> Result<Vec<Result<Value, RedisError>>, BackendError> {
-        let listening = Listening::to(&self.slot, live);
+        let listening = Listening::to(&self.door.slot, live);
         let mut connection = live.connection.clone();
         let answers = connection.send_packed_commands(commands, 0, count).await;
         listening.heard(answers.as_ref().err());
@@ -211,7 +183,7 @@ impl Node {
         count: usize,
         synced: Synced,
     ) -> Result<Settled<Vec<Result<Value, RedisError>>>, BackendError> {
-        let listening = Listening::to(&self.slot, live);
+        let listening = Listening::to(&self.door.slot, live);
         let exchange = live
             .desks
             .exchange(commands, count, synced, CONNECT_TIMEOUT);
@@ -246,123 +218,27 @@ impl Node {
         answers: impl IntoIterator<Item = &'a Result<Value, RedisError>>,
     ) {
         let mut answers = answers.into_iter();
-        if self.address.may_move() && answers.any(|a| a.as_ref().is_err_and(is_readonly)) {
-            self.slot.discard(live);
+        if self.door.address.may_move() && answers.any(|a| a.as_ref().is_err_and(is_readonly)) {
+            self.door.slot.discard(live);
         }
     }
 
     async fn load_scripts(&self, live: &Arc<Live>) -> Result<(), BackendError> {
-        let mut connection = live.connection.clone();
-        let loaded = script::load(self.scripts).exec_async(&mut connection).await;
-        loaded.map_err(failure)
+        self.door.load_scripts(live.connection.clone()).await
     }
 
     async fn live(&self) -> Result<Arc<Live>, BackendError> {
         if let Some(live) = self.current() {
             return Ok(live);
         }
-        let _turn = self.connecting.lock().await;
-        if let Some(live) = self.current() {
-            return Ok(live);
-        }
+        let door = Arc::clone(&self.door);
         // Boxed, as is all that hardly ever happens: each request would be as large as this, and is moved about.
-        let live = Box::pin(self.connect()).await?;
-        self.slot.put(&live);
-        if self.was_connected.swap(true, Ordering::AcqRel) {
-            self.inbox.interruption();
-        }
-        Ok(live)
+        Box::pin(self.connecting.join(async move || door.open().await)).await
     }
 
     fn current(&self) -> Option<Arc<Live>> {
-        self.slot.live()
+        self.door.slot.live()
     }
-
-    async fn connect(&self) -> Result<Arc<Live>, BackendError> {
-        let found = self.address.find().await?;
-        let config = AsyncConnectionConfig::new()
-            // Every command is bounded by the manager, which knows what it is worth waiting for.
-            .set_response_timeout(None)
-            .set_pipeline_buffer_size(QUEUE)
-            .set_push_sender(self.inbox.clone());
-        let connecting = found.open(config);
-        let connection = connecting.await.map_err(|e| unsent(failure(e)))?;
-        let live = in_time(self.greet(&found, connection)).await?;
-        #[cfg(feature = "sentinel")]
-        self.watch(found, &live);
-        Ok(live)
-    }
-
-    /// Finds out whom a new connection leads to, and prepares it.
-    async fn greet(
-        &self,
-        found: &Found,
-        mut connection: MultiplexedConnection,
-    ) -> Result<Arc<Live>, BackendError> {
-        self.address.check(&mut connection).await?;
-        if let Some(admission) = &self.admission {
-            admission.ask(&mut connection).await?;
-        }
-        script::load(self.scripts)
-            .exec_async(&mut connection)
-            .await
-            .map_err(failure)?;
-        if !self.inbox.is_sharded()
-            && let Err(error) = connection.subscribe(&*self.inbox.channel()).await
-        {
-            // Without wake-ups waiters poll.
-            warning::no_wake_ups(&failure(error));
-        }
-        let live = Arc::new(Live::new(connection, found.client.clone()));
-        #[cfg(feature = "simulation")]
-        if let Some(transport) = &found.transport {
-            transport.ends_with(&live);
-        }
-        Ok(live)
-    }
-
-    /// Leaves the server as soon as a Sentinel tells of another. A connection to a primary that is cut off from the
-    /// Sentinels breaks late, and one to a primary that comes back never.
-    #[cfg(feature = "sentinel")]
-    fn watch(&self, found: Found, live: &Arc<Live>) {
-        let (Address::Sentinels(sentinels), Some(primary), Some(runtime)) =
-            (&self.address, found.primary, Runtime::current())
-        else {
-            return;
-        };
-        let (sentinels, inbox) = (sentinels.clone(), self.inbox.clone());
-        let leave = self.slot.leave_later(live);
-        let task = runtime.spawn(async move {
-            sentinels.moved(&primary).await;
-            leave();
-            inbox.interruption();
-        });
-        live.ends(task.abort_handle());
-    }
-}
-
-/// A server that accepts connections and then says nothing must not keep anybody for ever.
-async fn in_time<T>(
-    answer: impl Future<Output = Result<T, BackendError>>,
-) -> Result<T, BackendError> {
-    let Some(answer) = timeout(CONNECT_TIMEOUT, answer) else {
-        let refusal = "a connection can only be made inside a tokio runtime; enter one first";
-        return Err(BackendError::not_applied(refusal).permanent());
-    };
-    answer.await.unwrap_or_else(|_elapsed| {
-        let silent = format!("the server did not answer within {CONNECT_TIMEOUT:?}");
-        Err(BackendError::not_applied(silent))
-    })
-}
-
-/// Without a connection nothing was sent, whatever the failure says of it.
-fn unsent(failed: BackendError) -> BackendError {
-    let unsent = BackendError::not_applied(failed.to_string());
-    let unsent = match failed.is_temporary() {
-        true => unsent,
-        false => unsent.permanent(),
-    };
-    unsent.with_source(failed)
 }
 
 fn is_readonly(error: &RedisError) -> bool {

@@ -24,7 +24,7 @@ const WAITING: usize = 8;
 pub(super) enum Servers {
     One(Arc<Node>),
     #[cfg(feature = "cluster")]
-    Cluster(Box<Cluster>),
+    Cluster(Arc<Cluster>),
 }
 
 impl Servers {

@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use redis::aio::{AsyncPushSender, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, Client, PushInfo, PushKind, Value};
+use tokio::sync::oneshot;
 
 use crate::backend::BackendError;
 use crate::backend::redis::failure;
 use crate::backend::redis::inbox::Inbox;
+use crate::runtime::{Runtime, timeout};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -22,10 +24,30 @@ pub(super) struct Ears {
     open: tokio::sync::Mutex<Option<Open>>,
 }
 
+/// Dropped with channels on which somebody may wait, it has all who wait look.
 struct Open {
     connection: MultiplexedConnection,
     channels: HashSet<Arc<str>>,
     ended: Arc<AtomicBool>,
+    inbox: Inbox,
+}
+
+impl Open {
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    fn hears(&self, channel: &Arc<str>) -> bool {
+        self.channels.contains(channel) && !self.has_ended()
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if !self.ended.swap(true, Ordering::AcqRel) && !self.channels.is_empty() {
+            self.inbox.interruption();
+        }
+    }
 }
 
 impl Ears {
@@ -37,28 +59,57 @@ impl Ears {
         }
     }
 
-    /// Listens to a channel, if it does not yet.
-    pub(super) async fn listen(&self, channel: &Arc<str>) -> Result<(), BackendError> {
-        let mut open = self.open.lock().await;
-        let ended = |open: &Open| open.ended.load(Ordering::Acquire);
-        let mut listening = match open.take() {
-            Some(listening) if !ended(&listening) => listening,
-            _ => self.connect().await?,
-        };
-        if !listening.channels.contains(channel) {
-            let mut subscribe = redis::cmd("SSUBSCRIBE");
-            subscribe.arg(&**channel);
-            let answer = listening.connection.send_packed_command(&subscribe).await;
-            let refused = answer.and_then(Value::extract_error).err();
-            if let Some(error) = refused {
-                if !error.is_unrecoverable_error() {
-                    *open = Some(listening);
-                }
-                return Err(failure(error));
-            }
-            listening.channels.insert(Arc::clone(channel));
+    /// Listens to a channel, if it does not yet. A task does it: whoever gives up, or is not polled, deafens nobody.
+    pub(super) async fn listen(self: &Arc<Self>, channel: &Arc<str>) -> Result<(), BackendError> {
+        let open = self.open.try_lock();
+        if open.is_ok_and(|open| open.as_ref().is_some_and(|it| it.hears(channel))) {
+            return Ok(());
         }
-        *open = Some(listening);
+        let Some(runtime) = Runtime::current() else {
+            return Err(BackendError::not_applied("there is no tokio runtime here").permanent());
+        };
+        let (tell, told) = oneshot::channel();
+        let (ears, channel) = (Arc::clone(self), Arc::clone(channel));
+        runtime.spawn(async move {
+            let _nobody_waits = tell.send(ears.subscribe(&channel).await);
+        });
+        told.await.unwrap_or_else(|_ended| {
+            Err(BackendError::not_applied(
+                "the runtime ended that was subscribing",
+            ))
+        })
+    }
+
+    async fn subscribe(&self, channel: &Arc<str>) -> Result<(), BackendError> {
+        let mut open = self.open.lock().await;
+        if let Some(listening) = &*open
+            && listening.hears(channel)
+        {
+            return Ok(());
+        }
+        let listening = match open.take() {
+            Some(listening) if !listening.has_ended() => open.insert(listening),
+            _ => open.insert(self.connect().await?),
+        };
+        let mut subscribe = redis::cmd("SSUBSCRIBE");
+        subscribe.arg(&**channel);
+        let answer = listening.connection.send_packed_command(&subscribe);
+        let Some(Ok(answer)) = (match timeout(CONNECT_TIMEOUT, answer) {
+            Some(answer) => Some(answer.await),
+            None => None,
+        }) else {
+            *open = None;
+            return Err(BackendError::not_applied(
+                "the member does not answer a subscription",
+            ));
+        };
+        if let Some(error) = answer.and_then(Value::extract_error).err() {
+            if error.is_unrecoverable_error() {
+                *open = None;
+            }
+            return Err(failure(error));
+        }
+        listening.channels.insert(Arc::clone(channel));
         Ok(())
     }
 
@@ -86,6 +137,7 @@ impl Ears {
             connection: connecting.await.map_err(failure)?,
             channels: HashSet::new(),
             ended,
+            inbox: self.inbox.clone(),
         })
     }
 }

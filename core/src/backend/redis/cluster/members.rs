@@ -18,6 +18,8 @@ use super::slot;
 use crate::Key;
 use crate::backend::BackendError;
 use crate::backend::redis::answer;
+use crate::backend::redis::door::Door;
+use crate::backend::redis::errand::Errand;
 use crate::backend::redis::failure;
 use crate::backend::redis::hosts::at;
 use crate::backend::redis::inbox::Inbox;
@@ -49,14 +51,14 @@ pub(in crate::backend::redis) struct Cluster {
     atlas: Mutex<Atlas>,
     /// Somebody has had no answer from where the atlas led.
     in_doubt: AtomicBool,
-    asking: tokio::sync::Mutex<()>,
+    asking: Errand<()>,
     deaf: AtomicBool,
 }
 
 pub(in crate::backend::redis) struct Member {
     host: String,
     pub(in crate::backend::redis) node: Node,
-    ears: Ears,
+    ears: Arc<Ears>,
 }
 
 impl Cluster {
@@ -70,7 +72,7 @@ impl Cluster {
             members: Mutex::default(),
             atlas: Mutex::default(),
             in_doubt: AtomicBool::new(true),
-            asking: tokio::sync::Mutex::default(),
+            asking: Errand::default(),
             deaf: AtomicBool::new(false),
         })
     }
@@ -82,7 +84,7 @@ impl Cluster {
 
     /// Has a command about `key` carried out by the member that has it.
     pub(in crate::backend::redis) async fn send(
-        &self,
+        self: &Arc<Self>,
         key: &Key,
         command: &Cmd,
         how: How,
@@ -142,7 +144,7 @@ impl Cluster {
 
     /// Every master, as far as known.
     pub(in crate::backend::redis) async fn masters(
-        &self,
+        self: &Arc<Self>,
     ) -> Result<Vec<Arc<Member>>, BackendError> {
         self.look_again().await?;
         let masters = self.atlas.lock().masters();
@@ -155,7 +157,7 @@ impl Cluster {
         }
     }
 
-    async fn member_of(&self, slot: u16) -> Result<Arc<Member>, BackendError> {
+    async fn member_of(self: &Arc<Self>, slot: u16) -> Result<Arc<Member>, BackendError> {
         self.look_again().await?;
         let master = self.atlas.lock().master(slot).cloned();
         let unserved = || BackendError::not_applied("no member of the Cluster has the key's slot");
@@ -172,19 +174,24 @@ impl Cluster {
         let client = Client::open(at(&self.template, host, *port)).map_err(failure)?;
         let member = Arc::new(Member {
             host: host.clone(),
-            node: Node::new(client.clone(), self.inbox.clone(), script::ALL),
-            ears: Ears::new(client, self.inbox.clone()),
+            node: Node::new(Door::new(client.clone(), self.inbox.clone(), script::ALL)),
+            ears: Arc::new(Ears::new(client, self.inbox.clone())),
         });
         let mut members = self.members.lock();
         Ok(Arc::clone(members.entry(place.clone()).or_insert(member)))
     }
 
     /// Asks who has which slot, if that is in doubt.
-    async fn look_again(&self) -> Result<(), BackendError> {
+    async fn look_again(self: &Arc<Self>) -> Result<(), BackendError> {
         if !self.in_doubt.load(Ordering::Acquire) {
             return Ok(());
         }
-        let _turn = self.asking.lock().await;
+        let cluster = Arc::clone(self);
+        // Boxed, as it is seldom needed.
+        Box::pin(self.asking.join(async move || cluster.ask_around().await)).await
+    }
+
+    async fn ask_around(&self) -> Result<(), BackendError> {
         if !self.in_doubt.load(Ordering::Acquire) {
             return Ok(());
         }

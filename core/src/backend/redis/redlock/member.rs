@@ -17,6 +17,7 @@ use super::settings::Settings;
 use crate::backend::BackendError;
 use crate::backend::redis::answer;
 use crate::backend::redis::copies::Copies;
+use crate::backend::redis::door::Door;
 use crate::backend::redis::inbox::Inbox;
 use crate::backend::redis::node::Node;
 use crate::runtime::timeout;
@@ -60,10 +61,9 @@ impl Member {
         settings: &Settings,
     ) -> Arc<Self> {
         let address = client.get_connection_info().addr().to_string();
-        let mut node = Node::new(client, inbox, script::ALL);
-        if let Some(admission) = settings.admission() {
-            node = node.admitting(admission);
-        }
+        let mut door = Door::new(client, inbox, script::ALL);
+        door.admission = settings.admission();
+        let node = Node::new(door);
         Arc::new_cyclic(|this| Self {
             place,
             address,

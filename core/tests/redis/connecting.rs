@@ -1,0 +1,57 @@
+//! Who connects anew, for whom, and how long that may take.
+
+use std::future::IntoFuture as _;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::poll;
+use leasehold::LockManager;
+use leasehold::backend::redis::Redis;
+use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
+use tokio::time::{Instant, sleep};
+
+use crate::server::Server;
+
+/// The way to a server by a link.
+async fn linked(server: &Server) -> (Proxy, LockManager) {
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let url = server.inner().url_at(proxy.port());
+    let locks = LockManager::new(Redis::connect(&url).await.unwrap());
+    (proxy, locks)
+}
+
+/// Its task is busy with something else, as in a `select!` whose other branch takes long.
+#[tokio::test]
+async fn who_is_not_polled_while_it_connects_keeps_no_lease_from_being_renewed() {
+    let server = Server::start().await;
+    let (proxy, locks) = linked(&server).await;
+    let ttl = Duration::from_secs(3);
+    let guard = locks.lock("kept").ttl(ttl).acquire().await.unwrap();
+    proxy.set(Direction::ToClient, Traffic::Drop);
+    proxy.cut();
+    let mut acquire = pin!(locks.lock("k").acquire().into_future());
+    let begun = Instant::now();
+    while begun.elapsed() < ttl / 6 {
+        assert!(poll!(&mut acquire).is_pending());
+        sleep(Duration::from_millis(1)).await;
+    }
+    proxy.pass();
+    proxy.cut();
+    sleep(ttl * 2).await;
+    assert!(guard.is_valid());
+    drop(acquire.await.unwrap());
+}
+
+#[tokio::test]
+async fn a_connection_that_takes_longer_than_a_renewal_may_is_made_all_the_same() {
+    let server = Server::start().await;
+    let (proxy, locks) = linked(&server).await;
+    // A renewal may take a sixth of that. It is answered in time, but to connect takes several answers.
+    let ttl = Duration::from_secs(6);
+    let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    let slow = Traffic::Delay(Duration::from_millis(450));
+    proxy.set(Direction::ToClient, slow);
+    proxy.cut();
+    sleep(ttl * 2).await;
+    assert!(guard.is_valid());
+}
