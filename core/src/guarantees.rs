@@ -97,8 +97,8 @@
 //!
 //! - A [`FenceStore`](crate::FenceStore) admits no token after a larger one. `leasehold::fence::the_largest_of_many_stays`,
 //!   `leasehold::redis::fence::accepts_the_newest_again_and_refuses_what_is_older_to_the_last_digit`
-//! - With `Fence::begin` of `leasehold-sqlx`, reads and writes of a paused holder are lost to nobody: the claim comes
-//!   first, and its row is locked until the commit. `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`,
+//! - With `Fence::begin` of `leasehold-sqlx`, where all begin, reads and writes of a paused holder are lost to nobody: the
+//!   claim comes first, and its row is locked until the commit. `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`,
 //!   `leasehold_sqlx::races::mariadb::on_mariadb_a_fence_loses_nothing`, `leasehold_sqlx::races::sqlite::on_sqlite_a_fence_loses_nothing`,
 //!   `leasehold_sqlx::paused::on_postgres`
 //! - A [`FencedPipeline`](crate::FencedPipeline) executes nothing after a larger token, and nobody's command is between its
@@ -112,6 +112,12 @@
 //!   `leasehold_nemesis::matrix::under_a_fence_nothing_is_lost_whatever_happens_to_the_locks`
 //! - A single fenced statement changes no row that a later holder has written. `leasehold_sqlx::it::rows::on_postgres`,
 //!   `leasehold_sqlx::it::rows::on_mariadb`, `leasehold_sqlx::it::rows::on_sqlite`
+//! - `Fence::begin` and a single fenced statement do not see each other. Rows that anybody writes with `Fence::query` are
+//!   written with it within `Fence::begin`, too, and an `INSERT` there sets the column with the token: then neither
+//!   overwrites what a later holder wrote with the other. `Fence::begin` alone keeps out those who begin.
+//!   `leasehold_sqlx::it::together::on_postgres_query_within_begin_sees_other_queries_and_is_seen_by_them`,
+//!   `leasehold_sqlx::it::together::on_mariadb_query_within_begin_sees_other_queries_and_is_seen_by_them`,
+//!   `leasehold_sqlx::it::together::on_sqlite_query_within_begin_sees_other_queries_and_is_seen_by_them`
 //! - `FenceLayer` of `leasehold-tower` lets no request in after one with a larger token has been, and a store that fails
 //!   lets nobody in. `leasehold_tower::it::fencing::what_was_admitted_is_done_before_the_next_and_the_older_is_refused`,
 //!   `leasehold_tower::it::fencing::a_store_that_fails_lets_nobody_in`

@@ -20,11 +20,17 @@ use crate::resource;
 pub const DEFAULT_LOCK_LIMIT: Duration = Duration::from_secs(5);
 
 impl Fence {
-    /// A transaction that no newer holder can overtake, and no older one can follow: reads in it are as safe as
-    /// writes, and so is any kind of statement.
+    /// A transaction that no newer holder can overtake, and no older one can follow, if they begin as well: reads in it
+    /// are as safe as writes, and so is any kind of statement.
     ///
     /// Its first statement locks the resource's row in the table `fences` (see [`ddl`](crate::ddl)), notes the token
     /// there, and refuses if a newer one was. The row stays locked until the transaction ends.
+    ///
+    /// # Beside `query`
+    ///
+    /// [`Fence::query`] looks at the row that it writes, and not at `fences`; a plain statement leaves the row's token as
+    /// it was. So rows that anybody writes with `query` are written with `fence.query(..).execute(&mut *tx)` here, too,
+    /// and an `INSERT` sets the column with the token. Without that, `begin` keeps out those alone who begin.
     ///
     /// # Examples
     ///

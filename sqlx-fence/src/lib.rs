@@ -24,13 +24,15 @@
 //!     .execute(&pool)
 //!     .await?;
 //!
-//! // Reads and writes: claim first.
+//! // Reads and writes: claim first. `query` here, too, since others write these rows with it.
 //! let mut tx = fence.begin(&pool, "order:42").await?;
 //! let state: String = sqlx::query_scalar("SELECT state FROM orders WHERE id = 42")
 //!     .fetch_one(&mut *tx)
 //!     .await?;
 //! # assert_eq!(state, "paid");
-//! sqlx::query("UPDATE orders SET state = 'shipped' WHERE id = 42")
+//! fence
+//!     .query("UPDATE orders SET state = 'shipped' WHERE id = ?")
+//!     .bind(42)
 //!     .execute(&mut *tx)
 //!     .await?;
 //! tx.commit().await?;
@@ -53,7 +55,12 @@
 //!
 //! With `Fence::query` alone there is a *first-write gap*: the newer holder reads, the older one's late write passes,
 //! since nothing newer has been written yet, and the newer one overwrites it from what it has read. `Fence::begin`
-//! closes it: from its first statement on, older holders are refused.
+//! closes it: from its first statement on, older holders who begin are refused.
+//!
+//! **Both on the same rows**: `begin` compares the token of the resource, in `fences`; `query` compares that of the row.
+//! Neither sees the other. Rows that anybody writes with `query` are written with `query` within `begin`, too, and an
+//! `INSERT` there sets the column with the token. With plain statements `begin` keeps out those alone who begin: the
+//! late `query` of an older holder passes, and so does its plain write over what a newer `query` wrote.
 //!
 //! # What is refused
 //!
@@ -61,7 +68,7 @@
 //! executable comments, a second statement, an assignment to the token's column, a `WITH` that writes, joined tables
 //! of which it is unclear which is written to, gaps in `$1`, `$3`, kinds of placeholders mixed, `OR REPLACE`, and
 //! strings that end in another place by another setting of the server. What the grammar does not know is refused,
-//! too: `fence.begin` covers it.
+//! too: write it within `fence.begin`, and set and compare the token's column yourself where others use `query`.
 //!
 //! Not seen: what triggers, rules, foreign keys with `ON DELETE CASCADE`, and functions within the statement write.
 //!

@@ -9,4 +9,5 @@ mod migrations;
 mod rows;
 mod sqlx_statements;
 mod store;
+mod together;
 mod tools;

@@ -1,0 +1,87 @@
+//! `Fence::begin` and `Fence::query` on the same rows: they see each other where the rows are written with `query`
+//! within `begin`, too, and not otherwise.
+
+use leasehold_sqlx::Error;
+
+use crate::tools::{fence, mariadb, postgres, sqlite};
+
+/// The same on each database. Each write leaves the token of its holder as the amount.
+macro_rules! together {
+    ($pool:expr) => {{
+        let pool = $pool;
+
+        // The newer holder writes within `begin`, and the older one comes late with `query`.
+        let mut tx = fence(9).begin(&pool, "late query").await.unwrap();
+        let plain = sqlx::query("UPDATE items SET amount = 9 WHERE id = 1");
+        plain.execute(&mut *tx).await.unwrap();
+        let fenced = fence(9).query("UPDATE items SET amount = 9 WHERE id = 2");
+        fenced.execute(&mut *tx).await.unwrap();
+        tx.commit().await.unwrap();
+        let past_plain = fence(7).query("UPDATE items SET amount = 7 WHERE id = 1");
+        let past_plain = past_plain.execute(&pool).await.unwrap();
+        assert_eq!(past_plain.rows_affected(), 1);
+        let past_fenced = fence(7).query("UPDATE items SET amount = 7 WHERE id = 2");
+        refused!(past_fenced.execute(&pool).await);
+
+        // The newer holder writes with `query`, and the older one comes late with `begin`.
+        for sql in [
+            "UPDATE items SET amount = 9 WHERE id = 3",
+            "UPDATE items SET amount = 9 WHERE id = 4",
+        ] {
+            fence(9).query(sql).execute(&pool).await.unwrap();
+        }
+        let mut tx = fence(7).begin(&pool, "late begin").await.unwrap();
+        let plain = sqlx::query("UPDATE items SET amount = 7 WHERE id = 3");
+        let plain = plain.execute(&mut *tx).await.unwrap();
+        assert_eq!(plain.rows_affected(), 1);
+        let fenced = fence(7).query("UPDATE items SET amount = 7 WHERE id = 4");
+        refused!(fenced.execute(&mut *tx).await);
+        tx.commit().await.unwrap();
+
+        // A new row is as old as the token that it is given.
+        let mut tx = fence(9).begin(&pool, "new rows").await.unwrap();
+        for sql in [
+            "INSERT INTO items (id, amount) VALUES (5, 9)",
+            "INSERT INTO items (id, amount, fencing_token) VALUES (6, 9, 9)",
+        ] {
+            sqlx::query(sql).execute(&mut *tx).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        let past_unset = fence(7).query("UPDATE items SET amount = 7 WHERE id = 5");
+        let past_unset = past_unset.execute(&pool).await.unwrap();
+        assert_eq!(past_unset.rows_affected(), 1);
+        let past_set = fence(7).query("UPDATE items SET amount = 7 WHERE id = 6");
+        refused!(past_set.execute(&pool).await);
+
+        let amounts = sqlx::query_scalar("SELECT amount FROM items ORDER BY id");
+        let amounts: Vec<i64> = amounts.fetch_all(&pool).await.unwrap();
+        assert_eq!(amounts, [7, 9, 7, 9, 7, 9]);
+    }};
+}
+
+macro_rules! refused {
+    ($answer:expr) => {
+        let answer = $answer;
+        let Err(Error::Stale(stale)) = answer else {
+            panic!("{answer:?}")
+        };
+        assert_eq!((stale.token.get(), stale.current.get()), (7, 9));
+    };
+}
+
+#[tokio::test]
+async fn on_sqlite_query_within_begin_sees_other_queries_and_is_seen_by_them() {
+    together!(sqlite().await);
+}
+
+#[tokio::test]
+async fn on_postgres_query_within_begin_sees_other_queries_and_is_seen_by_them() {
+    let (_server, pool) = postgres().await;
+    together!(pool);
+}
+
+#[tokio::test]
+async fn on_mariadb_query_within_begin_sees_other_queries_and_is_seen_by_them() {
+    let (_server, pool) = mariadb().await;
+    together!(pool);
+}
