@@ -58,7 +58,8 @@ impl<DB: FencedDatabase> Ready<DB> {
         let sent = call(self.rewritten.sql.clone(), self.values);
         let answer = (ask.send)(connection, sent).await?;
         let written = (ask.rows)(&answer);
-        let as_expected = expected.map_or(written > 0, |it| it == written);
+        // That nothing was written may be because of a newer token, even where nothing is what was expected.
+        let as_expected = written > 0 && expected.is_none_or(|it| it == written);
         if !as_expected {
             let probe = call(self.rewritten.probe.clone(), self.probed);
             let (stale, newest) = DB::probe(connection, probe).await?;

@@ -131,6 +131,27 @@ macro_rules! rows {
         assert!(matches!(stale, Err(Error::Stale(_))), "{stale:?}");
         assert_eq!(amounts().await, [13, 21, 31, 41]);
 
+        // That no row is expected hides none that is newer.
+        let no_row = |number, id| {
+            let query = fence(number).query($one).bind(0).bind(id);
+            query.expect_rows(0).execute(&pool)
+        };
+        let stale = no_row(4, 1).await;
+        assert!(matches!(stale, Err(Error::Stale(_))), "{stale:?}");
+        assert_eq!(no_row(4, 99).await.unwrap().rows_affected(), 0);
+        let many = no_row(6, 1).await;
+        assert!(
+            matches!(
+                many,
+                Err(Error::TooMany {
+                    expected: 0,
+                    applied: 1
+                })
+            ),
+            "{many:?}"
+        );
+        assert_eq!(amounts().await, [13, 21, 31, 41]);
+
         // What is rolled back is the statement, not the transaction around it.
         let mut tx = pool.begin().await.unwrap();
         fence(6)
