@@ -96,7 +96,8 @@
 //! Assumed are tokens that grow, as above, and nothing else: no exclusion, no clock, no network.
 //!
 //! - A [`FenceStore`](crate::FenceStore) admits no token after a larger one. `leasehold::fence::the_largest_of_many_stays`,
-//!   `leasehold::redis::fence::accepts_the_newest_again_and_refuses_what_is_older_to_the_last_digit`
+//!   `leasehold::redis::fence::accepts_the_newest_again_and_refuses_what_is_older_to_the_last_digit`,
+//!   `leasehold::redis::fence::a_server_that_takes_no_writes_admits_nobody_not_even_the_newest_again`
 //! - With `Fence::begin` of `leasehold-sqlx`, where all begin, reads and writes of a paused holder are lost to nobody: the
 //!   claim comes first, and its row is locked until the commit. `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`,
 //!   `leasehold_sqlx::races::mariadb::on_mariadb_a_fence_loses_nothing`, `leasehold_sqlx::races::sqlite::on_sqlite_a_fence_loses_nothing`,

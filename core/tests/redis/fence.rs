@@ -206,3 +206,30 @@ async fn a_refusal_of_the_server_does_not_cost_the_connection() {
     }
     assert_eq!(connections().await, before);
 }
+
+/// A primary that was demoted or cut off still answers, and does not know that a newer token was admitted elsewhere.
+#[tokio::test]
+async fn a_server_that_takes_no_writes_admits_nobody_not_even_the_newest_again() {
+    let server = Server::start().await;
+    let fences = store(&server).await;
+    fences.admit("r", token(7)).await.unwrap();
+    let set = async |name: &str, value: &str| {
+        let mut set = redis::cmd("CONFIG");
+        set.arg(&["SET", name, value]);
+        set.exec_async(&mut server.raw().await).await.unwrap();
+    };
+    set("min-replicas-to-write", "1").await;
+    // Nor if it has no memory left besides.
+    for memory in ["0", "1"] {
+        set("maxmemory", memory).await;
+        for number in [7, 8] {
+            let error = fences.admit("r", token(number)).await.unwrap_err();
+            assert!(matches!(error, AdmitError::Store { .. }), "{error:?}");
+        }
+        let again = fences.pipeline("r", token(7)).cmd("GET", ["data"]);
+        assert!(again.execute().await.is_err());
+    }
+    set("min-replicas-to-write", "0").await;
+    fences.admit("r", token(7)).await.unwrap();
+    assert!(fences.admit("r", token(8)).await.is_err());
+}

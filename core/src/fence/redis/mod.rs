@@ -42,6 +42,9 @@ static ADMIT: LazyLock<Script> =
 /// `appendfsync always` and `maxmemory-policy noeviction`, for ever. A server that loses its memory, or a replica
 /// that is promoted before it has seen the newest mark, admits older tokens again until a newer one is shown.
 ///
+/// Each admission writes, that of the newest token again as well: a server that takes no writes, for it was demoted or
+/// lacks the replicas of `min-replicas-to-write`, admits nobody.
+///
 /// # Rights
 ///
 /// The least that a user needs, with the default prefix: `~{fence:*}:lh1:mark +@connection +evalsha +script|load +get

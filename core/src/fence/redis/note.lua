@@ -10,8 +10,11 @@ local function note(mark, token)
       return newest
     end
   end
-  if newest ~= token then
-    redis.call('SET', mark, token)
+  -- The newest is written again, too: a server that takes no writes (READONLY, NOREPLICAS) refuses it here, and may not
+  -- know of a newer one. One that has no memory left says so only where neither holds, and has this token already.
+  local written = redis.pcall('SET', mark, token)
+  if written.err and not (newest == token and written.err:find('^%-?OOM')) then
+    return written
   end
   return token
 end
