@@ -118,8 +118,14 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
         self
     }
 
-    /// Waits for a connection and for the lock.
     async fn begin(self) -> Result<Transaction<'static, DB>, Error> {
+        let tx = self.claimed().await?;
+        observe::begun();
+        Ok(tx)
+    }
+
+    /// Waits for a connection and for the lock.
+    pub(crate) async fn claimed(self) -> Result<Transaction<'static, DB>, Error> {
         resource::check(&self.resource)?;
         let begun = Instant::now();
         loop {
@@ -128,10 +134,7 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
             let mut tx = opened(self.pool, statement).await?;
             let claimed = DB::claim_within(&mut tx, &self.resource, self.token, left).await;
             let error = match claimed {
-                Ok(Claim::Accepted) => {
-                    observe::begun();
-                    return Ok(tx);
-                }
+                Ok(Claim::Accepted) => return Ok(tx),
                 Ok(Claim::Newer(current)) => {
                     tx.rollback().await?;
                     return Err(self.stale(current)?.into());

@@ -50,7 +50,7 @@
 //! |---|---|---|
 //! | [`Fence::query`], [`FencedExt`] | rows that a newer holder has **written** | nothing more to send: one round trip |
 //! | [`Fence::begin`] | everything in the transaction, reads too, from the moment it is begun | one statement on Postgres and `SQLite` and two on `MySQL` and `MariaDB`, besides those of any transaction; on `SQLite` also three settings that do not leave the process |
-//! | [`SqlFenceStore`] | what is outside of the database | one statement |
+//! | [`SqlFenceStore`] | what is outside of the database | a transaction of its own, begun as by `Fence::begin` |
 //! | [`mark`] | from changes between a read and a write, without a token | two statements |
 //!
 //! With `Fence::query` alone there is a *first-write gap*: the newer holder reads, the older one's late write passes,

@@ -4,13 +4,17 @@ use async_trait::async_trait;
 use leasehold::{AdmitError, FenceStore, FencingToken};
 use sqlx::Pool;
 
-use crate::database::{Claim, FencedDatabase};
-use crate::{Error, observe, resource};
+use crate::Error;
+use crate::begin::Begin;
+use crate::database::FencedDatabase;
 
 /// A [`FenceStore`] that keeps the newest token of each resource in the table `fences` (see [`ddl`](crate::ddl)).
 ///
 /// For resources outside of the database. For what is in it use [`Fence`](crate::Fence), whose check and write are
 /// one step.
+///
+/// While an open [`Fence::begin`](crate::Fence::begin) holds the fence of the resource, an admission waits for it: for
+/// [`DEFAULT_LOCK_LIMIT`](crate::DEFAULT_LOCK_LIMIT), and then fails with [`Error::Busy`] as its source.
 ///
 /// # Examples
 ///
@@ -41,16 +45,10 @@ impl<DB: FencedDatabase> SqlFenceStore<DB> {
     }
 
     async fn claim(&self, resource: &str, token: FencingToken) -> Result<(), Error> {
-        resource::check(resource)?;
-        let mut connection = self.pool.acquire().await?;
-        match DB::claim(&mut connection, resource, token).await? {
-            Claim::Accepted => Ok(()),
-            Claim::Newer(current) => {
-                let stale = resource::stale(token, current)?;
-                observe::stale(&stale);
-                Err(stale.into())
-            }
-        }
+        // On its own the statement would wait for the row as long as the database likes: for ever on Postgres.
+        let begin = Begin::new(token, &self.pool, resource.to_owned());
+        let tx = begin.claimed().await?;
+        Ok(tx.commit().await?)
     }
 }
 

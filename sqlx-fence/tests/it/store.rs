@@ -1,11 +1,14 @@
 //! The store of fences in SQL: what the in-process store promises, kept on each database.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use leasehold_sqlx::{AdmitError, FenceStore, SqlFenceStore};
+use leasehold_sqlx::{AdmitError, DEFAULT_LOCK_LIMIT, Error, FenceStore, SqlFenceStore, ddl};
 use sqlx::SqlitePool;
+use sqlx::sqlite::SqliteConnectOptions;
+use tokio::time::timeout;
 
-use crate::tools::{mariadb, postgres, sqlite, token};
+use crate::tools::{fence, mariadb, postgres, sqlite, token};
 
 async fn keeps_its_promises(store: impl FenceStore + 'static) {
     let store: Arc<dyn FenceStore> = Arc::new(store);
@@ -57,4 +60,46 @@ async fn a_database_that_is_not_there_is_no_admission() {
         .await
         .unwrap_err();
     assert!(matches!(failed, AdmitError::Store { .. }), "{failed:?}");
+}
+
+/// The holder has an open transaction, and the store another connection.
+macro_rules! waits {
+    ($pool:expr) => {
+        let pool = $pool;
+        let held = fence(9).begin(&pool, "a").await.unwrap();
+        let store = SqlFenceStore::new(pool.clone());
+        let limit = DEFAULT_LOCK_LIMIT + Duration::from_secs(5);
+        let failed = timeout(limit, store.admit("a", token(9))).await;
+        let failed = failed.expect("it waits too long").unwrap_err();
+        let AdmitError::Store { source, .. } = &failed else {
+            panic!("{failed:?}")
+        };
+        let source = source.downcast_ref::<Error>();
+        assert!(matches!(source, Some(Error::Busy { .. })), "{source:?}");
+        held.commit().await.unwrap();
+        store.admit("a", token(9)).await.unwrap();
+        assert!(store.admit("a", token(8)).await.is_err());
+    };
+}
+
+#[tokio::test]
+async fn on_sqlite_an_admission_waits_for_an_open_transaction_until_the_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = SqliteConnectOptions::new().filename(dir.path().join("store.db"));
+    let pool = SqlitePool::connect_with(file.create_if_missing(true)).await;
+    let pool = pool.unwrap();
+    ddl::create_fences(&pool).await.unwrap();
+    waits!(pool);
+}
+
+#[tokio::test]
+async fn on_postgres_an_admission_waits_for_an_open_transaction_until_the_limit() {
+    let (_server, pool) = postgres().await;
+    waits!(pool);
+}
+
+#[tokio::test]
+async fn on_mariadb_an_admission_waits_for_an_open_transaction_until_the_limit() {
+    let (_server, pool) = mariadb().await;
+    waits!(pool);
 }
