@@ -32,6 +32,12 @@ impl Fence {
     /// it was. So rows that anybody writes with `query` are written with `fence.query(..).execute(&mut *tx)` here, too,
     /// and an `INSERT` sets the column with the token. Without that, `begin` keeps out those alone who begin.
     ///
+    /// # What ends the claim
+    ///
+    /// The transaction's end, and on `MySQL` and `MariaDB` everything that commits by itself: DDL, `TRUNCATE`,
+    /// `LOCK TABLES`, a second `START TRANSACTION`. What follows it is not fenced, so none of these belongs in here. After
+    /// any error drop the transaction, and begin anew: some errors have rolled it back already, and with it the claim.
+    ///
     /// # Examples
     ///
     /// ```

@@ -3,7 +3,8 @@
 //! Put [`COLUMN_TYPE`] and the `…_FENCES` into your migrations, or let [`add_column`] and [`create_fences`] do it at
 //! start. Both may be called again and again, by many processes at once.
 //!
-//! Never delete a row of `fences`: with it goes the memory of the newest token, and an older holder is let in.
+//! Never delete a row of `fences` while holders are at work: with it goes the memory of the newest token, and an older
+//! one is let in.
 
 use sqlx::Acquire;
 

@@ -38,7 +38,7 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clau
     let code: Vec<Piece> = pieces.iter().filter(|it| it.is_code()).cloned().collect();
     let code = without_semicolons(&code)?;
     let top = Top::of(code);
-    let (verb, at) = top.verb().ok_or_else(|| not_a_write(code))?;
+    let (verb, at) = top.verb().ok_or_else(|| not_a_write(dialect, code))?;
     let from = |keyword: Keyword, after: usize| top.first(after, &[keyword]);
     refuse_modifiers(dialect, &code[at + 1..])?;
     let skipped = match code.get(at + 1) {
@@ -117,11 +117,26 @@ fn without_semicolons(code: &[Piece]) -> Result<&[Piece], Refusal> {
     }
 }
 
-fn not_a_write(code: &[Piece]) -> Refusal {
+fn not_a_write(dialect: Dialect, code: &[Piece]) -> Refusal {
+    let first = code.first();
+    let truncates = first.is_some_and(|it| match &it.token {
+        Token::Word(word) => word.keyword == Keyword::TRUNCATE,
+        _ => false,
+    });
     Refusal::new(
-        code.first().map_or(0, |it| it.start),
+        first.map_or(0, |it| it.start),
         "only UPDATE and DELETE can be fenced",
-        "for other statements use `fence.begin(..)`, whose transaction covers any statement",
+        // What commits by itself would end the claim with the transaction.
+        match dialect {
+            _ if truncates => "write `DELETE FROM`, which can be",
+            Dialect::MySql => {
+                "for others that do not commit by themselves use `fence.begin(..)`, and have an INSERT set the token's \
+                 column"
+            }
+            Dialect::Postgres | Dialect::Sqlite => {
+                "for others use `fence.begin(..)`, and have an INSERT set the token's column"
+            }
+        },
     )
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn rewrite(
         Refusal::new(
             clauses.start,
             format!("it is not understood: {why}"),
-            "write it more plainly, or use `fence.begin(..)`, whose transaction covers any statement",
+            "write it more plainly, or use `fence.begin(..)`, and set and compare the token's column there yourself",
         )
     };
     let mut statement = tree::parse(dialect, tokens).map_err(|error| Refusal {

@@ -10,7 +10,8 @@ type Refused = (&'static str, &'static str, &'static str);
 const EVERYWHERE: &[Refused] = &[
     ("INSERT INTO items (id) VALUES (1)", "INSERT", "fence.begin"),
     ("SELECT 1", "SELECT", "fence.begin"),
-    ("TRUNCATE items", "TRUNCATE", "fence.begin"),
+    ("TRUNCATE items", "TRUNCATE", "write `DELETE FROM`"),
+    ("truncate TABLE items;", "truncate", "write `DELETE FROM`"),
     ("", "", "fence.begin"),
     (
         "UPDATE items SET a = 1; DELETE FROM items",
@@ -111,6 +112,11 @@ const POSTGRES: &[Refused] = &[
 ];
 
 const MYSQL: &[Refused] = &[
+    (
+        "ALTER TABLE items ADD b INT",
+        "ALTER",
+        "commit by themselves",
+    ),
     (
         "UPDATE items SET a = 1 /*! , b = 2 */ WHERE id = 1",
         "/*!",

@@ -35,6 +35,16 @@ pub const DEFAULT_LINE_LIMIT: Duration = Duration::from_secs(5);
 /// Clones of a layer share its lines: make one for all routes of a resource. A mark that is to outlive the process needs a
 /// store that does.
 ///
+/// # Where it belongs
+///
+/// Inside of authentication, and for clients alone that are trusted to hold the lock. A token is a number, and nothing
+/// proves that it was granted: whoever may send `x-fencing-token` can show the largest there is, and keeps all others out
+/// of that resource for good. A new resource is a new mark in the store, so strangers could fill that, too.
+///
+/// To recover, delete the mark: the key `{fence:..}:lh1:mark` of a `RedisFenceStore`, the row in `fences` of a
+/// `SqlFenceStore`; those of an `InProcessFenceStore` end with the process. From then on any token is admitted until a
+/// newer one is shown, so have no older holder at work then.
+///
 /// # Default
 ///
 /// | | value | change it with |
