@@ -30,7 +30,8 @@ impl Fence {
     ///
     /// [`Fence::query`] looks at the row that it writes, and not at `fences`; a plain statement leaves the row's token as
     /// it was. So rows that anybody writes with `query` are written with `fence.query(..).execute(&mut *tx)` here, too,
-    /// and an `INSERT` sets the column with the token. Without that, `begin` keeps out those alone who begin.
+    /// and an `INSERT` sets the column with the token. Without that, `begin` keeps out those alone who begin; and so it
+    /// does from rows that are only read.
     ///
     /// # What ends the claim
     ///

@@ -60,7 +60,8 @@
 //! **Both on the same rows**: `begin` compares the token of the resource, in `fences`; `query` compares that of the row.
 //! Neither sees the other. Rows that anybody writes with `query` are written with `query` within `begin`, too, and an
 //! `INSERT` there sets the column with the token. With plain statements `begin` keeps out those alone who begin: the
-//! late `query` of an older holder passes, and so does its plain write over what a newer `query` wrote.
+//! late `query` of an older holder passes, and so does its plain write over what a newer `query` wrote. A row that was
+//! only read in it has the first-write gap towards a late `query` in any case: where that matters, let all begin.
 //!
 //! # What is refused
 //!

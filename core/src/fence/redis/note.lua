@@ -11,7 +11,7 @@ local function note(mark, token)
     end
   end
   -- The newest is written again, too: a server that takes no writes (READONLY, NOREPLICAS) refuses it here, and may not
-  -- know of a newer one. One that has no memory left says so only where neither holds, and has this token already.
+  -- know of a newer one. OOM is said after these alone, by a server that takes writes and has this token already.
   local written = redis.pcall('SET', mark, token)
   if written.err and not (newest == token and written.err:find('^%-?OOM')) then
     return written
