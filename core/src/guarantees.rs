@@ -14,6 +14,8 @@
 //!
 //! Assumed are clocks that run alike for the length of a TTL, but for one part in a hundred and 2 ms (a machine's
 //! suspension counts, and the time of day may be anything), and a backend that [does not forget](#what-may-forget).
+//! Redis servers that take over from each other, by a promotion or with a slot of a Cluster, tell when a lease ends by the
+//! time of day: as far as theirs differ, a lease may end too soon.
 //! Pauses, delays, losses and second copies of messages may be arbitrary. On `ZooKeeper` three things more are assumed of
 //! the ensemble, by reading its code and not by a test: a leader's ping, which it sends every half tick, reaches a
 //! follower that can still be heard of within a third of the session timeout less half a tick; nobody lowers

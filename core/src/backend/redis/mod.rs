@@ -118,7 +118,8 @@ use crate::Key;
 ///
 /// While a slot moves to another master its locks can be neither taken nor released, nor renewed once their keys have
 /// begun to move, for the server refuses scripts with keys of which some are missing: these calls fail, surely without
-/// effect, and are tried again. A guard outlives the move if its lease does. The masters' clocks should differ by less than a minute.
+/// effect, and are tried again. A guard outlives the move if its lease does. The masters' clocks should not differ: by as
+/// much a lease ends sooner or later where its slot has moved.
 ///
 /// # Keys
 ///
