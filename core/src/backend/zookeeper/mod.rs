@@ -27,6 +27,13 @@
 //!   thousand of them, with short keys; waiters beyond that look every two seconds.
 //! - [`inspect`](crate::LockManager::inspect) cannot see others' session timeouts, and tells its own as `expires_in`.
 //!
+//! # A known fault
+//!
+//! After a change of leader a server of 3.8 may leave a request unanswered for ever and answer pings all the same: about
+//! once in fifty restarts of a leader on a busy machine. The manager gives such a session up, its guards are lost in time,
+//! and it goes on with another; but the client of the old one keeps it alive, so that what it held or waited for stays
+//! taken until the process ends, or somebody deletes the node.
+//!
 //! # TLS
 //!
 //! With the feature `zookeeper-tls`, `zookeeper+tls://a:2281,b:2281/locks` connects over TLS to the servers'
