@@ -57,6 +57,13 @@ impl BackendError {
         self
     }
 
+    /// Adds the cause, and lasts as long as it does.
+    #[cfg(any(feature = "redis", feature = "zookeeper"))]
+    pub(crate) fn because_of(mut self, cause: Self) -> Self {
+        self.permanent |= cause.permanent;
+        self.with_source(cause)
+    }
+
     /// Whether the command may have been applied all the same.
     #[must_use]
     pub fn applied(&self) -> Applied {

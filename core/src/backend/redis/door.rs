@@ -144,10 +144,5 @@ pub(super) async fn in_time<T>(
 
 /// Without a connection nothing was sent, whatever the failure says of it.
 pub(super) fn unsent(failed: BackendError) -> BackendError {
-    let unsent = BackendError::not_applied(failed.to_string());
-    let unsent = match failed.is_temporary() {
-        true => unsent,
-        false => unsent.permanent(),
-    };
-    unsent.with_source(failed)
+    BackendError::not_applied(failed.to_string()).because_of(failed)
 }

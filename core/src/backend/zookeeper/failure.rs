@@ -35,12 +35,8 @@ pub(super) fn failed_within(error: &Error) -> BackendError {
     if failed.applied() == Applied::Unknown {
         return failed;
     }
-    let within = BackendError::unknown("the attempt has a node, and what followed was refused");
-    let within = match failed.is_temporary() {
-        true => within,
-        false => within.permanent(),
-    };
-    within.with_source(failed)
+    BackendError::unknown("the attempt has a node, and what followed was refused")
+        .because_of(failed)
 }
 
 /// Whether the session, and all that it held, is over.

@@ -4,18 +4,17 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use redis::aio::{AsyncPushSender, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, Client, PushInfo, PushKind, Value};
 use tokio::sync::oneshot;
 
 use crate::backend::BackendError;
+use crate::backend::redis::door::in_time;
 use crate::backend::redis::failure;
 use crate::backend::redis::inbox::Inbox;
-use crate::runtime::{Runtime, timeout};
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+use crate::backend::redis::times::CONNECT_TIMEOUT;
+use crate::runtime::Runtime;
 
 /// A connection for sharded channels, made anew when it is lost, or when the member gives a slot away.
 pub(super) struct Ears {
@@ -82,28 +81,27 @@ impl Ears {
 
     async fn subscribe(&self, channel: &Arc<str>) -> Result<(), BackendError> {
         let mut open = self.open.lock().await;
-        if let Some(listening) = &*open
-            && listening.hears(channel)
-        {
+        if open.as_ref().is_none_or(Open::has_ended) {
+            *open = None;
+        }
+        let listening = match &mut *open {
+            Some(listening) => listening,
+            none => none.insert(self.connect().await?),
+        };
+        if listening.hears(channel) {
             return Ok(());
         }
-        let listening = match open.take() {
-            Some(listening) if !listening.has_ended() => open.insert(listening),
-            _ => open.insert(self.connect().await?),
-        };
         let mut subscribe = redis::cmd("SSUBSCRIBE");
         subscribe.arg(&**channel);
-        let answer = listening.connection.send_packed_command(&subscribe);
-        let Some(Ok(answer)) = (match timeout(CONNECT_TIMEOUT, answer) {
-            Some(answer) => Some(answer.await),
-            None => None,
-        }) else {
-            *open = None;
-            return Err(BackendError::not_applied(
-                "the member does not answer a subscription",
-            ));
+        let asked = listening.connection.send_packed_command(&subscribe);
+        let answer = match in_time(async { Ok(asked.await) }).await {
+            Ok(answer) => answer.and_then(Value::extract_error),
+            Err(silent) => {
+                *open = None;
+                return Err(silent);
+            }
         };
-        if let Some(error) = answer.and_then(Value::extract_error).err() {
+        if let Err(error) = answer {
             if error.is_unrecoverable_error() {
                 *open = None;
             }

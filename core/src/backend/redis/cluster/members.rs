@@ -219,8 +219,7 @@ impl Cluster {
             let unknown =
                 BackendError::not_applied("no member of the Cluster says who has which slot");
             return Err(match failed {
-                Some(error) if !error.is_temporary() => unknown.permanent().with_source(error),
-                Some(error) => unknown.with_source(error),
+                Some(error) => unknown.because_of(error),
                 None => unknown,
             });
         };
