@@ -7,10 +7,10 @@ use std::time::Duration;
 #[cfg(feature = "zookeeper")]
 use tokio::runtime::Builder;
 use tokio::runtime::{Handle, Id};
-#[cfg(feature = "zookeeper")]
-use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Sleep, Timeout};
+#[cfg(feature = "zookeeper")]
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// The runtime in which a lock was acquired.
 #[derive(Debug, Clone)]
@@ -75,7 +75,9 @@ const GOODBYE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct OwnThread {
     runtime: Handle,
-    _end: oneshot::Sender<()>,
+    at_once: CancellationToken,
+    ended: CancellationToken,
+    _soon: DropGuard,
 }
 
 #[cfg(feature = "zookeeper")]
@@ -83,21 +85,44 @@ impl OwnThread {
     pub(crate) fn start(name: &str) -> std::io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
         let handle = runtime.handle().clone();
-        let (end, ended) = oneshot::channel::<()>();
+        let [soon, at_once, ended] = std::array::from_fn(|_| CancellationToken::new());
+        let (told, tell) = ((soon.clone(), at_once.clone()), ended.clone().drop_guard());
         let run = move || {
+            // Said when the runtime is gone, and all that was on it.
+            let _tell = tell;
+            let (soon, at_once) = told;
             runtime.block_on(async {
-                // Nobody sends; it ends when the other end is dropped.
-                let _dropped = ended.await;
-                tokio::time::sleep(GOODBYE).await;
+                let goodbye = async {
+                    soon.cancelled().await;
+                    tokio::time::sleep(GOODBYE).await;
+                };
+                tokio::select! {
+                    () = goodbye => {}
+                    () = at_once.cancelled() => {}
+                }
             });
+            drop(runtime);
         };
         std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(run)?;
         Ok(Self {
             runtime: handle,
-            _end: end,
+            at_once,
+            ended,
+            _soon: soon.drop_guard(),
         })
+    }
+
+    /// Ends it without a goodbye: what runs there is dropped where it is. Returns when it is.
+    pub(crate) async fn end(&self) {
+        self.at_once.cancel();
+        self.ended.cancelled().await;
+    }
+
+    /// Cancelled when it has ended.
+    pub(crate) fn ended(&self) -> CancellationToken {
+        self.ended.clone()
     }
 
     pub(crate) fn spawn<F>(&self, task: F) -> JoinHandle<F::Output>

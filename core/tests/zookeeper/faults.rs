@@ -1,6 +1,7 @@
 //! What is lost and cut between a holder and its server.
 
 use std::pin::pin;
+use std::slice::from_ref;
 use std::time::Duration;
 
 use futures_util::poll;
@@ -222,12 +223,27 @@ async fn a_session_is_given_up_when_what_it_holds_cannot_be_deleted() {
     let refused = backend.release(&stuck_claim).await.unwrap_err();
     assert!(refused.to_string().contains("rights"), "{refused}");
 
-    becomes_free(&other, "stuck", SOON).await;
-    let answer = backend.renew(&[kept_claim]).await.pop().unwrap();
+    let mut waiting = pin!(timeout(SOON, other.lock("kept").acquire()));
+    let (mut until, mut has_ended) = (Instant::now(), false);
+    let next = loop {
+        tokio::select! {
+            next = &mut waiting => break next.unwrap().unwrap(),
+            () = sleep(SHORT / 100) => {}
+        }
+        let sent = Instant::now();
+        match backend.renew(from_ref(&kept_claim)).await.pop().unwrap() {
+            Ok(RenewAnswer::Extended { lease }) => until = until.max(sent + lease),
+            _gone => has_ended = true,
+        }
+    };
+    let early = until.saturating_duration_since(Instant::now());
     assert!(
-        !matches!(answer, Ok(RenewAnswer::Extended { .. })),
-        "it went with its session: {answer:?}"
+        early.is_zero(),
+        "another has it {early:?} before its lease is over"
     );
+    assert!(has_ended, "it did not go with its session");
+    next.release().await.unwrap();
+    becomes_free(&other, "stuck", SOON).await;
     let again = attempt("again");
     let again_claim = take(&backend, &again).await;
     backend.release(&again_claim).await.unwrap();

@@ -10,7 +10,9 @@ mod access;
 mod attempts;
 mod ensemble;
 mod faults;
+mod mute;
 mod server;
 mod suite;
 #[cfg(feature = "zookeeper-tls")]
 mod tls;
+mod unanswered;

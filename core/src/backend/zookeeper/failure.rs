@@ -1,6 +1,7 @@
 //! What failures of the server mean.
 
 use std::error::Error as StdError;
+use std::io;
 
 use zookeeper_client::Error;
 
@@ -68,6 +69,10 @@ pub(super) fn not_connected(error: &Error, is_secure: bool) -> ConnectError {
         ),
         _ => ConnectError::server(failed(error)),
     }
+}
+
+pub(super) fn no_thread(error: &io::Error) -> Error {
+    Error::UnexpectedError(format!("no thread: {error}"))
 }
 
 /// No type of the client is part of our interface.

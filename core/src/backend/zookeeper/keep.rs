@@ -42,15 +42,12 @@ pub(super) async fn keep(link: Weak<Link>) {
                 watch_over(&session, timeout, &mut strings, number).await;
                 drop(strings);
                 let Some(kept) = link.upgrade() else { return };
-                if let Some(old) = session.upgrade() {
-                    // Its guards are told that they are lost, and only when all of their leases are over is it
-                    // closed: others are let in then.
-                    kept.thread().spawn(async move {
-                        clock::sleep_until(Moment::now().after(timeout)).await;
-                        drop(old);
-                    });
+                let old = session.upgrade();
+                let is_open = kept.replace(State::Down(None));
+                // One that is closed says goodbye.
+                if let Some(old) = old.filter(|_| is_open) {
+                    old.cut().await;
                 }
-                kept.replace(State::Down(None));
                 kept.interruptions.send_modify(|count| *count += 1);
             }
             State::Down(_) => {
@@ -103,8 +100,10 @@ async fn watch_over(
             let Some(session) = session.upgrade().filter(|it| !it.is_over()) else {
                 return;
             };
-            // What it proves is noted there; a failure is the session's own to notice.
-            let _answer = session.pulse().await;
+            // After a change of leader, servers of 3.8 may leave requests unanswered for ever, and answer pings.
+            if !session.pulse().await {
+                return;
+            }
         }
     };
     tokio::select! {

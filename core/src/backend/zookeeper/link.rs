@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use zookeeper_client::Error;
 
+use super::failure::no_thread;
 use super::session::Session;
 use super::settings::Settings;
 use crate::backend::BackendError;
@@ -35,14 +36,8 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) async fn connect(settings: Settings) -> Result<Arc<Self>, Error> {
-        let thread = OwnThread::start("leasehold-zookeeper")
-            .map_err(|error| Error::UnexpectedError(format!("no thread: {error}")))?;
-        let first = {
-            // There, since the client goes on on the runtime that it is made on.
-            let settings = settings.clone();
-            let opened = thread.spawn(async move { Session::open(1, &settings, true).await });
-            opened.await.map_err(|_ended| Error::ClientClosed)??
-        };
+        let thread = OwnThread::start("leasehold-zookeeper").map_err(|error| no_thread(&error))?;
+        let first = Session::open(1, &settings, true).await?;
         Ok(Arc::new(Self {
             state: watch::Sender::new(State::Up(Arc::new(first))),
             interruptions: watch::Sender::default(),
@@ -113,25 +108,21 @@ impl Link {
     }
 
     /// Goes to another state, unless it is closed.
-    pub(super) fn replace(&self, next: State) {
+    pub(super) fn replace(&self, next: State) -> bool {
         self.state.send_if_modified(|state| {
             let open = !matches!(state, State::Closed);
             if open {
                 *state = next;
             }
             open
-        });
+        })
     }
 
     /// Ends the session, and waits until the server has heard of it or is out of reach.
     pub(super) async fn close(&self) {
         let last = self.state.send_replace(State::Closed);
         if let State::Up(session) = last {
-            let mut states = session.states();
-            drop(session);
-            while !states.peek_state().is_terminated() {
-                states.changed().await;
-            }
+            session.close().await;
         }
     }
 }

@@ -27,12 +27,12 @@
 //!   thousand of them, with short keys; waiters beyond that look every two seconds.
 //! - [`inspect`](crate::LockManager::inspect) cannot see others' session timeouts, and tells its own as `expires_in`.
 //!
-//! # A known fault
+//! # A server that falls silent
 //!
-//! After a change of leader a server of 3.8 may leave a request unanswered for ever and answer pings all the same: about
-//! once in fifty restarts of a leader on a busy machine. The manager gives such a session up, its guards are lost in time,
-//! and it goes on with another; but the client of the old one keeps it alive, so that what it held or waited for stays
-//! taken until the process ends, or somebody deletes the node.
+//! After a change of leader a server of 3.8 may leave requests unanswered for ever and answer pings all the same: about
+//! once in fifty restarts of a leader on a busy machine. A session of which a request is not answered for as long as it
+//! lasts is cut and replaced by another. Its guards are lost in time; what it held is free, at the latest, after twice
+//! the session timeout and a tick or two.
 //!
 //! # TLS
 //!
@@ -92,7 +92,7 @@ use crate::{Key, OwnerId};
 
 /// Locks on a `ZooKeeper` ensemble. See the [module](self) for when to choose it.
 ///
-/// One value has one session; clones of a manager share it. Its requests, timers and sign of life run on a thread of
+/// One value has one session; clones of a manager share it. Its requests, timers and sign of life run on threads of
 /// their own, so that it may be used from any runtime.
 ///
 /// # Rights

@@ -2,17 +2,22 @@
 
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError, StateWatcher};
+use tokio_util::sync::CancellationToken;
+use zookeeper_client::{
+    Acl, Acls, Client, CreateMode, Error, MultiWriteError, SessionState, StateWatcher,
+};
 
-use super::failure::ends_session;
+use super::failure::{ends_session, no_thread};
 use super::line::Line;
 use super::proof::{PULSES, Proof};
 use super::settings::Settings;
 use super::watched::{Watched, Watches};
-use crate::clock::Moment;
+use crate::clock::{self, Moment};
+use crate::runtime::OwnThread;
 
 /// How often a container that vanishes when it is empty is made anew for one node.
 const CONTAINER_TRIES: usize = 5;
@@ -36,6 +41,10 @@ pub(super) struct Session {
     /// Which session of this backend it is.
     pub(super) number: u64,
     client: Client,
+    /// Where the client runs, and with which it ends: by itself it goes on for as long as anything is unanswered.
+    thread: OwnThread,
+    /// Nothing is asked any more, and no answer is waited for.
+    over: CancellationToken,
     acl: Vec<Acl>,
     proof: Mutex<Proof>,
     watches: Watches,
@@ -44,16 +53,48 @@ pub(super) struct Session {
 impl Session {
     /// Opens a session; see [`Settings::open`].
     pub(super) async fn open(number: u64, settings: &Settings, first: bool) -> Result<Self, Error> {
+        let thread = OwnThread::start("leasehold-session").map_err(|error| no_thread(&error))?;
         let asked_for = Moment::now();
-        let client = settings.open(first).await?;
+        let opening = {
+            let settings = settings.clone();
+            thread.spawn(async move { settings.open(first).await })
+        };
+        let client = opening.await.map_err(|_ended| Error::ClientClosed)??;
         let proof = Mutex::new(Proof::new(client.session_timeout(), asked_for));
+        let over = CancellationToken::new();
         Ok(Self {
             number,
             client,
+            thread,
             acl: settings.acl(),
             proof,
-            watches: Watches::within(&settings.folder),
+            watches: Watches::within(&settings.folder, over.clone()),
+            over,
         })
+    }
+
+    /// Ends it once the server has heard of it, or is out of reach.
+    pub(super) async fn close(self: Arc<Self>) {
+        self.over.cancel();
+        let (mut states, ended) = (self.states(), self.thread.ended());
+        drop(self);
+        let told = async {
+            while !states.peek_state().is_terminated() {
+                states.changed().await;
+            }
+        };
+        tokio::select! {
+            () = told => {}
+            () = ended.cancelled() => {}
+        }
+    }
+
+    /// Ends it without a word to the server, which lets others in when the session's timeout is over: no sooner than the
+    /// leases of its guards are.
+    pub(super) async fn cut(self: Arc<Self>) {
+        self.over.cancel();
+        // The client would say it, if it were dropped before.
+        self.thread.end().await;
     }
 
     pub(super) fn timeout(&self) -> Duration {
@@ -70,7 +111,7 @@ impl Session {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.client.state().is_terminated()
+        self.over.is_cancelled() || self.client.state().is_terminated()
     }
 
     /// How long the session surely lives, counted from `begun`.
@@ -80,7 +121,7 @@ impl Session {
 
     async fn read<T>(&self, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let sent = Moment::now();
-        let answer = request.await;
+        let answer = self.answer(request).await;
         if answer.as_ref().map_or_else(is_an_answer, |_| true) {
             self.proof.lock().sign_of_life(sent, Moment::now());
         }
@@ -89,7 +130,7 @@ impl Session {
 
     async fn write<T>(&self, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let sent = Moment::now();
-        let answer = request.await;
+        let answer = self.answer(request).await;
         if answer.as_ref().map_or_else(is_an_answer, |_| true) {
             let mut proof = self.proof.lock();
             proof.confirmed(sent);
@@ -98,9 +139,25 @@ impl Session {
         answer
     }
 
-    /// A sign of life.
-    pub(super) async fn pulse(&self) -> Result<(), Error> {
-        self.read(self.client.check_stat("/")).await.map(drop)
+    async fn answer<T>(&self, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        tokio::select! {
+            biased;
+            () = self.over.cancelled() => Err(Error::ClientClosed),
+            answer = request => answer,
+        }
+    }
+
+    /// A sign of life, or that there is none on a connection that stands: false if a request is not answered for as long
+    /// as a session lasts.
+    pub(super) async fn pulse(&self) -> bool {
+        let is_connected = self.client.state() == SessionState::SyncConnected;
+        let limit = clock::sleep_until(Moment::now().after(self.timeout()));
+        tokio::select! {
+            biased;
+            // What it proves is noted there; a failure is the session's own to notice.
+            _answer = self.read(self.client.check_stat("/")) => true,
+            () = limit => !is_connected,
+        }
     }
 
     /// Makes a node in a container, and the container if need be; answers with the line as it is then.

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use zookeeper_client::{Acl, Acls, AuthId, Client, CreateMode, Error, Permission};
 
+use crate::clock::{self, Moment};
+
 #[derive(Clone)]
 pub(super) struct Settings {
     /// `host:port,host:port`, or `tcp+tls://host:port,…`
@@ -38,7 +40,7 @@ impl Settings {
     }
 
     /// Opens a session, and makes the folder unless it is there. The first time it says at once what is wrong; later it
-    /// tries for as long as a session lasts.
+    /// tries for as long as a session lasts, and goes on where it is called.
     pub(super) async fn open(&self, first: bool) -> Result<Client, Error> {
         let mut connector = Client::connector().with_session_timeout(self.session_timeout);
         if first {
@@ -53,6 +55,14 @@ impl Settings {
             connector = connector.with_tls(tls.clone());
         }
         let client = connector.connect(&self.servers).await?;
+        let limit = clock::sleep_until(Moment::now().after(client.session_timeout()));
+        tokio::select! {
+            inside = self.in_folder(client) => inside,
+            () = limit => Err(Error::Timeout),
+        }
+    }
+
+    async fn in_folder(&self, client: Client) -> Result<Client, Error> {
         if self.folder == "/" {
             return Ok(client);
         }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
 use zookeeper_client::OneshotWatcher;
 
 use crate::clock::{self, Moment};
@@ -27,6 +28,8 @@ pub(super) struct Watches {
     used: Arc<AtomicUsize>,
     /// What stands before every path.
     folder_bytes: usize,
+    /// The session is: nobody tells any more.
+    over: CancellationToken,
 }
 
 /// Room for one watch.
@@ -34,6 +37,7 @@ pub(super) struct Watches {
 pub(super) struct Room {
     used: Arc<AtomicUsize>,
     bytes: usize,
+    over: CancellationToken,
 }
 
 /// Tells once when something has changed, or may have.
@@ -41,10 +45,11 @@ pub(super) struct Room {
 pub(super) struct Watched(Option<(OneshotWatcher, Room)>);
 
 impl Watches {
-    pub(super) fn within(folder: &str) -> Self {
+    pub(super) fn within(folder: &str, over: CancellationToken) -> Self {
         Self {
             used: Arc::default(),
             folder_bytes: folder.len(),
+            over,
         }
     }
 
@@ -55,6 +60,7 @@ impl Watches {
         let room = Room {
             used: Arc::clone(&self.used),
             bytes,
+            over: self.over.clone(),
         };
         (before + bytes <= ROOM).then_some(room)
     }
@@ -77,7 +83,11 @@ impl Watched {
 
     pub(super) async fn changed(self) {
         match self.0 {
-            Some((watcher, _room)) => drop(watcher.changed().await),
+            Some((watcher, room)) => tokio::select! {
+                biased;
+                () = room.over.cancelled() => {}
+                _event = watcher.changed() => {}
+            },
             None => clock::sleep_until(Moment::now().after(LOOK_EVERY)).await,
         }
     }
@@ -89,7 +99,10 @@ mod tests {
 
     #[test]
     fn what_is_not_watched_any_more_leaves_its_room_to_others() {
-        let (watches, path) = (Watches::within("/locks"), "x".repeat(ROOM / 2 - 6));
+        let (watches, path) = (
+            Watches::within("/locks", CancellationToken::new()),
+            "x".repeat(ROOM / 2 - 6),
+        );
         let rooms = [watches.room(&path), watches.room(&path)];
         assert!(rooms.iter().all(Option::is_some));
         assert!(watches.room("").is_none(), "the folder takes room, too");

@@ -1,0 +1,108 @@
+//! Servers that keep a session alive and do not answer its requests, as one of 3.8 may after a change of leader.
+
+use std::time::Duration;
+
+use leasehold::{LockManager, LossReason, OwnerId, ReleaseOutcome};
+use tokio::time::{sleep, timeout};
+
+use crate::mute::Mute;
+use crate::server::{SOON, alone, becomes_free, connect, short_sessions};
+
+struct Scene {
+    mute: Mute,
+    /// On the way that loses requests.
+    locks: LockManager,
+    /// Beside it.
+    other: LockManager,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let server = alone().await;
+        let mute = Mute::before(server.port()).await;
+        Self {
+            locks: short_sessions(&format!("127.0.0.1:{}", mute.port())).await,
+            other: LockManager::new(connect(&server.address()).await),
+            mute,
+        }
+    }
+
+    async fn all_connections_end(&self) {
+        let mut open = self.mute.open();
+        let ended = timeout(SOON, open.wait_for(|open| *open == 0));
+        ended.await.expect("a connection stays").unwrap();
+    }
+}
+
+fn fresh(name: &str) -> String {
+    format!("{name}:{}", OwnerId::random())
+}
+
+#[tokio::test]
+async fn what_it_holds_is_lost_and_passed_on_and_its_waiters_go_on_in_another_session() {
+    let scene = Scene::new().await;
+    let (held, awaited) = (fresh("held"), fresh("awaited"));
+    let guard = scene.locks.lock(&held).acquire().await.unwrap();
+    let before = scene.other.lock(&awaited).acquire().await.unwrap();
+    let waiter = tokio::spawn(scene.locks.lock(&awaited).acquire());
+    while scene.other.inspect(&awaited).await.unwrap().waiting == 0 {
+        sleep(Duration::from_millis(5)).await;
+    }
+
+    scene.mute.set(true);
+    let stuck = tokio::spawn(scene.locks.lock(fresh("stuck")).acquire());
+    let next = timeout(SOON, scene.other.lock(&held).acquire());
+    let next = next.await.unwrap().unwrap();
+    assert!(!guard.is_valid());
+    assert!(next.token() > guard.token());
+    let reason = guard.lost().await.reason;
+    assert!(matches!(reason, LossReason::Expired | LossReason::Gone));
+    let outcome = guard.release().await.unwrap();
+    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(reason));
+
+    scene.mute.set(false);
+    before.release().await.unwrap();
+    for acquire in [waiter, stuck] {
+        let guard = timeout(SOON, acquire).await.unwrap().unwrap().unwrap();
+        assert!(guard.is_valid());
+        guard.release().await.unwrap();
+    }
+    becomes_free(&scene.other, &awaited, SOON).await;
+}
+
+#[tokio::test]
+async fn shutting_down_ends_it() {
+    let scene = Scene::new().await;
+    let held = fresh("shut_down");
+    let guard = scene.locks.lock(&held).acquire().await.unwrap();
+    scene.mute.set(true);
+    let mut stuck = Box::pin(scene.locks.lock(fresh("stuck")).acquire());
+    assert!(futures_util::poll!(&mut stuck).is_pending());
+    let shut_down = timeout(SOON, scene.locks.shutdown());
+    // Its release cannot be confirmed.
+    shut_down.await.unwrap().unwrap_err();
+    drop((guard, stuck));
+    scene.all_connections_end().await;
+    becomes_free(&scene.other, &held, SOON).await;
+}
+
+#[tokio::test]
+async fn dropping_its_manager_ends_it() {
+    let scene = Scene::new().await;
+    let held = fresh("dropped");
+    let guard = scene.locks.lock(&held).acquire().await.unwrap();
+    scene.mute.set(true);
+    let stuck = tokio::spawn(scene.locks.lock(fresh("stuck")).acquire());
+    sleep(Duration::from_millis(50)).await;
+    stuck.abort();
+    drop(guard);
+    let Scene { mute, locks, other } = scene;
+    drop(locks);
+    let scene = Scene {
+        mute,
+        locks: other.clone(),
+        other,
+    };
+    scene.all_connections_end().await;
+    becomes_free(&scene.other, &held, SOON).await;
+}
