@@ -105,12 +105,11 @@ impl Redis {
     /// Ends whatever the owner has: true if it held the lock.
     pub(super) async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
         self.inbox.leave(key, owner);
-        let outstanding = self.copies.outstanding(owner);
-        let passing = self.passing(key, owner, outstanding);
+        let passing = self.passing(key);
         let leave = Leave {
             key: key.clone(),
             owner,
-            outstanding,
+            outstanding: self.copies.outstanding(owner),
             named: passing.named(),
         };
         let Left::Ended { held, passed } = self.send_leave(leave).await? else {
