@@ -50,6 +50,7 @@ pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, SoakE
     let mut phases: Vec<Census> = Vec::new();
     for extent in plan.extent.split() {
         took += phase(plan, extent, &stage, &tally, &mut say).await?;
+        reconnect(&stage).await?;
         let before = phases.last().cloned();
         let patience = if plan.outwait_seals {
             SEALS_LAST
@@ -88,6 +89,20 @@ pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, SoakE
         gone,
         faults,
     })
+}
+
+/// Has each manager ask something: a connection that the last fault has cut is made again when somebody needs it.
+async fn reconnect(stage: &Stage) -> Result<(), SoakError> {
+    let begun = Instant::now();
+    for locks in &stage.managers {
+        while let Err(error) = locks.inspect("at rest").await {
+            if begun.elapsed() > AT_REST {
+                return Err(error.into());
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+    Ok(())
 }
 
 async fn shut_down(stage: Stage, begun: u64) -> Result<Census, SoakError> {
