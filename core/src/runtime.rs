@@ -120,11 +120,6 @@ impl OwnThread {
         self.ended.cancelled().await;
     }
 
-    /// Cancelled when it has ended.
-    pub(crate) fn ended(&self) -> CancellationToken {
-        self.ended.clone()
-    }
-
     pub(crate) fn spawn<F>(&self, task: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,

@@ -118,7 +118,7 @@ impl Link {
         })
     }
 
-    /// Ends the session, and waits until the server has heard of it or is out of reach.
+    /// Ends the session, and waits until the server has heard of it.
     pub(super) async fn close(&self) {
         let last = self.state.send_replace(State::Closed);
         if let State::Up(session) = last {

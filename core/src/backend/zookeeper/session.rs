@@ -42,7 +42,7 @@ pub(super) struct Session {
     pub(super) number: u64,
     client: Client,
     /// Where the client runs, and with which it ends: by itself it goes on for as long as anything is unanswered.
-    thread: OwnThread,
+    thread: Arc<OwnThread>,
     /// Nothing is asked any more, and no answer is waited for.
     over: CancellationToken,
     acl: Vec<Acl>,
@@ -65,7 +65,7 @@ impl Session {
         Ok(Self {
             number,
             client,
-            thread,
+            thread: Arc::new(thread),
             acl: settings.acl(),
             proof,
             watches: Watches::within(&settings.folder, over.clone()),
@@ -73,19 +73,13 @@ impl Session {
         })
     }
 
-    /// Ends it once the server has heard of it, or is out of reach.
+    /// Ends it, and waits until the server has heard of it. Who does not wait for that lets it end soon.
     pub(super) async fn close(self: Arc<Self>) {
         self.over.cancel();
-        let (mut states, ended) = (self.states(), self.thread.ended());
+        let (mut states, _thread) = (self.states(), Arc::clone(&self.thread));
         drop(self);
-        let told = async {
-            while !states.peek_state().is_terminated() {
-                states.changed().await;
-            }
-        };
-        tokio::select! {
-            () = told => {}
-            () = ended.cancelled() => {}
+        while !states.peek_state().is_terminated() {
+            states.changed().await;
         }
     }
 
@@ -147,16 +141,28 @@ impl Session {
         }
     }
 
-    /// A sign of life, or that there is none on a connection that stands: false if a request is not answered for as long
-    /// as a session lasts.
+    /// A sign of life, or that there is none: false if a request is not answered over a connection that stands for as long
+    /// as a session lasts, or if nobody carries it any more.
     pub(super) async fn pulse(&self) -> bool {
-        let is_connected = self.client.state() == SessionState::SyncConnected;
-        let limit = clock::sleep_until(Moment::now().after(self.timeout()));
+        let mut states = self.states();
+        let silence = async {
+            loop {
+                while states.peek_state() != SessionState::SyncConnected {
+                    states.changed().await;
+                }
+                tokio::select! {
+                    () = clock::sleep_until(Moment::now().after(self.timeout())) => return,
+                    _cut = states.changed() => {}
+                }
+            }
+        };
         tokio::select! {
             biased;
-            // What it proves is noted there; a failure is the session's own to notice.
-            _answer = self.read(self.client.check_stat("/")) => true,
-            () = limit => !is_connected,
+            // What it proves is noted there; other failures are the session's own to notice.
+            answer = self.read(self.client.check_stat("/")) => {
+                !matches!(answer, Err(Error::UnexpectedError(_)))
+            }
+            () = silence => false,
         }
     }
 
@@ -323,6 +329,13 @@ fn is_an_answer(error: &Error) -> bool {
             error,
             Error::NoNode | Error::NodeExists | Error::BadVersion | Error::NotEmpty
         )
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Before the thread ends: the client's watches panic if nobody tells them any more.
+        self.over.cancel();
+    }
 }
 
 impl fmt::Debug for Session {
