@@ -34,6 +34,8 @@ const OPTIONS: &[&str] = &[
     // Or those who look for a leader are silent for up to a minute.
     "-Dzookeeper.fastleader.maxNotificationInterval=400",
     "-Dzookeeper.cnxTimeout=500",
+    // Or one that the others did not elect after all waits for them all of `initLimit`, and may do so again and again.
+    "-Dzookeeper.leader.maxTimeToWaitForEpoch=1000",
     "-Dzookeeper.jmx.log4j.disable=true",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 ];
