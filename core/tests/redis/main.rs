@@ -18,6 +18,7 @@ mod one_by_one;
 mod outage;
 mod passing;
 mod pipeline;
+mod porch;
 mod quiet;
 mod renewal;
 mod rollout;

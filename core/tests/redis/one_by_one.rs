@@ -48,6 +48,8 @@ struct World {
     name: String,
     backend: Redis,
     attempts: Vec<Attempt>,
+    /// A process for each attempt: one by one, none waits where another of its process holds the lock.
+    processes: Vec<Redis>,
     /// For each key, the newest token.
     tokens: Vec<Option<FencingToken>>,
 }
@@ -96,6 +98,9 @@ impl Story {
             }
         }
         chance.shuffle(&mut story.at_once);
+        // Who comes when a release has begun that passes the lock on waits at the porch, and asks later.
+        let comes_later = |it: &Request| !matches!(it, Request::Take(_));
+        story.at_once.sort_by_key(comes_later);
         story
     }
 }
@@ -109,10 +114,16 @@ impl World {
         let backend = Redis::connect(&server.url()).await.unwrap();
         // From then on it knows the server's clock, and need not ask.
         backend.attempt(&nobody()).await.unwrap();
+        let attempts: Vec<_> = story.attempts.iter().map(attempt).collect();
+        let mut processes = Vec::new();
+        for _ in &attempts {
+            processes.push(Redis::connect(&server.url()).await.unwrap());
+        }
         Self {
             name: name.to_owned(),
             backend,
-            attempts: story.attempts.iter().map(attempt).collect(),
+            attempts,
+            processes,
             tokens: vec![None; KEYS],
         }
     }
@@ -128,11 +139,11 @@ impl World {
         }
     }
 
-    async fn carry_out(&self, request: Request) -> (Answer, Option<FencingToken>) {
+    async fn carry_out(&self, backend: &Redis, request: Request) -> (Answer, Option<FencingToken>) {
         match request {
             Request::Take(number) => {
                 let attempt = &self.attempts[number];
-                match self.backend.attempt(attempt).await.unwrap() {
+                match backend.attempt(attempt).await.unwrap() {
                     AttemptAnswer::Granted { token, lease } => {
                         assert_eq!(lease, TTL);
                         (Answer::Granted, Some(token))
@@ -142,14 +153,14 @@ impl World {
                 }
             }
             Request::Release(number) => {
-                let released = self.backend.release(&self.claim(number)).await;
+                let released = backend.release(&self.claim(number)).await;
                 match released.unwrap() {
                     ReleaseAnswer::Released => (Answer::Released, None),
                     ReleaseAnswer::AlreadyGone => (Answer::Gone, None),
                 }
             }
             Request::Cleanup(number) => {
-                let cleaned_up = self.backend.cleanup(&self.attempts[number]).await;
+                let cleaned_up = backend.cleanup(&self.attempts[number]).await;
                 cleaned_up.unwrap();
                 (Answer::CleanedUp, None)
             }
@@ -163,7 +174,10 @@ impl World {
     async fn one_by_one(&self, requests: &[Request]) -> Vec<(Answer, Option<FencingToken>)> {
         let mut answers = Vec::new();
         for request in requests {
-            answers.push(self.carry_out(*request).await);
+            let (Request::Take(number) | Request::Release(number) | Request::Cleanup(number)) =
+                *request;
+            let process = &self.processes[number];
+            answers.push(self.carry_out(process, *request).await);
         }
         answers
     }
@@ -172,7 +186,7 @@ impl World {
     async fn at_once(&self, requests: &[Request]) -> Vec<(Answer, Option<FencingToken>)> {
         let nobody = nobody();
         let alone = self.backend.cleanup(&nobody);
-        let together = join_all(requests.iter().map(|request| self.carry_out(*request)));
+        let together = join_all(requests.iter().map(|it| self.carry_out(&self.backend, *it)));
         let (alone, answers) = futures_util::future::join(alone, together).await;
         alone.unwrap();
         answers

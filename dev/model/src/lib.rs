@@ -59,6 +59,7 @@
 //! - More than three attempts, or more than one lock. Time is a small number of ticks; only the order of the
 //!   lengths matters, and `short-ttl`, `rounding`, `drifting-clocks` and `old-news` vary it.
 //! - Attempts that do not queue: they are those that queue, and leave at once.
+//! - A release that is also the attempt of another task of its process: it is two steps, one right after the other.
 //! - `synced` replicas and failover. A server that forgets everything is modelled for the tokens only, and
 //!   with a clock that has passed every token drawn before.
 //! - The TTLs of queue and fence record, the bound on places looked at, errors for want of memory or rights,

@@ -49,10 +49,10 @@ pub(crate) fn out_of_order(served: &[Served]) -> Vec<String> {
             match (request.asked, request.answer) {
                 (Asked::Leave { named }, answer) => {
                     line.waiting.retain(|it| it != owner);
-                    if line.waiting.is_empty() {
-                        line.released = None;
-                    } else if let (_, Some(_passed)) = answer {
+                    if let (_, Some(_passed)) = answer {
                         line.granted(lock, named, micros, &mut found);
+                    } else if line.waiting.is_empty() {
+                        line.released = None;
                     } else if owner == line.holder && answer.0 == "left" {
                         line.released = Some(micros);
                     }

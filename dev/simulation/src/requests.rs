@@ -4,7 +4,7 @@ use crate::server::{Reply, Served};
 
 /// How many keys and arguments the script has that takes a lock, and the one that ends what an owner has.
 const ACQUIRE: (usize, usize) = (7, 12);
-const LEAVE: (usize, usize) = (6, 6);
+const LEAVE: (usize, usize) = (7, 7);
 
 /// What a batch says of all its requests: how many are releases, and six terms.
 const TERMS: usize = 7;

@@ -91,6 +91,11 @@ impl Inbox {
         }
     }
 
+    /// How often the connection has been interrupted.
+    pub(super) fn interruptions(&self) -> u64 {
+        *self.interruptions.borrow()
+    }
+
     pub(super) fn leave(&self, key: &Key, owner: OwnerId) {
         let mut seats = self.seats.lock();
         let Seats { waiters, lines } = &mut *seats;
@@ -113,25 +118,25 @@ impl Inbox {
         let mut line = seats.lines.get(key)?.iter();
         line.find_map(|&owner| {
             let ttl = seats.waiters.get(&owner)?.passable()?;
-            let interruptions = *self.interruptions.borrow();
             Some(Successor {
                 owner,
                 ttl,
-                interruptions,
+                interruptions: self.interruptions(),
             })
         })
     }
 
     /// Gives a waiter what was passed on to it, and has whoever waits behind it in this process look, should it not be
-    /// heard of. One that has gone cleans up. If the connection was interrupted since, another server may be in charge,
-    /// and the waiter asks.
-    pub(super) fn pass(&self, key: &Key, to: Successor, passed: Passed) {
+    /// heard of. One that has gone cleans up: false then. If the connection was interrupted since, another server may be in
+    /// charge, and the waiter asks.
+    pub(super) fn pass(&self, key: &Key, to: Successor, passed: Passed) -> bool {
         let seats = self.seats.lock();
         let Some(waiter) = seats.waiters.get(&to.owner) else {
-            return;
+            return false;
         };
-        if *self.interruptions.borrow() != to.interruptions {
-            return waiter.tell();
+        if self.interruptions() != to.interruptions {
+            waiter.tell();
+            return true;
         }
         waiter.pass(passed);
         let line = seats.lines.get(key).into_iter().flatten();
@@ -139,6 +144,7 @@ impl Inbox {
         if let Some(next) = next.and_then(|next| seats.waiters.get(next)) {
             next.promote();
         }
+        true
     }
 
     /// Has a waiter look.
@@ -315,7 +321,7 @@ mod tests {
         };
         let to = inbox.successor(&key).unwrap();
         assert_eq!(to.owner, owners[0]);
-        inbox.pass(&key, to, passed);
+        assert!(inbox.pass(&key, to, passed));
         assert!(!inbox.is_first(&key, owners[0]) && inbox.is_first(&key, owners[1]));
         let to_another = || owners.map(|owner| inbox.was_passed_to_another(&key, owner));
         assert_eq!(to_another(), [false, true]);
@@ -325,7 +331,9 @@ mod tests {
         let was_passed = |owner| inbox.wake_ups(owner).unwrap().was_passed();
         assert!(!was_passed(owners[0]), "it asks");
         assert_eq!(to_another(), [false, false]);
-        inbox.pass(&key, next, passed);
+        assert!(inbox.pass(&key, next, passed));
         assert!(!was_passed(owners[1]), "it asks as well");
+        inbox.leave(&key, owners[1]);
+        assert!(!inbox.pass(&key, next, passed), "it has gone");
     }
 }

@@ -17,8 +17,16 @@ pub(super) struct Leave {
     pub(super) owner: OwnerId,
     /// Until when copies of the owner's requests may come, on the server's clock.
     pub(super) outstanding: u64,
-    /// The waiter to whom the lock may be passed on, and its TTL.
-    pub(super) named: Option<(OwnerId, Duration)>,
+    pub(super) named: Option<Named>,
+}
+
+/// A waiter to whom the lock may be passed on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Named {
+    pub(super) owner: OwnerId,
+    pub(super) ttl: Duration,
+    /// Of one that stands in no line: from when on it is refused, on the server's clock.
+    pub(super) expiry: Option<u64>,
 }
 
 impl Leave {
@@ -30,12 +38,13 @@ impl Leave {
         let names = Names::of(&self.key);
         let seal = names.seal(self.owner);
         let [lock, fence, queue, leases, shares] = names.all();
-        let (named, ttl) = match self.named {
-            Some((named, ttl)) => (named.to_string(), millis(ttl)),
-            None => Default::default(),
+        let (named, ttl, expiry) = self.named.map_or_else(Default::default, Named::words);
+        let named_seal = match self.named {
+            Some(named) => names.seal(named.owner),
+            None => seal.clone(),
         };
         script::LEAVE.call(
-            &[lock, fence, queue, leases, shares, &seal],
+            &[lock, fence, queue, leases, shares, &seal, &named_seal],
             &[
                 &self.owner.to_string(),
                 &millis(GRANT_TTL),
@@ -43,6 +52,7 @@ impl Leave {
                 &named,
                 &ttl,
                 &millis(FENCE_TTL),
+                &expiry,
             ],
         )
     }
@@ -60,8 +70,18 @@ impl Leave {
         command.arg(self.owner.written(&mut paper));
         command.arg(self.outstanding);
         match self.named {
-            Some((named, ttl)) => command.arg(format!("{named} {}", ttl.as_millis())),
+            Some(named) => {
+                let (named, ttl, expiry) = named.words();
+                command.arg(format!("{named} {ttl} {expiry}"))
+            }
             None => command.arg(""),
         };
+    }
+}
+
+impl Named {
+    fn words(self) -> (String, String, String) {
+        let expiry = self.expiry.map_or_else(String::new, |it| it.to_string());
+        (self.owner.to_string(), millis(self.ttl), expiry)
     }
 }

@@ -1,7 +1,8 @@
 //! Passing a lock on inside a process, with the answer to a release: what waits there need not ask.
 //!
 //! A release names the waiter of its process that has waited longest. If that one is also the next in line on the
-//! server, the script does at once what its grant and its confirmation would do, and the answer brings its token. A
+//! server, the script does at once what its grant and its confirmation would do, and the answer brings its token. If
+//! nobody stands in line, and the named one waits at the porch, the script does what its attempt would do. A
 //! release that is answered with anything else has passed nothing on, and one that is not answered may have: the waiter
 //! looks then, and is answered as any second copy is.
 //!
@@ -11,7 +12,10 @@
 use std::time::Duration;
 
 use super::Redis;
-use super::inbox::{Inbox, Successor};
+use super::copies::Copy;
+use super::inbox::Successor;
+use super::leave::Named;
+use super::porch::Caller;
 use super::times::GRANT_TTL;
 use super::wake_ups::{Passed, WakeUps};
 use crate::backend::{Attempt, AttemptAnswer, Mode};
@@ -40,37 +44,137 @@ impl Redis {
         })
     }
 
+    /// The grant of an attempt that need not stand in line, for a release of this process has asked on its behalf.
+    pub(super) async fn passed_at_the_porch(&self, attempt: &Attempt) -> Option<AttemptAnswer> {
+        let Attempt { key, owner, .. } = attempt;
+        let ttl = self.passable(attempt).filter(|_| attempt.queue)?;
+        if self.inbox.wake_ups(*owner).is_some() {
+            return None;
+        }
+        let passed = self.porch.wait(&self.copies, key, *owner, ttl).await?;
+        meter::passed_on();
+        // It was asked for after the attempt had begun, from when on the lease counts.
+        Some(AttemptAnswer::Granted {
+            token: passed.token,
+            lease: ttl,
+        })
+    }
+
     /// Begins a release, which may pass the lock on.
-    pub(super) fn passing<'a>(&'a self, key: &'a Key) -> Passing<'a> {
+    ///
+    /// Where copies of the owner's requests are to be refused nobody can be asked for.
+    pub(super) fn passing<'a>(
+        &'a self,
+        key: &'a Key,
+        owner: OwnerId,
+        outstanding: u64,
+    ) -> Passing<'a> {
+        self.porch.forgets(owner);
+        let to = match self.inbox.successor(key) {
+            Some(next) => {
+                self.porch.passes(key, owner, next.owner);
+                Some(To::InLine(next))
+            }
+            None => self.calling(key, owner, outstanding),
+        };
         Passing {
-            inbox: &self.inbox,
+            redis: self,
             key,
-            to: self.inbox.successor(key),
+            to,
             sent: Moment::now(),
         }
+    }
+
+    fn calling(&self, key: &Key, owner: OwnerId, outstanding: u64) -> Option<To<'_>> {
+        let expiry = self.copies.expiry().filter(|_| outstanding == 0);
+        let caller = self.porch.next(key, owner, expiry)?;
+        let expiry = expiry?;
+        Some(To::AtThePorch {
+            copy: self.copies.sending(caller.owner, expiry),
+            expiry,
+            interruptions: self.inbox.interruptions(),
+            caller,
+        })
     }
 }
 
 /// A release under way, and whom it names.
 #[derive(Debug)]
 pub(super) struct Passing<'a> {
-    inbox: &'a Inbox,
+    redis: &'a Redis,
     key: &'a Key,
-    to: Option<Successor>,
+    to: Option<To<'a>>,
     sent: Moment,
 }
 
+#[derive(Debug)]
+enum To<'a> {
+    InLine(Successor),
+    AtThePorch {
+        /// Noted before the caller goes on.
+        copy: Copy<'a>,
+        expiry: u64,
+        interruptions: u64,
+        caller: Caller,
+    },
+}
+
+impl To<'_> {
+    fn owner(&self) -> OwnerId {
+        match self {
+            Self::InLine(next) => next.owner,
+            Self::AtThePorch { caller, .. } => caller.owner,
+        }
+    }
+}
+
 impl Passing<'_> {
-    /// The named waiter and its TTL.
-    pub(super) fn named(&self) -> Option<(OwnerId, Duration)> {
-        self.to.map(|to| (to.owner, to.ttl))
+    pub(super) fn named(&self) -> Option<Named> {
+        Some(match self.to.as_ref()? {
+            To::InLine(next) => Named {
+                owner: next.owner,
+                ttl: next.ttl,
+                expiry: None,
+            },
+            To::AtThePorch { caller, expiry, .. } => Named {
+                owner: caller.owner,
+                ttl: caller.ttl,
+                expiry: Some(*expiry),
+            },
+        })
     }
 
     /// Tells the named waiter, if the lock was passed on to it.
     pub(super) fn answered(mut self, passed: Option<FencingToken>) {
-        if let (Some(to), Some(token)) = (self.to.take(), passed) {
-            let sent = self.sent;
-            self.inbox.pass(self.key, to, Passed { token, sent });
+        let Some(to) = self.to.take() else {
+            return;
+        };
+        let Some(token) = passed else {
+            self.redis.porch.closes(self.key, to.owner());
+            if let To::AtThePorch { copy, .. } = to {
+                copy.answered();
+            }
+            return;
+        };
+        let passed = Passed {
+            token,
+            sent: self.sent,
+        };
+        let inbox = &self.redis.inbox;
+        match to {
+            To::InLine(next) => {
+                if !inbox.pass(self.key, next, passed) {
+                    self.redis.porch.closes(self.key, next.owner);
+                }
+            }
+            // Another server may be in charge: it asks.
+            To::AtThePorch { interruptions, .. } if interruptions != inbox.interruptions() => {
+                self.redis.porch.closes(self.key, to.owner());
+            }
+            To::AtThePorch { copy, caller, .. } => {
+                copy.answered();
+                caller.pass(passed);
+            }
         }
     }
 }
@@ -78,8 +182,12 @@ impl Passing<'_> {
 impl Drop for Passing<'_> {
     fn drop(&mut self) {
         // Nobody has heard the answer, and it may have been this waiter's turn.
-        if let Some(to) = self.to {
-            self.inbox.nudge(to.owner);
+        let Some(to) = &self.to else {
+            return;
+        };
+        self.redis.porch.closes(self.key, to.owner());
+        if let To::InLine(next) = to {
+            self.redis.inbox.nudge(next.owner);
         }
     }
 }

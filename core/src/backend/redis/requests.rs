@@ -105,11 +105,12 @@ impl Redis {
     /// Ends whatever the owner has: true if it held the lock.
     pub(super) async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
         self.inbox.leave(key, owner);
-        let passing = self.passing(key);
+        let outstanding = self.copies.outstanding(owner);
+        let passing = self.passing(key, owner, outstanding);
         let leave = Leave {
             key: key.clone(),
             owner,
-            outstanding: self.copies.outstanding(owner),
+            outstanding,
             named: passing.named(),
         };
         let Left::Ended { held, passed } = self.send_leave(leave).await? else {

@@ -104,9 +104,9 @@ impl Scripts {
 
     fn give_back(&self, names: &[String; 6], owner: &str, next: &str) -> Cmd {
         let mut leave = call(&self.leave, names);
-        // grant, copies, whom to pass it on to, its ttl, fence
+        // grant, copies, whom to pass it on to, its ttl, fence, and that it stands in line
         leave.arg(owner).arg(2_000).arg(0);
-        leave.arg(next).arg(30_000).arg(172_800_000);
+        leave.arg(next).arg(30_000).arg(172_800_000).arg("");
         leave
     }
 

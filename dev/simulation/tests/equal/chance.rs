@@ -53,8 +53,12 @@ fn keys(lock: &str, owner: &str) -> Vec<String> {
     let companions = companions.map(|it| format!("{{{lock}}}:lh1:{it}"));
     let mut keys = vec![lock.to_owned()];
     keys.extend(companions);
-    keys.push(format!("{{{lock}}}:lh1:sealed:{owner}"));
+    keys.push(seal(lock, owner));
     keys
+}
+
+fn seal(lock: &str, owner: &str) -> String {
+    format!("{{{lock}}}:lh1:sealed:{owner}")
 }
 
 pub(crate) struct Chance {
@@ -88,10 +92,20 @@ impl Chance {
             // What chance hardly ever comes upon: the lock is passed on.
             3 => Asked {
                 script: LEAVE,
-                keys: keys("lock:a", "o0"),
-                arguments: ["o0", "2000", "0", "o1", "30000", "172800000"]
+                keys: [keys("lock:a", "o0"), vec![seal("lock:a", "o1")]].concat(),
+                arguments: ["o0", "2000", "0", "o1", "30000", "172800000", ""]
                     .map(ToOwned::to_owned)
                     .to_vec(),
+            },
+            // And to one that stands in no line.
+            4 => Asked {
+                script: LEAVE,
+                keys: [keys("lock:a", "o1"), vec![seal("lock:a", "o2")]].concat(),
+                arguments: ["o1", "2000", "0", "o2", "30000", "172800000"]
+                    .map(ToOwned::to_owned)
+                    .into_iter()
+                    .chain([(self.now + 60_000_000).to_string()])
+                    .collect(),
             },
             _ => self.any(),
         }
@@ -128,7 +142,7 @@ impl Chance {
         let mut keys: Vec<String> = vec![lock.to_owned()];
         let companions = ["fence", "queue", "leases", "shares"];
         keys.extend(companions.map(|it| format!("{{{lock}}}:lh1:{it}")));
-        let seal = |owner: &str| format!("{{{lock}}}:lh1:sealed:{owner}");
+        let seal = |owner: &str| seal(lock, owner);
         let (script, arguments) = match self.random.u32(0..20) {
             0..9 => {
                 let giver = match self.random.u32(0..6) {
@@ -141,16 +155,22 @@ impl Chance {
             }
             9..14 => {
                 keys.push(seal(&owner));
+                let until = [
+                    String::new(),
+                    (self.now + self.random.u64(0..3_000_000)).to_string(),
+                ];
+                let until = until[self.random.usize(0..2)].clone();
                 let copies = [0, self.now + self.random.u64(0..3_000_000)];
                 let copies = copies[self.random.usize(0..2)].to_string();
                 let named = match self.random.u32(0..3) {
                     0 => String::new(),
                     _ => self.owner(),
                 };
+                keys.push(seal(if named.is_empty() { &owner } else { &named }));
                 let (ttl, fence) = (self.ttl(), "172800000".to_owned());
                 (
                     LEAVE,
-                    vec![owner, "2000".to_owned(), copies, named, ttl, fence],
+                    vec![owner, "2000".to_owned(), copies, named, ttl, fence, until],
                 )
             }
             14..16 if self.random.bool() => (RENEW_SHARE, self.renew_share(owner)),

@@ -45,7 +45,7 @@ local awaited = redis.call('EXISTS', unpack(queues))
 local answers, left, looked_at = {number(now)}, {}, {}
 for i = 1, leaves do
   local k, a = of_leave(i)
-  if awaited == 0 and found[i] == ARGV[a] and ARGV[a + 1] == '0' then
+  if awaited == 0 and found[i] == ARGV[a] and ARGV[a + 1] == '0' and ARGV[a + 2] == '' then
     left[#left + 1] = KEYS[k]
     answers[i + 1] = '1'
   end
@@ -57,12 +57,12 @@ for i = 1, leaves do
   if not answers[i + 1] then
     local k, a = of_leave(i)
     local owner, lock, queue = ARGV[a], KEYS[k], KEYS[k + 1]
-    local named, ttl_ms = string.match(ARGV[a + 2], '^(%S+) (%d+)$')
+    local named, ttl_ms, named_until = string.match(ARGV[a + 2], '^(%S+) (%d+) (%d*)$')
     looked_at[lock] = true
     answers[i + 1] = carry_out(leave, {
       lock, companion(queue, 'fence'), queue, companion(queue, 'leases'), companion(queue, 'shares'),
-      companion(queue, 'sealed:' .. owner),
-    }, {owner, grant_ms, ARGV[a + 1], named or '', ttl_ms or '', fence_ms})
+      companion(queue, 'sealed:' .. owner), companion(queue, 'sealed:' .. (named or owner)),
+    }, {owner, grant_ms, ARGV[a + 1], named or '', ttl_ms or '', fence_ms, named_until or ''})
   end
 end
 

@@ -1,0 +1,313 @@
+//! Waiters of the process that has the lock, which do not stand in line yet.
+
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use futures_util::poll;
+use leasehold::backend::redis::Redis;
+use leasehold::backend::{Attempt, AttemptAnswer, Backend};
+use leasehold::{Key, LockManager, ReleaseOutcome};
+use leasehold_testkit::proxy::{Proxy, Which};
+use tokio::time::{sleep, timeout};
+
+use crate::server::{Server, waiters};
+
+const SOON: Duration = Duration::from_secs(5);
+
+/// Who has had the lock for longer is not waited for in this way. A round that the machine drew out shows nothing.
+const SWIFT: Duration = Duration::from_millis(10);
+
+/// What came of the first of many rounds that was swift.
+async fn swiftly<T>(round: impl AsyncFn() -> (Duration, T)) -> T {
+    for _ in 0..1_000 {
+        let (took, outcome) = round().await;
+        if took < SWIFT {
+            return outcome;
+        }
+    }
+    panic!("no round was swift");
+}
+
+/// A server, and a way to it that can be disturbed.
+async fn disturbed() -> (Server, Proxy, Redis) {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let url = server.inner().url_at(proxy.port());
+    let backend = Redis::connect(&url).await.unwrap();
+    (server, proxy, backend)
+}
+
+#[tokio::test]
+async fn the_release_of_one_is_the_attempt_of_the_next() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let passes = async || {
+        let before = server.scripts().await;
+        let mut begun = Instant::now();
+        let mut held = locks.lock("k").acquire().await.unwrap();
+        let mut slowest = Duration::ZERO;
+        for _ in 0..3 {
+            let mut next = pin!(locks.lock("k").acquire());
+            assert!(poll!(&mut next).is_pending());
+            let earlier = held.token();
+            held.release().await.unwrap();
+            slowest = slowest.max(begun.elapsed());
+            begun = Instant::now();
+            held = next.await.unwrap();
+            assert!(held.token() > earlier);
+        }
+        held.release().await.unwrap();
+        (slowest, server.scripts().await - before)
+    };
+    assert_eq!(swiftly(passes).await, 1 + 3 + 1, "an acquire and releases");
+}
+
+#[tokio::test]
+async fn what_was_passed_on_is_held_like_any_other() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let held = locks.lock("k").acquire().await.unwrap();
+    let mut next = pin!(locks.lock("k").acquire());
+    assert!(poll!(&mut next).is_pending());
+    held.release().await.unwrap();
+    let held = next.await.unwrap();
+    let seen = locks.inspect("k").await.unwrap();
+    assert_eq!((seen.token, seen.waiting), (Some(held.token()), 0));
+    let left = seen.expires_in.unwrap();
+    assert!(left > Duration::from_secs(20), "its own TTL: {left:?}");
+    assert!(held.is_valid());
+    assert_eq!(held.release().await.unwrap(), ReleaseOutcome::Released);
+    assert!(locks.inspect("k").await.unwrap().is_free());
+}
+
+#[tokio::test]
+async fn those_who_came_first_are_served_first() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let held = locks.lock("k").acquire().await.unwrap();
+    let acquire = || locks.lock("k").acquire();
+    let (mut one, mut two) = (pin!(acquire()), pin!(acquire()));
+    assert!(poll!(&mut one).is_pending() && poll!(&mut two).is_pending());
+    held.release().await.unwrap();
+    let one = one.await.unwrap();
+    assert!(poll!(&mut two).is_pending());
+    one.release().await.unwrap();
+    two.await.unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn who_stands_in_line_is_served_before() {
+    let server = Server::start().await;
+    let (here, there) = (server.locks().await, server.locks().await);
+    let held = here.lock("k").acquire().await.unwrap();
+    let other = there.lock("k");
+    let other = tokio::spawn(async move { other.acquire().await });
+    waiters(&here, 1).await;
+    let lock = here.lock("k");
+    let mut next = pin!(lock.acquire());
+    assert!(poll!(&mut next).is_pending());
+    held.release().await.unwrap();
+    let other = timeout(SOON, other).await.unwrap().unwrap().unwrap();
+    assert!(poll!(&mut next).is_pending());
+    let seen = here.inspect("k").await.unwrap();
+    assert_eq!(seen.token, Some(other.token()));
+    other.release().await.unwrap();
+    let next = timeout(SOON, next).await.unwrap().unwrap();
+    next.release().await.unwrap();
+    assert!(here.inspect("k").await.unwrap().is_free());
+}
+
+#[tokio::test]
+async fn one_that_has_gone_is_passed_over() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let held = locks.lock("k").acquire().await.unwrap();
+    let acquire = || locks.lock("k").acquire();
+    let (mut gone, mut next) = (Box::pin(acquire()), pin!(acquire()));
+    assert!(poll!(&mut gone).is_pending() && poll!(&mut next).is_pending());
+    drop(gone);
+    held.release().await.unwrap();
+    let next = timeout(SOON, next).await.unwrap().unwrap();
+    next.release().await.unwrap();
+    assert!(locks.inspect("k").await.unwrap().is_free());
+}
+
+#[tokio::test]
+async fn one_that_goes_while_it_is_passed_the_lock_leaves_nothing() {
+    let (_server, proxy, backend) = disturbed().await;
+    let locks = LockManager::new(backend);
+    let held = locks.lock("k").acquire().await.unwrap();
+    let lock = locks.lock("k");
+    let mut next = Box::pin(lock.acquire());
+    assert!(poll!(&mut next).is_pending());
+    proxy.hold_requests(Which::named("EVALSHA").times(1));
+    let released = tokio::spawn(held.release());
+    let held_back = proxy.until("the release is held", |seen| seen.held == 1);
+    held_back.await.unwrap();
+    drop(next);
+    proxy.deliver_held().await.unwrap();
+    released.await.unwrap().unwrap();
+    let is_free = async {
+        while !locks.inspect("k").await.unwrap().is_free() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(SOON, is_free).await.expect("it cleans up");
+}
+
+#[tokio::test]
+async fn a_release_that_comes_after_the_next_has_cleaned_up_passes_nothing_on() {
+    let (server, proxy, backend) = disturbed().await;
+    let attempt = || Attempt::new(Key::new("lock:", "k").unwrap(), SOON * 6, true);
+    let (first, next) = (attempt(), attempt());
+    let AttemptAnswer::Granted { token, .. } = backend.attempt(&first).await.unwrap() else {
+        panic!("it is free");
+    };
+    let claim = first.claim(token);
+    let mut waiting = backend.attempt(&next);
+    assert!(poll!(&mut waiting).is_pending());
+    proxy.hold_requests(Which::named("EVALSHA").times(1));
+    let mut release = backend.release(&claim);
+    assert!(poll!(&mut release).is_pending());
+    let held_back = proxy.until("the release is held", |seen| seen.held == 1);
+    held_back.await.unwrap();
+    drop(waiting);
+    proxy.cut();
+    timeout(SOON, async {
+        while backend.cleanup(&next).await.is_err() {}
+    })
+    .await
+    .unwrap();
+    drop(release);
+    let locks = server.locks().await;
+    let seen = locks.inspect("k").await.unwrap();
+    assert_eq!(seen.token, Some(token), "the release has not come");
+    proxy.deliver_held().await.unwrap();
+    let seen = locks.inspect("k").await.unwrap();
+    assert!(seen.is_free(), "nobody knows of it: {seen:?}");
+}
+
+#[tokio::test]
+async fn one_whose_news_is_lost_asks() {
+    let (server, proxy, backend) = disturbed().await;
+    let manager = LockManager::builder(backend).command_timeout(Duration::from_millis(200));
+    let locks = manager.build().unwrap();
+    let held = locks.lock("k").acquire().await.unwrap();
+    let mut get = redis::cmd("GET");
+    let get = get.arg("lock:k");
+    let owner: String = get.query_async(&mut server.raw().await).await.unwrap();
+    let lock = locks.lock("k");
+    let mut next = Box::pin(lock.acquire());
+    assert!(poll!(&mut next).is_pending());
+    proxy.lose_replies(Which::mentioning(&owner).times(1));
+    let released = tokio::spawn(held.release());
+    let next = timeout(SOON, next).await.expect("it asks").unwrap();
+    let lost = released.await.unwrap();
+    assert!(lost.is_err(), "its answer: {lost:?}");
+    let seen = locks.inspect("k").await.unwrap();
+    assert_eq!(seen.token, Some(next.token()));
+    assert_eq!(next.release().await.unwrap(), ReleaseOutcome::Released);
+}
+
+#[tokio::test]
+async fn a_lock_is_given_up_though_there_is_no_memory_to_pass_it_on() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let raw = server.raw().await;
+    let memory = async |bytes: u32| {
+        let mut set = redis::cmd("CONFIG");
+        let set = set.arg("SET").arg("maxmemory").arg(bytes);
+        let () = set.query_async(&mut raw.clone()).await.unwrap();
+    };
+    let passes = async || {
+        let begun = Instant::now();
+        let held = locks.lock("k").acquire().await.unwrap();
+        let mut next = pin!(locks.lock("k").acquire());
+        assert!(poll!(&mut next).is_pending());
+        memory(1).await;
+        let before = server.scripts().await;
+        assert_eq!(held.release().await.unwrap(), ReleaseOutcome::Released);
+        let took = begun.elapsed();
+        let calls = server.scripts().await - before;
+        let seen = locks.inspect("k").await.unwrap();
+        memory(0).await;
+        let next = timeout(SOON, next).await.unwrap().unwrap();
+        next.release().await.unwrap();
+        (took, (seen.holders, calls))
+    };
+    assert_eq!(swiftly(passes).await, (0, 1), "it is given up");
+}
+
+/// What a release does that names one at the porch, once the commands were carried out; `~` is a space in a word.
+async fn released_after(server: &Server, until: i64, commands: &[&str]) -> (Vec<String>, String) {
+    const LEAVE: &str = concat!(
+        include_str!("../../src/backend/redis/scripts/keys.lua"),
+        include_str!("../../src/backend/redis/scripts/leave_passing.lua"),
+        include_str!("../../src/backend/redis/scripts/leave_unawaited.lua"),
+        include_str!("../../src/backend/redis/scripts/queue.lua"),
+        include_str!("../../src/backend/redis/scripts/leave.lua"),
+    );
+    let mut raw = server.raw().await;
+    let before = ["FLUSHALL", "SET k owner PX 60000", "SET k:fence 9"];
+    for command in before.iter().chain(commands) {
+        let mut words = command.split(' ').map(|word| word.replace('~', " "));
+        let mut command = redis::cmd(&words.next().unwrap());
+        let command = command.arg(words.collect::<Vec<_>>());
+        let () = command.query_async(&mut raw).await.unwrap();
+    }
+    let script = redis::Script::new(LEAVE);
+    let mut call = script.key("k");
+    for name in ["fence", "queue", "leases", "shares", "seal", "named-seal"] {
+        call.key(format!("k:{name}"));
+    }
+    for word in ["owner", "2000", "0", "named", "30000", "60000"] {
+        call.arg(word);
+    }
+    let answer = call.arg(until).invoke_async(&mut raw).await.unwrap();
+    let mut get = redis::cmd("GET");
+    let holder: Option<String> = get.arg("k").query_async(&mut raw).await.unwrap();
+    (answer, holder.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn a_release_passes_on_what_it_holds_to_one_whose_request_is_wanted() {
+    const LATE: i64 = 1;
+    const IN_TIME: i64 = i64::MAX / 4;
+    let server = Server::start().await;
+    let in_line = [
+        "ZADD k:queue 1 named",
+        "HSET k:leases named 9000000000000000~x~inbox",
+    ];
+    let cases: [(&str, i64, &[&str], &str, &str); 7] = [
+        ("it is passed on", IN_TIME, &[], "left", "named"),
+        ("it stands in line by now", IN_TIME, &in_line, "left", ""),
+        ("the request is late", LATE, &[], "left", ""),
+        (
+            "it has cleaned up",
+            IN_TIME,
+            &["SET k:named-seal 1"],
+            "left",
+            "",
+        ),
+        (
+            "another has the lock",
+            IN_TIME,
+            &["SET k other"],
+            "absent",
+            "other",
+        ),
+        ("the counter is lost", IN_TIME, &["DEL k:fence"], "left", ""),
+        (
+            "no number is left",
+            IN_TIME,
+            &["SET k:fence 9007199254740991"],
+            "left",
+            "",
+        ),
+    ];
+    for (case, until, commands, answer, holder) in cases {
+        let (answered, held) = released_after(&server, until, commands).await;
+        assert_eq!((&*answered[0], &*held), (answer, holder), "{case}");
+        assert_eq!(answered.len(), 1 + usize::from(held == "named"), "{case}");
+    }
+}
