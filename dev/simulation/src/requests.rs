@@ -98,7 +98,8 @@ fn batched<'a>(
     let answered = asked.map(|(request, reply)| Request {
         answer: match (reply, request.asked) {
             (Reply::Text(word), Asked::Leave { .. }) if word == "1" => ("left", None),
-            (Reply::Text(word), Asked::Take { .. }) if word != "0" => ("granted", None),
+            (Reply::Text(word), Asked::Take { .. }) if word == "0" => ("", None),
+            (Reply::Text(word), Asked::Take { .. }) if !word.contains(' ') => ("granted", None),
             _ => answer(reply),
         },
         ..request
@@ -107,12 +108,11 @@ fn batched<'a>(
 }
 
 fn answer(reply: &Reply) -> (&str, Option<&str>) {
-    let Reply::List(fields) = reply else {
+    let Reply::Text(said) = reply else {
         return ("", None);
     };
-    let field = |at: usize| match fields.get(at) {
-        Some(Reply::Text(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    (field(0).unwrap_or_default(), field(1))
+    match said.split_once(' ') {
+        Some((word, more)) => (word, Some(more)),
+        None => (said, None),
+    }
 }

@@ -42,23 +42,24 @@ pub(super) enum Left {
 }
 
 pub(super) fn left(value: Value) -> Result<Left, BackendError> {
-    let fields: Vec<String> = read(value)?;
-    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-    let (held, passed) = match fields[..] {
-        ["left"] => (true, None),
-        ["left", token] => (true, Some(token)),
-        ["absent"] => (false, None),
-        ["absent", token] => (false, Some(token)),
-        ["unsealed"] => return Ok(Left::Unsealed),
-        _ => return Err(strange(&fields)),
+    let said: String = read(value)?;
+    let (word, passed) = match said.split_once(' ') {
+        Some((word, token)) => (word, Some(token)),
+        None => (&*said, None),
+    };
+    let held = match (word, passed) {
+        ("left", _) => true,
+        ("absent", _) => false,
+        ("unsealed", None) => return Ok(Left::Unsealed),
+        _ => return Err(strange(&[&said])),
     };
     let passed = passed.map(number_token).transpose()?;
     Ok(Left::Ended { held, passed })
 }
 
 pub(super) fn acquired(value: Value) -> Result<Acquired, BackendError> {
-    let fields: Vec<String> = read(value)?;
-    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    let said: String = read(value)?;
+    let fields: Vec<&str> = said.split(' ').collect();
     let (verdict, server_micros) = match fields[..] {
         ["granted", now, token] => (Verdict::Granted(number_token(token)?), now),
         ["busy", now, left, first] => {

@@ -67,11 +67,12 @@ impl Both {
     /// Has both carry it out, and fails unless they answer and tell the same.
     pub(crate) async fn ask(&mut self, asked: &Asked, place: &str) {
         let answer = self.script(asked, &format!("{place}: {asked:?}")).await;
-        if let Value::Array(items) = &answer
-            && let Some(verdict) = items.first().and_then(Value::text)
-        {
-            let passed = verdict == "left" && items.len() == 2;
-            let verdict = if passed { "passed" } else { verdict };
+        if let Some(said) = answer.text() {
+            let verdict = match said.split_once(' ') {
+                Some(("left", _token)) => "passed",
+                Some((verdict, _)) => verdict,
+                None => said,
+            };
             *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
         }
         for message in self.simulated.take_published() {

@@ -229,7 +229,9 @@ fn left(answer: Value) -> Told<Left> {
 fn acquired(answer: Value, now: &str) -> Told<Acquired> {
     match answer {
         Value::BulkString(word) if word == b"0" => None,
-        Value::BulkString(token) => Some(granted(&token, now)),
+        Value::BulkString(token) if token.iter().all(u8::is_ascii_digit) => {
+            Some(granted(&token, now))
+        }
         other => Some(answer::acquired(other)),
     }
 }

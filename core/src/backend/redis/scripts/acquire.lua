@@ -3,12 +3,12 @@ local kind = divided(mode)
 
 -- A copy that comes after its caller has cleaned up must not take the lock (no-ghost).
 if now >= expires_at or sealed then
-  return {'late', number(now)}
+  return 'late ' .. number(now)
 end
 
 -- So must a copy of a request whose lock was downgraded since: it would take the lock from those who share it.
 if has_share(owner) and kind ~= holder then
-  return {'late', number(now)}
+  return 'late ' .. number(now)
 end
 
 local token, drawer = string.match(record, '^(%d+) (.*)$')
@@ -18,7 +18,7 @@ if not mine and giver ~= '' then
   -- A handover: the lock passes from the giver to the caller, once. The giver had confirmed its own grant: it drew
   -- last, and has no place.
   if holder ~= giver or drawer ~= giver or redis.call('ZSCORE', queue, giver) then
-    return {'spent', number(now)}
+    return 'spent ' .. number(now)
   end
   -- The giver cannot leave any more, so copies of its request are refused from here on.
   redis.call('PEXPIRE', lock, ttl_ms)
@@ -35,7 +35,7 @@ end
 
 -- Permits have nothing in common with the other modes: whoever mixes them on one key has made a mistake.
 if holder and not mine and (kind == PERMITS) ~= (holder == PERMITS) then
-  return {'mixed', number(now)}
+  return 'mixed ' .. number(now)
 end
 
 if not turn then
@@ -63,7 +63,7 @@ if not turn then
       is_first = redis.call('ZRANGE', queue, 0, 0)[1] == owner
     end
   end
-  return {'busy', number(now), number(left_ms), is_first and '1' or '0'}
+  return 'busy ' .. number(now) .. ' ' .. number(left_ms) .. ' ' .. (is_first and '1' or '0')
 end
 
 -- The token was drawn by this very attempt: a second copy of the request. The drawer decides and not the place,
@@ -71,7 +71,7 @@ end
 if mine and drawer == owner then
   take(owner, mode, ttl_ms)
   forget(owner)
-  return {'granted', number(now), token}
+  return 'granted ' .. number(now) .. ' ' .. token
 end
 
 -- Readers that hold the lock together share a token, which the first of them drew: it refuses every writer before
@@ -80,14 +80,15 @@ if kind == SHARED and drawer == SHARED then
   take(owner, mode, ttl_ms)
   redis.call('PEXPIRE', fence, fence_ms)
   forget(owner)
-  return {'granted', number(now), token}
+  return 'granted ' .. number(now) .. ' ' .. token
 end
 
 local drawn = next_token(token, now)
 if drawn >= TOKENS_END then
-  return {'exhausted', number(now), number(drawn)}
+  return 'exhausted ' .. number(now) .. ' ' .. number(drawn)
 end
 take(owner, mode, ttl_ms)
-redis.call('SET', fence, number(drawn) .. ' ' .. (kind == SHARED and SHARED or owner), 'PX', fence_ms)
+token = number(drawn)
+redis.call('SET', fence, token .. ' ' .. (kind == SHARED and SHARED or owner), 'PX', fence_ms)
 forget(owner)
-return {'granted', number(now), number(drawn)}
+return 'granted ' .. number(now) .. ' ' .. token

@@ -14,8 +14,9 @@ if not holder and not sealed and now < expires_at and mode == 'x' and giver == '
   local drawn = next_token(record, now)
   -- Nor is a key free that is no string.
   if drawn < TOKENS_END and redis.call('SET', lock, owner, 'PX', ttl_ms, 'NX') then
-    redis.call('SET', fence, number(drawn) .. ' ' .. owner, 'PX', fence_ms)
-    return {'granted', number(now), number(drawn)}
+    local token = number(drawn)
+    redis.call('SET', fence, token .. ' ' .. owner, 'PX', fence_ms)
+    return 'granted ' .. (drawn == now and token or number(now)) .. ' ' .. token
   end
 end
 holder = holder or redis.call('GET', lock)

@@ -1,6 +1,7 @@
 -- What the scripts are about. Names in parentheses are the claims of the protocol's model, `dev/model`, that a rule
 -- serves. Times are microseconds of the server's clock, whole numbers below 2^53, and are formatted with %.0f: tostring
--- would round them.
+-- would round them. That takes as long as a read does, so none is formatted twice; and an answer is one string of words,
+-- for a list takes as long again.
 --
 -- The lock's key holds the id of its only holder, or one of two marks when several may hold it at once: then `shares`
 -- has a member for each share or permit, scored with the end of its lease, and the key lasts as long as the last.

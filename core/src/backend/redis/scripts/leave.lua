@@ -18,7 +18,8 @@ if copies_until > now then
   local seal_ms = math.ceil((copies_until - now) / 1000) + 1
   local set = redis.pcall('SET', KEYS[6], '1', 'PX', number(seal_ms))
   if type(set) == 'table' and set.err then
-    return {'unsealed'}
+    return 'unsealed'
   end
 end
-return {held and 'left' or 'absent', passed}
+local ended = held and 'left' or 'absent'
+return passed and ended .. ' ' .. passed or ended

@@ -16,8 +16,9 @@ if named_until then
     if found[1] == owner and not found[3] and now < named_until and drawn and drawn < TOKENS_END then
       -- If there is no memory for it the lock is given up all the same.
       if redis.pcall('SET', lock, named, 'PX', named_ttl_ms).ok then
-        redis.call('SET', fence, number(drawn) .. ' ' .. named, 'PX', fence_ms)
-        return {'left', number(drawn)}
+        local token = number(drawn)
+        redis.call('SET', fence, token .. ' ' .. named, 'PX', fence_ms)
+        return 'left ' .. token
       end
     end
   end
@@ -35,7 +36,8 @@ if named ~= '' and copies_until == 0 and redis.call('ZRANGE', queue, 0, 0)[1] ==
     redis.call('ZREM', queue, owner, named)
     redis.call('HDEL', leases, owner, named)
     redis.call('SET', lock, named, 'PX', named_ttl_ms)
-    redis.call('SET', fence, number(drawn) .. ' ' .. named, 'PX', fence_ms)
-    return {'left', number(drawn)}
+    local token = number(drawn)
+    redis.call('SET', fence, token .. ' ' .. named, 'PX', fence_ms)
+    return 'left ' .. token
   end
 end

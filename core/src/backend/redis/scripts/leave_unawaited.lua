@@ -7,7 +7,7 @@ if held then
   redis.call('DEL', lock)
   holder = false
   if copies_until == 0 and redis.call('EXISTS', queue) == 0 then
-    return {'left'}
+    return 'left'
   end
 end
 
