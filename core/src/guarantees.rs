@@ -191,7 +191,8 @@
 //!   `ZooKeeper`. `leasehold::conformance::contract::first_come_first_served`,
 //!   `leasehold_trials::order::of_20_000_grants_none_is_out_of_turn_whatever_the_clients_clocks_say`,
 //!   `leasehold_model::holds::two_processes`. On Redis one that comes within 10 ms after a task of its own process got
-//!   the lock stands in line when that one gives it up, or after 10 ms: who comes from elsewhere meanwhile is before it.
+//!   the lock stands in line after 10 ms, or when that one has given it up and has been answered: who comes from elsewhere
+//!   meanwhile is before it.
 //!   `leasehold::redis::porch::who_stands_in_line_is_served_before`
 //! - A waiting writer lets no new reader pass, and whoever wants many permits is not overtaken by those who want few.
 //!   `leasehold::redis::sharing::readers_who_overlap_never_starve_a_writer`,

@@ -54,7 +54,7 @@
 //! | exclusion | two guards of one key are never both valid | no operator forces a lock open, and the code under the lock stops when its guard is lost: [`run`](LockGuard::run) sees to it between two steps of a future, not inside one |
 //! | order of tokens | each acquisition's token is larger than all before it | always; over a loss of the server's memory, or a restart of the process that locks in itself: the clock there was not set back |
 //! | progress | a lock is free, or handed to the first waiter, at the latest one TTL after its holder fell silent | always; a waiter that died in the queue may add 4 s in process and 13 s on Redis, any number of them 10 s and 46 s; on Redis one that a release of its own process made the holder is a holder that fell silent |
-//! | order of waiters | first come, first served; on Redis to within 10 ms | a waiter's task is polled at least every 6 s (Redis: 33 s) while it waits, and within 2 s of its turn, or it goes to the end (on Redis within its TTL, if a release of its process passed the lock on to it); on Redis it is connected when its turn comes, or it is passed over |
+//! | order of waiters | first come, first served; on Redis to within 10 ms and a release | a waiter's task is polled at least every 6 s (Redis: 33 s) while it waits, and within 2 s of its turn, or it goes to the end (on Redis within its TTL, if a release of its process passed the lock on to it); on Redis it is connected when its turn comes, or it is passed over |
 //!
 //! A Redis server that forgets a lock, or a failover to a replica that has not seen it yet, lets a second holder in:
 //! the first is told by its next renewal, and its token is the smaller one. The protocol on one Redis server, queue and

@@ -115,27 +115,33 @@ impl Answers {
             "left",
             "",
         ];
+        let string = |words: &str| format!("${}\r\n{words}\r\n", words.len()).into_bytes();
         let fields = match self.random.u32(0..8) {
             0..5 => {
-                let verdict = verdicts[self.random.usize(0..2)].to_owned();
-                vec![verdict, self.number(), self.number(), "1".to_owned()]
+                let mut fields = vec!["granted".to_owned(), self.number(), self.number()];
+                if self.random.bool() {
+                    fields = vec![
+                        "busy".to_owned(),
+                        self.number(),
+                        self.number(),
+                        "1".to_owned(),
+                    ];
+                }
+                // About a lock one string is answered, about other things a list.
+                if self.random.u32(0..8) > 0 {
+                    return string(&fields.join(" "));
+                }
+                fields
             }
             5 => (0..self.random.usize(0..7))
                 .map(|_| self.number())
                 .collect(),
             6 => return format!(":{}\r\n", self.random.i64(-1..3)).into_bytes(),
-            _ => {
-                let verdict = verdicts[self.random.usize(0..verdicts.len())];
-                return format!("${}\r\n{verdict}\r\n", verdict.len()).into_bytes();
-            }
+            _ => return string(verdicts[self.random.usize(0..verdicts.len())]),
         };
-        let count = match fields.first().map(String::as_str) {
-            Some("granted") => 3,
-            _ => fields.len(),
-        };
-        let mut bytes = format!("*{count}\r\n").into_bytes();
-        for field in &fields[..count] {
-            bytes.extend(format!("${}\r\n{field}\r\n", field.len()).into_bytes());
+        let mut bytes = format!("*{}\r\n", fields.len()).into_bytes();
+        for field in &fields {
+            bytes.extend(string(field));
         }
         bytes
     }

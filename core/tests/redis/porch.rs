@@ -1,6 +1,7 @@
 //! Waiters of the process that has the lock, which do not stand in line yet.
 
 use std::pin::pin;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::poll;
@@ -115,6 +116,56 @@ async fn who_stands_in_line_is_served_before() {
     let next = timeout(SOON, next).await.unwrap().unwrap();
     next.release().await.unwrap();
     assert!(here.inspect("k").await.unwrap().is_free());
+}
+
+/// Those who came together stand in line as they came, when it is found that somebody stands there.
+#[tokio::test]
+async fn who_came_first_is_before_the_others_if_nothing_is_passed_on() {
+    const MANY: usize = 6;
+    let server = Server::start().await;
+    let (here, there) = (server.locks().await, server.locks().await);
+    let round = async || {
+        let held = here.lock("k").acquire().await.unwrap();
+        let other = there.lock("k");
+        let other = tokio::spawn(async move { other.acquire().await });
+        waiters(&here, 1).await;
+        held.release().await.unwrap();
+        let other = other.await.unwrap().unwrap();
+        // One that has the lock anew, for whom they wait.
+        let lock = here.lock("k");
+        let again = tokio::spawn(async move { lock.acquire().await });
+        waiters(&here, 1).await;
+        let third = there.lock("k");
+        let third = tokio::spawn(async move { third.acquire().await });
+        waiters(&here, 2).await;
+        let begun = Instant::now();
+        other.release().await.unwrap();
+        let held = again.await.unwrap().unwrap();
+        let served = Arc::<Mutex<Vec<usize>>>::default();
+        let all: Vec<_> = (0..MANY)
+            .map(|number| {
+                let (lock, served) = (here.lock("k"), Arc::clone(&served));
+                tokio::spawn(async move {
+                    let guard = lock.acquire().await.unwrap();
+                    served.lock().unwrap().push(number);
+                    guard.release().await.unwrap();
+                })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        held.release().await.unwrap();
+        let took = begun.elapsed();
+        let third = third.await.unwrap().unwrap();
+        waiters(&here, MANY).await;
+        third.release().await.unwrap();
+        for one in all {
+            one.await.unwrap();
+        }
+        let served = served.lock().unwrap().clone();
+        (took, served)
+    };
+    let served = swiftly(round).await;
+    assert_eq!(served, (0..MANY).collect::<Vec<_>>());
 }
 
 #[tokio::test]

@@ -142,12 +142,72 @@ pub(super) fn strange(fields: &[&str]) -> BackendError {
 mod tests {
     use super::*;
 
+    fn said(words: &str) -> Value {
+        Value::BulkString(words.into())
+    }
+
+    #[test]
+    fn an_answer_to_a_release_says_whether_it_held_and_what_it_passed_on() {
+        let ended = |held, token: Option<i64>| Left::Ended {
+            held,
+            passed: token.map(|it| it.try_into().unwrap()),
+        };
+        for (words, means) in [
+            ("left", ended(true, None)),
+            ("left 7", ended(true, Some(7))),
+            ("absent", ended(false, None)),
+            ("absent 7", ended(false, Some(7))),
+            ("unsealed", Left::Unsealed),
+        ] {
+            assert_eq!(left(said(words)).unwrap(), means, "{words}");
+        }
+        for strange in ["", "left ", "left seven", "left 7 8", "unsealed 7", "7"] {
+            assert!(left(said(strange)).is_err(), "{strange:?}");
+        }
+        assert!(left(Value::Nil).is_err());
+    }
+
+    #[test]
+    fn an_answer_to_an_acquire_has_the_time_and_a_verdict() {
+        let busy = |millis: Option<u64>, first| Verdict::Busy {
+            holder_left: millis.map(Duration::from_millis),
+            first,
+        };
+        for (words, verdict) in [
+            ("granted 5 7", Verdict::Granted(7_i64.try_into().unwrap())),
+            ("busy 5 30 1", busy(Some(30), true)),
+            ("busy 5 -1 0", busy(None, false)),
+            ("mixed 5", Verdict::Refused(Refusal::OtherKind)),
+            ("spent 5", Verdict::Refused(Refusal::HandoverSpent)),
+            ("late 5", Verdict::Late),
+            ("exhausted 5 9007199254740992", Verdict::Exhausted),
+        ] {
+            let means = acquired(said(words)).unwrap();
+            assert_eq!(
+                (means.server_micros, means.verdict),
+                (5, verdict),
+                "{words}"
+            );
+        }
+        for strange in [
+            "",
+            "granted",
+            "granted 5",
+            "granted five 7",
+            "granted 5 0.7",
+            "busy 5 30",
+            "5",
+        ] {
+            assert!(acquired(said(strange)).is_err(), "{strange:?}");
+        }
+    }
+
     #[test]
     fn leases_are_answered_by_a_digit_each_and_by_nothing_else() {
-        let said = |text: &str| digits(Value::BulkString(text.into()), 3);
-        assert_eq!(said("101").unwrap(), [true, false, true]);
+        let leases = |text: &str| digits(said(text), 3);
+        assert_eq!(leases("101").unwrap(), [true, false, true]);
         for strange in ["", "10", "1010", "1x1", "-11"] {
-            assert!(said(strange).is_err(), "{strange:?}");
+            assert!(leases(strange).is_err(), "{strange:?}");
         }
         assert!(digits(Value::Nil, 3).is_err());
     }

@@ -150,10 +150,12 @@ impl Passing<'_> {
             return;
         };
         let Some(token) = passed else {
-            self.redis.porch.closes(self.key, to.owner());
-            if let To::AtThePorch { copy, .. } = to {
+            let owner = to.owner();
+            if let To::AtThePorch { copy, caller, .. } = to {
                 copy.answered();
+                caller.asks();
             }
+            self.redis.porch.closes(self.key, owner);
             return;
         };
         let passed = Passed {
@@ -168,8 +170,16 @@ impl Passing<'_> {
                 }
             }
             // Another server may be in charge: it asks.
-            To::AtThePorch { interruptions, .. } if interruptions != inbox.interruptions() => {
-                self.redis.porch.closes(self.key, to.owner());
+            To::AtThePorch {
+                copy,
+                caller,
+                interruptions,
+                ..
+            } if interruptions != inbox.interruptions() => {
+                let owner = caller.owner;
+                drop(copy);
+                caller.asks();
+                self.redis.porch.closes(self.key, owner);
             }
             To::AtThePorch { copy, caller, .. } => {
                 copy.answered();
@@ -182,13 +192,18 @@ impl Passing<'_> {
 impl Drop for Passing<'_> {
     fn drop(&mut self) {
         // Nobody has heard the answer, and it may have been this waiter's turn.
-        let Some(to) = &self.to else {
+        let Some(to) = self.to.take() else {
             return;
         };
-        self.redis.porch.closes(self.key, to.owner());
-        if let To::InLine(next) = to {
-            self.redis.inbox.nudge(next.owner);
+        let owner = to.owner();
+        match to {
+            To::InLine(next) => self.redis.inbox.nudge(next.owner),
+            To::AtThePorch { copy, caller, .. } => {
+                drop(copy);
+                caller.asks();
+            }
         }
+        self.redis.porch.closes(self.key, owner);
     }
 }
 

@@ -19,8 +19,8 @@ use crate::clock::Moment;
 use crate::owner::ById;
 use crate::{Key, OwnerId, runtime};
 
-/// How long one waits here at most before it stands in line: by so much somebody may come first who came later. Who has
-/// had the lock for longer will not soon give it up.
+/// How long one waits here at most before it stands in line, unless a release asks for it: by so much somebody may come
+/// first who came later. Who has had the lock for longer will not soon give it up.
 const MOST: Duration = Duration::from_millis(10);
 
 /// How many doors there are at most at which nobody waits.
@@ -63,6 +63,11 @@ impl Caller {
     pub(super) fn pass(self, passed: Passed) {
         // Who has gone cleans up.
         let _gone = self.answer.send(passed);
+    }
+
+    /// It asks by itself: the first to do so of those who wait here, if this is before the door is closed.
+    pub(super) fn asks(self) {
+        drop(self.answer);
     }
 }
 
@@ -232,7 +237,10 @@ impl Drop for Place<'_> {
             drop(self.copies.sending(self.owner, *expiry));
         }
         let State { gone, .. } = &mut *self.porch.0.lock();
-        gone.retain(|_, since| !since.after(KNOWN).has_passed());
+        // Not each time: many may go at once.
+        if gone.len() == gone.capacity() {
+            gone.retain(|_, since| !since.after(KNOWN).has_passed());
+        }
         gone.insert(self.owner, Moment::now());
     }
 }
