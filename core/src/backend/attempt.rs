@@ -18,6 +18,9 @@ pub struct Attempt {
     pub mode: Mode,
     /// The holder that hands the lock over, if this attempt takes it up rather than waits for it.
     pub giver: Option<OwnerId>,
+    /// How soon an answer is wanted, be it that the lock is busy. A backend may take a part of that, if the caller may be
+    /// granted the lock meanwhile.
+    pub answer_within: Duration,
 }
 
 impl Attempt {
@@ -36,6 +39,7 @@ impl Attempt {
             queue,
             mode: Mode::Exclusive,
             giver: None,
+            answer_within: Duration::MAX,
         }
     }
 
@@ -50,6 +54,13 @@ impl Attempt {
     #[must_use]
     pub const fn taking_up_from(mut self, giver: Option<OwnerId>) -> Self {
         self.giver = giver;
+        self
+    }
+
+    /// The same attempt, to be answered soon.
+    #[must_use]
+    pub const fn answered_within(mut self, limit: Duration) -> Self {
+        self.answer_within = limit;
         self
     }
 

@@ -41,7 +41,7 @@ impl Engine {
         let Some(runtime) = Runtime::current() else {
             return Begun::Over(Err(AcquireError::NoRuntime));
         };
-        let attempt = wanted.attempt(self.backend.owner_id(), options, patience);
+        let attempt = wanted.attempt(self, options, patience);
         let mut armed = Armed::new(self, attempt, runtime);
         if self.is_closed() {
             return Begun::Over(Err(armed.closed()));

@@ -70,7 +70,7 @@ impl<'a> Search<'a> {
                 return Ok(hold);
             }
             let (engine, runtime) = (self.armed.engine, self.armed.runtime.clone());
-            let attempt = wanted.attempt(engine.backend.owner_id(), self.options, self.patience);
+            let attempt = wanted.attempt(engine, self.options, self.patience);
             self.armed = Armed::new(engine, attempt, runtime);
         }
     }

@@ -1,4 +1,4 @@
-use super::Patience;
+use super::{Engine, Patience};
 use crate::backend::{Attempt, Mode};
 use crate::options::LockOptions;
 use crate::{Key, OwnerId};
@@ -20,16 +20,19 @@ impl Wanted {
         }
     }
 
-    /// `owner` is nobody else's.
+    /// An attempt under a fresh owner id.
     pub(super) fn attempt(
         &self,
-        owner: OwnerId,
+        engine: &Engine,
         options: &LockOptions,
         patience: Patience,
     ) -> Attempt {
+        let owner = engine.backend.owner_id();
         let queue = patience == Patience::Wait;
+        let limit = engine.limits.command.min(options.ttl);
         Attempt::by(owner, self.key.clone(), options.ttl, queue)
             .in_mode(self.mode)
             .taking_up_from(self.giver)
+            .answered_within(options.wait.map_or(limit, |wait| wait.min(limit)))
     }
 }

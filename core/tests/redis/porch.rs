@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::poll;
 use leasehold::backend::redis::Redis;
 use leasehold::backend::{Attempt, AttemptAnswer, Backend};
-use leasehold::{Key, LockManager, ReleaseOutcome};
+use leasehold::{Key, LockManager, OwnerId, ReleaseOutcome};
 use leasehold_testkit::proxy::{Proxy, Which};
 use tokio::time::{sleep, timeout};
 
@@ -79,6 +79,42 @@ async fn what_was_passed_on_is_held_like_any_other() {
     assert!(held.is_valid());
     assert_eq!(held.release().await.unwrap(), ReleaseOutcome::Released);
     assert!(locks.inspect("k").await.unwrap().is_free());
+}
+
+/// Whether one that comes right after another of its process got the lock stands in line at once.
+async fn is_in_line(server: &Server, wait: Duration, command_timeout: Duration) -> bool {
+    let backend = Redis::connect(&server.inner().url()).await.unwrap();
+    let manager = LockManager::builder(backend).command_timeout(command_timeout);
+    let locks = manager.build().unwrap();
+    let round = async || {
+        // What a round leaves that was too slow is not seen in the next.
+        let key = OwnerId::random().to_string();
+        let begun = Instant::now();
+        let Ok(held) = locks.lock(&key).acquire().await else {
+            return (Duration::MAX, false);
+        };
+        let mut next = pin!(locks.lock(&key).wait(wait).acquire());
+        assert!(poll!(&mut next).is_pending());
+        let Ok(seen) = locks.inspect(&key).await else {
+            return (Duration::MAX, false);
+        };
+        let took = begun.elapsed();
+        held.release().await.ok();
+        if let Ok(next) = next.await {
+            next.release().await.ok();
+        }
+        (took, seen.waiting == 1)
+    };
+    swiftly(round).await
+}
+
+#[tokio::test]
+async fn who_is_in_a_hurry_stands_in_line_at_once() {
+    let server = Server::start().await;
+    let [long, short] = [2_000, 99].map(Duration::from_millis);
+    assert!(!is_in_line(&server, long, long).await);
+    assert!(is_in_line(&server, short, long).await);
+    assert!(is_in_line(&server, long, short).await);
 }
 
 #[tokio::test]

@@ -75,7 +75,8 @@ use crate::Key;
 /// Locks on one Redis (6.2 or later) or Valkey server.
 ///
 /// Waiters are served in the order in which they came, over all processes; one that comes within 10 ms after another task
-/// of its process got the lock stands in line after 10 ms, or once that one has released it. A lock is a plain string key
+/// of its process got the lock stands in line after 10 ms, or once that one has released it, unless its wait, its TTL or the
+/// command timeout is shorter than 100 ms. A lock is a plain string key
 /// that holds its owner's id, with a TTL, or a mark while several share it: programs in other languages that lock with `SET key id NX PX` and
 /// release by comparing and deleting exclude us and are excluded by us. They are not queued, though: a
 /// poller rarely finds the key free while our waiters wait.

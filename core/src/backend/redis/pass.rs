@@ -22,6 +22,9 @@ use crate::backend::{Attempt, AttemptAnswer, Mode};
 use crate::clock::Moment;
 use crate::{FencingToken, Key, OwnerId, meter};
 
+/// Who wants an answer sooner than that stands in line at once.
+const IN_A_HURRY: Duration = Duration::from_millis(100);
+
 impl Redis {
     /// The TTL of an attempt that the lock can be passed on to. Others have more to say than that, or more to wait for, or
     /// would have less time to take it than to confirm it.
@@ -48,6 +51,9 @@ impl Redis {
     pub(super) async fn passed_at_the_porch(&self, attempt: &Attempt) -> Option<AttemptAnswer> {
         let Attempt { key, owner, .. } = attempt;
         let ttl = self.passable(attempt).filter(|_| attempt.queue)?;
+        if attempt.answer_within < IN_A_HURRY {
+            return None;
+        }
         if self.inbox.wake_ups(*owner).is_some() {
             return None;
         }
