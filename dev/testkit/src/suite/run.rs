@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, IsTerminal, PipeReader};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -72,7 +72,12 @@ impl Job {
         };
         let mut lines = Vec::new();
         let outcome = self.start(dir).and_then(|(mut child, output)| {
-            let status = follow(&mut child, &output, |line| take(line, &mut lines));
+            let ended = follow(&output, |line| take(line, &mut lines), || child.try_wait());
+            let status = match ended {
+                Ok(Some(status)) => Ok(status),
+                Ok(None) => child.wait(),
+                Err(error) => Err(error),
+            };
             status.inspect_err(|_| drop(child.kill()))
         });
         let status = outcome.map_err(|source| Error::Run {
@@ -118,21 +123,40 @@ fn lines_of(reader: PipeReader) -> Receiver<String> {
     receiver
 }
 
-/// Takes lines until the command has ended and has no more to say.
-fn follow(
-    child: &mut Child,
+/// Takes lines until the command has ended and has no more to say: how it ended, or nothing if it has closed its output.
+fn follow<S>(
     output: &Receiver<String>,
     mut take: impl FnMut(String),
-) -> io::Result<ExitStatus> {
+    mut ended: impl FnMut() -> io::Result<Option<S>>,
+) -> io::Result<Option<S>> {
+    let mut status = None;
     loop {
         match output.recv_timeout(QUIET) {
             Ok(line) => take(line),
-            Err(RecvTimeoutError::Disconnected) => return child.wait(),
-            Err(RecvTimeoutError::Timeout) => {
-                if let Some(status) = child.try_wait()? {
-                    return Ok(status);
-                }
-            }
+            Err(RecvTimeoutError::Disconnected) => return Ok(status),
+            Err(RecvTimeoutError::Timeout) if status.is_some() => return Ok(status),
+            // Between its silence and its end it may have said its last.
+            Err(RecvTimeoutError::Timeout) => status = ended()?,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_just_before_the_end_is_heard() {
+        let (say, output) = mpsc::channel();
+        let mut heard = Vec::new();
+        let ended = || {
+            say.send("test result: ok".to_owned()).unwrap();
+            Ok(Some(0))
+        };
+        let status = follow(&output, |line| heard.push(line), ended).unwrap();
+        assert_eq!(
+            (status, &*heard),
+            (Some(0), &["test result: ok".to_owned()][..])
+        );
     }
 }
