@@ -54,6 +54,9 @@ async fn with_acknowledgements_the_first_is_refused_and_the_fence_holds_as_well(
     let earlier = standing_still(&locks).await.unwrap();
     let late_token = earlier.token();
     earlier.release().await.unwrap();
+    // The replica has what it acknowledges, and all that was written before: the release, too.
+    let other = locks.lock("other").acquire().await.unwrap();
+    other.release().await.unwrap();
     redis.servers().hold();
     let refused = standing_still(&locks).await.unwrap_err();
     let said = whole(&refused);

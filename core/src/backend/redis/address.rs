@@ -3,6 +3,7 @@
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisResult, Value};
 
+use super::dial::Opened;
 use super::failure::failure;
 #[cfg(feature = "sentinel")]
 use super::sentinel::{Primary, Sentinels};
@@ -67,7 +68,7 @@ impl Address {
                 client: transport.client(),
                 #[cfg(feature = "sentinel")]
                 primary: None,
-                transport: Some(transport.anew()),
+                transport: Some(transport.clone()),
             }),
         }
     }
@@ -104,19 +105,13 @@ impl Address {
 
 impl Found {
     /// Connects to it.
-    pub(super) async fn open(
-        &self,
-        config: AsyncConnectionConfig,
-    ) -> RedisResult<MultiplexedConnection> {
+    pub(super) async fn open(&self, config: AsyncConnectionConfig) -> RedisResult<Opened> {
         #[cfg(feature = "simulation")]
         if let Some(transport) = &self.transport {
-            return transport.open(&config, CONNECT_TIMEOUT).await;
+            let dialled = transport.dial();
+            return Opened::over(dialled, &self.client, config, CONNECT_TIMEOUT).await;
         }
-        let config = config.set_connection_timeout(Some(CONNECT_TIMEOUT));
-        let connecting = self
-            .client
-            .get_multiplexed_async_connection_with_config(&config);
-        connecting.await
+        Opened::by(&self.client, config, CONNECT_TIMEOUT).await
     }
 }
 

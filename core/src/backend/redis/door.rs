@@ -9,10 +9,12 @@ use redis::aio::MultiplexedConnection;
 
 use super::address::{Address, Found};
 use super::admission::Admission;
+use super::dial::Opened;
 use super::failure::failure;
 use super::inbox::Inbox;
 use super::live::{Live, Slot};
 use super::script::{self, Library};
+use super::synced::Desks;
 use super::times::CONNECT_TIMEOUT;
 use super::warning;
 use crate::backend::BackendError;
@@ -76,19 +78,19 @@ impl Door {
             .set_pipeline_buffer_size(QUEUE)
             .set_push_sender(self.inbox.clone());
         let connecting = found.open(config);
-        let connection = connecting.await.map_err(|e| unsent(failure(e)))?;
-        let live = self.greet(&found, connection).await?;
+        let opened = connecting.await.map_err(|e| unsent(failure(e)))?;
+        let live = self.greet(&found, opened).await?;
         #[cfg(feature = "sentinel")]
         self.watch(found, &live);
         Ok(live)
     }
 
     /// Finds out whom a new connection leads to, and prepares it.
-    async fn greet(
-        &self,
-        found: &Found,
-        mut connection: MultiplexedConnection,
-    ) -> Result<Arc<Live>, BackendError> {
+    async fn greet(&self, found: &Found, opened: Opened) -> Result<Arc<Live>, BackendError> {
+        let Opened {
+            mut connection,
+            driver,
+        } = opened;
         self.address.check(&mut connection).await?;
         if let Some(admission) = &self.admission {
             admission.ask(&mut connection).await?;
@@ -100,12 +102,8 @@ impl Door {
             // Without wake-ups waiters poll.
             warning::no_wake_ups(&failure(error));
         }
-        let live = Arc::new(Live::new(connection, found.client.clone()));
-        #[cfg(feature = "simulation")]
-        if let Some(transport) = &found.transport {
-            transport.ends_with(&live);
-        }
-        Ok(live)
+        let desks = Desks::new(found.client.clone());
+        Ok(Arc::new(Live::new(connection, driver, desks)))
     }
 
     /// Leaves the server as soon as a Sentinel tells of another. A connection to a primary that is cut off from the

@@ -1,17 +1,20 @@
 //! A connection that many use, and who finds out that it is dead.
 
+use std::mem;
+use std::pin::Pin;
 use std::sync::Arc;
-#[cfg(any(feature = "sentinel", feature = "simulation"))]
+#[cfg(feature = "sentinel")]
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use redis::RedisError;
 use redis::aio::MultiplexedConnection;
-use redis::{Client, RedisError};
-#[cfg(any(feature = "sentinel", feature = "simulation"))]
+#[cfg(feature = "sentinel")]
 use tokio::task::AbortHandle;
 
+use super::driver::Driver;
 use super::synced::Desks;
 use crate::runtime::{Runtime, timeout};
 
@@ -25,14 +28,16 @@ pub(super) struct Slot(Arc<Mutex<Option<Arc<Live>>>>);
 
 pub(super) struct Live {
     pub(super) connection: MultiplexedConnection,
+    /// None where the `redis` crate has a task of its own carry it.
+    driver: Option<Driver>,
     suspected: AtomicBool,
     pub(super) desks: Desks,
-    /// The task that listens to the Sentinels, or carries a simulated connection.
-    #[cfg(any(feature = "sentinel", feature = "simulation"))]
+    /// The task that listens to the Sentinels.
+    #[cfg(feature = "sentinel")]
     companion: OnceLock<AbortHandle>,
 }
 
-#[cfg(any(feature = "sentinel", feature = "simulation"))]
+#[cfg(feature = "sentinel")]
 impl Drop for Live {
     fn drop(&mut self) {
         if let Some(companion) = self.companion.get() {
@@ -42,18 +47,31 @@ impl Drop for Live {
 }
 
 impl Live {
-    pub(super) fn new(connection: MultiplexedConnection, client: Client) -> Self {
+    pub(super) fn new(
+        connection: MultiplexedConnection,
+        driver: Option<Driver>,
+        desks: Desks,
+    ) -> Self {
         Self {
             connection,
+            driver,
             suspected: AtomicBool::new(false),
-            desks: Desks::new(client),
-            #[cfg(any(feature = "sentinel", feature = "simulation"))]
+            desks,
+            #[cfg(feature = "sentinel")]
             companion: OnceLock::new(),
         }
     }
 
+    /// Waits for an answer of this connection.
+    pub(super) async fn attend<T>(&self, answer: Pin<&mut impl Future<Output = T>>) -> T {
+        match &self.driver {
+            Some(driver) => driver.attend(answer).await,
+            None => answer.await,
+        }
+    }
+
     /// Ends a task with this connection.
-    #[cfg(any(feature = "sentinel", feature = "simulation"))]
+    #[cfg(feature = "sentinel")]
     pub(super) fn ends(&self, task: AbortHandle) {
         self.companion.get_or_init(|| task);
     }
@@ -65,15 +83,18 @@ impl Slot {
     }
 
     pub(super) fn put(&self, live: &Arc<Live>) {
-        *self.0.lock() = Some(Arc::clone(live));
+        let earlier = self.0.lock().replace(Arc::clone(live));
+        drop(earlier);
     }
 
     pub(super) fn empty(&self) {
-        *self.0.lock() = None;
+        let live = mem::take(&mut *self.0.lock());
+        drop(live);
     }
 
     pub(super) fn discard(&self, dead: &Arc<Live>) {
         let mut live = self.0.lock();
+        // The caller has it, so that nothing ends here that is locked.
         if live.as_ref().is_some_and(|live| Arc::ptr_eq(live, dead)) {
             *live = None;
         }

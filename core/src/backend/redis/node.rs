@@ -1,4 +1,5 @@
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
@@ -153,7 +154,8 @@ impl Node {
     async fn send(&self, live: &Arc<Live>, command: &Cmd) -> Result<Value, RedisError> {
         let listening = Listening::to(&self.door.slot, live);
         let mut connection = live.connection.clone();
-        let answer = connection.send_packed_command(command).await;
+        let sent = pin!(connection.send_packed_command(command));
+        let answer = live.attend(sent).await;
         listening.heard(answer.as_ref().err());
         let answer = answer.and_then(Value::extract_error);
         self.leave_replica(live, [&answer]);
@@ -168,7 +170,8 @@ impl Node {
     ) -> Result<Vec<Result<Value, RedisError>>, BackendError> {
         let listening = Listening::to(&self.door.slot, live);
         let mut connection = live.connection.clone();
-        let answers = connection.send_packed_commands(commands, 0, count).await;
+        let sent = pin!(connection.send_packed_commands(commands, 0, count));
+        let answers = live.attend(sent).await;
         listening.heard(answers.as_ref().err());
         let answers = answers.map_err(failure)?.into_iter();
         let answers: Vec<_> = answers.map(Value::extract_error).collect();
