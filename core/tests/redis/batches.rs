@@ -81,6 +81,27 @@ async fn of_those_who_want_one_key_at_once_one_has_it_and_the_others_follow() {
 }
 
 #[tokio::test]
+async fn each_token_of_a_batch_is_above_a_counter_that_is_ahead_of_the_servers_clock() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let ahead = 4_000_000_000_000_000_i64;
+    for (number, key) in (0..).zip(keys()) {
+        let mut set = redis::cmd("SET");
+        set.arg(format!("{{lock:{key}}}:lh1:fence"));
+        set.arg(format!("{} somebody", ahead + number));
+        let () = set.query_async(&mut raw).await.unwrap();
+    }
+    for more in 1..=2 {
+        let guards = join_all(keys().map(|key| locks.lock(key).acquire())).await;
+        for (number, guard) in (0..).zip(guards) {
+            let guard = guard.unwrap();
+            assert_eq!(guard.token().get(), ahead + number + more);
+            guard.release().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_the_server_refuses_is_told_to_whom_it_concerns() {
     let server = Server::start().await;
     let locks = server.locks().await;

@@ -78,7 +78,7 @@ for i = 1, takes do
     local drawn = next_token(record, now)
     local taken = drawn < TOKENS_END and redis.pcall('SET', lock, owner, 'PX', ttl_ms, 'NX')
     if taken and taken.ok then
-      local token = number(drawn)
+      local token = drawn == now and answers[1] or number(drawn)
       if redis.pcall('SET', fence, token .. ' ' .. owner, 'PX', fence_ms).ok then
         answers[leaves + i + 1] = token
       end
