@@ -15,7 +15,7 @@ use tokio::net::UnixStream;
 use super::driver::Driver;
 use crate::runtime::{Runtime, timeout};
 
-/// How long a caller that was woken may keep others waiting. As long as that a busy runtime takes now and then.
+/// How long a caller that was woken may keep others waiting, or twice as long. A busy runtime takes that now and then.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// A connection that was opened.

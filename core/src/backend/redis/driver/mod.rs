@@ -5,8 +5,9 @@
 //! Of those who wait one is woken when there is something to read, until it has its own answer, and what it reads of the
 //! others' answers they are given.
 //!
-//! Where there is no such caller a task of the connection's own reads, the standby: pushes, and that the connection has
-//! ended. It also steps in for a caller that was woken and is not polled, for nobody may keep from others what is theirs.
+//! Where there is no such caller a task of the connection's own reads, the standby: what is left when that one is
+//! answered, pushes, and that the connection has ended. It also steps in for a caller that was woken and is not polled,
+//! for nobody may keep from others what is theirs.
 
 mod standby;
 mod wheel;
@@ -65,18 +66,18 @@ fn poll<T>(
         return answer.poll(context);
     };
     // Nobody need be woken by what comes before this has been polled again.
-    if let Poll::Ready(answer) = answer
-        .as_mut()
-        .poll(&mut Context::from_waker(Waker::noop()))
-    {
-        return Poll::Ready(answer);
+    let mut silent = Context::from_waker(Waker::noop());
+    let mut told = answer.as_mut().poll(&mut silent);
+    if told.is_pending() {
+        turn.drive();
+        told = answer.poll(context);
     }
-    turn.drive();
-    let answer = answer.poll(context);
-    if answer.is_pending() {
+    if told.is_pending() {
         turn.wait(caller, context.waker());
+    } else {
+        turn.leave(caller);
     }
-    answer
+    told
 }
 
 impl Drop for Driver {
@@ -217,6 +218,24 @@ mod tests {
             "{took:?}"
         );
         assert!(poll!(&mut first).is_ready());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_is_not_polled_is_relieved_whoever_else_drives() {
+        let connection = Connection::here(PATIENCE).await;
+        let mut first = Box::pin(connection.ask());
+        assert!(poll!(&mut first).is_pending());
+        connection.says(1);
+        for _ in 0..10 {
+            let _asking = ask_in_a_task(&connection);
+            tokio::time::sleep(PATIENCE / 3).await;
+            connection.says(1);
+        }
+        let last = ask_in_a_task(&connection);
+        tokio::task::yield_now().await;
+        connection.says(1);
+        let at_once = timeout(Duration::from_millis(1), last);
+        at_once.await.expect("nobody was patient").unwrap();
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,7 +15,7 @@ pub(super) struct Standby {
     shared: Arc<Shared>,
     /// How long a caller that was woken has to come, at least; twice as long at most.
     patience: Duration,
-    /// Set while a caller is woken in its place.
+    /// Set while callers are woken in its place, and a little longer.
     watch: Option<Pin<Box<Sleep>>>,
     last: Look,
 }

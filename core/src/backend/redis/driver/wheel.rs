@@ -20,11 +20,15 @@ struct Wheel {
     is_woken: bool,
     /// The caller that is woken for it, and its number.
     caller: Option<(u64, Waker)>,
+    /// It was woken, and has not come since.
+    is_awaited: bool,
     /// Who is woken if there is none.
     standby: Option<Waker>,
     /// The standby looks whether the caller that was woken comes.
     is_watched: bool,
     callers: u64,
+    /// How often a caller came that is woken, or took the place.
+    comings: u64,
     /// How often somebody drove.
     turns: u64,
 }
@@ -42,9 +46,11 @@ impl Shared {
             // Nobody has polled it yet.
             is_woken: true,
             caller: None,
+            is_awaited: false,
             standby: None,
             is_watched: false,
             callers: 0,
+            comings: 0,
             turns: 0,
         })))
     }
@@ -71,16 +77,18 @@ impl Shared {
         Some(left)
     }
 
-    /// Relieves a caller that was woken before the last look, and has not come since. There is nobody to watch any more
-    /// if nobody was woken and nobody drove since that look.
+    /// Relieves a caller that was woken before the last look, and has not come since, whoever else drove. There is
+    /// nobody to watch any more if nobody is awaited and nobody drove since that look.
     pub(super) fn look_after_caller(&self, last: &mut Look) {
         let mut wheel = self.0.lock();
         let look = Look {
             turns: wheel.turns,
-            is_awaited: wheel.is_woken && wheel.caller.is_some(),
+            comings: wheel.comings,
+            is_awaited: wheel.is_awaited,
         };
-        let relieved = if look.is_awaited && *last == look {
-            wheel.caller.take()
+        let has_not_come = last.is_awaited && last.comings == look.comings;
+        let relieved = if look.is_awaited && has_not_come {
+            wheel.seat(None)
         } else {
             None
         };
@@ -103,6 +111,7 @@ impl Shared {
                 shared: self,
                 exchange: Some(exchange),
                 caller: None,
+                leaver: None,
             }),
             other => {
                 wheel.exchange = other;
@@ -111,16 +120,26 @@ impl Shared {
         }
     }
 
-    /// Has a caller woken that has moved to another task, if it is the one that is woken.
+    /// Has a caller woken in the task where it is now, if it is the one that is woken.
     fn follow(&self, number: u64, waker: &Waker) {
         let mut wheel = self.0.lock();
-        let earlier = match &mut wheel.caller {
+        let earlier = match &wheel.caller {
             Some((it, woken)) if *it == number && !woken.will_wake(waker) => {
-                Some(mem::replace(woken, waker.clone()))
+                wheel.seat(Some((number, waker.clone())))
             }
-            _ => None,
+            Some((it, _)) if *it == number => {
+                wheel.comes();
+                return;
+            }
+            _ => return,
+        };
+        let told = if wheel.is_woken {
+            wheel.told()
+        } else {
+            Told::default()
         };
         drop(wheel);
+        told.wake();
         drop(earlier);
     }
 }
@@ -132,10 +151,10 @@ pub(super) struct Left {
 }
 
 /// What the standby saw when it looked after the caller.
-#[derive(Default, PartialEq, Eq)]
+#[derive(Default)]
 pub(super) struct Look {
     turns: u64,
-    /// It was woken, and had not come.
+    comings: u64,
     is_awaited: bool,
 }
 
@@ -148,15 +167,28 @@ struct Told {
 
 impl Told {
     fn wake(self) {
-        for waker in [self.driver, self.watcher].into_iter().flatten() {
+        for waker in [self.watcher, self.driver].into_iter().flatten() {
             waker.wake();
         }
     }
 }
 
 impl Wheel {
+    /// Has another caller woken, or none, and gives back the one before.
+    fn seat(&mut self, caller: Option<(u64, Waker)>) -> Option<(u64, Waker)> {
+        self.comes();
+        mem::replace(&mut self.caller, caller)
+    }
+
+    /// The caller that is woken is there.
+    fn comes(&mut self) {
+        self.is_awaited = false;
+        self.comings = self.comings.wrapping_add(1);
+    }
+
     /// Who is to be told that there is something to drive.
     fn told(&mut self) -> Told {
+        self.is_awaited |= matches!((&self.exchange, &self.caller), (State::Here(_), Some(_)));
         match (&self.exchange, &self.caller) {
             // When who drives is done.
             (State::Driven, _) => Told::default(),
@@ -198,6 +230,8 @@ pub(super) struct Turn<'a> {
     exchange: Option<Exchange>,
     /// Who waits from now on.
     caller: Option<(u64, Waker)>,
+    /// Who does not any more.
+    leaver: Option<u64>,
 }
 
 impl Turn<'_> {
@@ -229,6 +263,11 @@ impl Turn<'_> {
         });
         self.caller = Some((number, waker.clone()));
     }
+
+    /// Has the caller not woken any more.
+    pub(super) fn leave(&mut self, caller: &Caller<'_>) {
+        self.leaver = caller.number;
+    }
 }
 
 impl Drop for Turn<'_> {
@@ -251,7 +290,14 @@ impl Drop for Turn<'_> {
         if let Some((number, _)) = &earlier
             && wheel.caller.as_ref().is_none_or(|(it, _)| it == number)
         {
-            earlier = mem::replace(&mut wheel.caller, earlier);
+            earlier = wheel.seat(earlier);
+        }
+        if wheel
+            .caller
+            .as_ref()
+            .is_some_and(|(it, _)| Some(*it) == self.leaver)
+        {
+            earlier = wheel.seat(None);
         }
         let told = if wheel.is_woken {
             wheel.told()
@@ -259,8 +305,8 @@ impl Drop for Turn<'_> {
             Told::default()
         };
         drop(wheel);
-        drop((left, earlier));
         told.wake();
+        drop((left, earlier));
     }
 }
 
@@ -300,7 +346,7 @@ impl Drop for Caller<'_> {
         if wheel.caller.as_ref().is_none_or(|(it, _)| *it != number) {
             return;
         }
-        let left = wheel.caller.take();
+        let left = wheel.seat(None);
         // It may have been woken and not come.
         let told = if wheel.is_woken {
             wheel.told()
@@ -308,7 +354,7 @@ impl Drop for Caller<'_> {
             Told::default()
         };
         drop(wheel);
-        drop(left);
         told.wake();
+        drop(left);
     }
 }
