@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use super::wheel::{Look, Shared};
+use crate::runtime::sleep;
 
 /// The task of a connection's own. The connection ends with it.
 pub(super) struct Standby {
@@ -48,14 +49,15 @@ impl Standby {
                 self.watch = None;
                 return Poll::Pending;
             }
-            let patience = self.patience;
-            let watch = self
-                .watch
-                .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
-            if watch.as_mut().poll(context).is_pending() {
+            if self.watch.is_none() {
+                self.watch = sleep(self.patience).map(Box::pin);
+            }
+            if let Some(watch) = &mut self.watch
+                && watch.as_mut().poll(context).is_pending()
+            {
                 return Poll::Pending;
             }
-            watch.as_mut().reset(Instant::now() + patience);
+            self.watch = None;
             self.shared.look_after_caller(&mut self.last);
         }
     }
