@@ -133,11 +133,7 @@ impl Shared {
             }
             _ => return,
         };
-        let told = if wheel.is_woken {
-            wheel.told()
-        } else {
-            Told::default()
-        };
+        let told = wheel.told();
         drop(wheel);
         told.wake();
         drop(earlier);
@@ -186,8 +182,11 @@ impl Wheel {
         self.comings = self.comings.wrapping_add(1);
     }
 
-    /// Who is to be told that there is something to drive.
+    /// Who is to be told that there is something to drive; nobody if there is not.
     fn told(&mut self) -> Told {
+        if !self.is_woken {
+            return Told::default();
+        }
         self.is_awaited |= matches!((&self.exchange, &self.caller), (State::Here(_), Some(_)));
         match (&self.exchange, &self.caller) {
             // When who drives is done.
@@ -281,7 +280,7 @@ impl Drop for Turn<'_> {
             }
             left => {
                 wheel.exchange = State::Over;
-                // Nor is there anything left to stand by for.
+                // The standby is to hear of it.
                 wheel.is_woken = true;
                 left
             }
@@ -299,11 +298,7 @@ impl Drop for Turn<'_> {
         {
             earlier = wheel.seat(None);
         }
-        let told = if wheel.is_woken {
-            wheel.told()
-        } else {
-            Told::default()
-        };
+        let told = wheel.told();
         drop(wheel);
         told.wake();
         drop((left, earlier));
@@ -348,11 +343,7 @@ impl Drop for Caller<'_> {
         }
         let left = wheel.seat(None);
         // It may have been woken and not come.
-        let told = if wheel.is_woken {
-            wheel.told()
-        } else {
-            Told::default()
-        };
+        let told = wheel.told();
         drop(wheel);
         told.wake();
         drop(left);
