@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::net::{Shutdown, shutdown};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -19,6 +20,18 @@ const BACKLOG: u32 = 1024;
 /// After a failure to accept one.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// A listener that is deaf once it is dropped. A process that is being started
+/// elsewhere has it open until it has become its program, and to close it here
+/// would not keep it from accepting.
+#[derive(Debug)]
+pub(super) struct Door(TcpListener);
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        let _ = shutdown(&self.0, Shutdown::Both);
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Doorkeeper {
     pub(super) shared: Arc<Shared>,
@@ -32,31 +45,31 @@ pub(super) struct Doorkeeper {
 
 impl Doorkeeper {
     /// The port is reserved for us, which does not keep us from listening.
-    pub(super) fn listen(&self) -> io::Result<TcpListener> {
+    pub(super) fn listen(&self) -> io::Result<Door> {
         let socket = TcpSocket::new_v4()?;
         socket.set_reuseaddr(true)?;
         socket.bind(self.address)?;
-        socket.listen(BACKLOG)
+        socket.listen(BACKLOG).map(Door)
     }
 
     /// Never ends. The connections end with it.
-    pub(super) async fn run(self, first: TcpListener) {
+    pub(super) async fn run(self, first: Door) {
         let mut links = JoinSet::new();
         let mut wanted = self.wanted.clone();
-        let mut listener = Some(first);
+        let mut door = Some(first);
         loop {
             if *wanted.borrow_and_update() {
                 // If that fails, whoever waits for it will say so.
-                listener = listener.or_else(|| self.listen().ok());
+                door = door.or_else(|| self.listen().ok());
             } else {
                 // What is waiting to be accepted is refused, too.
-                listener = None;
+                door = None;
             }
-            self.open.send_replace(listener.is_some());
+            self.open.send_replace(door.is_some());
             let changed = tokio::select! {
                 biased;
                 changed = wanted.changed() => changed,
-                () = accept(&self, listener.as_ref(), &mut links) => Ok(()),
+                () = accept(&self, door.as_ref(), &mut links) => Ok(()),
             };
             if changed.is_err() {
                 return;
@@ -65,10 +78,10 @@ impl Doorkeeper {
     }
 }
 
-async fn accept(keeper: &Doorkeeper, listener: Option<&TcpListener>, links: &mut JoinSet<()>) {
+async fn accept(keeper: &Doorkeeper, door: Option<&Door>, links: &mut JoinSet<()>) {
     loop {
-        let client = match listener {
-            Some(listener) => listener.accept().await,
+        let client = match door {
+            Some(Door(listener)) => listener.accept().await,
             None => std::future::pending().await,
         };
         let Ok((client, _)) = client else {

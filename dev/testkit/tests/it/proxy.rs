@@ -1,5 +1,7 @@
 //! The proxy as a network: passing, delaying, cutting, refusing.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use leasehold_testkit::proxy::{Direction, Proxy, Stats, Traffic};
@@ -152,6 +154,37 @@ async fn refuses_and_accepts() -> Outcome {
         proxy.accept().await?;
         client(&proxy).await?.command(["PING"]).await?;
     }
+    Ok(())
+}
+
+/// A child that has not become its program yet has all that is open here, and
+/// with it the place where clients connect.
+#[tokio::test]
+async fn refuses_while_processes_start() -> Outcome {
+    let (_server, proxy) = pair().await?;
+    let over = Arc::new(AtomicBool::new(false));
+    let starting: Vec<_> = (0..2)
+        .map(|_| {
+            let over = Arc::clone(&over);
+            std::thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    std::process::Command::new("true").status()?;
+                }
+                std::io::Result::Ok(())
+            })
+        })
+        .collect();
+    let mut accepted = 0;
+    for _ in 0..500 {
+        proxy.refuse().await?;
+        accepted += u32::from(client(&proxy).await.is_ok());
+        proxy.accept().await?;
+    }
+    over.store(true, Ordering::Relaxed);
+    for thread in starting {
+        thread.join().map_err(|_| "a thread panicked")??;
+    }
+    assert_eq!(accepted, 0, "of 500");
     Ok(())
 }
 
