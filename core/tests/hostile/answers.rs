@@ -119,6 +119,8 @@ impl Answers {
         let fields = match self.random.u32(0..8) {
             0..5 => {
                 let mut fields = vec!["granted".to_owned(), self.number(), self.number()];
+                // The time, if that is the token.
+                fields.truncate(self.random.usize(2..4));
                 if self.random.bool() {
                     fields = vec![
                         "busy".to_owned(),

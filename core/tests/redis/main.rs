@@ -27,5 +27,6 @@ mod several;
 mod sharing;
 mod suite;
 mod tls;
+mod tokens;
 mod trouble;
 mod waiting;

@@ -344,10 +344,10 @@ async fn released_after(server: &Server, until: i64, commands: &[&str]) -> (Stri
     }
     let script = redis::Script::new(LEAVE);
     let mut call = script.key("k");
-    for name in ["fence", "queue", "leases", "shares", "seal", "named-seal"] {
+    for name in ["queue", "fence", "seal", "leases", "shares", "named-seal"] {
         call.key(format!("k:{name}"));
     }
-    for word in ["owner", "2000", "0", "named", "30000", "60000"] {
+    for word in ["owner", "0", "named", "30000"] {
         call.arg(word);
     }
     let answer = call.arg(until).invoke_async(&mut raw).await.unwrap();

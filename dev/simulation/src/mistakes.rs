@@ -32,8 +32,14 @@ pub const MISTAKES: [Mistake; 5] = [
         name: "no-floor",
         says: "tokens are only counted, and begin anew when the counter was lost",
         change: Change::Script(
-            "math.max((tonumber(string.match(record or '', '^%d+')) or 0) + 1, now)",
-            "(tonumber(string.match(record or '', '^%d+')) or 0) + 1",
+            "  if not last or last >= now then
+    last = tonumber(string.match(record, '^%d+')) or 0
+    now = math.max(last + 1, now)
+",
+            "  do
+    last = tonumber(string.match(record, '^%d+')) or 0
+    now = last + 1
+",
         ),
     },
     Mistake {
@@ -77,5 +83,26 @@ impl Mistake {
     /// Whether the client makes it.
     pub(crate) fn counts_from_the_reply(self) -> bool {
         self.change == Change::Deadline
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_mistake_has_its_place_in_a_script() {
+        let scripts = [
+            include_str!("../../../core/src/backend/redis/scripts/keys.lua"),
+            include_str!("../../../core/src/backend/redis/scripts/leave_unawaited.lua"),
+            include_str!("../../../core/src/backend/redis/scripts/queue.lua"),
+            include_str!("../../../core/src/backend/redis/scripts/leave.lua"),
+        ];
+        for mistake in MISTAKES {
+            if let Change::Script(..) = mistake.change {
+                let makes = |script: &&str| mistake.make_in(script) != **script;
+                assert!(scripts.iter().any(makes), "{}", mistake.name);
+            }
+        }
     }
 }

@@ -2,12 +2,16 @@
 
 use crate::server::{Reply, Served};
 
-/// How many keys and arguments the script has that takes a lock, and the one that ends what an owner has.
-const ACQUIRE: (usize, usize) = (7, 12);
-const LEAVE: (usize, usize) = (7, 7);
+/// How many keys and arguments the script is given that takes a lock: usually, and where more is to be said.
+const ACQUIRE: (usize, usize) = (4, 4);
+const ACQUIRE_IN_FULL: (usize, usize) = (4, 7);
 
-/// What a batch says of all its requests: how many are releases, and six terms.
-const TERMS: usize = 7;
+/// The same of the one that ends what an owner has: usually, and where it names somebody to pass it on to.
+const LEAVE: (usize, usize) = (2, 2);
+const LEAVE_NAMING: (usize, usize) = (3, 5);
+
+/// What a batch says of all its requests: how many are releases, and two terms.
+const TERMS: usize = 3;
 
 /// How many keys and arguments each release has in a batch, and each attempt.
 const LEAVE_IN_BATCH: (usize, usize) = (2, 3);
@@ -33,26 +37,32 @@ pub(crate) enum Asked<'a> {
 pub(crate) fn requests(served: &Served) -> Vec<Request<'_>> {
     let keys: Vec<&str> = served.keys.iter().map(String::as_str).collect();
     let arguments: Vec<&str> = served.arguments.iter().map(String::as_str).collect();
-    match (keys.len(), arguments.len()) {
-        LEAVE => vec![Request {
-            lock: keys[0],
-            owner: arguments[0],
-            asked: Asked::Leave {
-                named: arguments[3],
-            },
-            answer: answer(&served.reply),
-        }],
-        ACQUIRE if arguments[9] != "x" || keys[0].ends_with(":c") => Vec::new(),
-        ACQUIRE => vec![Request {
-            lock: keys[0],
-            owner: arguments[0],
-            asked: Asked::Take {
-                queueing: arguments[2] == "1",
-            },
-            answer: answer(&served.reply),
-        }],
-        _ => batched(&keys, &arguments, &served.reply).unwrap_or_default(),
-    }
+    // Batches and renewals begin with a number.
+    let is_of_one = arguments
+        .first()
+        .is_some_and(|it| it.parse::<u64>().is_err());
+    let asked = match (keys.len(), arguments.len()) {
+        _ if !is_of_one => {
+            return batched(&keys, &arguments, &served.reply).unwrap_or_default();
+        }
+        LEAVE | LEAVE_NAMING => Asked::Leave {
+            named: arguments.get(2).unwrap_or(&""),
+        },
+        ACQUIRE | ACQUIRE_IN_FULL
+            if arguments.get(4).is_none_or(|mode| *mode == "x") && !keys[0].ends_with(":c") =>
+        {
+            Asked::Take {
+                queueing: !arguments[3].is_empty(),
+            }
+        }
+        _ => return Vec::new(),
+    };
+    vec![Request {
+        lock: keys[0],
+        owner: arguments[0],
+        asked,
+        answer: answer(&served.reply),
+    }]
 }
 
 /// The requests of a batch; none if it is something else.

@@ -61,6 +61,7 @@ pub(super) fn acquired(value: Value) -> Result<Acquired, BackendError> {
     let said: String = read(value)?;
     let fields: Vec<&str> = said.split(' ').collect();
     let (verdict, server_micros) = match fields[..] {
+        ["granted", now] => (Verdict::Granted(number_token(now)?), now),
         ["granted", now, token] => (Verdict::Granted(number_token(token)?), now),
         ["busy", now, left, first] => {
             let verdict = Verdict::Busy {
@@ -72,7 +73,7 @@ pub(super) fn acquired(value: Value) -> Result<Acquired, BackendError> {
         ["mixed", now] => (Verdict::Refused(Refusal::OtherKind), now),
         ["spent", now] => (Verdict::Refused(Refusal::HandoverSpent), now),
         ["late", now] => (Verdict::Late, now),
-        ["exhausted", now, _drawn] => (Verdict::Exhausted, now),
+        ["exhausted", now] => (Verdict::Exhausted, now),
         _ => return Err(strange(&fields)),
     };
     Ok(Acquired {
@@ -174,13 +175,14 @@ mod tests {
             first,
         };
         for (words, verdict) in [
+            ("granted 5", Verdict::Granted(5_i64.try_into().unwrap())),
             ("granted 5 7", Verdict::Granted(7_i64.try_into().unwrap())),
             ("busy 5 30 1", busy(Some(30), true)),
             ("busy 5 -1 0", busy(None, false)),
             ("mixed 5", Verdict::Refused(Refusal::OtherKind)),
             ("spent 5", Verdict::Refused(Refusal::HandoverSpent)),
             ("late 5", Verdict::Late),
-            ("exhausted 5 9007199254740992", Verdict::Exhausted),
+            ("exhausted 5", Verdict::Exhausted),
         ] {
             let means = acquired(said(words)).unwrap();
             assert_eq!(
@@ -192,8 +194,9 @@ mod tests {
         for strange in [
             "",
             "granted",
-            "granted 5",
+            "granted five",
             "granted five 7",
+            "granted 5 7 9",
             "granted 5 0.7",
             "busy 5 30",
             "5",

@@ -2,7 +2,7 @@
 
 #![cfg(test)]
 
-use super::names::{Names, NodeNames};
+use super::names::{Companions, Names, NodeNames};
 use super::url;
 use crate::backend::garbled::try_on;
 use crate::{Key, OwnerId};
@@ -44,7 +44,7 @@ fn garbled_keys_are_refused_or_have_their_companions_beside_them() {
             let (names, at_node) = (Names::of(&key), NodeNames::of(&key, owner));
             let mut all: Vec<String> = names.all().map(ToOwned::to_owned).into();
             all.extend(at_node.all().map(ToOwned::to_owned));
-            all.push(names.seal(owner));
+            all.push(Companions::of(&key).seal(owner).to_owned());
             #[cfg(feature = "cluster")]
             for companion in &all {
                 let slot = super::cluster::slot_of(companion);

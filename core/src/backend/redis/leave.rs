@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use redis::Cmd;
 
-use super::names::Names;
+use super::names::Companions;
 use super::script;
-use super::times::{FENCE_TTL, GRANT_TTL};
-use super::words::millis;
+use super::words::millis_of;
 use crate::{Key, OwnerId};
 
 /// What ends whatever its owner has.
@@ -34,34 +33,47 @@ impl Leave {
     pub(super) const KEYS: usize = 2;
     pub(super) const ARGUMENTS: usize = 3;
 
-    pub(super) fn alone(&self) -> Cmd {
-        let names = Names::of(&self.key);
-        let seal = names.seal(self.owner);
-        let [lock, fence, queue, leases, shares] = names.all();
-        let (named, ttl, expiry) = self.named.map_or_else(Default::default, Named::words);
-        let named_seal = match self.named {
-            Some(named) => names.seal(named.owner),
-            None => seal.clone(),
+    /// All keys of the lock are named where a Cluster wants it.
+    pub(super) fn alone(&self, names_all: bool) -> Cmd {
+        let keys = match (names_all, self.named) {
+            (false, None) => Self::KEYS,
+            (false, Some(_)) => Self::KEYS + 1,
+            (true, None) => Self::KEYS + 4,
+            (true, Some(_)) => Self::KEYS + 5,
         };
-        script::LEAVE.call(
-            &[lock, fence, queue, leases, shares, &seal, &named_seal],
-            &[
-                &self.owner.to_string(),
-                &millis(GRANT_TTL),
-                &self.outstanding.to_string(),
-                &named,
-                &ttl,
-                &millis(FENCE_TTL),
-                &expiry,
-            ],
-        )
+        let arguments = if self.named.is_some() { 5 } else { 2 };
+        let bytes = keys * (self.key.full().len() + 16) + 256;
+        let mut command = script::LEAVE.begin(keys, arguments, bytes);
+        let mut companions = self.add_keys(&mut command);
+        if names_all || self.named.is_some() {
+            command.arg(companions.fence());
+        }
+        if names_all {
+            command.arg(companions.seal(self.owner));
+            command.arg(companions.leases()).arg(companions.shares());
+            if let Some(named) = self.named {
+                command.arg(companions.seal(named.owner));
+            }
+        }
+        let mut paper = OwnerId::paper();
+        command.arg(self.owner.written(&mut paper));
+        command.arg(self.outstanding);
+        if let Some(named) = self.named {
+            command.arg(named.owner.written(&mut paper));
+            command.arg(millis_of(named.ttl));
+            match named.expiry {
+                Some(expiry) => command.arg(expiry),
+                None => command.arg(""),
+            };
+        }
+        command
     }
 
-    /// As `batch.lua` takes them.
-    pub(super) fn add_keys(&self, command: &mut Cmd) {
-        let names = Names::of(&self.key);
-        let [lock, _fence, queue, ..] = names.all();
-        command.arg(lock).arg(queue);
+    /// As `leave_passing.lua` and `batch.lua` take them.
+    pub(super) fn add_keys(&self, command: &mut Cmd) -> Companions {
+        let mut companions = Companions::of(&self.key);
+        command.arg(self.key.full()).arg(companions.queue());
+        companions
     }
 
     /// As `batch.lua` takes them.
@@ -70,18 +82,53 @@ impl Leave {
         command.arg(self.owner.written(&mut paper));
         command.arg(self.outstanding);
         match self.named {
-            Some(named) => {
-                let (named, ttl, expiry) = named.words();
-                command.arg(format!("{named} {ttl} {expiry}"))
-            }
+            Some(named) => command.arg(named.in_one_word()),
             None => command.arg(""),
         };
     }
 }
 
 impl Named {
-    fn words(self) -> (String, String, String) {
+    fn in_one_word(self) -> String {
         let expiry = self.expiry.map_or_else(String::new, |it| it.to_string());
-        (self.owner.to_string(), millis(self.ttl), expiry)
+        format!("{} {} {expiry}", self.owner, millis_of(self.ttl))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::redis::words::keys_of;
+
+    #[test]
+    fn a_cluster_is_told_of_all_keys_and_one_server_of_those_that_are_mostly_needed() {
+        let (owner, next) = (OwnerId::random(), OwnerId::random());
+        let companion = |name: &str| format!("{{k}}:lh1:{name}");
+        let named = ["k".into(), companion("queue")];
+        let fence = [companion("fence")];
+        let rest = [
+            companion(&format!("sealed:{owner}")),
+            companion("leases"),
+            companion("shares"),
+        ];
+        let nexts = [companion(&format!("sealed:{next}"))];
+        for (names_one, names_all, keys) in [
+            (false, false, named.to_vec()),
+            (false, true, [&named[..], &fence, &rest].concat()),
+            (true, false, [&named[..], &fence].concat()),
+            (true, true, [&named[..], &fence, &rest, &nexts].concat()),
+        ] {
+            let leave = Leave {
+                key: Key::new("", "k").unwrap(),
+                owner,
+                outstanding: 0,
+                named: names_one.then_some(Named {
+                    owner: next,
+                    ttl: Duration::from_secs(30),
+                    expiry: None,
+                }),
+            };
+            assert_eq!(keys_of(&leave.alone(names_all)), keys);
+        }
     }
 }

@@ -60,7 +60,7 @@ use self::porch::Porch;
 pub use self::redlock::{Redlock, RedlockBuilder};
 use self::servers::Servers;
 use self::synced::Synced;
-use self::times::{FIRST_LOOKS, GRANT_TTL, REFRESH};
+use self::times::{FIRST_LOOKS, REFRESH};
 #[cfg(feature = "tls-rustls")]
 pub(crate) use self::tls::choose_provider;
 #[cfg(feature = "simulation")]
@@ -253,7 +253,6 @@ impl Backend for Redis {
                 &claim.owner.to_string(),
                 &millis(claim.ttl),
                 &claim.token.to_string(),
-                &millis(GRANT_TTL),
             ],
         );
         let answer = match self.synced {
@@ -283,7 +282,7 @@ impl Backend for Redis {
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         let names = Names::of(key);
-        let command = script::FORCE.call(&names.all(), &[&millis(GRANT_TTL)]);
+        let command = script::FORCE.call(&names.all(), &[]);
         let held: u8 = answer::read(self.servers.call(key, &command).await?)?;
         Ok(held == 1)
     }

@@ -6,47 +6,86 @@ const LAYOUT: &str = "lh1";
 
 /// The keys of one lock on the server, all in one slot of a Cluster.
 #[derive(Debug)]
-pub(super) struct Names {
-    keys: Row<5>,
-    /// How much of a companion's name all of them begin with.
-    stem_bytes: usize,
-}
+pub(super) struct Names(Row<5>);
 
 impl Names {
     pub(super) fn of(key: &Key) -> Self {
-        let (lock, stem) = (key.full(), stem(key.full()));
+        let (lock, mut stem) = (key.full(), String::new());
+        write_stem(key, &mut stem);
         let stem = stem.as_str();
-        Self {
-            keys: Row::of([
-                [lock, "", ""],
-                [stem, "fence", ""],
-                [stem, "queue", ""],
-                [stem, "leases", ""],
-                [stem, "shares", ""],
-            ]),
-            stem_bytes: stem.len(),
-        }
+        Self(Row::of([
+            [lock, "", ""],
+            [stem, "fence", ""],
+            [stem, "queue", ""],
+            [stem, "leases", ""],
+            [stem, "shares", ""],
+        ]))
     }
 
-    /// In the order in which scripts name them.
+    /// In the order in which the scripts name them that are always given all.
     pub(super) fn all(&self) -> [&str; 5] {
-        self.keys.all()
+        self.0.all()
+    }
+}
+
+/// The companions of one lock, named one after the other in one place.
+#[derive(Debug)]
+pub(super) struct Companions {
+    name: String,
+    stem_bytes: usize,
+}
+
+impl Companions {
+    pub(super) fn of(key: &Key) -> Self {
+        const LONGEST: usize = "{}:sealed:".len() + LAYOUT.len() + 1 + OwnerId::paper().len();
+        let mut name = String::with_capacity(key.full().len() + LONGEST);
+        write_stem(key, &mut name);
+        let stem_bytes = name.len();
+        Self { name, stem_bytes }
+    }
+
+    pub(super) fn fence(&mut self) -> &str {
+        self.named("fence")
+    }
+
+    pub(super) fn queue(&mut self) -> &str {
+        self.named("queue")
+    }
+
+    pub(super) fn leases(&mut self) -> &str {
+        self.named("leases")
+    }
+
+    pub(super) fn shares(&mut self) -> &str {
+        self.named("shares")
     }
 
     /// Where it is noted that an attempt is over, as long as copies of its request may come.
-    pub(super) fn seal(&self, owner: OwnerId) -> String {
-        let [_, companion, ..] = self.all();
+    pub(super) fn seal(&mut self, owner: OwnerId) -> &str {
         let mut paper = OwnerId::paper();
-        let stem = &companion[..self.stem_bytes];
-        [stem, "sealed:", owner.written(&mut paper)].concat()
+        self.name.truncate(self.stem_bytes);
+        self.name.push_str("sealed:");
+        self.name.push_str(owner.written(&mut paper));
+        &self.name
+    }
+
+    fn named(&mut self, what: &str) -> &str {
+        self.name.truncate(self.stem_bytes);
+        self.name.push_str(what);
+        &self.name
     }
 }
 
 /// The fence of a lock alone, written into `name`.
 pub(super) fn write_fence(key: &Key, name: &mut String) {
+    write_stem(key, name);
+    name.push_str("fence");
+}
+
+fn write_stem(key: &Key, name: &mut String) {
     let lock = key.full();
     let (open, close) = braces(lock);
-    for part in [open, lock, close, ":", LAYOUT, ":fence"] {
+    for part in [open, lock, close, ":", LAYOUT, ":"] {
         name.push_str(part);
     }
 }
@@ -61,11 +100,6 @@ fn braces(lock: &str) -> (&'static str, &'static str) {
     }
 }
 
-fn stem(lock: &str) -> String {
-    let (open, close) = braces(lock);
-    [open, lock, close, ":", LAYOUT, ":"].concat()
-}
-
 /// The keys of one lock on one of several independent nodes, for one round.
 #[derive(Debug)]
 pub(super) struct NodeNames(Row<6>);
@@ -73,7 +107,8 @@ pub(super) struct NodeNames(Row<6>);
 impl NodeNames {
     pub(super) fn of(key: &Key, round: OwnerId) -> Self {
         let (lock, mut paper) = (key.full(), OwnerId::paper());
-        let (stem, round) = (stem(lock), round.written(&mut paper));
+        let (mut stem, round) = (String::new(), round.written(&mut paper));
+        write_stem(key, &mut stem);
         let stem = stem.as_str();
         Self(Row::of([
             [lock, "", ""],
@@ -146,6 +181,15 @@ mod tests {
         let [fence, queue, leases, shares] = ["fence", "queue", "leases", "shares"].map(companion);
         let all = ["lock:k", &fence, &queue, &leases, &shares];
         assert_eq!(names.all(), all);
-        assert_eq!(names.seal(owner), companion(&format!("sealed:{owner}")));
+        let seal = companion(&format!("sealed:{owner}"));
+        let mut companions = Companions::of(&key);
+        let room = companions.name.capacity();
+        assert_eq!(companions.seal(owner), seal);
+        assert_eq!(companions.fence(), fence);
+        assert_eq!(companions.queue(), queue);
+        assert_eq!(companions.leases(), leases);
+        assert_eq!(companions.shares(), shares);
+        assert_eq!(companions.seal(owner), seal);
+        assert_eq!(companions.name.capacity(), room, "it is grown into");
     }
 }

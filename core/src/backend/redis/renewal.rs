@@ -142,7 +142,6 @@ fn share(claim: &Claim) -> Cmd {
         &[
             &claim.owner.to_string(),
             &millis(claim.ttl),
-            &millis(FENCE_TTL),
             &written(claim.mode),
         ],
     )

@@ -79,6 +79,7 @@ impl Redis {
         Terms {
             channel: self.inbox.channel(),
             heal: self.heal,
+            names_all: false,
         }
     }
 
@@ -86,6 +87,7 @@ impl Redis {
         Terms {
             channel: self.servers.channel(&self.inbox, key),
             heal: self.heal,
+            names_all: !self.servers.is_one(),
         }
     }
 
@@ -130,6 +132,7 @@ impl Redis {
             return left;
         }
         let _under_way = self.batches.sending();
-        answer::left(self.servers.call(&leave.key, &leave.alone()).await?)
+        let command = leave.alone(!self.servers.is_one());
+        answer::left(self.servers.call(&leave.key, &command).await?)
     }
 }

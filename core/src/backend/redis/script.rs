@@ -33,12 +33,10 @@ pub(super) static BATCH: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         include_str!("scripts/keys.lua"),
         "local function acquire(KEYS, ARGV)\n",
-        include_str!("scripts/keys.lua"),
         include_str!("scripts/acquire_free.lua"),
         include_str!("scripts/queue.lua"),
         include_str!("scripts/acquire.lua"),
         "end\nlocal function leave(KEYS, ARGV)\n",
-        include_str!("scripts/keys.lua"),
         include_str!("scripts/leave_passing.lua"),
         include_str!("scripts/leave_unawaited.lua"),
         include_str!("scripts/queue.lua"),
@@ -110,4 +108,21 @@ pub(super) fn load(library: Library) -> Pipeline {
         pipeline.cmd("SCRIPT").arg("LOAD").arg(script.text).ignore();
     }
     pipeline
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::backend::redis::copies::COPIES_LAST;
+    use crate::backend::redis::times::{FENCE_TTL, GRANT_TTL, WAITER_LEASE};
+    use crate::backend::redis::words::millis_of;
+
+    #[test]
+    fn what_the_scripts_keep_lasts_as_long_as_the_client_takes_it_to_last() {
+        let [waiter, grant, fence, copies] =
+            [WAITER_LEASE, GRANT_TTL, FENCE_TTL, COPIES_LAST].map(millis_of);
+        let said = format!(
+            "local WAITER_MS, GRANT_MS, FENCE_MS, COPIES_MS = {waiter}, {grant}, '{fence}', '{copies}'\n"
+        );
+        assert!(include_str!("scripts/keys.lua").contains(&said), "{said}");
+    }
 }

@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use redis::Cmd;
 
-use super::copies::COPIES_LAST;
-use super::names::Names;
+use super::names::Companions;
 use super::script;
-use super::times::{FENCE_TTL, GRANT_TTL, WAITER_LEASE};
-use super::words::{flag, millis, millis_of, written};
+use super::words::{flag, millis_of, written};
 use crate::backend::{Attempt, Mode};
 use crate::{Key, OwnerId};
 
@@ -32,6 +30,8 @@ pub(super) struct Terms {
     /// Where waiters are told.
     pub(super) channel: Arc<str>,
     pub(super) heal: bool,
+    /// Whether all keys of a lock are named, as a Cluster wants it.
+    pub(super) names_all: bool,
 }
 
 impl Take {
@@ -57,44 +57,44 @@ impl Take {
     }
 
     pub(super) fn alone(&self, terms: &Terms) -> Cmd {
-        let names = Names::of(&self.key);
-        let seal = names.seal(self.owner);
-        let [lock, fence, queue, leases, shares] = names.all();
-        let giver = self.giver.map(|giver| giver.to_string());
-        let givers_seal = self.giver.map(|giver| names.seal(giver));
-        script::ACQUIRE.call(
-            &[
-                lock,
-                fence,
-                queue,
-                leases,
-                shares,
-                &seal,
-                givers_seal.as_deref().unwrap_or(&seal),
-            ],
-            &[
-                &self.owner.to_string(),
-                &millis(self.ttl),
-                flag(self.queue),
-                &terms.channel,
-                &self.expiry.to_string(),
-                &millis(WAITER_LEASE),
-                &millis(GRANT_TTL),
-                &millis(FENCE_TTL),
-                flag(terms.heal),
-                &written(self.mode),
-                giver.as_deref().unwrap_or_default(),
-                &millis(COPIES_LAST),
-            ],
-        )
+        let is_usual = self.is_plain() && !terms.heal;
+        let keys = match (terms.names_all, self.giver) {
+            (false, _) => Self::KEYS,
+            (true, None) => Self::KEYS + 2,
+            (true, Some(_)) => Self::KEYS + 3,
+        };
+        let arguments = if is_usual { 4 } else { 7 };
+        let bytes = keys * (self.key.full().len() + 16) + 256;
+        let mut command = script::ACQUIRE.begin(keys, arguments, bytes);
+        let mut companions = self.add_keys(&mut command);
+        if terms.names_all {
+            command.arg(companions.leases()).arg(companions.shares());
+            if let Some(giver) = self.giver {
+                command.arg(companions.seal(giver));
+            }
+        }
+        let mut paper = OwnerId::paper();
+        command.arg(self.owner.written(&mut paper));
+        command.arg(millis_of(self.ttl)).arg(self.expiry);
+        command.arg(if self.queue { &*terms.channel } else { "" });
+        if !is_usual {
+            command.arg(&*written(self.mode));
+            match self.giver {
+                Some(giver) => command.arg(giver.written(&mut paper)),
+                None => command.arg(""),
+            };
+            command.arg(flag(terms.heal));
+        }
+        command
     }
 
-    /// As `batch.lua` takes them.
-    pub(super) fn add_keys(&self, command: &mut Cmd) {
-        let names = Names::of(&self.key);
-        let [lock, fence, queue, ..] = names.all();
-        let seal = names.seal(self.owner);
-        command.arg(lock).arg(fence).arg(queue).arg(seal);
+    /// As `acquire_free.lua` and `batch.lua` take them.
+    pub(super) fn add_keys(&self, command: &mut Cmd) -> Companions {
+        let mut companions = Companions::of(&self.key);
+        command.arg(self.key.full());
+        command.arg(companions.queue()).arg(companions.fence());
+        command.arg(companions.seal(self.owner));
+        companions
     }
 
     /// As `batch.lua` takes them.
@@ -108,13 +108,41 @@ impl Take {
 
 impl Terms {
     /// How many arguments they are in a batch.
-    pub(super) const ARGUMENTS: usize = 6;
+    pub(super) const ARGUMENTS: usize = 2;
 
     /// As `batch.lua` takes them.
     pub(super) fn add_arguments(&self, command: &mut Cmd) {
         command.arg(&*self.channel).arg(flag(self.heal));
-        for lasts in [WAITER_LEASE, GRANT_TTL, FENCE_TTL, COPIES_LAST] {
-            command.arg(millis_of(lasts));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::redis::words::keys_of;
+
+    #[test]
+    fn a_cluster_is_told_of_all_keys_and_one_server_of_those_that_are_mostly_needed() {
+        let giver = OwnerId::random();
+        let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(30), true);
+        let taking_up = attempt.clone().taking_up_from(Some(giver));
+        let companion = |name: &str| format!("{{k}}:lh1:{name}");
+        let seal = companion(&format!("sealed:{}", attempt.owner));
+        let named = ["k".into(), companion("queue"), companion("fence"), seal];
+        let rest = [companion("leases"), companion("shares")];
+        let givers = [companion(&format!("sealed:{giver}"))];
+        for (attempt, names_all, keys) in [
+            (&attempt, false, named.to_vec()),
+            (&attempt, true, [&named[..], &rest].concat()),
+            (&taking_up, false, named.to_vec()),
+            (&taking_up, true, [&named[..], &rest, &givers].concat()),
+        ] {
+            let terms = Terms {
+                channel: "inbox".into(),
+                heal: false,
+                names_all,
+            };
+            assert_eq!(keys_of(&Take::of(attempt, 1).alone(&terms)), keys);
         }
     }
 }

@@ -29,3 +29,14 @@ pub(super) fn micros(duration: Duration) -> u64 {
 pub(super) fn flag(set: bool) -> &'static str {
     if set { "1" } else { "0" }
 }
+
+/// The keys that a call of a script names.
+#[cfg(test)]
+pub(super) fn keys_of(call: &redis::Cmd) -> Vec<String> {
+    let mut words = call.args_iter().map(|word| match word {
+        redis::Arg::Simple(word) => String::from_utf8_lossy(word).into_owned(),
+        _ => String::new(),
+    });
+    let keys = words.nth(2).and_then(|count| count.parse().ok());
+    words.take(keys.unwrap_or_default()).collect()
+}

@@ -38,9 +38,12 @@ pub(crate) struct Scripts {
 /// A key, and who holds it.
 #[derive(Debug)]
 pub(crate) struct Held {
-    names: [String; 6],
+    names: Names,
     owner: String,
 }
+
+/// The lock, its queue, its fence, and the seal of an attempt.
+type Names = [String; 4];
 
 impl Scripts {
     pub(crate) async fn enter(url: &str) -> Result<Self, BoxError> {
@@ -102,37 +105,45 @@ impl Scripts {
         Ok(Held { names, owner })
     }
 
-    fn give_back(&self, names: &[String; 6], owner: &str, next: &str) -> Cmd {
-        let mut leave = call(&self.leave, names);
-        // grant, copies, whom to pass it on to, its ttl, fence, and that it stands in line
-        leave.arg(owner).arg(2_000).arg(0);
-        leave.arg(next).arg(30_000).arg(172_800_000).arg("");
+    fn give_back(&self, names: &Names, owner: &str, next: &str) -> Cmd {
+        if next.is_empty() {
+            // copies
+            let mut leave = call(&self.leave, &names[..2]);
+            leave.arg(owner).arg(0);
+            return leave;
+        }
+        let mut leave = call(&self.leave, &names[..3]);
+        // copies, whom to pass it on to, its ttl, and that it stands in line
+        leave.arg(owner).arg(0).arg(next).arg(30_000).arg("");
         leave
     }
 
-    fn ask(&self, names: &[String; 6], owner: &str, mode: &str) -> Cmd {
+    fn ask(&self, names: &Names, owner: &str, mode: &str) -> Cmd {
         let mut acquire = call(&self.acquire, names);
-        // ttl, queue, inbox, expiry, waiter's lease, grant, fence, heal, mode, giver, its copies
-        acquire.arg(owner).arg(30_000).arg(1).arg(&self.channel);
-        acquire.arg(9_000_000_000_000_000_i64).arg(30_000);
-        acquire.arg(2_000).arg(172_800_000).arg(0);
-        acquire.arg(mode).arg("").arg(0);
+        // ttl, expiry, inbox
+        acquire
+            .arg(owner)
+            .arg(30_000)
+            .arg(9_000_000_000_000_000_i64);
+        acquire.arg(&self.channel);
+        if mode != "x" {
+            // giver, heal
+            acquire.arg(mode).arg("").arg(0);
+        }
         acquire
     }
 }
 
-fn names(key: &str) -> [String; 6] {
+fn names(key: &str) -> Names {
     [
         key.to_owned(),
-        format!("{{{key}}}:lh1:fence"),
         format!("{{{key}}}:lh1:queue"),
-        format!("{{{key}}}:lh1:leases"),
-        format!("{{{key}}}:lh1:shares"),
+        format!("{{{key}}}:lh1:fence"),
         format!("{{{key}}}:lh1:sealed"),
     ]
 }
 
-fn call(hash: &str, names: &[String; 6]) -> Cmd {
+fn call(hash: &str, names: &[String]) -> Cmd {
     let mut command = redis::cmd("EVALSHA");
     command.arg(hash).arg(names.len()).arg(names);
     command

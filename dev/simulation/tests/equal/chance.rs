@@ -47,13 +47,19 @@ pub(crate) struct Asked {
     pub(crate) arguments: Vec<String>,
 }
 
-/// The keys of a lock, and the seal of an owner.
+/// The keys of a lock and the seal of an owner, as a request of an attempt or a release names them.
 fn keys(lock: &str, owner: &str) -> Vec<String> {
-    let companions = ["fence", "queue", "leases", "shares"];
-    let companions = companions.map(|it| format!("{{{lock}}}:lh1:{it}"));
-    let mut keys = vec![lock.to_owned()];
-    keys.extend(companions);
-    keys.push(seal(lock, owner));
+    let companion = |name| format!("{{{lock}}}:lh1:{name}");
+    let [queue, fence, leases, shares] = ["queue", "fence", "leases", "shares"].map(companion);
+    let seal = seal(lock, owner);
+    vec![lock.to_owned(), queue, fence, seal, leases, shares]
+}
+
+/// The first of them, and if it is said all.
+fn cut(mut keys: Vec<String>, needed: usize, all: bool) -> Vec<String> {
+    if !all {
+        keys.truncate(needed);
+    }
     keys
 }
 
@@ -93,7 +99,7 @@ impl Chance {
             3 => Asked {
                 script: LEAVE,
                 keys: [keys("lock:a", "o0"), vec![seal("lock:a", "o1")]].concat(),
-                arguments: ["o0", "2000", "0", "o1", "30000", "172800000", ""]
+                arguments: ["o0", "0", "o1", "30000", ""]
                     .map(ToOwned::to_owned)
                     .to_vec(),
             },
@@ -101,7 +107,7 @@ impl Chance {
             4 => Asked {
                 script: LEAVE,
                 keys: [keys("lock:a", "o1"), vec![seal("lock:a", "o2")]].concat(),
-                arguments: ["o1", "2000", "0", "o2", "30000", "172800000"]
+                arguments: ["o1", "0", "o2", "30000"]
                     .map(ToOwned::to_owned)
                     .into_iter()
                     .chain([(self.now + 60_000_000).to_string()])
@@ -114,15 +120,14 @@ impl Chance {
     /// Takes the lock, or waits for it.
     fn asks(&mut self, owner: &str) -> Asked {
         let mut arguments = self.acquire(owner, "");
-        for (at, said) in [(1, "30000"), (2, "1"), (3, "inbox:1"), (9, "x")] {
+        for (at, said) in [(1, "30000"), (3, "inbox:1")] {
             said.clone_into(&mut arguments[at]);
         }
-        arguments[4] = (self.now + 60_000_000).to_string();
-        let mut keys = keys("lock:a", owner);
-        keys.extend(keys.last().cloned());
+        arguments[2] = (self.now + 60_000_000).to_string();
+        arguments.truncate(4);
         Asked {
             script: ACQUIRE,
-            keys,
+            keys: cut(keys("lock:a", owner), 4, false),
             arguments,
         }
     }
@@ -139,22 +144,27 @@ impl Chance {
             "lock:a"
         };
         let owner = self.owner();
-        let mut keys: Vec<String> = vec![lock.to_owned()];
+        let mut looked = vec![lock.to_owned()];
         let companions = ["fence", "queue", "leases", "shares"];
-        keys.extend(companions.map(|it| format!("{{{lock}}}:lh1:{it}")));
-        let seal = |owner: &str| seal(lock, owner);
-        let (script, arguments) = match self.random.u32(0..20) {
+        looked.extend(companions.map(|it| format!("{{{lock}}}:lh1:{it}")));
+        let all = self.random.bool();
+        let (script, keys, arguments) = match self.random.u32(0..20) {
             0..9 => {
                 let giver = match self.random.u32(0..6) {
                     0 => self.owner(),
                     _ => String::new(),
                 };
-                keys.push(seal(&owner));
-                keys.push(seal(if giver.is_empty() { &owner } else { &giver }));
-                (ACQUIRE, self.acquire(&owner, &giver))
+                let mut arguments = self.acquire(&owner, &giver);
+                if giver.is_empty() && arguments[4] == "x" && self.random.bool() {
+                    arguments.truncate(4);
+                }
+                let mut keys = cut(keys(lock, &owner), 4, all);
+                if all && !giver.is_empty() {
+                    keys.push(seal(lock, &giver));
+                }
+                (ACQUIRE, keys, arguments)
             }
             9..14 => {
-                keys.push(seal(&owner));
                 let until = [
                     String::new(),
                     (self.now + self.random.u64(0..3_000_000)).to_string(),
@@ -162,20 +172,19 @@ impl Chance {
                 let until = until[self.random.usize(0..2)].clone();
                 let copies = [0, self.now + self.random.u64(0..3_000_000)];
                 let copies = copies[self.random.usize(0..2)].to_string();
-                let named = match self.random.u32(0..3) {
-                    0 => String::new(),
-                    _ => self.owner(),
-                };
-                keys.push(seal(if named.is_empty() { &owner } else { &named }));
-                let (ttl, fence) = (self.ttl(), "172800000".to_owned());
-                (
-                    LEAVE,
-                    vec![owner, "2000".to_owned(), copies, named, ttl, fence, until],
-                )
+                let mut keys = keys(lock, &owner);
+                if self.random.u32(0..3) == 0 {
+                    (LEAVE, cut(keys, 2, all), vec![owner, copies])
+                } else {
+                    let named = self.owner();
+                    keys.push(seal(lock, &named));
+                    let arguments = vec![owner, copies, named, self.ttl(), until];
+                    (LEAVE, cut(keys, 3, all), arguments)
+                }
             }
-            14..16 if self.random.bool() => (RENEW_SHARE, self.renew_share(owner)),
+            14..16 if self.random.bool() => (RENEW_SHARE, looked, self.renew_share(owner)),
             14..16 => {
-                keys = [
+                let keys = [
                     "lock:a",
                     "{lock:a}:lh1:fence",
                     "lock:b",
@@ -183,18 +192,15 @@ impl Chance {
                 ]
                 .map(ToOwned::to_owned)
                 .to_vec();
-                (RENEW, self.renew())
+                (RENEW, keys, self.renew())
             }
             16 => {
                 let token = self.token();
-                (DOWNGRADE, vec![owner, self.ttl(), token, "2000".to_owned()])
+                (DOWNGRADE, looked, vec![owner, self.ttl(), token])
             }
-            17 if self.random.bool() => (FORCE, vec!["2000".to_owned()]),
-            17 => (INSPECT, Vec::new()),
-            _ => {
-                keys.truncate(0);
-                (COMMAND, self.command())
-            }
+            17 if self.random.bool() => (FORCE, looked, Vec::new()),
+            17 => (INSPECT, looked, Vec::new()),
+            _ => (COMMAND, Vec::new(), self.command()),
         };
         Asked {
             script,
@@ -223,22 +229,17 @@ impl Chance {
             0 => self.now.saturating_sub(self.random.u64(0..2)),
             _ => self.now + 60_000_000,
         };
-        let inbox = ["inbox:1", "inbox:2", "inbox:nobody"][self.random.usize(0..3)];
+        let inbox = ["inbox:1", "inbox:2", "inbox:nobody", ""][self.random.usize(0..4)];
         let flag = |set| if set { "1" } else { "0" }.to_owned();
         self.drawn = self.drawn.max(self.now);
         vec![
             owner.to_owned(),
             self.ttl(),
-            flag(self.random.u32(0..4) > 0),
-            inbox.to_owned(),
             expires.to_string(),
-            "33000".to_owned(),
-            "2000".to_owned(),
-            "172800000".to_owned(),
-            flag(self.random.bool()),
+            inbox.to_owned(),
             self.mode(),
             giver.to_owned(),
-            "60000".to_owned(),
+            flag(self.random.bool()),
         ]
     }
 
@@ -256,7 +257,7 @@ impl Chance {
     }
 
     fn renew_share(&mut self, owner: String) -> Vec<String> {
-        vec![owner, self.ttl(), "172800000".to_owned(), self.mode()]
+        vec![owner, self.ttl(), self.mode()]
     }
 
     /// A command as the scripts use it, on any of the keys, whatever is in it.

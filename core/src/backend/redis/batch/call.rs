@@ -110,7 +110,7 @@ impl Batch {
     /// Sends each request alone, but in one go.
     async fn send_each(self, node: &Node, terms: &Terms) {
         let leaves = self.leaves.into_iter().map(async |mut leave| {
-            let command = leave.request.alone();
+            let command = leave.request.alone(terms.names_all);
             select! {
                 left = node.call(&command) => leave.tell(Some(left.and_then(answer::left))),
                 () = leave.answer.closed() => {}

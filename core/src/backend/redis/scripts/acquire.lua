@@ -3,12 +3,12 @@ local kind = divided(mode)
 
 -- A copy that comes after its caller has cleaned up must not take the lock (no-ghost).
 if now >= expires_at or sealed then
-  return 'late ' .. number(now)
+  return 'late ' .. written
 end
 
 -- So must a copy of a request whose lock was downgraded since: it would take the lock from those who share it.
 if has_share(owner) and kind ~= holder then
-  return 'late ' .. number(now)
+  return 'late ' .. written
 end
 
 local token, drawer = string.match(record, '^(%d+) (.*)$')
@@ -18,11 +18,11 @@ if not mine and giver ~= '' then
   -- A handover: the lock passes from the giver to the caller, once. The giver had confirmed its own grant: it drew
   -- last, and has no place.
   if holder ~= giver or drawer ~= giver or redis.call('ZSCORE', queue, giver) then
-    return 'spent ' .. number(now)
+    return 'spent ' .. written
   end
   -- The giver cannot leave any more, so copies of its request are refused from here on.
   redis.call('PEXPIRE', lock, ttl_ms)
-  redis.call('SET', KEYS[7], '1', 'PX', copies_ms)
+  redis.call('SET', KEYS[7] or companion(queue, 'sealed:' .. giver), '1', 'PX', COPIES_MS)
   mine = true
 end
 
@@ -30,12 +30,12 @@ end
 -- the caller do not count (no-stall).
 local turn = mine
 if not mine and (not holder or is_divided()) then
-  turn = hand_on(owner, tonumber(grant_ms)) and fits(mode)
+  turn = hand_on(owner) and fits(mode)
 end
 
 -- Permits have nothing in common with the other modes: whoever mixes them on one key has made a mistake.
 if holder and not mine and (kind == PERMITS) ~= (holder == PERMITS) then
-  return 'mixed ' .. number(now)
+  return 'mixed ' .. written
 end
 
 if not turn then
@@ -49,13 +49,13 @@ if not turn then
     left_ms = math.ceil((tonumber(first_to_end) - now) / 1000)
   end
   local is_first = false
-  if queueing then
+  if inbox ~= '' then
     local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
     local is_new = redis.call('ZADD', queue, 'NX', (tonumber(last[2]) or 0) + 1, owner) == 1
-    redis.call('HSET', leases, owner, number(now + waiter_ms * 1000) .. ' ' .. mode .. ' ' .. inbox)
-    if redis.call('PTTL', queue) < waiter_ms * 2 then
-      redis.call('PEXPIRE', queue, waiter_ms * 4)
-      redis.call('PEXPIRE', leases, waiter_ms * 4)
+    redis.call('HSET', leases, owner, number(now + WAITER_MS * 1000) .. ' ' .. mode .. ' ' .. inbox)
+    if redis.call('PTTL', queue) < WAITER_MS * 2 then
+      redis.call('PEXPIRE', queue, WAITER_MS * 4)
+      redis.call('PEXPIRE', leases, WAITER_MS * 4)
     end
     if is_new then
       is_first = not last[1]
@@ -63,7 +63,7 @@ if not turn then
       is_first = redis.call('ZRANGE', queue, 0, 0)[1] == owner
     end
   end
-  return 'busy ' .. number(now) .. ' ' .. number(left_ms) .. ' ' .. (is_first and '1' or '0')
+  return 'busy ' .. written .. ' ' .. number(left_ms) .. ' ' .. (is_first and '1' or '0')
 end
 
 -- The token was drawn by this very attempt: a second copy of the request. The drawer decides and not the place,
@@ -71,24 +71,23 @@ end
 if mine and drawer == owner then
   take(owner, mode, ttl_ms)
   forget(owner)
-  return 'granted ' .. number(now) .. ' ' .. token
+  return 'granted ' .. written .. ' ' .. token
 end
 
 -- Readers that hold the lock together share a token, which the first of them drew: it refuses every writer before
 -- them, and none of them refuses another.
 if kind == SHARED and drawer == SHARED then
   take(owner, mode, ttl_ms)
-  redis.call('PEXPIRE', fence, fence_ms)
+  redis.call('PEXPIRE', fence, FENCE_MS)
   forget(owner)
-  return 'granted ' .. number(now) .. ' ' .. token
+  return 'granted ' .. written .. ' ' .. token
 end
 
-local drawn = next_token(token, now)
-if drawn >= TOKENS_END then
-  return 'exhausted ' .. number(now) .. ' ' .. number(drawn)
+token = next_token(record, now, written)
+if not token then
+  return 'exhausted ' .. written
 end
 take(owner, mode, ttl_ms)
-token = number(drawn)
-redis.call('SET', fence, token .. ' ' .. (kind == SHARED and SHARED or owner), 'PX', fence_ms)
+redis.call('SET', fence, token .. ' ' .. (kind == SHARED and SHARED or owner), 'PX', FENCE_MS)
 forget(owner)
-return 'granted ' .. number(now) .. ' ' .. token
+return 'granted ' .. written .. ' ' .. token

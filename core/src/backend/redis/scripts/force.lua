@@ -1,5 +1,5 @@
 -- Takes the lock from whoever holds it, and hands it on.
 local held = redis.call('DEL', lock)
 holder = false
-hand_on(nil, tonumber(ARGV[1]))
+hand_on(nil)
 return held

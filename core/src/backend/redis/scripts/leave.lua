@@ -8,15 +8,14 @@ local passed
 -- Where a lease has run out nobody else tells those who wait, and a waiter that gives up may have been the one that did
 -- not fit.
 if held or not holder or (waited and is_divided()) then
-  local hears = named ~= '' and {owner = named, ttl_ms = named_ttl_ms, fence_ms = fence_ms}
-  passed = select(2, hand_on(nil, grant_ms, hears))
+  passed = select(2, hand_on(nil, named and {owner = named, ttl_ms = named_ttl_ms}))
 end
 
 -- Copies of the request that were not answered may still be on their way, and are refused until they expire. A
 -- millisecond more, for the server ends keys by a clock of its own.
 if copies_until > now then
   local seal_ms = math.ceil((copies_until - now) / 1000) + 1
-  local set = redis.pcall('SET', KEYS[6], '1', 'PX', number(seal_ms))
+  local set = redis.pcall('SET', KEYS[4] or companion(queue, 'sealed:' .. owner), '1', 'PX', number(seal_ms))
   if type(set) == 'table' and set.err then
     return 'unsealed'
   end

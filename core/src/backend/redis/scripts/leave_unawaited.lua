@@ -11,6 +11,7 @@ if held then
   end
 end
 
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
+fence = fence or companion(queue, 'fence')
+local leases, shares = KEYS[5] or companion(queue, 'leases'), KEYS[6] or companion(queue, 'shares')
+local now, written = time()
 

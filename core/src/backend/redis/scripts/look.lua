@@ -1,5 +1,5 @@
 -- The time, and who holds the lock.
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
+local lock, fence, queue, leases, shares = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local now, written = time()
 local holder = redis.call('GET', lock)
 

@@ -20,7 +20,7 @@ end
 -- Each share ends by its own lease, and with the last of them the lock is free. The first write of a script cannot
 -- fail for want of memory, and after it none does: this one, where the lock is divided.
 if is_divided() then
-  redis.call('ZREMRANGEBYSCORE', shares, '-inf', number(now))
+  redis.call('ZREMRANGEBYSCORE', shares, '-inf', written)
   if redis.call('ZCARD', shares) == 0 then
     redis.call('DEL', lock)
     holder = false
@@ -87,7 +87,7 @@ end
 --
 -- Answers whether it came to the caller's place, or to the end without one of somebody who waits before it; and the
 -- token of the named one, if the lock is its.
-local function hand_on(caller, grant_ms, named)
+local function hand_on(caller, named)
   local place = 0
   for _ = 1, LOOKED_AT_MOST do
     local waiter = redis.call('ZRANGE', queue, place, place)[1]
@@ -103,16 +103,15 @@ local function hand_on(caller, grant_ms, named)
       place = place + 1
     elseif named and waiter == named.owner and mode == 'x' and fits(mode) then
       -- Where there is something else than a counter this goes on: the lock is given up already.
-      local drawn = next_token(redis.call('MGET', fence)[1], now)
-      if drawn >= TOKENS_END then
-        -- It finds out by itself.
-        named = nil
-      else
+      local token = next_token(redis.call('MGET', fence)[1] or '', now, written)
+      if token then
         take(waiter, mode, named.ttl_ms)
-        redis.call('SET', fence, number(drawn) .. ' ' .. waiter, 'PX', named.fence_ms)
+        redis.call('SET', fence, token .. ' ' .. waiter, 'PX', FENCE_MS)
         forget(waiter)
-        return false, number(drawn)
+        return false, token
       end
+      -- It finds out by itself.
+      named = nil
     else
       local its_turn = fits(mode)
       -- What cannot be sent, for want of a right to the channel, must not undo the rest.
@@ -124,8 +123,8 @@ local function hand_on(caller, grant_ms, named)
       elseif not its_turn then
         return false
       else
-        take(waiter, mode, grant_ms)
-        redis.call('HSET', leases, waiter, number(now + grant_ms * 1000) .. ' ' .. mode .. ' ' .. inbox)
+        take(waiter, mode, GRANT_MS)
+        redis.call('HSET', leases, waiter, number(now + GRANT_MS * 1000) .. ' ' .. mode .. ' ' .. inbox)
         if not is_divided() then
           return false
         end

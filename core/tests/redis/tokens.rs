@@ -1,0 +1,84 @@
+//! What a free lock is given: the token, by a clock that stands still, and to whom.
+
+use std::time::Duration;
+
+use leasehold::{AcquireError, LockManager};
+use leasehold_testkit::clock::ClockShim;
+use tokio::time::timeout;
+
+use crate::server::{Server, waiters};
+
+const SOON: Duration = Duration::from_secs(5);
+
+/// The server's time in microseconds: of this second only few.
+const NOW: i64 = 1_800_000_000_000_012;
+
+/// No number from here on is a whole number to the server's scripts.
+const END: i64 = 1 << 53;
+
+async fn server_at(now: i64) -> Server {
+    let clock = ClockShim::off_by(0).unwrap();
+    clock.stand_at(now.unsigned_abs()).unwrap();
+    Server::with(|server| server.wearing(&clock)).await
+}
+
+async fn token(locks: &LockManager) -> Result<i64, AcquireError> {
+    let guard = locks.lock("k").acquire().await?;
+    let token = guard.token().get();
+    guard.release().await.unwrap();
+    Ok(token)
+}
+
+#[tokio::test]
+async fn the_next_token_is_above_the_last_and_not_below_the_time() {
+    let server = server_at(NOW).await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    for (record, next) in [
+        (String::new(), Some(NOW)),
+        ("no number".to_owned(), Some(NOW)),
+        ("7 owner".to_owned(), Some(NOW)),
+        ("7 8000000000000000".to_owned(), Some(NOW)),
+        ("999999999999999 owner".to_owned(), Some(NOW)),
+        (format!("{} owner", NOW - 1), Some(NOW)),
+        (format!("{NOW} owner"), Some(NOW + 1)),
+        (format!("{} owner", NOW + 1), Some(NOW + 2)),
+        (format!("{} owner", NOW + 500_000), Some(NOW + 500_001)),
+        (format!("{} owner", END - 2), Some(END - 1)),
+        (format!("{} owner", END - 1), None),
+        (format!("{END} owner"), None),
+        (format!("{NOW}0 owner"), None),
+        ("10000000000000000 owner".to_owned(), None),
+        (format!("{NOW}{NOW} owner"), None),
+    ] {
+        let mut set = redis::cmd("SET");
+        let set = set.arg("{lock:k}:lh1:fence").arg(&record);
+        let () = set.query_async(&mut raw).await.unwrap();
+        let drawn = token(&locks).await;
+        assert_eq!(drawn.as_ref().ok(), next.as_ref(), "{record:?}: {drawn:?}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_of_one_microsecond_differ() {
+    let server = server_at(NOW).await;
+    let locks = server.locks().await;
+    for n in 0..3 {
+        assert_eq!(token(&locks).await.unwrap(), NOW + n);
+    }
+}
+
+#[tokio::test]
+async fn a_lock_that_ended_without_a_word_is_for_who_waits_and_not_for_who_comes() {
+    let server = Server::start().await;
+    let (holders, others) = (server.locks().await, server.locks().await);
+    let _held = holders.lock("k").acquire().await.unwrap();
+    let waiting = tokio::spawn(others.lock("k").acquire());
+    waiters(&holders, 1).await;
+    let mut end = redis::cmd("DEL");
+    let end = end.arg("lock:k");
+    let () = end.query_async(&mut server.raw().await).await.unwrap();
+    let newcomer = server.locks().await.lock("k").try_acquire().await;
+    assert!(newcomer.unwrap().is_none());
+    let next = timeout(SOON, waiting).await.unwrap().unwrap().unwrap();
+    next.release().await.unwrap();
+}
