@@ -42,42 +42,43 @@ pub(super) enum Left {
 }
 
 pub(super) fn left(value: Value) -> Result<Left, BackendError> {
-    let said: String = read(value)?;
+    let said = words(value)?;
+    let said = said.as_str();
     let (word, passed) = match said.split_once(' ') {
         Some((word, token)) => (word, Some(token)),
-        None => (&*said, None),
+        None => (said, None),
     };
     let held = match (word, passed) {
         ("left", _) => true,
         ("absent", _) => false,
         ("unsealed", None) => return Ok(Left::Unsealed),
-        _ => return Err(strange(&[&said])),
+        _ => return Err(strange(&[said])),
     };
     let passed = passed.map(number_token).transpose()?;
     Ok(Left::Ended { held, passed })
 }
 
 pub(super) fn acquired(value: Value) -> Result<Acquired, BackendError> {
-    let said: String = read(value)?;
-    let fields: Vec<&str> = said.split(' ').collect();
-    let (verdict, server_micros) = match fields[..] {
-        ["granted", now] => (Verdict::Granted(number_token(now)?), now),
-        ["granted", now, token] => (Verdict::Granted(number_token(token)?), now),
-        ["busy", now, left, first] => {
-            let verdict = Verdict::Busy {
-                holder_left: millis(left),
-                first: first == "1",
-            };
-            (verdict, now)
-        }
-        ["mixed", now] => (Verdict::Refused(Refusal::OtherKind), now),
-        ["spent", now] => (Verdict::Refused(Refusal::HandoverSpent), now),
-        ["late", now] => (Verdict::Late, now),
-        ["exhausted", now] => (Verdict::Exhausted, now),
-        _ => return Err(strange(&fields)),
+    let said = words(value)?;
+    let strange = || strange(&[&said]);
+    let mut fields = said.split(' ');
+    let (Some(word), Some(now)) = (fields.next(), fields.next()) else {
+        return Err(strange());
+    };
+    let verdict = match (word, fields.next(), fields.next(), fields.next()) {
+        ("granted", token, None, None) => Verdict::Granted(number_token(token.unwrap_or(now))?),
+        ("busy", Some(left), Some(first), None) => Verdict::Busy {
+            holder_left: millis(left),
+            first: first == "1",
+        },
+        ("mixed", None, None, None) => Verdict::Refused(Refusal::OtherKind),
+        ("spent", None, None, None) => Verdict::Refused(Refusal::HandoverSpent),
+        ("late", None, None, None) => Verdict::Late,
+        ("exhausted", None, None, None) => Verdict::Exhausted,
+        _ => return Err(strange()),
     };
     Ok(Acquired {
-        server_micros: server_micros.parse().map_err(|_| strange(&fields))?,
+        server_micros: now.parse().map_err(|_| strange())?,
         verdict,
     })
 }
@@ -108,6 +109,15 @@ pub(super) fn inspected(value: Value) -> Result<Inspection, BackendError> {
         holders: holders.parse().map_err(|_| strange(&fields))?,
         waiting: waiting.parse().map_err(|_| strange(&fields))?,
     })
+}
+
+/// An answer of words, which come as they are.
+fn words(value: Value) -> Result<String, BackendError> {
+    match value {
+        Value::BulkString(bytes) => String::from_utf8(bytes)
+            .map_err(|garbled| strange(&[&String::from_utf8_lossy(garbled.as_bytes())])),
+        other => read(other),
+    }
 }
 
 pub(super) fn read<T: FromRedisValue>(value: Value) -> Result<T, BackendError> {

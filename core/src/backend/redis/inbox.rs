@@ -10,6 +10,7 @@ use redis::{PushInfo, PushKind, from_redis_value};
 use tokio::sync::watch;
 
 use super::wake_ups::{Passed, Presence, WakeUps};
+use crate::owner::ById;
 use crate::{Key, OwnerId};
 
 /// The channel on which this client is told that it is a waiter's turn: one for all its locks.
@@ -33,7 +34,7 @@ pub(super) struct Successor {
 
 #[derive(Debug, Default)]
 struct Seats {
-    waiters: HashMap<OwnerId, Arc<WakeUps>>,
+    waiters: ById<Arc<WakeUps>>,
     lines: HashMap<Key, VecDeque<OwnerId>>,
 }
 
@@ -100,14 +101,15 @@ impl Inbox {
         let mut seats = self.seats.lock();
         let Seats { waiters, lines } = &mut *seats;
         if waiters.remove(&owner).is_some()
-            && let Some(line) = lines.get_mut(key)
+            && let Entry::Occupied(mut entry) = lines.entry(key.clone())
         {
+            let line = entry.get_mut();
             let was_first = line.front() == Some(&owner);
             line.retain(|waiter| *waiter != owner);
             match line.front().and_then(|first| waiters.get(first)) {
                 Some(first) if was_first => first.promote(),
                 Some(_) => {}
-                None => drop(lines.remove(key)),
+                None => drop(entry.remove()),
             }
         }
     }

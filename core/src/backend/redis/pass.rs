@@ -75,24 +75,27 @@ impl Redis {
         owner: OwnerId,
         outstanding: u64,
     ) -> Passing<'a> {
+        let sent = Moment::now();
         self.porch.forgets(owner);
         let to = match self.inbox.successor(key) {
             Some(next) => {
                 self.porch.passes(key, owner, next.owner);
                 Some(To::InLine(next))
             }
-            None => self.calling(key, owner, outstanding),
+            None => {
+                let expiry = self.copies.expiry_at(sent).filter(|_| outstanding == 0);
+                self.calling(key, owner, expiry)
+            }
         };
         Passing {
             redis: self,
             key,
             to,
-            sent: Moment::now(),
+            sent,
         }
     }
 
-    fn calling(&self, key: &Key, owner: OwnerId, outstanding: u64) -> Option<To<'_>> {
-        let expiry = self.copies.expiry().filter(|_| outstanding == 0);
+    fn calling(&self, key: &Key, owner: OwnerId, expiry: Option<u64>) -> Option<To<'_>> {
         let caller = self.porch.next(key, owner, expiry)?;
         let expiry = expiry?;
         Some(To::AtThePorch {

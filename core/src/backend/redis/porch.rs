@@ -4,6 +4,7 @@
 //! As long as nobody of another process waits, a lock goes from task to task with one call each: the release of one is
 //! the attempt of the next as well.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::sync::{Arc, OnceLock};
@@ -80,6 +81,9 @@ impl Porch {
         owner: OwnerId,
         ttl: Duration,
     ) -> Option<Passed> {
+        if !self.0.lock().doors.contains_key(key) {
+            return None;
+        }
         let (answer, mut told) = oneshot::channel();
         let expiry = Arc::<OnceLock<u64>>::default();
         let caller = Caller {
@@ -165,8 +169,10 @@ impl Porch {
     /// `expiry` on; none, and nobody can be asked for.
     pub(super) fn next(&self, key: &Key, owner: OwnerId, expiry: Option<u64>) -> Option<Caller> {
         let mut state = self.0.lock();
-        let door = state.doors.get_mut(key);
-        let door = door.filter(|door| door.inside == owner)?;
+        let Entry::Occupied(mut entry) = state.doors.entry(key.clone()) else {
+            return None;
+        };
+        let door = Some(entry.get_mut()).filter(|door| door.inside == owner)?;
         let mut late = Vec::new();
         let next = expiry.and_then(|expiry| {
             while let Some(caller) = door.waiting.pop_front() {
@@ -183,7 +189,7 @@ impl Porch {
         });
         let closed = match next {
             Some(_) => None,
-            None => state.doors.remove(key),
+            None => Some(entry.remove()),
         };
         drop(state);
         // They are woken when nothing is locked.

@@ -30,11 +30,15 @@ impl Redis {
         attempt: &Attempt,
         how: How,
     ) -> Result<Settled<Verdict>, BackendError> {
-        let expiry = match self.copies.expiry() {
+        let mut sent = Moment::now();
+        let expiry = match self.copies.expiry_at(sent) {
             Some(expiry) => expiry,
-            None => self.ask_time(&attempt.key).await?,
+            None => {
+                let expiry = self.ask_time(&attempt.key).await?;
+                sent = Moment::now();
+                expiry
+            }
         };
-        let sent = Moment::now();
         let copy = self.copies.sending(attempt.owner, expiry);
         let answer = self.send_take(Take::of(attempt, expiry), how).await;
         if answer
