@@ -429,8 +429,7 @@ async fn crowds_at_several_keys_are_served_in_order_and_one_at_a_time() {
     }
 }
 
-#[tokio::test]
-async fn a_node_of_a_cluster_under_a_plain_url_is_asked_one_by_one() {
+async fn cluster_of_one() -> Server {
     let server = Server::with(|it| it.arg("--cluster-enabled").arg("yes")).await;
     let mut raw = server.raw().await;
     let mut slots = redis::cmd("CLUSTER");
@@ -441,6 +440,41 @@ async fn a_node_of_a_cluster_under_a_plain_url_is_asked_one_by_one() {
         let mut ask = redis::cmd("CLUSTER");
         up = ask.arg("INFO").query_async(&mut raw).await.unwrap();
     }
+    server
+}
+
+/// How many keys each script was told of that an attempt and a release take on this server.
+async fn keys_told(server: &Server) -> Vec<String> {
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let pair = async || {
+        let guard = locks.lock("k").acquire().await.unwrap();
+        guard.release().await.unwrap();
+    };
+    // The scripts are known from then on.
+    pair().await;
+    let mut log = redis::cmd("CONFIG");
+    let log = log.arg("SET").arg("slowlog-log-slower-than").arg(0);
+    let () = log.query_async(&mut raw).await.unwrap();
+    pair().await;
+    let mut log = redis::cmd("SLOWLOG");
+    let log = log.arg("GET").query_async(&mut raw).await.unwrap();
+    let entries: Vec<(i64, i64, i64, Vec<String>, String, String)> = log;
+    let words = entries.into_iter().rev().map(|(_, _, _, words, ..)| words);
+    words
+        .filter(|words| words[0] == "EVALSHA")
+        .map(|words| words[2].clone())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_node_of_a_cluster_under_a_plain_url_is_told_of_all_keys() {
+    assert_eq!(keys_told(&cluster_of_one().await).await, ["6", "6"]);
+    assert_eq!(keys_told(&Server::start().await).await, ["4", "2"]);
+}
+
+#[tokio::test]
+async fn a_node_of_a_cluster_under_a_plain_url_is_asked_one_by_one() {
+    let server = cluster_of_one().await;
     let locks = server.locks().await;
     let rejected = async || server.told("errorstats", "errorstat_CROSSSLOT:count").await;
     let all = async || {

@@ -138,7 +138,7 @@ impl RedisBuilder {
     }
 
     async fn connect_to(self, servers: Servers, inbox: Inbox) -> Result<Redis, ConnectError> {
-        let redis = Redis::new(servers, inbox, self.heal, self.synced);
+        let mut redis = Redis::new(servers, inbox, self.heal, self.synced);
         redis.check().await?;
         Ok(redis)
     }
@@ -204,10 +204,14 @@ impl Redis {
         RedisBuilder::default()
     }
 
-    async fn check(&self) -> Result<(), ConnectError> {
+    async fn check(&mut self) -> Result<(), ConnectError> {
         let infos = self.servers.infos().await.map_err(ConnectError::server)?;
         let least = self.servers.least_version();
         infos.iter().try_for_each(|info| judge(info, least))?;
+        // The URL may not say so.
+        let is_of_a_cluster =
+            |info: &String| answer::info_field(info, "redis_mode") == Some("cluster");
+        self.names_all |= infos.iter().any(is_of_a_cluster);
         if let Err(error) = self.servers.publish(&self.inbox).await {
             warning::no_wake_ups(&error);
         }

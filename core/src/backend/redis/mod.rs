@@ -154,6 +154,8 @@ pub struct Redis {
     copies: Copies,
     batches: Batches,
     porch: Porch,
+    /// Whether the scripts are told of all keys of a lock, as a Cluster wants it.
+    names_all: bool,
     heal: bool,
     synced: Option<Synced>,
 }
@@ -161,6 +163,7 @@ pub struct Redis {
 impl Redis {
     fn new(servers: Servers, inbox: Inbox, heal: bool, synced: Option<Synced>) -> Self {
         Self {
+            names_all: !servers.is_one(),
             servers,
             inbox,
             copies: Copies::new(),

@@ -83,7 +83,7 @@ impl Redis {
         Terms {
             channel: self.inbox.channel(),
             heal: self.heal,
-            names_all: false,
+            names_all: self.names_all,
         }
     }
 
@@ -91,7 +91,7 @@ impl Redis {
         Terms {
             channel: self.servers.channel(&self.inbox, key),
             heal: self.heal,
-            names_all: !self.servers.is_one(),
+            names_all: self.names_all,
         }
     }
 
@@ -136,7 +136,7 @@ impl Redis {
             return left;
         }
         let _under_way = self.batches.sending();
-        let command = leave.alone(!self.servers.is_one());
+        let command = leave.alone(self.names_all);
         answer::left(self.servers.call(&leave.key, &command).await?)
     }
 }
