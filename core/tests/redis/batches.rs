@@ -429,20 +429,6 @@ async fn crowds_at_several_keys_are_served_in_order_and_one_at_a_time() {
     }
 }
 
-async fn cluster_of_one() -> Server {
-    let server = Server::with(|it| it.arg("--cluster-enabled").arg("yes")).await;
-    let mut raw = server.raw().await;
-    let mut slots = redis::cmd("CLUSTER");
-    slots.arg("ADDSLOTSRANGE").arg(0).arg(16383);
-    let () = slots.query_async(&mut raw).await.unwrap();
-    let mut up = String::new();
-    while !up.contains("cluster_state:ok") {
-        let mut ask = redis::cmd("CLUSTER");
-        up = ask.arg("INFO").query_async(&mut raw).await.unwrap();
-    }
-    server
-}
-
 /// How many keys each script was told of that an attempt and a release take on this server.
 async fn keys_told(server: &Server) -> Vec<String> {
     let (locks, mut raw) = (server.locks().await, server.raw().await);
@@ -468,13 +454,13 @@ async fn keys_told(server: &Server) -> Vec<String> {
 
 #[tokio::test]
 async fn a_node_of_a_cluster_under_a_plain_url_is_told_of_all_keys() {
-    assert_eq!(keys_told(&cluster_of_one().await).await, ["6", "6"]);
+    assert_eq!(keys_told(&Server::of_a_cluster().await).await, ["6", "6"]);
     assert_eq!(keys_told(&Server::start().await).await, ["4", "2"]);
 }
 
 #[tokio::test]
 async fn a_node_of_a_cluster_under_a_plain_url_is_asked_one_by_one() {
-    let server = cluster_of_one().await;
+    let server = Server::of_a_cluster().await;
     let locks = server.locks().await;
     let rejected = async || server.told("errorstats", "errorstat_CROSSSLOT:count").await;
     let all = async || {

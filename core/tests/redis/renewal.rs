@@ -251,13 +251,7 @@ async fn without_a_server_each_is_told_so() {
 
 #[tokio::test]
 async fn a_node_of_a_cluster_under_a_plain_url_extends_them_one_by_one() {
-    let server = Server::with(|it| it.arg("--cluster-enabled").arg("yes")).await;
-    let mut raw = server.raw().await;
-    let () = ask(&mut raw, &["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]).await;
-    let mut up = String::new();
-    while !up.contains("cluster_state:ok") {
-        up = ask(&mut raw, &["CLUSTER", "INFO"]).await;
-    }
+    let server = Server::of_a_cluster().await;
     let backend = backend(&server).await;
     let claims = take_many(&backend).await;
     let answers = backend.renew(&claims).await;

@@ -18,6 +18,21 @@ impl Server {
         Self(settings(RedisServer::builder()).start().await.unwrap())
     }
 
+    /// One that is all of a Cluster.
+    pub(crate) async fn of_a_cluster() -> Self {
+        let server = Self::with(|it| it.arg("--cluster-enabled").arg("yes")).await;
+        let mut raw = server.raw().await;
+        let mut slots = redis::cmd("CLUSTER");
+        slots.arg("ADDSLOTSRANGE").arg(0).arg(16383);
+        let () = slots.query_async(&mut raw).await.unwrap();
+        let mut up = String::new();
+        while !up.contains("cluster_state:ok") {
+            let mut ask = redis::cmd("CLUSTER");
+            up = ask.arg("INFO").query_async(&mut raw).await.unwrap();
+        }
+        server
+    }
+
     pub(crate) fn kill(&self) {
         self.0.kill();
     }

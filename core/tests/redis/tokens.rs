@@ -16,9 +16,10 @@ const NOW: i64 = 1_800_000_000_000_012;
 /// No number from here on is a whole number to the server's scripts.
 const END: i64 = 1 << 53;
 
-async fn server_at(now: i64) -> Server {
+/// One whose clock stands still.
+async fn server() -> Server {
     let clock = ClockShim::off_by(0).unwrap();
-    clock.stand_at(now.unsigned_abs()).unwrap();
+    clock.stand_at(NOW.unsigned_abs()).unwrap();
     Server::with(|server| server.wearing(&clock)).await
 }
 
@@ -31,7 +32,7 @@ async fn token(locks: &LockManager) -> Result<i64, AcquireError> {
 
 #[tokio::test]
 async fn the_next_token_is_above_the_last_and_not_below_the_time() {
-    let server = server_at(NOW).await;
+    let server = server().await;
     let (locks, mut raw) = (server.locks().await, server.raw().await);
     for (record, next) in [
         (String::new(), Some(NOW)),
@@ -60,7 +61,7 @@ async fn the_next_token_is_above_the_last_and_not_below_the_time() {
 
 #[tokio::test]
 async fn tokens_of_one_microsecond_differ() {
-    let server = server_at(NOW).await;
+    let server = server().await;
     let locks = server.locks().await;
     for n in 0..3 {
         assert_eq!(token(&locks).await.unwrap(), NOW + n);

@@ -37,14 +37,11 @@ pub(crate) enum Asked<'a> {
 pub(crate) fn requests(served: &Served) -> Vec<Request<'_>> {
     let keys: Vec<&str> = served.keys.iter().map(String::as_str).collect();
     let arguments: Vec<&str> = served.arguments.iter().map(String::as_str).collect();
-    // Batches and renewals begin with a number.
-    let is_of_one = arguments
-        .first()
-        .is_some_and(|it| it.parse::<u64>().is_err());
+    // Of one lock an owner is told first, of several a number.
+    if arguments.first().is_none_or(|it| it.parse::<u64>().is_ok()) {
+        return batched(&keys, &arguments, &served.reply).unwrap_or_default();
+    }
     let asked = match (keys.len(), arguments.len()) {
-        _ if !is_of_one => {
-            return batched(&keys, &arguments, &served.reply).unwrap_or_default();
-        }
         LEAVE | LEAVE_NAMING => Asked::Leave {
             named: arguments.get(2).unwrap_or(&""),
         },

@@ -210,7 +210,7 @@ impl Redis {
         infos.iter().try_for_each(|info| judge(info, least))?;
         // The URL may not say so.
         let is_of_a_cluster =
-            |info: &String| answer::info_field(info, "redis_mode") == Some("cluster");
+            |info: &String| answer::info_field(info, "cluster_enabled") == Some("1");
         self.names_all |= infos.iter().any(is_of_a_cluster);
         if let Err(error) = self.servers.publish(&self.inbox).await {
             warning::no_wake_ups(&error);

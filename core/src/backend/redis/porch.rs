@@ -81,21 +81,7 @@ impl Porch {
         owner: OwnerId,
         ttl: Duration,
     ) -> Option<Passed> {
-        if !self.0.lock().doors.contains_key(key) {
-            return None;
-        }
-        let (answer, mut told) = oneshot::channel();
-        let expiry = Arc::<OnceLock<u64>>::default();
-        let caller = Caller {
-            owner,
-            ttl,
-            came: Moment::now(),
-            expiry: Arc::clone(&expiry),
-            answer,
-        };
-        if !self.enter(key, caller) {
-            return None;
-        }
+        let (mut told, expiry) = self.enter(key, owner, ttl)?;
         let mut place = Place {
             porch: self,
             copies,
@@ -114,18 +100,29 @@ impl Porch {
         passed
     }
 
-    /// False if it is better to ask at once.
-    fn enter(&self, key: &Key, caller: Caller) -> bool {
+    /// Where the answer comes, and the expiry of what is asked for it; none if it is better to ask at once.
+    fn enter(
+        &self,
+        key: &Key,
+        owner: OwnerId,
+        ttl: Duration,
+    ) -> Option<(oneshot::Receiver<Passed>, Arc<OnceLock<u64>>)> {
         let State { doors, gone } = &mut *self.0.lock();
-        let Some(door) = doors.get_mut(key) else {
-            return false;
-        };
-        let is_soon = door.inside != caller.owner && !door.since.after(MOST).has_passed();
-        let enters = is_soon && !gone.contains_key(&caller.owner);
-        if enters {
-            door.waiting.push_back(caller);
+        let door = doors.get_mut(key)?;
+        let is_soon = door.inside != owner && !door.since.after(MOST).has_passed();
+        if !is_soon || gone.contains_key(&owner) {
+            return None;
         }
-        enters
+        let (answer, told) = oneshot::channel();
+        let expiry = Arc::default();
+        door.waiting.push_back(Caller {
+            owner,
+            ttl,
+            came: Moment::now(),
+            expiry: Arc::clone(&expiry),
+            answer,
+        });
+        Some((told, expiry))
     }
 
     /// False if it does not wait any more.

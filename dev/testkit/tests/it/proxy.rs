@@ -1,7 +1,6 @@
 //! The proxy as a network: passing, delaying, cutting, refusing.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use leasehold_testkit::proxy::{Direction, Proxy, Stats, Traffic};
@@ -162,12 +161,13 @@ async fn refuses_and_accepts() -> Outcome {
 #[tokio::test]
 async fn refuses_while_processes_start() -> Outcome {
     let (_server, proxy) = pair().await?;
-    let over = Arc::new(AtomicBool::new(false));
+    // Also if this test fails they end with it.
+    let here = Arc::new(());
     let starting: Vec<_> = (0..2)
         .map(|_| {
-            let over = Arc::clone(&over);
+            let here = Arc::downgrade(&here);
             std::thread::spawn(move || {
-                while !over.load(Ordering::Relaxed) {
+                while here.strong_count() > 0 {
                     std::process::Command::new("true").status()?;
                 }
                 std::io::Result::Ok(())
@@ -180,7 +180,7 @@ async fn refuses_while_processes_start() -> Outcome {
         accepted += u32::from(client(&proxy).await.is_ok());
         proxy.accept().await?;
     }
-    over.store(true, Ordering::Relaxed);
+    drop(here);
     for thread in starting {
         thread.join().map_err(|_| "a thread panicked")??;
     }
