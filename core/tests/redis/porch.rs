@@ -328,9 +328,11 @@ async fn a_lock_is_given_up_though_there_is_no_memory_to_pass_it_on() {
 /// What a release does that names one at the porch, once the commands were carried out; `~` is a space in a word.
 async fn released_after(server: &Server, until: i64, commands: &[&str]) -> (String, String) {
     const LEAVE: &str = concat!(
-        include_str!("../../src/backend/redis/scripts/keys.lua"),
-        include_str!("../../src/backend/redis/scripts/leave_passing.lua"),
         include_str!("../../src/backend/redis/scripts/leave_unawaited.lua"),
+        include_str!("../../src/backend/redis/scripts/times.lua"),
+        include_str!("../../src/backend/redis/scripts/words.lua"),
+        include_str!("../../src/backend/redis/scripts/leave_passing.lua"),
+        include_str!("../../src/backend/redis/scripts/leave_look.lua"),
         include_str!("../../src/backend/redis/scripts/queue.lua"),
         include_str!("../../src/backend/redis/scripts/leave.lua"),
     );

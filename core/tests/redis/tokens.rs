@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use leasehold::{AcquireError, LockManager};
 use leasehold_testkit::clock::ClockShim;
 use tokio::time::timeout;
@@ -65,6 +66,47 @@ async fn tokens_of_one_microsecond_differ() {
     let locks = server.locks().await;
     for n in 0..3 {
         assert_eq!(token(&locks).await.unwrap(), NOW + n);
+    }
+}
+
+/// How many seconds the counters of these locks still last.
+async fn counters_last(server: &Server, names: &[String]) -> Vec<i64> {
+    let mut ttls = redis::pipe();
+    for name in names {
+        ttls.cmd("TTL").arg(format!("{{lock:{name}}}:lh1:fence"));
+    }
+    ttls.query_async(&mut server.raw().await).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_counter_that_is_in_use_lasts_two_days_or_a_little_less() {
+    const STEP: u64 = 1_000_000_000;
+    const TWO_DAYS: i64 = 2 * 24 * 60 * 60;
+    let begin = NOW.unsigned_abs() - NOW.unsigned_abs() % STEP;
+    let clock = ClockShim::off_by(0).unwrap();
+    clock.stand_at(begin).unwrap();
+    let server = Server::with(|server| server.wearing(&clock)).await;
+    // Of several that come together the first goes alone, and the others in a batch.
+    let names: Vec<_> = (0..4).map(|n| format!("k{n}")).collect();
+    let mut last = TWO_DAYS;
+    for (at, is_set_anew) in [(0, true), (1, false), (STEP - 1, false), (STEP, true)] {
+        clock.stand_at(begin + at).unwrap();
+        // One that has not learnt another time.
+        let locks = server.locks().await;
+        let taken = names.iter().map(|name| locks.lock(name).acquire());
+        for guard in join_all(taken).await {
+            guard.unwrap().release().await.unwrap();
+        }
+        if is_set_anew {
+            last = TWO_DAYS + i64::try_from(at / 1_000_000).unwrap();
+        }
+        let left = last - i64::try_from(at / 1_000_000).unwrap();
+        for lasts in counters_last(&server, &names).await {
+            assert!(
+                (left - 1..=left).contains(&lasts),
+                "{at}: {lasts} of {left}"
+            );
+        }
     }
 }
 

@@ -6,8 +6,10 @@ use crate::server::{Reply, Served};
 const ACQUIRE: (usize, usize) = (4, 4);
 const ACQUIRE_IN_FULL: (usize, usize) = (4, 7);
 
-/// The same of the one that ends what an owner has: usually, and where it names somebody to pass it on to.
-const LEAVE: (usize, usize) = (2, 2);
+/// The same of the one that ends what an owner has: usually, where copies of its requests may
+/// be on their way, and where it names somebody to pass it on to.
+const LEAVE: (usize, usize) = (2, 1);
+const LEAVE_WITH_COPIES: (usize, usize) = (2, 2);
 const LEAVE_NAMING: (usize, usize) = (3, 5);
 
 /// What a batch says of all its requests: how many are releases, and two terms.
@@ -42,7 +44,7 @@ pub(crate) fn requests(served: &Served) -> Vec<Request<'_>> {
         return batched(&keys, &arguments, &served.reply).unwrap_or_default();
     }
     let asked = match (keys.len(), arguments.len()) {
-        LEAVE | LEAVE_NAMING => Asked::Leave {
+        LEAVE | LEAVE_WITH_COPIES | LEAVE_NAMING => Asked::Leave {
             named: arguments.get(2).unwrap_or(&""),
         },
         ACQUIRE | ACQUIRE_IN_FULL

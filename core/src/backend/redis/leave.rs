@@ -41,7 +41,11 @@ impl Leave {
             (true, None) => Self::KEYS + 4,
             (true, Some(_)) => Self::KEYS + 5,
         };
-        let arguments = if self.named.is_some() { 5 } else { 2 };
+        let arguments = match (self.named, self.outstanding) {
+            (None, 0) => 1,
+            (None, _) => 2,
+            (Some(_), _) => 5,
+        };
         let bytes = keys * (self.key.full().len() + 16) + 256;
         let mut command = script::LEAVE.begin(keys, arguments, bytes);
         let mut companions = self.add_keys(&mut command);
@@ -57,7 +61,9 @@ impl Leave {
         }
         let mut paper = OwnerId::paper();
         command.arg(self.owner.written(&mut paper));
-        command.arg(self.outstanding);
+        if arguments > 1 {
+            command.arg(self.outstanding);
+        }
         if let Some(named) = self.named {
             command.arg(named.owner.written(&mut paper));
             command.arg(millis_of(named.ttl));
@@ -69,7 +75,7 @@ impl Leave {
         command
     }
 
-    /// As `leave_passing.lua` and `batch.lua` take them.
+    /// As `leave_unawaited.lua` and `batch.lua` take them.
     pub(super) fn add_keys(&self, command: &mut Cmd) -> Companions {
         let mut companions = Companions::of(&self.key);
         command.arg(self.key.full()).arg(companions.queue());

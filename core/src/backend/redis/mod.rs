@@ -130,7 +130,7 @@ use crate::Key;
 /// # Keys
 ///
 /// `K` is the prefix and the key: the owner's id, with a TTL. Beside it, in the same slot of a Cluster:
-/// `{K}:lh1:fence`, the last token and who drew it, for two days after the last acquisition;
+/// `{K}:lh1:fence`, the last token and who drew it, for two days after the last acquisition, or up to 17 minutes less;
 /// `{K}:lh1:queue` and `{K}:lh1:leases` while somebody waits; `{K}:lh1:shares` while several hold it; `{K}:lh1:sealed:…` for a minute after an
 /// attempt that was given up unanswered. Every key has a TTL.
 ///

@@ -9,36 +9,36 @@ pub(super) struct Script {
 }
 
 macro_rules! script {
-    ($name:ident, $($look:literal)+, $file:literal) => {
+    ($name:ident, $($room:literal)+) => {
         pub(super) static $name: LazyLock<Script> = LazyLock::new(|| {
             Script::new(concat!(
-                include_str!("scripts/keys.lua"),
-                $(include_str!($look),)+
-                include_str!("scripts/queue.lua"),
-                include_str!($file)
+                $(include_str!(concat!("scripts/", $room, ".lua"))),+
             ))
         });
     };
 }
 
-script!(ACQUIRE, "scripts/acquire_free.lua", "scripts/acquire.lua");
-script!(LEAVE, "scripts/leave_passing.lua" "scripts/leave_unawaited.lua", "scripts/leave.lua");
-script!(RENEW_SHARE, "scripts/look.lua", "scripts/renew_share.lua");
-script!(DOWNGRADE, "scripts/look.lua", "scripts/downgrade.lua");
-script!(FORCE, "scripts/look.lua", "scripts/force.lua");
-script!(INSPECT, "scripts/look.lua", "scripts/inspect.lua");
+script!(ACQUIRE, "times" "acquire_free" "words" "acquire_look" "queue" "acquire");
+script!(LEAVE, "leave_unawaited" "times" "words" "leave_passing" "leave_look" "queue" "leave");
+script!(RENEW_SHARE, "times" "words" "look" "queue" "renew_share");
+script!(DOWNGRADE, "times" "words" "look" "queue" "downgrade");
+script!(FORCE, "times" "words" "look" "queue" "force");
+script!(INSPECT, "times" "words" "look" "queue" "inspect");
 
 /// It has the first two in itself.
 pub(super) static BATCH: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
-        include_str!("scripts/keys.lua"),
+        include_str!("scripts/times.lua"),
+        include_str!("scripts/words.lua"),
         "local function acquire(KEYS, ARGV)\n",
         include_str!("scripts/acquire_free.lua"),
+        include_str!("scripts/acquire_look.lua"),
         include_str!("scripts/queue.lua"),
         include_str!("scripts/acquire.lua"),
         "end\nlocal function leave(KEYS, ARGV)\n",
-        include_str!("scripts/leave_passing.lua"),
         include_str!("scripts/leave_unawaited.lua"),
+        include_str!("scripts/leave_passing.lua"),
+        include_str!("scripts/leave_look.lua"),
         include_str!("scripts/queue.lua"),
         include_str!("scripts/leave.lua"),
         "end\n",
@@ -123,6 +123,6 @@ mod tests {
         let said = format!(
             "local WAITER_MS, GRANT_MS, FENCE_MS, COPIES_MS = {waiter}, {grant}, '{fence}', '{copies}'\n"
         );
-        assert!(include_str!("scripts/keys.lua").contains(&said), "{said}");
+        assert!(include_str!("scripts/times.lua").contains(&said), "{said}");
     }
 }

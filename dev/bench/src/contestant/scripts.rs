@@ -9,17 +9,18 @@ use super::{Contestant, Inbox};
 use crate::BoxError;
 
 macro_rules! scripts {
-    ($($file:literal)+) => {
+    ($($room:literal)+) => {
         concat!($(include_str!(concat!(
             "../../../../core/src/backend/redis/scripts/",
-            $file
+            $room,
+            ".lua"
         ))),+)
     };
 }
 
-const ACQUIRE: &str = scripts!("keys.lua" "acquire_free.lua" "queue.lua" "acquire.lua");
+const ACQUIRE: &str = scripts!("times" "acquire_free" "words" "acquire_look" "queue" "acquire");
 const LEAVE: &str =
-    scripts!("keys.lua" "leave_passing.lua" "leave_unawaited.lua" "queue.lua" "leave.lua");
+    scripts!("leave_unawaited" "times" "words" "leave_passing" "leave_look" "queue" "leave");
 
 /// How long a waiter relies on being woken.
 const LOOK: Duration = Duration::from_secs(1);
@@ -107,9 +108,8 @@ impl Scripts {
 
     fn give_back(&self, names: &Names, owner: &str, next: &str) -> Cmd {
         if next.is_empty() {
-            // copies
             let mut leave = call(&self.leave, &names[..2]);
-            leave.arg(owner).arg(0);
+            leave.arg(owner);
             return leave;
         }
         let mut leave = call(&self.leave, &names[..3]);

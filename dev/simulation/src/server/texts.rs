@@ -22,35 +22,38 @@ pub(super) fn get_all(data: &Keyspace, keys: &[&str]) -> Reply {
 }
 
 pub(super) fn set(data: &mut Keyspace, words: &[&str]) -> Result<Reply, Refused> {
-    if let [rest @ .., option] = words
-        && rest.len() >= 2
-        && option.eq_ignore_ascii_case("NX")
-    {
-        return match data.has(words[0]) {
-            true => Ok(Reply::Nil),
-            false => set(data, rest),
-        };
-    }
-    let (key, value, ends) = match *words {
-        [key, value] => (key, value, None),
-        [key, value, option, time] => {
-            let millis = number(time)?;
-            let ends = match option.to_ascii_uppercase().as_str() {
-                "PX" if millis > 0 => data.millis().saturating_add(millis),
-                "PXAT" if millis > 0 => millis,
-                "PX" | "PXAT" => {
-                    return Err(Refused(
-                        "ERR invalid expire time in 'set' command".to_owned(),
-                    ));
-                }
-                _ => return Err(Refused("ERR syntax error".to_owned())),
-            };
-            (key, value, Some(ends))
-        }
-        _ => return Err(Refused("ERR syntax error".to_owned())),
+    let syntax = || Refused("ERR syntax error".to_owned());
+    let [key, value, options @ ..] = words else {
+        return Err(syntax());
     };
-    data.put(key, Value::Text(value.to_owned()), ends);
-    Ok(Reply::ok())
+    let (mut ends, mut only_if_new, mut tells_the_old) = (None, false, false);
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        match option.to_ascii_uppercase().as_str() {
+            "NX" => only_if_new = true,
+            "GET" => tells_the_old = true,
+            "KEEPTTL" => ends = data.ends(key).filter(|_| data.has(key)),
+            form @ ("PX" | "PXAT") => {
+                let millis = number(options.next().ok_or_else(syntax)?)?;
+                if millis <= 0 {
+                    let told = "ERR invalid expire time in 'set' command";
+                    return Err(Refused(told.to_owned()));
+                }
+                let from = if form == "PX" { data.millis() } else { 0 };
+                ends = Some(from.saturating_add(millis));
+            }
+            _ => return Err(syntax()),
+        }
+    }
+    let old = match tells_the_old {
+        true => Some(get(data, key)?),
+        false => None,
+    };
+    if only_if_new && data.has(key) {
+        return Ok(Reply::Nil);
+    }
+    data.put(key, Value::Text((*value).to_owned()), ends);
+    Ok(old.unwrap_or_else(Reply::ok))
 }
 
 pub(super) fn delete(data: &mut Keyspace, keys: &[&str]) -> Reply {

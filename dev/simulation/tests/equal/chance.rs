@@ -174,7 +174,10 @@ impl Chance {
                 let copies = copies[self.random.usize(0..2)].to_string();
                 let mut keys = keys(lock, &owner);
                 if self.random.u32(0..3) == 0 {
-                    (LEAVE, cut(keys, 2, all), vec![owner, copies])
+                    let words = 1 + usize::from(copies != "0");
+                    let mut arguments = vec![owner, copies];
+                    arguments.truncate(words);
+                    (LEAVE, cut(keys, 2, all), arguments)
                 } else {
                     let named = self.owner();
                     keys.push(seal(lock, &named));
@@ -280,6 +283,8 @@ impl Chance {
             format!("SET {key} {field} PX 300"),
             format!("SET {key} {field} PXAT {soon}"),
             format!("SET {key} {field} PX 0"),
+            format!("SET {key} {field} KEEPTTL"),
+            format!("SET {key} {field} KEEPTTL GET"),
             format!("DEL {key} {key}"),
             format!("EXISTS {key} {key}"),
             format!("PTTL {key}"),

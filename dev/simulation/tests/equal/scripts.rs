@@ -1,27 +1,24 @@
 //! The scripts, as the client sends them.
 
-macro_rules! scripts {
-    ($($file:literal)+) => {
+macro_rules! script {
+    ($($room:literal)+) => {
         concat!($(include_str!(concat!(
             "../../../../core/src/backend/redis/scripts/",
-            $file
+            $room,
+            ".lua"
         ))),+)
     };
 }
 
-macro_rules! script {
-    ($($look:literal)+, $file:literal) => {
-        scripts!("keys.lua" $($look)+ "queue.lua" $file)
-    };
-}
-
-pub(crate) const ACQUIRE: &str = script!("acquire_free.lua", "acquire.lua");
-pub(crate) const LEAVE: &str = script!("leave_passing.lua" "leave_unawaited.lua", "leave.lua");
-pub(crate) const RENEW: &str = scripts!("renew.lua");
-pub(crate) const RENEW_SHARE: &str = script!("look.lua", "renew_share.lua");
-pub(crate) const DOWNGRADE: &str = script!("look.lua", "downgrade.lua");
-pub(crate) const FORCE: &str = script!("look.lua", "force.lua");
-pub(crate) const INSPECT: &str = script!("look.lua", "inspect.lua");
+pub(crate) const ACQUIRE: &str =
+    script!("times" "acquire_free" "words" "acquire_look" "queue" "acquire");
+pub(crate) const LEAVE: &str =
+    script!("leave_unawaited" "times" "words" "leave_passing" "leave_look" "queue" "leave");
+pub(crate) const RENEW: &str = script!("renew");
+pub(crate) const RENEW_SHARE: &str = script!("times" "words" "look" "queue" "renew_share");
+pub(crate) const DOWNGRADE: &str = script!("times" "words" "look" "queue" "downgrade");
+pub(crate) const FORCE: &str = script!("times" "words" "look" "queue" "force");
+pub(crate) const INSPECT: &str = script!("times" "words" "look" "queue" "inspect");
 
 /// Any command, answered as scripts are.
 pub(crate) const COMMAND: &str = "return redis.pcall(unpack(ARGV))";

@@ -68,8 +68,12 @@ for i = 1, takes do
       and (awaited == 0 or redis.call('EXISTS', queue) == 0) then
     local token = next_token(record, now, written)
     local taken = token and redis.pcall('SET', lock, owner, 'PX', ttl_ms, 'NX')
-    if taken and taken.ok and redis.pcall('SET', fence, token .. ' ' .. owner, 'PX', FENCE_MS).ok then
-      answers[leaves + i + 1] = token
+    if taken and taken.ok then
+      local drawn, last = token .. ' ' .. owner, tonumber(string.sub(record, 1, 17))
+      local lasts = last and last < now and last >= now - now % FENCE_STEP
+      local kept = lasts and redis.pcall('SET', fence, drawn, 'KEEPTTL')
+        or redis.pcall('SET', fence, drawn, 'PX', FENCE_MS)
+      answers[leaves + i + 1] = kept.ok and token
     end
   end
   if not answers[leaves + i + 1] then

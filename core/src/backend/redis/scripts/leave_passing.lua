@@ -1,8 +1,6 @@
 -- Passes a lock on to the named waiter, as `leave.lua` would, in as few steps as that needs.
 -- Who names nobody need not name the fence.
-local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
-local owner, copies_until = ARGV[1], tonumber(ARGV[2])
-local named, named_ttl_ms = ARGV[3], ARGV[4]
+local fence, named_ttl_ms = KEYS[3], ARGV[4]
 -- Of one that stands in no line: from when on its request is refused.
 local named_until = tonumber(ARGV[5])
 

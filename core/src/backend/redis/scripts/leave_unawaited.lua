@@ -1,17 +1,17 @@
--- Releases a lock for which nobody waits, as `leave.lua` would, in as few steps as that needs. What is asked for has
--- been read by `leave_passing.lua`.
-local holder = redis.call('GET', lock)
-local held = holder == owner
-if held then
-  -- What comes first cannot fail for want of memory; after it, nothing else does.
-  redis.call('DEL', lock)
-  holder = false
-  if copies_until == 0 and redis.call('EXISTS', queue) == 0 then
-    return 'left'
+-- Releases a lock for which nobody waits, as `leave.lua` would, in as few steps as that needs.
+local lock, queue = KEYS[1], KEYS[2]
+local owner, copies_until, named = ARGV[1], tonumber(ARGV[2] or 0), ARGV[3]
+local holder, held
+if not named then
+  holder = redis.call('GET', lock)
+  held = holder == owner
+  if held then
+    -- What comes first cannot fail for want of memory; after it, nothing else does.
+    redis.call('DEL', lock)
+    holder = false
+    if copies_until == 0 and redis.call('EXISTS', queue) == 0 then
+      return 'left'
+    end
   end
 end
-
-fence = fence or companion(queue, 'fence')
-local leases, shares = KEYS[5] or companion(queue, 'leases'), KEYS[6] or companion(queue, 'shares')
-local now, written = time()
 
