@@ -75,6 +75,12 @@ impl Both {
             };
             *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
         }
+        if asked.script == scripts::BATCH {
+            // What is carried out without a look at more than its own keys is answered with one word.
+            let words = answer.items().iter().skip(1).filter_map(Value::text);
+            let together = words.filter(|it| *it != "0" && !it.contains(' ')).count();
+            *self.verdicts.entry("together".to_owned()).or_default() += together as u64;
+        }
         for message in self.simulated.take_published() {
             let wanted = ["message", &message.channel, &message.payload];
             let wanted = wanted.map(|it| Value::Text(it.into())).to_vec();
@@ -112,8 +118,11 @@ impl Both {
     /// Sequences in which nothing happens would prove nothing.
     pub(crate) fn expect_verdicts(&mut self, seed: u64) {
         let verdicts = std::mem::take(&mut self.verdicts);
-        for verdict in ["granted", "busy", "late", "mixed", "left", "passed"] {
-            assert!(verdicts.contains_key(verdict), "seed {seed}: {verdicts:?}");
+        for verdict in [
+            "granted", "busy", "late", "mixed", "left", "passed", "together",
+        ] {
+            let times = verdicts.get(verdict).copied().unwrap_or_default();
+            assert!(times > 0, "seed {seed}: {verdicts:?}");
         }
     }
 

@@ -2,7 +2,9 @@
 
 use fastrand::Rng;
 
-use crate::scripts::{ACQUIRE, COMMAND, DOWNGRADE, FORCE, INSPECT, LEAVE, RENEW, RENEW_SHARE};
+use crate::scripts::{
+    ACQUIRE, BATCH, COMMAND, DOWNGRADE, FORCE, INSPECT, LEAVE, RENEW, RENEW_SHARE,
+};
 
 /// The keys of two locks, and one of no lock.
 pub(crate) const KEYS: [&str; 25] = [
@@ -149,7 +151,8 @@ impl Chance {
         looked.extend(companions.map(|it| format!("{{{lock}}}:lh1:{it}")));
         let all = self.random.bool();
         let (script, keys, arguments) = match self.random.u32(0..20) {
-            0..9 => {
+            0..3 => self.batch(),
+            3..9 => {
                 let giver = match self.random.u32(0..6) {
                     0 => self.owner(),
                     _ => String::new(),
@@ -210,6 +213,38 @@ impl Chance {
             keys,
             arguments,
         }
+    }
+
+    /// Releases and attempts that come together, of one lock or of both.
+    fn batch(&mut self) -> (&'static str, Vec<String>, Vec<String>) {
+        let (leaves, takes) = (self.random.usize(0..4), self.random.usize(1..5));
+        let inbox = ["inbox:1", "inbox:nobody"][self.random.usize(0..2)];
+        let heal = ["0", "1"][self.random.usize(0..2)];
+        let mut all_keys = Vec::new();
+        let mut arguments = vec![leaves.to_string(), inbox.to_owned(), heal.to_owned()];
+        for at in 0..leaves + takes {
+            let lock = ["lock:a", "lock:b"][self.random.usize(0..2)];
+            let (owner, ttl) = (self.owner(), self.ttl());
+            let soon = self.now + self.random.u64(0..3_000_000);
+            let needed = if at < leaves { 2 } else { 4 };
+            all_keys.extend(cut(keys(lock, &owner), needed, false));
+            let said = if at < leaves {
+                let named = match self.random.u32(0..4) {
+                    0 => format!("{} {ttl} ", self.owner()),
+                    1 => format!("{} {ttl} {soon}", self.owner()),
+                    _ => String::new(),
+                };
+                let copies = [0, soon][usize::from(self.random.u32(0..4) == 0)];
+                [owner, copies.to_string(), named].to_vec()
+            } else {
+                let queues = ["0", "1"][self.random.usize(0..2)].to_owned();
+                let expires = [soon, self.now][usize::from(self.random.u32(0..8) == 0)];
+                [owner, ttl, queues, expires.to_string()].to_vec()
+            };
+            arguments.extend(said);
+        }
+        self.drawn = self.drawn.max(self.now);
+        (BATCH, all_keys, arguments)
     }
 
     fn owner(&mut self) -> String {

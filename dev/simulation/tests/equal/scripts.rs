@@ -14,6 +14,15 @@ pub(crate) const ACQUIRE: &str =
     script!("times" "acquire_free" "words" "acquire_look" "queue" "acquire");
 pub(crate) const LEAVE: &str =
     script!("leave_unawaited" "times" "words" "leave_passing" "leave_look" "queue" "leave");
+pub(crate) const BATCH: &str = concat!(
+    script!("times" "words"),
+    "local function acquire(KEYS, ARGV)\n",
+    script!("acquire_free" "acquire_look" "queue" "acquire"),
+    "end\nlocal function leave(KEYS, ARGV)\n",
+    script!("leave_unawaited" "leave_passing" "leave_look" "queue" "leave"),
+    "end\n",
+    script!("batch")
+);
 pub(crate) const RENEW: &str = script!("renew");
 pub(crate) const RENEW_SHARE: &str = script!("times" "words" "look" "queue" "renew_share");
 pub(crate) const DOWNGRADE: &str = script!("times" "words" "look" "queue" "downgrade");
@@ -34,9 +43,10 @@ for _, key in ipairs(KEYS) do
 end
 return found";
 
-pub(crate) const ALL: [&str; 9] = [
+pub(crate) const ALL: [&str; 10] = [
     ACQUIRE,
     LEAVE,
+    BATCH,
     RENEW,
     RENEW_SHARE,
     DOWNGRADE,
