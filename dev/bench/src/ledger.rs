@@ -58,6 +58,17 @@ impl Ledger {
         rounds::ratio(&of.slices, &to.slices)
     }
 
+    /// One of a contestant's figures by another of them: the median of the ratios within each round.
+    pub(crate) fn growth(
+        &self,
+        workload: &str,
+        contestant: &str,
+        (of, to): (&str, &str),
+    ) -> Option<f64> {
+        let row = |metric| self.row(Place { workload, metric }, contestant);
+        rounds::ratio(&row(of)?.slices, &row(to)?.slices)
+    }
+
     /// The peer with the largest figure, or with the smallest.
     pub(crate) fn best_peer(&self, place: Place<'_>, largest: bool) -> Option<&'static str> {
         let peers = self.rows(place).filter(|row| Way::is_peer(row.contestant));

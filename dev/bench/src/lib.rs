@@ -98,7 +98,7 @@ async fn run(settings: &Settings) -> Result<(), BoxError> {
     let (machine, before) = (machine::describe(&meter).await?, machine::load());
     println!("{machine}, load {before} before the run");
     let mut ledger = Ledger::default();
-    for workload in workload::all(settings.quick) {
+    for workload in workload::all() {
         let name = workload.name();
         if settings.wants(&name) {
             let stage = workload::Stage {

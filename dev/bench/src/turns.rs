@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::BoxError;
 use crate::clock;
 use crate::contestant::{Entrant, Field, Visitor, Way};
-use crate::meter::Meter;
+use crate::meter::{Meter, Reading};
 use crate::progress;
 use crate::report::Outcome;
 use crate::rounds::{Rounds, Values};
@@ -25,6 +25,44 @@ pub(crate) struct Done {
     pub(crate) grants: usize,
     /// What it took of the client's cores, if that was in other processes.
     pub(crate) elsewhere: Option<Duration>,
+}
+
+/// What a slice took, by the grant.
+#[derive(Debug)]
+pub(crate) struct Bill {
+    done: Done,
+    client: Duration,
+    before: Reading,
+    after: Reading,
+}
+
+impl Bill {
+    pub(crate) async fn of(
+        meter: &Meter,
+        slice: impl Future<Output = Result<Done, BoxError>>,
+    ) -> Result<Self, BoxError> {
+        let (before, cpu) = (meter.read().await?, clock::cpu());
+        let done = slice.await?;
+        let here = clock::cpu().saturating_sub(cpu);
+        Ok(Self {
+            client: done.elsewhere.unwrap_or(here),
+            done,
+            before,
+            after: meter.read().await?,
+        })
+    }
+
+    fn commands(&self, sends: &[&str]) -> f64 {
+        (self.after.calls(sends) - self.before.calls(sends)) / self.done.grants as f64
+    }
+
+    pub(crate) fn client_us(&self) -> f64 {
+        self.client.as_secs_f64() * 1e6 / self.done.grants as f64
+    }
+
+    pub(crate) fn server_us(&self) -> f64 {
+        (self.after.cpu() - self.before.cpu()) * 1e6 / self.done.grants as f64
+    }
 }
 
 /// What is to be done.
@@ -55,24 +93,15 @@ impl Plan<'_> {
         let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
         let metrics = [self.metrics, COSTS].concat();
         let metered = async |at| {
-            let (before, cpu) = (meter.read().await?, clock::cpu());
-            let done: Done = run(at).await?;
-            let here = clock::cpu().saturating_sub(cpu);
-            let after = meter.read().await?;
-            let mut values = done.values;
-            let each = |cost: f64| cost / done.grants as f64;
+            let bill = Bill::of(meter, Box::pin(run(at))).await?;
             let sends = ways[at].sends();
-            let client = done.elsewhere.unwrap_or(here).as_secs_f64();
-            values.push(match sends {
-                [] => f64::NAN,
-                _ => each(after.calls(sends) - before.calls(sends)),
-            });
-            values.push(each(client * 1e6));
-            values.push(match sends {
-                [] => f64::NAN,
-                _ => each((after.cpu() - before.cpu()) * 1e6),
-            });
-            Ok(values)
+            let unless_elsewhere = |cost| if sends.is_empty() { f64::NAN } else { cost };
+            let costs = [
+                unless_elsewhere(bill.commands(sends)),
+                bill.client_us(),
+                unless_elsewhere(bill.server_us()),
+            ];
+            Ok([bill.done.values, costs.to_vec()].concat())
         };
         self.go(&metrics, &names, metered).await
     }

@@ -1,7 +1,7 @@
 use leasehold_charts::{LineChart, NotANumber, Tone};
 
 use crate::contestant::Way;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Place};
 use crate::workload::{growth, uncontended};
 
 type Chart = Result<Option<String>, NotANumber>;
@@ -12,7 +12,13 @@ pub(super) fn tasks(ledger: &Ledger) -> Chart {
         "What a lock costs, by the number of tasks",
         "an acquire and a release, a key for each task; µs of all cores, client and server; less is better",
     );
-    lines(ledger, chart, steps, uncontended::name)
+    lines(chart, |way| {
+        let points = steps.iter().filter_map(|&step| {
+            let cost = ledger.cost(&uncontended::name(step), way.name())?;
+            Some((step as f64, cost))
+        });
+        points.collect()
+    })
 }
 
 pub(super) fn keys(ledger: &Ledger) -> Chart {
@@ -20,15 +26,19 @@ pub(super) fn keys(ledger: &Ledger) -> Chart {
         "What a lock costs, by the number of keys",
         "an acquire and a release of 16 tasks; µs of all cores, client and server; less is better",
     );
-    lines(ledger, chart, growth::SIZES, growth::name)
+    lines(chart, |way| {
+        let points = growth::SIZES.iter().filter_map(|&(keys, metric)| {
+            let place = Place {
+                workload: growth::NAME,
+                metric,
+            };
+            Some((keys as f64, ledger.value(place, way.name())?))
+        });
+        points.collect()
+    })
 }
 
-fn lines(
-    ledger: &Ledger,
-    mut chart: LineChart,
-    steps: &[usize],
-    name: impl Fn(usize) -> String,
-) -> Chart {
+fn lines(mut chart: LineChart, points: impl Fn(Way) -> Vec<(f64, f64)>) -> Chart {
     let mut is_empty = true;
     for (way, tone) in [
         (Way::Leasehold, Tone::Accent),
@@ -36,11 +46,7 @@ fn lines(
         (Way::Drawing, Tone::Soft),
         (Way::Bare, Tone::Quiet),
     ] {
-        let points = steps.iter().filter_map(|&step| {
-            let cost = ledger.cost(&name(step), way.name())?;
-            Some((step as f64, cost))
-        });
-        let points: Vec<_> = points.collect();
+        let points = points(way);
         if points.len() > 1 {
             is_empty = false;
             chart = chart.line(way.name(), points, tone);

@@ -4,8 +4,7 @@ use super::{
     passes, sql, tower, uncontended, waiters,
 };
 
-/// All of them, or those that take no more than a few seconds each.
-pub(crate) fn all(quick: bool) -> Vec<Box<dyn Workload>> {
+pub(crate) fn all() -> Vec<Box<dyn Workload>> {
     let mut all: Vec<Box<dyn Workload>> = Vec::new();
     for &tasks in uncontended::TASKS {
         all.push(Box::new(uncontended::Uncontended { tasks }));
@@ -24,10 +23,7 @@ pub(crate) fn all(quick: bool) -> Vec<Box<dyn Workload>> {
     all.push(Box::new(nodes::Stopped));
     all.push(Box::new(kinds::Kinds::READERS));
     all.push(Box::new(kinds::Kinds::PERMITS));
-    let sizes = growth::SIZES.iter().copied();
-    for keys in sizes.filter(|&keys| keys <= 100_000 || !quick) {
-        all.push(Box::new(growth::Growth { keys }));
-    }
+    all.push(Box::new(growth::Growth));
     all.push(Box::new(day_later::DayLater));
     all.push(Box::new(in_process::InProcess));
     all.push(Box::new(nested::Nested));

@@ -1,20 +1,31 @@
+use std::cell::Cell;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use leasehold_testkit::servers::RedisServer;
 
-use super::uncontended::{METRICS, Pairs};
+use super::uncontended::Pairs;
 use super::{Stage, Workload};
 use crate::BoxError;
 use crate::contestant::scripts::Scripts;
-use crate::contestant::{Field, Way};
+use crate::contestant::{Entrant, Field, Way};
 use crate::meter::Meter;
 use crate::progress;
 use crate::report::{Outcome, Row};
-use crate::turns::Plan;
+use crate::rounds::Values;
+use crate::turns::{Bill, Plan};
 
-/// How many keys there are.
-pub(crate) const SIZES: &[usize] = &[1_000, 10_000, 100_000, 1_000_000];
+pub(crate) const NAME: &str = "16 tasks, 1 000 to 1 000 000 keys";
+
+/// How many keys there are, and what a pair takes of both sides' cores then, in microseconds.
+pub(crate) const SIZES: &[(usize, &str)] = &[
+    (1_000, "us_of_1e3_keys"),
+    (10_000, "us_of_1e4_keys"),
+    (100_000, "us_of_1e5_keys"),
+    (1_000_000, "us_of_1e6_keys"),
+];
+
+const METRICS: &[&str] = &[SIZES[0].1, SIZES[1].1, SIZES[2].1, SIZES[3].1];
 
 /// Without the scripts by hand, for the keys are the library's.
 const WAYS: &[Way] = &[Way::Bare, Way::Drawing, Way::Leasehold];
@@ -24,54 +35,93 @@ const TASKS: usize = 16;
 /// How many keys are made at once.
 const CHUNK: usize = 500;
 
-pub(crate) fn name(keys: usize) -> String {
-    format!("{keys} keys")
-}
-
-/// Keys that were locked once, and tasks that lock some of them by chance.
+/// Keys that were locked once, and tasks that lock some of them by chance. Whoever has its turn works on as many servers
+/// as there are sizes, one after the other: what slows the machine down makes none of them dearer than the others.
 #[derive(Debug)]
-pub(crate) struct Growth {
-    pub(crate) keys: usize,
+pub(crate) struct Growth;
+
+/// A server with so many keys, and who is there.
+#[derive(Debug)]
+struct Site {
+    keys: usize,
+    meter: Meter,
+    entrants: Vec<Entrant>,
+    bytes_per_key: f64,
+    _server: RedisServer,
 }
 
-#[async_trait(?Send)]
-impl Workload for Growth {
-    fn name(&self) -> String {
-        name(self.keys)
-    }
-
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+impl Site {
+    async fn with(keys: usize, stage: &Stage<'_>) -> Result<Self, BoxError> {
         let server = RedisServer::start().await?;
-        let (meter, name) = (Meter::of(&server).await?, self.name());
+        let meter = Meter::of(&server).await?;
         let scripts = Scripts::enter(&server.url()).await?;
         let before = meter.read().await?.number("used_memory");
-        for first in (0..self.keys).step_by(CHUNK) {
-            progress::show(&name, first, self.keys);
-            let keys = first..self.keys.min(first + CHUNK);
-            let keys: Vec<_> = keys.map(|key| format!("lock:key:{key}")).collect();
-            scripts.fill(&keys).await?;
+        for first in (0..keys).step_by(CHUNK) {
+            progress::show(NAME, first, keys);
+            let some = first..keys.min(first + CHUNK);
+            let some: Vec<_> = some.map(|key| format!("lock:key:{key}")).collect();
+            scripts.fill(&some).await?;
         }
-        progress::show(&name, self.keys, self.keys);
+        progress::show(NAME, keys, keys);
         let after = meter.read().await?.number("used_memory");
-
-        let plan = Plan {
-            workload: &name,
-            metrics: METRICS,
-            rounds: if stage.quick { 5 } else { 20 },
-        };
         let field = Field {
             redis: server.url(),
             ..stage.field.clone()
         };
+        Ok(Self {
+            keys,
+            meter,
+            entrants: field.enter(WAYS).await?,
+            bytes_per_key: (after - before) / keys as f64,
+            _server: server,
+        })
+    }
+
+    async fn cost(&self, at: usize) -> Result<f64, BoxError> {
         let slice = Pairs {
             tasks: TASKS,
             slice: Duration::from_millis(60),
             keys: self.keys / TASKS,
         };
-        let mut outcome = plan.take_turns_here((&field, &meter), WAYS, &slice).await?;
-        let bytes = (after - before) / self.keys as f64;
-        let row = Row::single(Way::Leasehold.name(), "bytes_per_key", bytes);
-        outcome.rows.push(row);
+        let bill = Bill::of(&self.meter, self.entrants[at].receive(&slice)).await?;
+        Ok(bill.client_us() + bill.server_us())
+    }
+}
+
+#[async_trait(?Send)]
+impl Workload for Growth {
+    fn name(&self) -> String {
+        NAME.to_owned()
+    }
+
+    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+        let sizes = if stage.quick { 3 } else { SIZES.len() };
+        let mut sites = Vec::new();
+        for &(keys, _) in &SIZES[..sizes] {
+            sites.push(Site::with(keys, stage).await?);
+        }
+        let plan = Plan {
+            workload: NAME,
+            metrics: &METRICS[..sizes],
+            rounds: if stage.quick { 5 } else { 20 },
+        };
+        let turns = Cell::new(0);
+        let run = async |at: usize| -> Result<Values, BoxError> {
+            let turn = turns.replace(turns.get() + 1);
+            let mut costs = vec![f64::NAN; sizes];
+            for step in 0..sizes {
+                // No size is always the one that comes first.
+                let size = (turn + step) % sizes;
+                costs[size] = sites[size].cost(at).await?;
+            }
+            Ok(costs)
+        };
+        let names: Vec<_> = WAYS.iter().map(|way| way.name()).collect();
+        let mut outcome = plan.take_turns(&names, run).await?;
+        if let Some(site) = sites.last() {
+            let bytes = Row::single(Way::Leasehold.name(), "bytes_per_key", site.bytes_per_key);
+            outcome.rows.push(bytes);
+        }
         Ok(outcome)
     }
 }
