@@ -23,7 +23,7 @@ impl Server {
         let server = Self::with(|it| it.arg("--cluster-enabled").arg("yes")).await;
         let mut raw = server.raw().await;
         let mut slots = redis::cmd("CLUSTER");
-        slots.arg("ADDSLOTSRANGE").arg(0).arg(16383);
+        slots.arg("ADDSLOTS").arg(Vec::from_iter(0..16_384));
         let () = slots.query_async(&mut raw).await.unwrap();
         let mut up = String::new();
         while !up.contains("cluster_state:ok") {

@@ -1,7 +1,8 @@
 use std::error::Error;
 
-use redis::{ErrorKind, RedisError, ServerErrorKind};
+use redis::{ErrorKind, RedisError};
 
+use super::code::code;
 use crate::backend::BackendError;
 
 /// What an error of the server or of the connection means for the command that met it.
@@ -25,18 +26,18 @@ pub(crate) fn failure(error: RedisError) -> BackendError {
 /// Whether a server refused a command because its keys are in several slots.
 pub(super) fn is_of_a_cluster(failed: &BackendError) -> bool {
     let cause = failed.source().and_then(|cause| cause.downcast_ref());
-    cause.is_some_and(|cause: &RedisError| cause.code() == Some("CROSSSLOT"))
+    cause.is_some_and(|cause: &RedisError| code(cause) == Some("CROSSSLOT"))
 }
 
 fn is_permanent(error: &RedisError) -> bool {
     matches!(
-        error.code(),
+        code(error),
         Some("WRONGTYPE" | "NOPERM" | "NOAUTH" | "WRONGPASS" | "CROSSSLOT" | "ERR")
     ) || error.kind() == ErrorKind::AuthenticationFailed
 }
 
 fn advice(error: &RedisError) -> String {
-    let advice = match (error.kind(), error.code()) {
+    let advice = match (error.kind(), code(error)) {
         (_, Some("WRONGTYPE")) => {
             "the key holds data of another type; give locks, and fences, a prefix of their own"
         }
@@ -44,18 +45,16 @@ fn advice(error: &RedisError) -> String {
             "the server is part of a Cluster; connect with redis+cluster:// in place of redis://"
         }
         (_, Some("OOM")) => "the server is out of memory; raise maxmemory, or free some",
-        (_, Some("NOPERM")) | (ErrorKind::Server(ServerErrorKind::NoPerm), _) => {
+        (_, Some("NOPERM")) => {
             "the user may not do this; the documentation of `Redis` has the least ACL line"
         }
         (_, Some("NOAUTH" | "WRONGPASS")) | (ErrorKind::AuthenticationFailed, _) => {
             "the server refused the user or the password; check the URL"
         }
-        (ErrorKind::Server(ServerErrorKind::ReadOnly), _) => {
+        (_, Some("READONLY")) => {
             "the server is a replica and takes no writes; connect to the primary"
         }
-        (ErrorKind::Server(ServerErrorKind::BusyLoading), _) => {
-            "the server is still loading its data"
-        }
+        (_, Some("LOADING")) => "the server is still loading its data",
         _ if error.is_connection_refusal() => "nobody listens at the server's address",
         _ if error.is_timeout() => "the server did not answer in time",
         _ if error.is_io_error() => "the connection to the server broke",

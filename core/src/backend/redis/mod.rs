@@ -6,6 +6,7 @@ mod answer;
 mod batch;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod code;
 mod connect;
 mod copies;
 mod dial;
@@ -139,8 +140,8 @@ use crate::Key;
 /// The least that a user needs, with the default prefix:
 ///
 /// ```text
-/// ~lock:* ~{lock:*}:lh1:* &leasehold:inbox:* +@connection +ping +info +time +evalsha +script|load +get +mget +set
-/// +del +exists +pexpire +pexpireat +pttl +zadd +zcard +zrange +zrevrange +zrem +zremrangebyscore +zscore
+/// ~lock:* ~{lock:*}:lh1:* resetchannels &leasehold:inbox:* +@connection +ping +info +time +evalsha +script|load +get
+/// +mget +set +del +exists +pexpire +pexpireat +pttl +zadd +zcard +zrange +zrevrange +zrem +zremrangebyscore +zscore
 /// +hget +hset +hdel +hgetall
 /// +publish +subscribe
 /// ```

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
 use super::admission::Admission;
+use super::code::code;
 use super::door::{Door, in_time, unsent};
 use super::errand::Errand;
 use super::failure::failure;
@@ -245,7 +246,7 @@ impl Node {
 }
 
 fn is_readonly(error: &RedisError) -> bool {
-    error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
+    code(error) == Some("READONLY")
 }
 
 fn is_noscript(error: &RedisError) -> bool {

@@ -13,8 +13,12 @@ local function note(mark, token)
   -- The newest is written again, too: a server that takes no writes (READONLY, NOREPLICAS) refuses it here, and may not
   -- know of a newer one. OOM is said after these alone, by a server that takes writes and has this token already.
   local written = redis.pcall('SET', mark, token)
-  if written.err and not (newest == token and written.err:find('^%-?OOM')) then
-    return written
+  if written.err then
+    -- Before 7.0 a server says first where the script stood.
+    local why = written.err:gsub('^@user_script: %d+: ', '')
+    if newest ~= token or not why:find('^%-?OOM') then
+      return written
+    end
   end
   return token
 end
