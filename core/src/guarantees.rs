@@ -79,8 +79,9 @@
 //! - **T4.** One server with failover: tokens grow if the first grant of the new primary is more than ε after the last
 //!   one that it does not know of. A failover takes longer than well-kept clocks differ.
 //!   `leasehold_model::quorum_holds::one_server`, `leasehold::sentinel::tokens::tokens_grow_over_fifty_failovers_that_lose_them`
-//! - **T5.** A key's counter is forgotten two days after its last use, or up to 17 minutes sooner. That is longer than
-//!   clocks differ, so that a million keys that are used once do not stay. `leasehold_model::quorum_holds::quorum_idle`,
+//! - **T5.** A key's counter is forgotten two days after its last use, or up to 17 minutes sooner, or sooner by as much
+//!   as the server's clock was set back. That is longer than clocks differ, so that a million keys that are used once do
+//!   not stay. `leasehold_model::quorum_holds::quorum_idle`,
 //!   `leasehold::redis::companions::a_released_lock_leaves_its_counter_and_the_counter_has_a_ttl`,
 //!   `leasehold::redis::tokens::a_counter_that_is_in_use_lasts_two_days_or_a_little_less`
 //! - In process, tokens grow over restarts of the process, too, if its clock was not set back.

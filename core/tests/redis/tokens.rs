@@ -69,6 +69,47 @@ async fn tokens_of_one_microsecond_differ() {
     }
 }
 
+#[tokio::test]
+async fn what_is_refused_leaves_the_counter_as_it_was() {
+    let server = server().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let record = format!("{} owner", END - 1);
+    let mut set = redis::cmd("SET");
+    let set = set.arg("{lock:k}:lh1:fence").arg(&record);
+    let () = set
+        .arg("PX")
+        .arg(60_000)
+        .query_async(&mut raw)
+        .await
+        .unwrap();
+    token(&locks).await.unwrap_err();
+    let mut both = redis::pipe();
+    both.cmd("GET").arg("{lock:k}:lh1:fence");
+    both.cmd("PTTL").arg("{lock:k}:lh1:fence");
+    both.cmd("EXISTS").arg("lock:k");
+    let kept: (String, i64, i64) = both.query_async(&mut raw).await.unwrap();
+    assert_eq!(kept, (record, 60_000, 0));
+}
+
+#[tokio::test]
+async fn a_time_that_is_no_whole_number_to_a_script_is_no_token() {
+    let clock = ClockShim::off_by(0).unwrap();
+    clock.stand_at(NOW.unsigned_abs()).unwrap();
+    let server = Server::with(|server| server.wearing(&clock)).await;
+    clock.stand_at(END.unsigned_abs()).unwrap();
+    let locks = server.locks().await;
+    for round in 0..2 {
+        let taken = ["a", "b", "c"].map(|name| locks.lock(name).acquire());
+        for taken in join_all(taken).await {
+            assert!(!taken.unwrap_err().is_temporary(), "{round}");
+        }
+    }
+    clock.stand_at((END - 1).unsigned_abs()).unwrap();
+    let locks = server.locks().await;
+    let last = locks.lock("a").acquire().await.unwrap();
+    assert_eq!(last.token().get(), END - 1);
+}
+
 /// How many seconds the counters of these locks still last.
 async fn counters_last(server: &Server, names: &[String]) -> Vec<i64> {
     let mut ttls = redis::pipe();

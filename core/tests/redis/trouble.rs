@@ -100,6 +100,10 @@ async fn a_full_server_still_releases_and_hands_on() {
 
     let error = locks.lock("new").try_acquire().await.unwrap_err();
     assert!(whole(&error).contains("out of memory"), "{}", whole(&error));
+    let mut exists = redis::cmd("EXISTS");
+    exists.arg("lock:new").arg("{lock:new}:lh1:fence");
+    let left: i64 = exists.query_async(&mut raw).await.unwrap();
+    assert_eq!(left, 0, "what is refused leaves nothing");
     held.renew().await.unwrap();
     assert_eq!(held.release().await.unwrap(), ReleaseOutcome::Released);
     assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);

@@ -23,18 +23,26 @@ pub const MISTAKES: [Mistake; 5] = [
     Mistake {
         name: "release-without-comparing",
         says: "a release or cleanup ends whatever lock is there, its owner's or not",
-        change: Change::Scripts(&[(
-            "held = holder == owner",
-            "held = holder and not string.find(holder, '^leasehold:')",
-        )]),
+        change: Change::Scripts(&[
+            (
+                "held = holder == owner",
+                "held = holder and not string.find(holder, '^leasehold:')",
+            ),
+            (
+                "  if holder == owner then
+    redis.call('DEL', lock)",
+                "  if holder and not string.find(holder, '^leasehold:') then
+    redis.call('DEL', lock)",
+            ),
+        ]),
     },
     Mistake {
         name: "no-floor",
         says: "tokens are only counted, and begin anew when the counter was lost",
         change: Change::Scripts(&[
             (
-                "if mode == 'x' and giver == '' and now < expires_at and",
-                "if false and",
+                "if mode == 'x' and giver == '' and now < expires_at",
+                "if false",
             ),
             (
                 "  if not last or last >= now then

@@ -118,23 +118,35 @@ mod tests {
             companion("shares"),
         ];
         let nexts = [companion(&format!("sealed:{next}"))];
-        for (names_one, names_all, keys) in [
-            (false, false, named.to_vec()),
-            (false, true, [&named[..], &fence, &rest].concat()),
-            (true, false, [&named[..], &fence].concat()),
-            (true, true, [&named[..], &fence, &rest, &nexts].concat()),
+        let unnamed = [&named[..], &fence, &rest].concat();
+        for (names_one, names_all, outstanding, keys, arguments) in [
+            (false, false, 0, named.to_vec(), 1),
+            (false, false, 7, named.to_vec(), 2),
+            (false, true, 0, unnamed.clone(), 1),
+            (false, true, 7, unnamed, 2),
+            (true, false, 0, [&named[..], &fence].concat(), 5),
+            (
+                true,
+                true,
+                7,
+                [&named[..], &fence, &rest, &nexts].concat(),
+                5,
+            ),
         ] {
             let leave = Leave {
                 key: Key::new("", "k").unwrap(),
                 owner,
-                outstanding: 0,
+                outstanding,
                 named: names_one.then_some(Named {
                     owner: next,
                     ttl: Duration::from_secs(30),
                     expiry: None,
                 }),
             };
-            assert_eq!(keys_of(&leave.alone(names_all)), keys);
+            let call = leave.alone(names_all);
+            assert_eq!(keys_of(&call), keys);
+            // `EVALSHA`, the hash, and how many keys there are.
+            assert_eq!(call.args_iter().count(), 3 + keys.len() + arguments);
         }
     }
 }

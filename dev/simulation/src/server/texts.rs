@@ -27,9 +27,16 @@ pub(super) fn set(data: &mut Keyspace, words: &[&str]) -> Result<Reply, Refused>
         return Err(syntax());
     };
     let (mut ends, mut only_if_new, mut tells_the_old) = (None, false, false);
+    let mut says_when_it_ends = false;
     let mut options = options.iter();
     while let Some(option) = options.next() {
-        match option.to_ascii_uppercase().as_str() {
+        let option = option.to_ascii_uppercase();
+        if ["KEEPTTL", "PX", "PXAT"].contains(&option.as_str())
+            && std::mem::replace(&mut says_when_it_ends, true)
+        {
+            return Err(syntax());
+        }
+        match option.as_str() {
             "NX" => only_if_new = true,
             "GET" => tells_the_old = true,
             "KEEPTTL" => ends = data.ends(key).filter(|_| data.has(key)),
@@ -49,11 +56,12 @@ pub(super) fn set(data: &mut Keyspace, words: &[&str]) -> Result<Reply, Refused>
         true => Some(get(data, key)?),
         false => None,
     };
-    if only_if_new && data.has(key) {
-        return Ok(Reply::Nil);
+    let is_written = !only_if_new || !data.has(key);
+    if is_written {
+        data.put(key, Value::Text((*value).to_owned()), ends);
     }
-    data.put(key, Value::Text((*value).to_owned()), ends);
-    Ok(old.unwrap_or_else(Reply::ok))
+    let done = if is_written { Reply::ok() } else { Reply::Nil };
+    Ok(old.unwrap_or(done))
 }
 
 pub(super) fn delete(data: &mut Keyspace, keys: &[&str]) -> Reply {

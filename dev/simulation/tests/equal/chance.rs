@@ -320,6 +320,8 @@ impl Chance {
             format!("SET {key} {field} PX 0"),
             format!("SET {key} {field} KEEPTTL"),
             format!("SET {key} {field} KEEPTTL GET"),
+            format!("SET {key} {field} KEEPTTL PX 300"),
+            format!("SET {key} {field} NX GET"),
             format!("DEL {key} {key}"),
             format!("EXISTS {key} {key}"),
             format!("PTTL {key}"),

@@ -35,7 +35,7 @@ pub struct Census {
 /// Keys on the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keys {
-    /// Counters of tokens, which end two days after their last use.
+    /// Counters of tokens, which end about two days after their last use.
     pub counters: u64,
     /// Ids of cancelled acquisitions, which end within a minute.
     pub seals: u64,

@@ -6,8 +6,9 @@ local owner, ttl_ms, expires_at, inbox = ARGV[1], ARGV[2], tonumber(ARGV[3]), AR
 local mode, giver, heal = ARGV[5] or 'x', ARGV[6] or '', ARGV[7] == '1'
 
 local now, written = time()
-if mode == 'x' and giver == '' and now < expires_at and redis.call('EXISTS', lock, queue, seal) == 0 then
-  -- What comes first cannot fail for want of memory; after it, nothing else does.
+if mode == 'x' and giver == '' and now < expires_at and now < TOKENS_END
+    and redis.call('EXISTS', lock, queue, seal) == 0 then
+  -- What comes first is refused where there is no memory; after it, nothing is.
   local record = redis.call('SET', fence, written .. ' ' .. owner, 'KEEPTTL', 'GET')
   -- A token that was the time has 16 digits, and a space comes after it.
   local last = tonumber(string.sub(record or '0', 1, 17))

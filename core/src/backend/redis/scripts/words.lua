@@ -7,9 +7,6 @@
 -- The lock's key holds the id of its only holder, or one of two marks when several may hold it at once: then `shares`
 -- has a member for each share or permit, scored with the end of its lease, and the key lasts as long as the last.
 
--- From here on a number is no whole number to Lua any more.
-local TOKENS_END = 9007199254740992
-
 local function number(n)
   return string.format('%.0f', n)
 end
