@@ -46,12 +46,12 @@ impl Watch {
         let mut lines = monitor.into_on_message::<String>();
         let (stop, mut stopped) = oneshot::channel();
         let seen = tokio::spawn(async move {
-            let mut seen = Vec::new();
+            let (mut seen, mut counter) = (Vec::new(), Counter::default());
             loop {
                 tokio::select! {
                     biased;
                     line = lines.next() => match line {
-                        Some(line) => seen.extend(read(&line).into_iter().flatten()),
+                        Some(line) => counter.follow(&line, &mut seen),
                         None => return seen,
                     },
                     _ = &mut stopped => return seen,
@@ -69,18 +69,47 @@ impl Watch {
     }
 }
 
+/// What the lock's counter says, and what it said before.
+#[derive(Debug, Default)]
+struct Counter {
+    now: String,
+    before: String,
+}
+
+impl Counter {
+    /// Notes what the line tells. A script may write the counter, find that the lock is not to be had like this, and
+    /// write what stood there before: then nothing was granted.
+    fn follow(&mut self, line: &str, seen: &mut Vec<Seen>) {
+        let words = words(line);
+        if let ["SET", FENCE, record, ..] = words[..] {
+            if record == self.before && words.ends_with(&["KEEPTTL"]) {
+                self.now = record.to_owned();
+                seen.pop();
+                return;
+            }
+            self.before = std::mem::replace(&mut self.now, record.to_owned());
+        }
+        seen.extend(read(line).into_iter().flatten());
+    }
+}
+
+const FENCE: &str = "{lock:k}:lh1:fence";
+
+fn words(line: &str) -> Vec<&str> {
+    line.split('"').skip(1).step_by(2).collect()
+}
+
 /// `1700000000.123456 [0 lua] "SET" "lock:k" "…" "PX" "2000"`.
 fn read(line: &str) -> Option<Vec<Seen>> {
-    let (at, rest) = line.split_once(' ')?;
+    let (at, _) = line.split_once(' ')?;
     let (seconds, micros) = at.split_once('.')?;
     let at =
         Duration::from_secs(seconds.parse().ok()?) + Duration::from_micros(micros.parse().ok()?);
-    let words: Vec<&str> = rest.split('"').skip(1).step_by(2).collect();
     let left = |owner: &&str| Event::Left((*owner).to_owned());
-    let events = match &words[..] {
+    let events = match &words(line)[..] {
         ["ZADD", "{lock:k}:lh1:queue", "NX", _, owner] => vec![Event::Queued((*owner).to_owned())],
         ["ZREM", "{lock:k}:lh1:queue", owners @ ..] => owners.iter().map(left).collect(),
-        ["SET", "{lock:k}:lh1:fence", record, "PX", _] => {
+        ["SET", FENCE, record, "PX", _] | ["SET", FENCE, record, "KEEPTTL", ..] => {
             vec![Event::Granted(record.split_once(' ')?.1.to_owned())]
         }
         _ => return None,
@@ -190,5 +219,31 @@ mod tests {
         let line = r#"1795269.000002 [0 lua] "ZREM" "{lock:k}:lh1:queue" "a" "b""#;
         let left = ["a", "b"].map(|owner| (at, Event::Left(owner.to_owned())));
         assert_eq!(events(line), left);
+    }
+
+    #[test]
+    fn a_counter_that_is_written_and_taken_back_is_no_grant() {
+        let (mut seen, mut counter) = (Vec::new(), Counter::default());
+        let granted = |owner: &str| Event::Granted(owner.to_owned());
+        for (how, events) in [
+            (r#""1 a" "PX" "172800000""#, &[granted("a")][..]),
+            (r#""2 b" "KEEPTTL" "GET""#, &[granted("b")]),
+            (r#""3 c" "KEEPTTL""#, &[granted("c")]),
+            (r#""4 d" "KEEPTTL" "GET""#, &[granted("d")]),
+            (r#""3 c" "KEEPTTL""#, &[]),
+            (r#""5 e" "PX" "172800000""#, &[granted("e")]),
+        ] {
+            let was = seen.len();
+            let line = format!(r#"1795269.000002 [0 lua] "SET" "{FENCE}" {how}"#);
+            counter.follow(&line, &mut seen);
+            if events.is_empty() {
+                assert_eq!(seen.len(), was - 1, "{how}");
+            } else {
+                assert_eq!(
+                    seen[was..].iter().map(|it| &it.event).collect::<Vec<_>>(),
+                    events.iter().collect::<Vec<_>>()
+                );
+            }
+        }
     }
 }

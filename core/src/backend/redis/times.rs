@@ -19,7 +19,7 @@ pub(super) const FIRST_LOOKS: Duration = Duration::from_secs(1);
 pub(super) const GRANT_TTL: Duration = Duration::from_secs(2);
 
 /// How long a key's counter outlives its last acquisition, or up to 17 minutes less, as `times.lua` says, or less by as
-/// much as the clock was set back: a token that is ahead of the clock does not say when it was drawn. Longer than any two clocks differ,
-/// so that the time floor alone keeps tokens growing when it is gone, and short enough that a million one-off keys do
-/// not stay.
+/// much as the clock was set back: a token that is ahead of the clock does not say when it was drawn. Longer than any
+/// two clocks differ, so that the time floor alone keeps tokens growing when it is gone, and short enough that a million
+/// one-off keys do not stay.
 pub(super) const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
