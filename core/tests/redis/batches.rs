@@ -1,5 +1,6 @@
 //! Requests that are made at the same time, and sent as one.
 
+use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +12,19 @@ use leasehold::{LockGuard, LockManager, ReleaseOutcome};
 use leasehold_testkit::clock::ClockShim;
 use leasehold_testkit::proxy::{Proxy, Which};
 use tokio::sync::{Mutex, mpsc};
+use tokio::task::unconstrained;
 use tokio::time::{sleep, timeout};
 
+use crate::crowd::{ALONE, beside_locks};
 use crate::server::{Server, waiters};
 
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = 200;
+
+/// Eight go alone, and the others together as soon as they are a third of all, or 32: 3, 5, 7, 11, 16, 24, 32, 32, 32, 30.
+const CALLS: u64 = 18;
+
+/// One that goes together with others.
+const ONE: usize = 17;
 
 fn keys() -> impl Iterator<Item = String> {
     (0..AT_ONCE).map(|number| format!("k{number}"))
@@ -30,7 +39,7 @@ async fn all_before_one_is_answered<T>(proxy: &Proxy, all: impl Future<Output = 
         proxy.deliver_held().await.unwrap();
     };
     // All ask the first time they are polled, whatever the runtime thinks of a task that polls so many.
-    tokio::join!(tokio::task::unconstrained(all), deliver).0
+    tokio::join!(unconstrained(all), deliver).0
 }
 
 #[tokio::test]
@@ -48,8 +57,7 @@ async fn what_is_asked_at_once_is_sent_in_few_calls() {
     let all = keys().map(|key| locks.lock(key).acquire());
     let guards = all_before_one_is_answered(&proxy, join_all(all)).await;
     let acquired = server.scripts().await;
-    // One alone, and then 32 at most in each.
-    assert_eq!(acquired - before, 3);
+    assert_eq!(acquired - before, CALLS);
     let mut tokens: Vec<_> = guards
         .iter()
         .map(|it| it.as_ref().unwrap().token())
@@ -64,7 +72,7 @@ async fn what_is_asked_at_once_is_sent_in_few_calls() {
     for released in all_before_one_is_answered(&proxy, join_all(all)).await {
         released.unwrap();
     }
-    assert_eq!(server.scripts().await - looked, 3);
+    assert_eq!(server.scripts().await - looked, CALLS);
     for key in keys() {
         assert!(locks.inspect(&*key).await.unwrap().is_free());
     }
@@ -98,6 +106,28 @@ async fn of_those_who_want_one_key_at_once_one_has_it_and_the_others_follow() {
 }
 
 #[tokio::test]
+async fn who_asks_later_does_not_overtake_who_is_about_to_be_sent() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    // From then on it need not ask for the server's time.
+    drop(locks.lock("first").acquire().await.unwrap());
+    let mut alone = Vec::new();
+    for key in keys().take(ALONE) {
+        let mut asked = Box::pin(locks.lock(key).acquire());
+        assert!(poll!(&mut asked).is_pending());
+        alone.push(asked);
+    }
+    let mut earlier = pin!(locks.lock("k").try_acquire());
+    assert!(poll!(&mut earlier).is_pending());
+    // There is nobody else under way any more.
+    drop(alone);
+    let mut later = pin!(locks.lock("k").try_acquire());
+    assert!(poll!(&mut later).is_pending());
+    let earlier = earlier.await.unwrap();
+    assert!(earlier.is_some() && later.await.unwrap().is_none());
+}
+
+#[tokio::test]
 async fn each_token_of_a_batch_is_above_a_counter_that_is_ahead_of_the_servers_clock() {
     let server = Server::start().await;
     let (locks, mut raw) = (server.locks().await, server.raw().await);
@@ -124,7 +154,7 @@ async fn what_the_server_refuses_is_told_to_whom_it_concerns() {
     let locks = server.locks().await;
     let mut raw = server.raw().await;
     let () = redis::cmd("RPUSH")
-        .arg("lock:k7")
+        .arg(format!("lock:k{ONE}"))
         .arg("no lock")
         .query_async(&mut raw)
         .await
@@ -132,14 +162,15 @@ async fn what_the_server_refuses_is_told_to_whom_it_concerns() {
     // Locks that are released in the same step are released, and nobody says that they were lost.
     for key in ["a", "b", "c", "d"].iter().cycle().take(8) {
         let held = locks.lock(*key).acquire().await.unwrap();
-        let (outcome, others, refused) = tokio::join!(
-            locks.lock("e").try_acquire(),
-            join_all([
-                held.release(),
-                locks.lock("f").acquire().await.unwrap().release()
-            ]),
-            locks.lock("k7").acquire(),
-        );
+        let beside = locks.lock("f").acquire().await.unwrap();
+        let all = async {
+            tokio::join!(
+                locks.lock("e").try_acquire(),
+                join_all([held.release(), beside.release()]),
+                locks.lock(format!("k{ONE}")).acquire(),
+            )
+        };
+        let (outcome, others, refused) = beside_locks(&locks, all).await;
         assert!(outcome.is_ok() && refused.is_err());
         for released in others {
             assert_eq!(released.unwrap(), ReleaseOutcome::Released);
@@ -151,7 +182,7 @@ async fn what_the_server_refuses_is_told_to_whom_it_concerns() {
             match guard {
                 Ok(guard) => drop(guard.unwrap().release().await.unwrap()),
                 Err(error) => {
-                    assert_eq!(number, 7, "{error}");
+                    assert_eq!(number, ONE, "{error}");
                     let cause = std::error::Error::source(&error).unwrap().to_string();
                     assert!(cause.contains("data of another type"), "{cause}");
                 }
@@ -171,7 +202,7 @@ async fn who_may_not_have_a_key_keeps_nobody_from_theirs() {
         .arg(">secret")
         .arg("allcommands")
         .arg("allchannels");
-    for number in (0..AT_ONCE).filter(|number| *number != 7) {
+    for number in (0..AT_ONCE).filter(|number| *number != ONE) {
         user.arg(format!("~lock:k{number}"))
             .arg(format!("~{{lock:k{number}}}:lh1:*"));
     }
@@ -180,7 +211,7 @@ async fn who_may_not_have_a_key_keeps_nobody_from_theirs() {
     let locks = LockManager::new(Redis::connect(&url).await.unwrap());
     let guards = join_all(keys().map(|key| locks.lock(key).acquire())).await;
     for (number, guard) in guards.iter().enumerate() {
-        assert_eq!(guard.is_err(), number == 7, "{number}: {guard:?}");
+        assert_eq!(guard.is_err(), number == ONE, "{number}: {guard:?}");
     }
 }
 
@@ -198,7 +229,8 @@ fn a_runtime_that_stands_still_keeps_nobody_waiting() {
         drop(locks.lock("first").acquire().await.unwrap());
         (server, locks)
     });
-    let asked = ["a", "b"].map(|key| Box::pin(locks.lock(key).acquire()));
+    let asked = (0..ALONE + 2).map(|number| Box::pin(locks.lock(format!("s{number}")).acquire()));
+    let asked = asked.collect::<Vec<_>>();
     let _asked = stands_still.block_on(async {
         let mut asked = asked;
         for it in &mut asked {
@@ -227,9 +259,10 @@ async fn a_batch_whose_answer_is_lost_leaves_nothing_behind() {
     let before = server.scripts().await;
     proxy.lose_replies(Which::named("EVALSHA"));
     {
-        let mut all = pin!(join_all(keys().map(|key| locks.lock(key).acquire())));
+        let all = join_all(keys().map(|key| locks.lock(key).acquire()));
+        let mut all = pin!(unconstrained(all));
         assert!(poll!(&mut all).is_pending());
-        while server.scripts().await - before < 3 {
+        while server.scripts().await - before < CALLS {
             assert!(timeout(Duration::from_millis(1), &mut all).await.is_err());
         }
     }
@@ -261,7 +294,8 @@ struct Held {
     _locks: LockManager,
 }
 
-const FEW: usize = 16;
+/// Of those who ask for all keys, who are in a batch with the one for `k40`.
+const TOGETHER: Range<usize> = 34..50;
 
 impl Held {
     async fn new(server: Server) -> Self {
@@ -271,7 +305,7 @@ impl Held {
         let beside = server.locks().await;
         // From then on it need not ask for the server's time.
         drop(locks.lock("first").acquire().await.unwrap());
-        for key in keys().take(FEW) {
+        for key in keys() {
             beside
                 .lock(key)
                 .acquire()
@@ -281,10 +315,10 @@ impl Held {
                 .await
                 .unwrap();
         }
-        proxy.hold_requests(Which::mentioning("lock:k9").times(1));
-        let all = keys().take(FEW).map(|key| locks.lock(key).acquire());
-        let all = tokio::spawn(join_all(all.collect::<Vec<_>>()));
-        let held = proxy.until("the batch is held", |seen| seen.held == 1);
+        proxy.hold_requests(Which::mentioning("lock:k40").times(1));
+        let all = keys().map(|key| locks.lock(key).acquire());
+        let all = tokio::spawn(unconstrained(join_all(all.collect::<Vec<_>>())));
+        let held = proxy.until("the batch is held", |seen| seen.held > 0);
         held.await.unwrap();
         all.abort();
         Self {
@@ -305,10 +339,9 @@ impl Held {
         sealed.len()
     }
 
-    /// All but the first, which went alone.
     async fn took_nothing(self) {
         self.proxy.deliver_held().await.unwrap();
-        for key in keys().take(FEW).skip(1) {
+        for key in keys().skip(TOGETHER.start) {
             let seen = self.beside.inspect(&*key).await.unwrap();
             assert!(seen.is_free(), "{key}: {seen:?}");
         }
@@ -321,7 +354,7 @@ async fn a_batch_that_is_delivered_after_the_cleanups_takes_nothing() {
     // The cleanups come by a new connection.
     held.proxy.cut();
     let sealed = async {
-        while held.sealed().await < FEW - 1 {
+        while held.sealed().await < TOGETHER.len() {
             sleep(Duration::from_millis(10)).await;
         }
     };
@@ -362,7 +395,7 @@ async fn a_release_among_others_refuses_copies_that_are_under_way() {
     proxy.cut();
     guards.push(asked.await.unwrap().unwrap());
     let released = guards.into_iter().map(<LockGuard>::release);
-    for released in join_all(released).await {
+    for released in beside_locks(&locks, join_all(released)).await {
         assert_eq!(released.unwrap(), ReleaseOutcome::Released);
     }
     proxy.deliver_held().await.unwrap();
@@ -375,16 +408,26 @@ async fn one_that_is_given_up_before_it_is_sent_is_not_sent() {
     let server = Server::start().await;
     let locks = server.locks().await;
     let before = server.scripts().await;
-    let mut first = Box::pin(locks.lock("a").acquire());
-    assert!(poll!(&mut first).is_pending());
-    {
-        let second = pin!(locks.lock("b").try_acquire());
-        assert!(poll!(second).is_pending());
+    let mut alone = Vec::new();
+    for key in keys().take(ALONE) {
+        let mut asked = Box::pin(locks.lock(key).acquire());
+        assert!(poll!(&mut asked).is_pending());
+        alone.push(asked);
     }
-    first.await.unwrap().release().await.unwrap();
+    {
+        let one_more = pin!(locks.lock("b").try_acquire());
+        assert!(poll!(one_more).is_pending());
+    }
+    for asked in alone {
+        asked.await.unwrap().release().await.unwrap();
+    }
     locks.shutdown().await.unwrap();
     let calls = server.scripts().await - before;
-    assert_eq!(calls, 3, "two for the first, and the cleanup of the other");
+    assert_eq!(
+        calls,
+        2 * ALONE as u64 + 1,
+        "two for each, and the cleanup of the other"
+    );
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ mod batches;
 mod carriers;
 mod companions;
 mod connecting;
+mod crowd;
 mod faults;
 mod fence;
 mod foreign;

@@ -9,6 +9,7 @@ use leasehold::{FencingToken, Key};
 use leasehold_testkit::proxy::{Proxy, Which};
 use tokio::time::timeout;
 
+use crate::crowd::{CALLS_OF_A_CROWD, beside_a_crowd, nobody};
 use crate::server::Server;
 
 const TTL: Duration = Duration::from_secs(30);
@@ -182,14 +183,9 @@ impl World {
         answers
     }
 
-    /// The first of all goes alone, and what comes while it is on its way goes together.
     async fn at_once(&self, requests: &[Request]) -> Vec<(Answer, Option<FencingToken>)> {
-        let nobody = nobody();
-        let alone = self.backend.cleanup(&nobody);
         let together = join_all(requests.iter().map(|it| self.carry_out(&self.backend, *it)));
-        let (alone, answers) = futures_util::future::join(alone, together).await;
-        alone.unwrap();
-        answers
+        beside_a_crowd(&self.backend, together).await
     }
 
     /// Tokens only grow, whoever draws them; a second copy of a request is answered with the same.
@@ -230,10 +226,6 @@ impl World {
     }
 }
 
-fn nobody() -> Attempt {
-    Attempt::new(Key::new("lock:", "nobody").unwrap(), TTL, false)
-}
-
 /// As the server carries a batch out.
 fn in_turn(requests: &[Request]) -> Vec<usize> {
     let mut turns: Vec<_> = (0..requests.len()).collect();
@@ -266,7 +258,7 @@ async fn a_batch_does_what_its_requests_would_do_one_by_one() {
             .map(Some)
             .collect();
         let calls = server.scripts().await - calls;
-        assert!(calls <= 2, "seed {seed}: {calls} calls");
+        assert_eq!(calls, CALLS_OF_A_CROWD + 1, "seed {seed}");
         let got: Vec<_> = turns.iter().map(|at| got[*at].take().unwrap()).collect();
         alone.grow(&story, &in_turn, &expected);
         together.grow(&story, &in_turn, &got);
@@ -301,14 +293,16 @@ async fn an_attempt_that_is_cleaned_up_in_the_same_batch_takes_nothing() {
     assert!(late.is_err(), "a copy is under way");
     proxy.cut();
     while backend.inspect(&given_up.key).await.is_err() {}
-    let (alone, others) = (nobody(), ["a", "b"].map(attempt));
-    let (_, again, cleaned_up, ..) = tokio::join!(
-        backend.cleanup(&alone),
-        backend.attempt(&given_up),
-        backend.cleanup(&given_up),
-        backend.attempt(&others[0]),
-        backend.attempt(&others[1]),
-    );
+    let others = ["a", "b"].map(attempt);
+    let all = async {
+        tokio::join!(
+            backend.attempt(&given_up),
+            backend.cleanup(&given_up),
+            backend.attempt(&others[0]),
+            backend.attempt(&others[1]),
+        )
+    };
+    let (again, cleaned_up, ..) = beside_a_crowd(&backend, all).await;
     cleaned_up.unwrap();
     assert!(again.is_err(), "{again:?}");
     assert!(backend.inspect(&given_up.key).await.unwrap().is_free());

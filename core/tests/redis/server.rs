@@ -69,11 +69,16 @@ impl Server {
         let mut raw = self.raw().await;
         let mut ask = redis::cmd("INFO");
         let info: String = ask.arg(section).query_async(&mut raw).await.unwrap();
-        let mut lines = info.lines();
-        let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix([':', '=']));
-        let digits = line.unwrap_or("0").split(',').next().unwrap();
-        digits.parse().unwrap()
+        count(&info, name)
     }
+}
+
+/// What is counted under that name in what a server tells of itself.
+pub(crate) fn count(info: &str, name: &str) -> u64 {
+    let mut lines = info.lines();
+    let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix([':', '=']));
+    let digits = line.unwrap_or("0").split(',').next().unwrap();
+    digits.parse().unwrap()
 }
 
 /// Returns when `count` wait for the key `k`.

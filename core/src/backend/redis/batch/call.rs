@@ -16,10 +16,10 @@ use crate::backend::redis::take::{Take, Terms};
 use crate::backend::{Applied, BackendError};
 
 /// How many requests one call carries at most: a server does nothing else while it carries them out.
-const MOST: usize = 32;
+pub(super) const MOST: usize = 32;
 
 /// From how many requests on it is cheaper for the server to look at them together.
-const LEAST: usize = 3;
+pub(super) const LEAST: usize = 3;
 
 /// What one who asked with others is told; none if it is to ask alone, for nothing was done.
 pub(super) type Told<A> = Option<Result<A, BackendError>>;
@@ -59,23 +59,8 @@ pub(super) enum Sent {
 }
 
 impl Batch {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.leaves.len() + self.takes.len()
-    }
-
-    /// As many as one call carries in each.
-    pub(super) fn into_calls(mut self) -> Vec<Self> {
-        let mut calls = Vec::with_capacity(self.len() / MOST + 1);
-        while self.len() > MOST {
-            let leaves = self.leaves.len().min(MOST);
-            let takes = MOST - leaves;
-            calls.push(Self {
-                leaves: self.leaves.drain(..leaves).collect(),
-                takes: self.takes.drain(..takes).collect(),
-            });
-        }
-        calls.push(self);
-        calls
     }
 
     /// Has everybody ask alone.

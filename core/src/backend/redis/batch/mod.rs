@@ -1,9 +1,10 @@
 //! Requests about locks on one server that are made at the same time, and sent as one.
 //!
-//! A request that is alone is sent at once. While others are on their way, and where the lock was just passed on to
-//! another task of this process, requests are gathered until the runtime has polled the tasks that were due before, and
-//! then sent together: none waits for the answer to another, or for a timer. The server carries a batch out in one
-//! step, as it would its requests one after the other: releases first, then attempts.
+//! A request is sent at once while few others are on their way. Beyond that, and where the lock was just passed on to
+//! another task of this process, requests are gathered until the runtime has polled the tasks that were due before, or
+//! until there are enough of them that the server need not wait for more, and then sent together: none waits for the
+//! answer to another, or for a timer. The server carries a batch out in one step, as it would its requests one after the
+//! other: releases first, then attempts.
 
 mod call;
 
@@ -18,13 +19,20 @@ use parking_lot::Mutex;
 use tokio::runtime::Id;
 use tokio::sync::oneshot;
 
-use self::call::{Asked, Batch, Sent, Told};
+use self::call::{Asked, Batch, LEAST, MOST, Sent, Told};
 use super::answer::{Acquired, Left};
 use super::leave::Leave;
 use super::node::Node;
 use super::take::{Take, Terms};
 use crate::backend::BackendError;
 use crate::runtime::Runtime;
+
+/// How many are sent alone at the same time: so few keep a server busy, and it would wait for those who gather.
+const ALONE: usize = 8;
+
+/// A batch is sent as soon as it is so large a part of all that are on their way: while the server carries it out the
+/// others are answered, and gather.
+const PART: usize = 3;
 
 /// The batches of requests to one server.
 #[derive(Debug, Default)]
@@ -34,14 +42,15 @@ pub(super) struct Batches {
     under_way: UnderWay,
 }
 
-/// Held by a request, or by several, while it is on its way.
+/// Held by a request while it is on its way.
 pub(super) type UnderWay = Arc<()>;
 
 /// What is sent next.
 #[derive(Debug, Default)]
 struct Gathered {
-    /// By the runtime that carries it: if nobody drives that one, those elsewhere must not wait for it.
-    batches: Mutex<Vec<(Id, Batch)>>,
+    /// By the runtime that carries it: if nobody drives that one, those elsewhere must not wait for it. In order, and all
+    /// but the last need not wait for more.
+    batches: Mutex<Vec<(Id, Vec<Batch>)>>,
     /// The server does not take them together: it is one of a Cluster, and the URL did not say so.
     apart: AtomicBool,
 }
@@ -52,9 +61,18 @@ impl Batches {
         Arc::clone(&self.under_way)
     }
 
-    /// Whether others are on their way, or about to be.
+    /// Whether many are on their way, or some about to be.
     pub(super) fn is_busy(&self) -> bool {
-        Arc::strong_count(&self.under_way) > 1
+        self.under_way() >= ALONE || self.gathered.has_begun()
+    }
+
+    /// How many are sent without waiting for more.
+    fn enough(&self) -> usize {
+        (self.under_way() / PART).clamp(LEAST, MOST)
+    }
+
+    fn under_way(&self) -> usize {
+        Arc::strong_count(&self.under_way) - 1
     }
 
     /// Releases or cleans up together with others; none if that is to be asked alone.
@@ -90,8 +108,15 @@ impl Batches {
             return None;
         }
         let (answer, told) = oneshot::channel();
-        if self.gathered.put(runtime.id(), |batch| put(batch, answer)) {
-            let carrier = Carrier::new(&self.gathered, runtime.id(), self.sending());
+        let _under_way = self.sending();
+        let put = |batch: &mut Batch| put(batch, answer);
+        let what = match self.gathered.put(runtime.id(), self.enough(), put) {
+            Put::First => Some(What::All),
+            Put::Another => None,
+            Put::Enough => Some(What::Large),
+        };
+        if let Some(what) = what {
+            let carrier = Carrier::new(&self.gathered, runtime.id(), what);
             runtime.spawn(carrier.run(Arc::clone(node), terms));
         }
         let patience = Patience {
@@ -107,61 +132,93 @@ impl Batches {
     }
 }
 
+/// What becomes of a request.
+enum Put {
+    /// Somebody is to carry it, and those who join it.
+    First,
+    /// Somebody will.
+    Another,
+    /// It is to be carried now, with those it has joined.
+    Enough,
+}
+
 impl Gathered {
-    /// Adds a request to what is sent next; true if it is the first.
-    fn put(&self, runtime: Id, put: impl FnOnce(&mut Batch)) -> bool {
-        let mut batches = self.batches.lock();
-        let of_runtime = batches.iter_mut().find(|(id, _)| *id == runtime);
-        if let Some((_, batch)) = of_runtime {
+    fn has_begun(&self) -> bool {
+        !self.batches.lock().is_empty()
+    }
+
+    /// Adds a request to what is sent next: now, if this makes it as many as are enough.
+    fn put(&self, runtime: Id, enough: usize, put: impl FnOnce(&mut Batch)) -> Put {
+        let mut gathered = self.batches.lock();
+        let of_runtime = gathered.iter_mut().find(|(id, _)| *id == runtime);
+        if let Some((_, batches)) = of_runtime
+            && let Some(batch) = batches.last_mut()
+        {
             put(batch);
-            return false;
+            if batch.len() < enough {
+                return Put::Another;
+            }
+            batches.push(Batch::default());
+            return Put::Enough;
         }
         let mut batch = Batch::default();
         put(&mut batch);
-        batches.push((runtime, batch));
-        true
+        gathered.push((runtime, vec![batch]));
+        Put::First
     }
 
-    fn take(&self, runtime: Id) -> Option<Batch> {
-        let mut batches = self.batches.lock();
-        let place = batches.iter().position(|(id, _)| *id == runtime)?;
-        Some(batches.swap_remove(place).1)
+    fn take(&self, runtime: Id, what: What) -> Vec<Batch> {
+        let mut gathered = self.batches.lock();
+        let place = gathered.iter().position(|(id, _)| *id == runtime);
+        match (place, what) {
+            (Some(place), What::All) => gathered.swap_remove(place).1,
+            (Some(place), What::Large) => {
+                let (_, batches) = &mut gathered[place];
+                let large = batches.len().saturating_sub(1);
+                batches.drain(..large).collect()
+            }
+            (None, _) => Vec::new(),
+        }
     }
 }
 
-/// Takes away what was gathered, once those who were to be polled have been.
+/// What is carried.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    /// Whatever is there once those who were to be polled have been.
+    All,
+    /// What need not wait for them.
+    Large,
+}
+
+/// Takes requests to the server.
 struct Carrier {
     gathered: Arc<Gathered>,
     runtime: Id,
-    /// What is gathered from then on is another one's.
-    has_taken: bool,
-    _under_way: UnderWay,
+    /// None once it is taken: what is gathered from then on is another one's.
+    what: Option<What>,
 }
 
 impl Carrier {
-    fn new(gathered: &Arc<Gathered>, runtime: Id, under_way: UnderWay) -> Self {
+    fn new(gathered: &Arc<Gathered>, runtime: Id, what: What) -> Self {
         Self {
             gathered: Arc::clone(gathered),
             runtime,
-            has_taken: false,
-            _under_way: under_way,
+            what: Some(what),
         }
     }
 
-    fn take(&mut self) -> Option<Batch> {
-        if mem::replace(&mut self.has_taken, true) {
-            return None;
-        }
-        self.gathered.take(self.runtime)
+    fn take(&mut self) -> Vec<Batch> {
+        let what = self.what.take();
+        what.map_or_else(Vec::new, |what| self.gathered.take(self.runtime, what))
     }
 
     async fn run(mut self, node: Arc<Node>, terms: Terms) {
-        after_the_others().await;
-        let Some(batch) = self.take() else {
-            return;
-        };
+        if matches!(self.what, Some(What::All)) {
+            after_the_others().await;
+        }
         // In order: who asked first is in line first.
-        let calls = batch.into_calls().into_iter();
+        let calls = self.take().into_iter();
         let sent = join_all(calls.map(|call| call.send(&node, &terms))).await;
         if sent.contains(&Sent::Apart) {
             self.gathered.apart.store(true, Ordering::Relaxed);
@@ -172,7 +229,7 @@ impl Carrier {
 impl Drop for Carrier {
     fn drop(&mut self) {
         // There is something left if its runtime has ended before it could do anything.
-        if let Some(batch) = self.take() {
+        for batch in self.take() {
             batch.dissolve();
         }
     }
@@ -228,16 +285,17 @@ mod tests {
                 named: None,
             };
             let put = |batch: &mut Batch| batch.leaves.push(Asked::new(leave, answer));
-            assert!(gathered.put(runtime, put), "the first of its batch");
+            let put = gathered.put(runtime, MOST, put);
+            assert!(matches!(put, Put::First), "the first of its batch");
             told
         };
         let _first = ask(&gathered);
-        let mut carrier = Carrier::new(&gathered, runtime, UnderWay::default());
-        assert!(carrier.take().is_some());
+        let mut carrier = Carrier::new(&gathered, runtime, What::All);
+        assert_eq!(carrier.take().len(), 1);
         let mut second = ask(&gathered);
         drop(carrier);
         assert!(second.try_recv().is_err(), "it is not sent away");
-        drop(Carrier::new(&gathered, runtime, UnderWay::default()));
+        drop(Carrier::new(&gathered, runtime, What::All));
         assert!(
             matches!(second.try_recv(), Ok(None)),
             "nobody else will come"
