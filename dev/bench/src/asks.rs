@@ -30,12 +30,34 @@ fn uncontended(ledger: &Ledger) -> Vec<Answer> {
         metric: "pairs_per_s",
     };
     let ratio = |place, to| ledger.ratio(place, OURS, to);
+    let apart = |tasks, metric, to| {
+        let workload = &uncontended::name_apart(tasks);
+        ledger.ratio(Place { workload, metric }, OURS, to)
+    };
     vec![
         answer(
             "1. uncontended, 1 task: p50 by bare SET NX PX",
             Bound::AtMost(1.1),
             " ×",
             ratio(one, BARE),
+        ),
+        answer(
+            "1. uncontended, 1 task, a core each: p50 by bare SET NX PX",
+            Bound::AtMost(1.1),
+            " ×",
+            apart(1, "p50_us", BARE),
+        ),
+        answer(
+            "1. uncontended, 16 tasks, a core each: pairs by same scripts",
+            Bound::AtLeast(0.95),
+            " ×",
+            apart(16, "pairs_per_s", SCRIPTS),
+        ),
+        answer(
+            "1. uncontended, 64 tasks, a core each: pairs by bare SET NX PX",
+            Bound::AtLeast(0.75),
+            " ×",
+            apart(64, "pairs_per_s", BARE),
         ),
         answer(
             "1. uncontended, 64 tasks: pairs by same scripts",

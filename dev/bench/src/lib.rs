@@ -29,6 +29,7 @@ mod canary;
 mod chart;
 mod clock;
 mod contestant;
+mod cores;
 mod crowd;
 mod fleet;
 mod ledger;

@@ -35,6 +35,14 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// What cannot be measured on this machine.
+    pub(crate) fn none() -> Self {
+        Self {
+            rows: Vec::new(),
+            void: (0, 0),
+        }
+    }
+
     /// What was not cut into slices.
     pub(crate) fn single(contestant: &'static str, figures: &[(&'static str, f64)]) -> Self {
         Self {

@@ -7,7 +7,16 @@ use super::{
 pub(crate) fn all() -> Vec<Box<dyn Workload>> {
     let mut all: Vec<Box<dyn Workload>> = Vec::new();
     for &tasks in uncontended::TASKS {
-        all.push(Box::new(uncontended::Uncontended { tasks }));
+        all.push(Box::new(uncontended::Uncontended {
+            tasks,
+            is_apart: false,
+        }));
+    }
+    for &tasks in uncontended::TASKS_APART {
+        all.push(Box::new(uncontended::Uncontended {
+            tasks,
+            is_apart: true,
+        }));
     }
     for cell in contended::Contended::ALL {
         all.push(Box::new(*cell));

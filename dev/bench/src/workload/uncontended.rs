@@ -6,12 +6,16 @@ use tokio::task::JoinSet;
 use super::{Stage, Workload};
 use crate::BoxError;
 use crate::contestant::{Contestant, Visitor, Way};
+use crate::cores::Apart;
 use crate::report::Outcome;
 use crate::rounds::quantile;
 use crate::turns::{Done, Plan};
 
 /// How many tasks there are.
 pub(crate) const TASKS: &[usize] = &[1, 4, 16, 64, 256, 1_000];
+
+/// How many there are where client and server have a core each.
+pub(crate) const TASKS_APART: &[usize] = &[1, 16, 64];
 
 /// What a slice tells.
 pub(super) const METRICS: &[&str] = &["pairs_per_s", "p50_us", "p99_us"];
@@ -23,10 +27,17 @@ pub(crate) fn name(tasks: usize) -> String {
     }
 }
 
+/// The same, with a core for the server and the others for the client.
+pub(crate) fn name_apart(tasks: usize) -> String {
+    format!("{}, a core each", name(tasks))
+}
+
 /// Tasks that acquire and release, each a key of its own.
 #[derive(Debug)]
 pub(crate) struct Uncontended {
     pub(crate) tasks: usize,
+    /// Whether client and server run on cores of their own, or where the kernel likes.
+    pub(crate) is_apart: bool,
 }
 
 /// A slice of it.
@@ -83,11 +94,17 @@ async fn pairs<C: Contestant>(
 #[async_trait(?Send)]
 impl Workload for Uncontended {
     fn name(&self) -> String {
-        name(self.tasks)
+        if self.is_apart {
+            name_apart(self.tasks)
+        } else {
+            name(self.tasks)
+        }
     }
 
     async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
         let (ways, rounds) = match (self.tasks, stage.quick) {
+            _ if self.is_apart && stage.quick => (Way::LIMITS, 8),
+            _ if self.is_apart => (Way::LIMITS, 40),
             (1 | 64, false) => (Way::ALONE, 40),
             (1 | 64, true) => (Way::ALONE, 8),
             (1_000, false) => (Way::ALONE, 10),
@@ -107,6 +124,14 @@ impl Workload for Uncontended {
             slice: Duration::from_millis(millis),
             keys: 1,
         };
+        let apart = match self.is_apart {
+            true => Some(Apart::begin(stage.server.pid())?),
+            false => None,
+        };
+        if matches!(apart, Some(None)) {
+            eprintln!("{}: it takes two cores", self.name());
+            return Ok(Outcome::none());
+        }
         let here = (stage.field, stage.meter);
         plan.take_turns_here(here, ways, &slice).await
     }

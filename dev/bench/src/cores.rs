@@ -1,0 +1,100 @@
+//! Who runs on which cores.
+
+use std::process::Command;
+
+use crate::BoxError;
+
+/// A server on a core of its own, and this process on the others, as if they were two machines. Until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Apart {
+    /// The processes, and the cores on which they ran before.
+    before: Vec<(u32, String)>,
+}
+
+impl Apart {
+    /// None where there is one core only.
+    pub(crate) fn begin(server: Option<u32>) -> Result<Option<Self>, BoxError> {
+        let server = server.ok_or("the server has ended")?;
+        let here = std::process::id();
+        let cores = each(&cores_of(here)?)?;
+        let Some((first, others @ [_, ..])) = cores.split_first() else {
+            return Ok(None);
+        };
+        let others: Vec<_> = others.iter().map(u32::to_string).collect();
+        let mut apart = Self { before: Vec::new() };
+        for (process, cores) in [(server, first.to_string()), (here, others.join(","))] {
+            apart.before.push((process, cores_of(process)?));
+            place(process, &cores)?;
+        }
+        Ok(Some(apart))
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        for (process, cores) in &self.before {
+            if let Err(error) = place(*process, cores) {
+                eprintln!("process {process} stays where it is: {error}");
+            }
+        }
+    }
+}
+
+/// Such as `0-2,5`.
+fn cores_of(process: u32) -> Result<String, BoxError> {
+    let told = taskset(&["-cp", &process.to_string()])?;
+    let list = told.rsplit(' ').next().unwrap_or_default();
+    Ok(list.trim().to_owned())
+}
+
+fn each(list: &str) -> Result<Vec<u32>, BoxError> {
+    let mut cores = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        cores.extend(first.parse::<u32>()?..=last.parse()?);
+    }
+    Ok(cores)
+}
+
+/// All its threads, and those that they start.
+fn place(process: u32, cores: &str) -> Result<(), BoxError> {
+    taskset(&["-acp", cores, &process.to_string()])?;
+    Ok(())
+}
+
+fn taskset(arguments: &[&str]) -> Result<String, BoxError> {
+    let ran = Command::new("taskset").args(arguments).output();
+    let ran = ran.map_err(|e| format!("`taskset` is needed, of the package util-linux: {e}"))?;
+    if ran.status.success() {
+        Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
+    } else {
+        Err(String::from_utf8_lossy(&ran.stderr).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_set_apart_comes_back() {
+        let mut other = Command::new("sleep").arg("60").spawn().expect("it starts");
+        let cores = |process| cores_of(process).expect("it is told");
+        let before = [other.id(), std::process::id()].map(cores);
+        let apart = Apart::begin(Some(other.id())).expect("it is done");
+        let during = [other.id(), std::process::id()].map(cores);
+        assert_eq!(during != before, apart.is_some());
+        assert_eq!(during[0] != during[1], apart.is_some());
+        drop(apart);
+        assert_eq!([other.id(), std::process::id()].map(cores), before);
+        other.kill().expect("it ends");
+        other.wait().expect("it has ended");
+    }
+
+    #[test]
+    fn a_list_of_cores_is_read() {
+        assert_eq!(each("0-2,5").expect("it is one"), [0, 1, 2, 5]);
+        assert_eq!(each("3").expect("it is one"), [3]);
+        assert!(each("none").is_err());
+    }
+}
