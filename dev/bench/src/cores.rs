@@ -1,6 +1,10 @@
 //! Who runs on which cores.
 
+use std::fs;
 use std::process::Command;
+use std::thread;
+
+use tokio::runtime::Builder;
 
 use crate::BoxError;
 
@@ -9,6 +13,8 @@ use crate::BoxError;
 pub(crate) struct Apart {
     /// The processes, and the cores on which they ran before.
     before: Vec<(u32, String)>,
+    /// How many this process has.
+    cores: usize,
 }
 
 impl Apart {
@@ -21,12 +27,29 @@ impl Apart {
             return Ok(None);
         };
         let others: Vec<_> = others.iter().map(u32::to_string).collect();
-        let mut apart = Self { before: Vec::new() };
+        let mut apart = Self {
+            before: Vec::new(),
+            cores: others.len(),
+        };
         for (process, cores) in [(server, first.to_string()), (here, others.join(","))] {
             apart.before.push((process, cores_of(process)?));
             place(process, &cores)?;
         }
         Ok(Some(apart))
+    }
+
+    /// Runs in a runtime of its own, with as many workers as it would have on a machine with these cores.
+    pub(crate) fn run<T: Send>(
+        &self,
+        work: impl AsyncFnOnce() -> Result<T, BoxError> + Send,
+    ) -> Result<T, BoxError> {
+        let run = || {
+            let mut builder = Builder::new_multi_thread();
+            let runtime = builder.worker_threads(self.cores).enable_all().build()?;
+            runtime.block_on(work())
+        };
+        let ran = thread::scope(|scope| scope.spawn(run).join());
+        ran.unwrap_or_else(|_panicked| Err("the work panicked".into()))
     }
 }
 
@@ -58,7 +81,17 @@ fn each(list: &str) -> Result<Vec<u32>, BoxError> {
 
 /// All its threads, and those that they start.
 fn place(process: u32, cores: &str) -> Result<(), BoxError> {
-    taskset(&["-acp", cores, &process.to_string()])?;
+    // Not by `taskset -a`, which stops at a thread that ends meanwhile. Twice: one may start another before it is placed.
+    for _ in 0..2 {
+        for thread in fs::read_dir(format!("/proc/{process}/task"))? {
+            let thread = thread?;
+            let number = thread.file_name();
+            let placed = taskset(&["-cp", cores, &number.to_string_lossy()]);
+            if thread.path().exists() {
+                placed?;
+            }
+        }
+    }
     Ok(())
 }
 

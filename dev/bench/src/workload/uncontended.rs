@@ -124,15 +124,14 @@ impl Workload for Uncontended {
             slice: Duration::from_millis(millis),
             keys: 1,
         };
-        let apart = match self.is_apart {
-            true => Some(Apart::begin(stage.server.pid())?),
-            false => None,
-        };
-        if matches!(apart, Some(None)) {
+        let here = (stage.field, stage.meter);
+        if !self.is_apart {
+            return plan.take_turns_here(here, ways, &slice).await;
+        }
+        let Some(apart) = Apart::begin(stage.server.pid())? else {
             eprintln!("{}: it takes two cores", self.name());
             return Ok(Outcome::none());
-        }
-        let here = (stage.field, stage.meter);
-        plan.take_turns_here(here, ways, &slice).await
+        };
+        apart.run(async || plan.take_turns_here(here, ways, &slice).await)
     }
 }
