@@ -23,8 +23,17 @@ const AT_ONCE: usize = 200;
 /// Eight go alone, and the others together as soon as they are a third of all, or 32: 3, 5, 7, 11, 16, 24, 32, 32, 32, 30.
 const CALLS: u64 = 18;
 
+/// How many stand in line.
+const IN_LINE: usize = 80;
+
 /// One that goes together with others.
 const ONE: usize = 17;
+
+/// From then on it need not ask for the server's time.
+async fn use_once(locks: &LockManager, key: &str) {
+    let first = locks.lock(key).acquire().await.unwrap();
+    first.release().await.unwrap();
+}
 
 fn keys() -> impl Iterator<Item = String> {
     (0..AT_ONCE).map(|number| format!("k{number}"))
@@ -48,9 +57,7 @@ async fn what_is_asked_at_once_is_sent_in_few_calls() {
     let proxy = Proxy::start(server.inner().port()).await.unwrap();
     let url = server.inner().url_at(proxy.port());
     let locks = LockManager::new(Redis::connect(&url).await.unwrap());
-    // Who does not know the server's time asks for it first.
-    let first = locks.lock("first").acquire().await.unwrap();
-    first.release().await.unwrap();
+    use_once(&locks, "first").await;
     let looks = async || server.told("commandstats", "cmdstat_ping:calls").await;
     let looked_before = looks().await;
     let before = server.scripts().await;
@@ -109,8 +116,7 @@ async fn of_those_who_want_one_key_at_once_one_has_it_and_the_others_follow() {
 async fn who_asks_later_does_not_overtake_who_is_about_to_be_sent() {
     let server = Server::start().await;
     let locks = server.locks().await;
-    // From then on it need not ask for the server's time.
-    drop(locks.lock("first").acquire().await.unwrap());
+    use_once(&locks, "first").await;
     let mut alone = Vec::new();
     for key in keys().take(ALONE) {
         let mut asked = Box::pin(locks.lock(key).acquire());
@@ -209,6 +215,7 @@ async fn who_may_not_have_a_key_keeps_nobody_from_theirs() {
     let () = user.query_async(&mut raw).await.unwrap();
     let url = server.url().replace("redis://", "redis://some:secret@");
     let locks = LockManager::new(Redis::connect(&url).await.unwrap());
+    use_once(&locks, "k0").await;
     let guards = join_all(keys().map(|key| locks.lock(key).acquire())).await;
     for (number, guard) in guards.iter().enumerate() {
         assert_eq!(guard.is_err(), number == ONE, "{number}: {guard:?}");
@@ -225,8 +232,7 @@ fn a_runtime_that_stands_still_keeps_nobody_waiting() {
     let (_server, locks) = lives.block_on(async {
         let server = Server::start().await;
         let locks = server.locks().await;
-        // From then on it need not ask for the server's time.
-        drop(locks.lock("first").acquire().await.unwrap());
+        use_once(&locks, "first").await;
         (server, locks)
     });
     let asked = (0..ALONE + 2).map(|number| Box::pin(locks.lock(format!("s{number}")).acquire()));
@@ -303,8 +309,7 @@ impl Held {
         let url = server.inner().url_at(proxy.port());
         let locks = LockManager::new(Redis::connect(&url).await.unwrap());
         let beside = server.locks().await;
-        // From then on it need not ask for the server's time.
-        drop(locks.lock("first").acquire().await.unwrap());
+        use_once(&locks, "first").await;
         for key in keys() {
             beside
                 .lock(key)
@@ -329,6 +334,7 @@ impl Held {
         }
     }
 
+    /// How many of the batch were cleaned up.
     async fn sealed(&self) -> usize {
         let mut keys = redis::cmd("KEYS");
         keys.arg("*sealed*");
@@ -336,12 +342,16 @@ impl Held {
             .query_async(&mut self.server.raw().await)
             .await
             .unwrap();
-        sealed.len()
+        let of_batch = TOGETHER.filter(|number| {
+            let lock = format!("{{lock:k{number}}}:");
+            sealed.iter().any(|seal| seal.starts_with(&lock))
+        });
+        of_batch.count()
     }
 
     async fn took_nothing(self) {
         self.proxy.deliver_held().await.unwrap();
-        for key in keys().skip(TOGETHER.start) {
+        for key in TOGETHER.map(|number| format!("k{number}")) {
             let seen = self.beside.inspect(&*key).await.unwrap();
             assert!(seen.is_free(), "{key}: {seen:?}");
         }
@@ -407,6 +417,7 @@ async fn a_release_among_others_refuses_copies_that_are_under_way() {
 async fn one_that_is_given_up_before_it_is_sent_is_not_sent() {
     let server = Server::start().await;
     let locks = server.locks().await;
+    use_once(&locks, "first").await;
     let before = server.scripts().await;
     let mut alone = Vec::new();
     for key in keys().take(ALONE) {
@@ -541,7 +552,7 @@ async fn those_who_ask_at_once_wait_in_the_order_in_which_they_asked() {
     let locks = server.locks().await;
     let guard = locks.lock("k").acquire().await.unwrap();
     let (sender, mut served) = mpsc::unbounded_channel();
-    let waiting = join_all((0..AT_ONCE + 16).map(|number| {
+    let waiting = join_all((0..IN_LINE).map(|number| {
         let (lock, sender) = (locks.lock("k"), sender.clone());
         async move {
             let guard = lock.acquire().await.unwrap();
@@ -550,10 +561,10 @@ async fn those_who_ask_at_once_wait_in_the_order_in_which_they_asked() {
         }
     }));
     let waiting = tokio::spawn(waiting);
-    waiters(&locks, AT_ONCE + 16).await;
+    waiters(&locks, IN_LINE).await;
     guard.release().await.unwrap();
     waiting.await.unwrap();
-    for number in 0..AT_ONCE + 16 {
+    for number in 0..IN_LINE {
         assert_eq!(served.recv().await, Some(number));
     }
 }

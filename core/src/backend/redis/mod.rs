@@ -89,10 +89,11 @@ use crate::Key;
 /// waiter need not ask. Whoever waits elsewhere is woken, and asks. So a process that ends should
 /// [`shutdown`](crate::LockManager::shutdown) first: the lock that it released last may be another of its waiters'.
 ///
-/// What several tasks ask at the same time goes to the server together, up to 32 requests in one call. Nothing waits for
-/// that: a request that is alone is sent at once, and what is asked while others are on their way, or behind others for the
-/// same lock, is sent when the runtime has polled the tasks that were due. Each request has an answer, an error and a
-/// deadline of its own, as if it had been sent alone. In a Cluster each is.
+/// What many tasks ask at the same time goes to the server together, up to 32 requests in one call. Nothing waits for
+/// that: a request is sent at once while fewer than eight others are on their way, and what is asked beside more, or behind
+/// others for the same lock, is sent when the runtime has polled the tasks that were due, or before that as soon as it is a
+/// third of all. Each request has an answer, an error and a deadline of its own, as if it had been sent alone. In a Cluster
+/// each is.
 ///
 /// The connection is made anew when it is lost. A guard is kept if its lease survived, and lost no later
 /// than its deadline if not.

@@ -1,10 +1,10 @@
 //! Requests about locks on one server that are made at the same time, and sent as one.
 //!
-//! A request is sent at once while few others are on their way. Beyond that, and where the lock was just passed on to
-//! another task of this process, requests are gathered until the runtime has polled the tasks that were due before, or
-//! until there are enough of them that the server need not wait for more, and then sent together: none waits for the
-//! answer to another, or for a timer. The server carries a batch out in one step, as it would its requests one after the
-//! other: releases first, then attempts.
+//! A request is sent at once while few others are on their way and none is gathered. Beyond that, and where the lock was
+//! just passed on to another task of this process, requests are gathered until the runtime has polled the tasks that were
+//! due before, or until there are enough of them that the server need not wait for more, and then sent together: none
+//! waits for the answer to another, or for a timer. The server carries a batch out in one step, as it would its requests
+//! one after the other: releases first, then attempts.
 
 mod call;
 
