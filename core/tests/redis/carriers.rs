@@ -64,7 +64,8 @@ async fn tasks_that_are_due_at_once_are_served_in_few_calls() {
     });
     let guards = guards.await.unwrap();
     let calls = server.scripts().await - before;
-    assert!(calls <= 20, "{calls} calls");
+    // Eight alone, and six of many, unless some are answered before all have asked.
+    assert!(calls <= 16, "{calls} calls");
     for guard in guards {
         guard.unwrap().unwrap().release().await.unwrap();
     }

@@ -110,12 +110,7 @@ impl Batches {
         let (answer, told) = oneshot::channel();
         let _under_way = self.sending();
         let put = |batch: &mut Batch| put(batch, answer);
-        let what = match self.gathered.put(runtime.id(), self.enough(), put) {
-            Put::First => Some(What::All),
-            Put::Another => None,
-            Put::Enough => Some(What::Large),
-        };
-        if let Some(what) = what {
+        if let Some(what) = self.gathered.put(runtime.id(), self.enough(), put) {
             let carrier = Carrier::new(&self.gathered, runtime.id(), what);
             runtime.spawn(carrier.run(Arc::clone(node), terms));
         }
@@ -132,23 +127,13 @@ impl Batches {
     }
 }
 
-/// What becomes of a request.
-enum Put {
-    /// Somebody is to carry it, and those who join it.
-    First,
-    /// Somebody will.
-    Another,
-    /// It is to be carried now, with those it has joined.
-    Enough,
-}
-
 impl Gathered {
     fn has_begun(&self) -> bool {
         !self.batches.lock().is_empty()
     }
 
-    /// Adds a request to what is sent next: now, if this makes it as many as are enough.
-    fn put(&self, runtime: Id, enough: usize, put: impl FnOnce(&mut Batch)) -> Put {
+    /// Adds a request to what is sent next, and says what has to be carried: none, if somebody will carry it.
+    fn put(&self, runtime: Id, enough: usize, put: impl FnOnce(&mut Batch)) -> Option<What> {
         let mut gathered = self.batches.lock();
         let of_runtime = gathered.iter_mut().find(|(id, _)| *id == runtime);
         if let Some((_, batches)) = of_runtime
@@ -156,15 +141,15 @@ impl Gathered {
         {
             put(batch);
             if batch.len() < enough {
-                return Put::Another;
+                return None;
             }
             batches.push(Batch::default());
-            return Put::Enough;
+            return Some(What::Large);
         }
         let mut batch = Batch::default();
         put(&mut batch);
         gathered.push((runtime, vec![batch]));
-        Put::First
+        Some(What::All)
     }
 
     fn take(&self, runtime: Id, what: What) -> Vec<Batch> {
@@ -187,7 +172,7 @@ impl Gathered {
 enum What {
     /// Whatever is there once those who were to be polled have been.
     All,
-    /// What need not wait for them.
+    /// What need not wait for them: batches that are large enough.
     Large,
 }
 
@@ -285,8 +270,8 @@ mod tests {
                 named: None,
             };
             let put = |batch: &mut Batch| batch.leaves.push(Asked::new(leave, answer));
-            let put = gathered.put(runtime, MOST, put);
-            assert!(matches!(put, Put::First), "the first of its batch");
+            let what = gathered.put(runtime, MOST, put);
+            assert!(matches!(what, Some(What::All)), "the first of its batch");
             told
         };
         let _first = ask(&gathered);
