@@ -13,7 +13,7 @@ use leasehold_testkit::clock::ClockShim;
 use leasehold_testkit::proxy::{Proxy, Which};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::unconstrained;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::crowd::{ALONE, beside_locks};
 use crate::server::{Server, waiters};
@@ -567,4 +567,32 @@ async fn those_who_ask_at_once_wait_in_the_order_in_which_they_asked() {
     for number in 0..IN_LINE {
         assert_eq!(served.recv().await, Some(number));
     }
+}
+
+#[tokio::test]
+async fn those_who_stand_behind_others_of_their_process_ask_together() {
+    let server = Server::start().await;
+    let (other, locks) = (server.locks().await, server.locks().await);
+    use_once(&locks, "first").await;
+    let guard = other.lock("k").acquire().await.unwrap();
+    let (begun, before) = (Instant::now(), server.scripts().await);
+    let all = join_all((0..AT_ONCE).map(|_| locks.lock("k").acquire()));
+    let mut all = pin!(unconstrained(all));
+    let in_line = async {
+        let mut raw = server.raw().await;
+        let mut count = redis::cmd("ZCARD");
+        count.arg("{lock:k}:lh1:queue");
+        while count.query_async::<usize>(&mut raw).await.unwrap() < AT_ONCE {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        _all = &mut all => panic!("somebody else has it"),
+        () = in_line => {}
+    }
+    let calls = server.scripts().await - before;
+    // The first alone, and the others 32 at a time. The first looks once a second.
+    let looks = begun.elapsed().as_secs();
+    assert!(calls <= 1 + 7 + looks, "{calls} calls");
+    guard.release().await.unwrap();
 }

@@ -168,13 +168,11 @@ impl Inbox {
         line.copied().find(|it| !has_it(it)) == Some(owner)
     }
 
-    /// Whether whoever of this process has waited longest for `key` is somebody else, and has just been passed the lock.
-    pub(super) fn was_passed_to_another(&self, key: &Key, owner: OwnerId) -> bool {
+    /// Whether somebody else of this process has waited longer for `key`, be it one that was just passed the lock.
+    pub(super) fn is_behind_another(&self, key: &Key, owner: OwnerId) -> bool {
         let seats = self.seats.lock();
         let longest = seats.lines.get(key).and_then(VecDeque::front);
-        longest.is_some_and(|it| {
-            *it != owner && seats.waiters.get(it).is_some_and(|it| it.was_passed())
-        })
+        longest.is_some_and(|it| *it != owner)
     }
 
     /// There was no connection, or there is none: what was sent meanwhile is lost, and the server may have
@@ -325,14 +323,13 @@ mod tests {
         assert_eq!(to.owner, owners[0]);
         assert!(inbox.pass(&key, to, passed));
         assert!(!inbox.is_first(&key, owners[0]) && inbox.is_first(&key, owners[1]));
-        let to_another = || owners.map(|owner| inbox.was_passed_to_another(&key, owner));
-        assert_eq!(to_another(), [false, true]);
+        let behind_another = || owners.map(|owner| inbox.is_behind_another(&key, owner));
+        assert_eq!(behind_another(), [false, true]);
         let next = inbox.successor(&key).unwrap();
         assert_eq!(next.owner, owners[1], "who has it is passed nothing more");
         inbox.interruption();
         let was_passed = |owner| inbox.wake_ups(owner).unwrap().was_passed();
         assert!(!was_passed(owners[0]), "it asks");
-        assert_eq!(to_another(), [false, false]);
         assert!(inbox.pass(&key, next, passed));
         assert!(!was_passed(owners[1]), "it asks as well");
         inbox.leave(&key, owners[1]);

@@ -2,6 +2,7 @@
 
 use super::Redis;
 use super::answer::{self, Acquired, Left, Verdict};
+use super::batch::Haste;
 use super::leave::Leave;
 use super::node::How;
 use super::synced::Settled;
@@ -56,13 +57,18 @@ impl Redis {
     }
 
     async fn send_take(&self, take: Take, how: How) -> Result<Settled<Acquired>, BackendError> {
-        // What stands behind it is in no hurry, and may go with its release.
-        let another_has_it =
-            || take.queue && self.inbox.was_passed_to_another(&take.key, take.owner);
-        let joins =
-            how.synced.is_none() && take.is_plain() && (self.batches.is_busy() || another_has_it());
+        // It is not its turn yet, and others may have something to ask as well, be it the release of who is before it.
+        let haste = if take.queue && self.inbox.is_behind_another(&take.key, take.owner) {
+            Haste::None
+        } else {
+            Haste::Some
+        };
+        let joins = how.synced.is_none() && take.is_plain() && self.batches.gather(haste);
         if let Some(node) = self.servers.one().filter(|_| joins)
-            && let Some(acquired) = self.batches.take(node, self.terms(), take.clone()).await
+            && let Some(acquired) = self
+                .batches
+                .take(node, self.terms(), haste, take.clone())
+                .await
         {
             return acquired.map(Settled::by_nobody);
         }
@@ -130,7 +136,10 @@ impl Redis {
     }
 
     async fn send_leave(&self, leave: Leave) -> Result<Left, BackendError> {
-        if let Some(node) = self.servers.one().filter(|_| self.batches.is_busy())
+        if let Some(node) = self
+            .servers
+            .one()
+            .filter(|_| self.batches.gather(Haste::Some))
             && let Some(left) = self.batches.leave(node, self.terms(), leave.clone()).await
         {
             return left;

@@ -1,7 +1,7 @@
 //! Requests about locks on one server that are made at the same time, and sent as one.
 //!
-//! A request is sent at once while few others are on their way and none is gathered. Beyond that, and where the lock was
-//! just passed on to another task of this process, requests are gathered until the runtime has polled the tasks that were
+//! A request is sent at once while few others are on their way and none is gathered. Beyond that, and where another task
+//! of this process has waited longer for the lock, requests are gathered until the runtime has polled the tasks that were
 //! due before, or until there are enough of them that the server need not wait for more, and then sent together: none
 //! waits for the answer to another, or for a timer. The server carries a batch out in one step, as it would its requests
 //! one after the other: releases first, then attempts.
@@ -45,6 +45,15 @@ pub(super) struct Batches {
 /// Held by a request while it is on its way.
 pub(super) type UnderWay = Arc<()>;
 
+/// How soon a request should be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// As soon as that does not make others wait.
+    Some,
+    /// Together with all that are about to be made: its answer changes nothing yet.
+    None,
+}
+
 /// What is sent next.
 #[derive(Debug, Default)]
 struct Gathered {
@@ -61,14 +70,17 @@ impl Batches {
         Arc::clone(&self.under_way)
     }
 
-    /// Whether many are on their way, or some about to be.
-    pub(super) fn is_busy(&self) -> bool {
-        self.under_way() >= ALONE || self.gathered.has_begun()
+    /// Whether a request is sent together with others: many are on their way, or some about to be.
+    pub(super) fn gather(&self, haste: Haste) -> bool {
+        haste == Haste::None || self.under_way() >= ALONE || self.gathered.has_begun()
     }
 
     /// How many are sent without waiting for more.
-    fn enough(&self) -> usize {
-        (self.under_way() / PART).clamp(LEAST, MOST)
+    fn enough(&self, haste: Haste) -> usize {
+        match haste {
+            Haste::Some => (self.under_way() / PART).clamp(LEAST, MOST),
+            Haste::None => MOST,
+        }
     }
 
     fn under_way(&self) -> usize {
@@ -83,7 +95,7 @@ impl Batches {
         leave: Leave,
     ) -> Option<Result<Left, BackendError>> {
         let put = |batch: &mut Batch, answer| batch.leaves.push(Asked::new(leave, answer));
-        self.join(node, terms, put).await
+        self.join(node, terms, Haste::Some, put).await
     }
 
     /// Attempts together with others; none if that is to be asked alone.
@@ -91,16 +103,18 @@ impl Batches {
         &self,
         node: &Arc<Node>,
         terms: Terms,
+        haste: Haste,
         take: Take,
     ) -> Option<Result<Acquired, BackendError>> {
         let put = |batch: &mut Batch, answer| batch.takes.push(Asked::new(take, answer));
-        self.join(node, terms, put).await
+        self.join(node, terms, haste, put).await
     }
 
     async fn join<A>(
         &self,
         node: &Arc<Node>,
         terms: Terms,
+        haste: Haste,
         put: impl FnOnce(&mut Batch, oneshot::Sender<Told<A>>),
     ) -> Told<A> {
         let runtime = Runtime::current()?;
@@ -110,7 +124,7 @@ impl Batches {
         let (answer, told) = oneshot::channel();
         let _under_way = self.sending();
         let put = |batch: &mut Batch| put(batch, answer);
-        if let Some(what) = self.gathered.put(runtime.id(), self.enough(), put) {
+        if let Some(what) = self.gathered.put(runtime.id(), self.enough(haste), put) {
             let carrier = Carrier::new(&self.gathered, runtime.id(), what);
             runtime.spawn(carrier.run(Arc::clone(node), terms));
         }
