@@ -15,9 +15,11 @@
 //! }
 //!
 //! let locks = LockManager::in_process(); // or LockManager::connect("redis://127.0.0.1").await?
+//! // As the handler reads it: `/orders/7` and `/orders/07` are one.
+//! let order = key::path("order:{id}").typed::<u64>("id");
 //! let app: Router = Router::new()
 //!     .route("/orders/{id}/ship", post(ship))
-//!     .route_layer(LockLayer::new(locks, key::path("order:{id}")).wait(Duration::from_secs(2)));
+//!     .route_layer(LockLayer::new(locks, order).wait(Duration::from_secs(2)));
 //! # }
 //! # #[cfg(not(feature = "axum"))]
 //! # fn main() {}
@@ -41,7 +43,8 @@
 //! none runs unlocked. What [`leasehold`] says of its locks holds for these.
 //!
 //! A lock is not idempotency: a request that is sent again after it was answered runs again, and one that was cut
-//! short may have been done in part. And a lock alone does not protect data: give the token to what you write to.
+//! short may have been done in part, or be going on: what a handler had sent to a database when it was dropped may commit
+//! beside the next holder, see [`OnDisconnect`]. And a lock alone does not protect data: give the token to what you write to.
 //!
 //! # Order of layers
 //!
@@ -64,7 +67,7 @@
 //! use tower_http::timeout::TimeoutLayer;
 //! use tower_http::trace::TraceLayer;
 //!
-//! let lock = LockLayer::new(LockManager::in_process(), key::path("order:{id}"));
+//! let lock = LockLayer::new(LockManager::in_process(), key::path("order:{id}").typed::<u64>("id"));
 //! let app: Router = Router::new()
 //!     .route("/orders/{id}/ship", post(async || "shipped"))
 //!     .route_layer(lock)

@@ -26,7 +26,7 @@ use leasehold::kind::{Exclusive, Kind};
 /// let locks = LockManager::in_process();
 /// let app: Router = Router::new()
 ///     .route("/orders/{id}/ship", post(ship))
-///     .route_layer(LockLayer::new(locks, key::path("order:{id}")));
+///     .route_layer(LockLayer::new(locks, key::path("order:{id}").typed::<u64>("id")));
 /// # }
 /// ```
 pub struct Locked<T: Kind = Exclusive>(pub LockHandle<T>);

@@ -33,6 +33,15 @@ impl From<NotLocked> for Problem {
     }
 }
 
+/// How a lock is taken, where that is not left to the manager.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Terms {
+    pub(crate) ttl: Option<Duration>,
+    pub(crate) max_hold: Option<Duration>,
+    /// Zero does not wait.
+    pub(crate) wait: Duration,
+}
+
 /// Where locks come from, and who waits for them. Clones share their waiters.
 #[derive(Clone)]
 pub(crate) struct Source {
@@ -59,14 +68,19 @@ impl Source {
     /// Only who finds its lock busy is a waiter: it is asked for without waiting first.
     pub(crate) async fn acquire<T: Kind>(
         &self,
-        lock: Lock<T>,
-        ttl: Option<Duration>,
-        wait: Duration,
+        mut lock: Lock<T>,
+        Terms {
+            ttl,
+            max_hold,
+            wait,
+        }: Terms,
     ) -> Result<LockGuard<T>, NotLocked> {
-        let lock = match ttl {
-            Some(ttl) => lock.ttl(ttl),
-            None => lock,
-        };
+        if let Some(ttl) = ttl {
+            lock = lock.ttl(ttl);
+        }
+        if let Some(max_hold) = max_hold {
+            lock = lock.max_hold(max_hold);
+        }
         if wait.is_zero() {
             return Ok(lock.wait(wait).acquire().await?);
         }

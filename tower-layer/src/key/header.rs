@@ -7,7 +7,8 @@ use crate::{Problem, ProblemKind};
 /// What the client sent in a header. A request without it, with an empty one, or with two of them is a 400.
 ///
 /// The client chooses the key: [`scope`](KeyExtractor::scope) it, or anybody can hold up anybody else. And a lock is
-/// no idempotency: a request that is repeated *after* the first has been answered runs again.
+/// no idempotency: a request that is repeated *after* the first has been answered runs again. Not for credentials: a key
+/// is stored at the backend, and traced.
 ///
 /// # Panics
 ///
@@ -19,7 +20,8 @@ use crate::{Problem, ProblemKind};
 /// use leasehold_tower::key::{self, KeyExtractor};
 ///
 /// let key = key::header("idempotency-key").scope(|request| {
-///     Some(request.headers.get("authorization")?.to_str().ok()?.to_owned())
+///     // The id of the user, which an authenticating layer outside of this one has left.
+///     request.extensions.get::<String>().cloned()
 /// });
 /// # let _key = key;
 /// ```

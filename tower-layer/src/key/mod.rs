@@ -2,7 +2,7 @@
 //!
 //! | key | is |
 //! |---|---|
-//! | [`path`]`("order:{id}")` | a text with decoded path parameters in it |
+//! | [`path`]`("order:{id}").`[`typed`](Path::typed)`::<u64>("id")` | a text with path parameters in it |
 //! | [`matched_path`]`()` | the route as axum knows it: one lock for all its requests (feature `axum`) |
 //! | [`header`]`("idempotency-key")` | what the client sent in a header |
 //! | [`from_fn`]`(..)` | what a function makes of the request's head |
@@ -13,7 +13,7 @@
 //! ```
 //! use leasehold_tower::key::{self, KeyExtractor};
 //!
-//! let orders = key::path("order:{id}");
+//! let orders = key::path("order:{id}").typed::<u64>("id");
 //! let retries = key::header("idempotency-key").scope(|request| {
 //!     // What an authenticating layer outside of this one has left.
 //!     request.extensions.get::<String>().cloned()
@@ -31,6 +31,7 @@ mod keyed;
 mod matched_path;
 mod params;
 mod path;
+mod spelling;
 mod template;
 
 pub use self::extractor::{KeyExtractor, Scoped};

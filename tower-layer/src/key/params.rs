@@ -3,12 +3,14 @@
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 
+use super::spelling::Spelling;
 use super::template::Template;
 use crate::{Problem, ProblemKind};
 
 /// From what `route` finds in the request's path; `None` if that is another path.
 pub(super) fn matched(
     template: &Template,
+    spelling: &Spelling,
     route: &matchit::Router<()>,
     request: &Parts,
 ) -> Result<Option<String>, Problem> {
@@ -18,14 +20,18 @@ pub(super) fn matched(
     let filled = template.fill(|name| {
         let raw = matched.params.get(name).ok_or_else(|| missing(name))?;
         let decoded = percent_decode_str(raw).decode_utf8();
-        decoded.map_err(|_| not_text(name))
+        spelling.of(name, decoded.map_err(|_| not_text(name))?)
     });
     filled.map(Some)
 }
 
 /// From what axum's router has found.
 #[cfg(feature = "axum")]
-pub(super) fn routed(template: &Template, request: &mut Parts) -> Result<String, Problem> {
+pub(super) fn routed(
+    template: &Template,
+    spelling: &Spelling,
+    request: &mut Parts,
+) -> Result<String, Problem> {
     use axum::extract::rejection::RawPathParamsRejection;
     use axum::extract::{FromRequestParts, RawPathParams};
     use futures_util::FutureExt;
@@ -41,14 +47,13 @@ pub(super) fn routed(template: &Template, request: &mut Parts) -> Result<String,
     template.fill(|name| {
         let mut params = params.iter().flatten();
         let named = params.find(|(its, _)| *its == name);
-        named
-            .map(|(_, value)| value.into())
-            .ok_or_else(|| missing(name))
+        let (_, value) = named.ok_or_else(|| missing(name))?;
+        spelling.of(name, value.into())
     })
 }
 
 #[cfg(not(feature = "axum"))]
-pub(super) fn routed(template: &Template, _: &mut Parts) -> Result<String, Problem> {
+pub(super) fn routed(template: &Template, _: &Spelling, _: &mut Parts) -> Result<String, Problem> {
     template.fill(|name| Err(missing(name)))
 }
 

@@ -1,11 +1,18 @@
+use std::fmt::Display;
+use std::str::FromStr;
+
 use http::request::Parts;
 
+use super::spelling::Spelling;
 use super::template::Template;
 use super::{KeyExtractor, params};
 use crate::Problem;
 
 /// A text with path parameters in it, such as `order:{id}`. They are decoded: `/orders/7` and `/orders/%37` lock the
 /// same. Braces that are meant are doubled.
+///
+/// **A parameter is a text, unless it is said to be [`typed`](Path::typed).** If the handler reads it as a number or an
+/// UUID, `/orders/7` and `/orders/07` are the same order under two locks otherwise, and clients can go around the lock.
 ///
 /// # Where the parameters come from
 ///
@@ -24,8 +31,8 @@ use crate::Problem;
 /// ```
 /// use leasehold_tower::key;
 ///
-/// let with_axum = key::path("order:{id}");
-/// let anywhere = key::path("order:{id}").on("/orders/{id}/ship");
+/// let with_axum = key::path("order:{id}").typed::<u64>("id");
+/// let anywhere = key::path("user:{name}").on("/users/{name}/rename");
 /// # let _keys = (with_axum, anywhere);
 /// ```
 #[must_use]
@@ -35,6 +42,7 @@ pub fn path(template: &str) -> Path {
     match Template::parse(template) {
         Ok(template) => Path {
             template,
+            spelling: Spelling::default(),
             route: None,
         },
         Err(mistake) => panic!("the key `{template}` cannot be used: {mistake}"),
@@ -45,10 +53,38 @@ pub fn path(template: &str) -> Path {
 #[derive(Debug, Clone)]
 pub struct Path {
     template: Template,
+    spelling: Spelling,
     route: Option<matchit::Router<()>>,
 }
 
 impl Path {
+    /// Reads a parameter as a `T`, as the handler does, and has it stand in the key as `T` is written: `/orders/7`,
+    /// `/orders/07` and `/orders/+7` lock the same where it is a `u64`, and so do all spellings of an UUID where it is a
+    /// `Uuid`. What is no `T` is a 400.
+    ///
+    /// # Panics
+    ///
+    /// If the template has no such parameter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use leasehold_tower::key;
+    ///
+    /// let key = key::path("tenant:{tenant}:order:{id}").typed::<u64>("id");
+    /// # let _key = key;
+    /// ```
+    #[must_use]
+    #[track_caller]
+    #[allow(clippy::panic, reason = "a literal, found out at start")]
+    pub fn typed<T: FromStr + Display>(mut self, parameter: &str) -> Self {
+        if !self.template.names(parameter) {
+            panic!("the key has no parameter `{parameter}`; name one of those in its braces");
+        }
+        self.spelling.is_of::<T>(parameter);
+        self
+    }
+
     /// Takes the parameters from the request's path, which looks like `route`: `/orders/{id}`, or `/files/{*rest}`
     /// for all that follows. A request with another path passes through, unlocked.
     ///
@@ -74,8 +110,8 @@ impl Path {
 impl KeyExtractor for Path {
     fn key(&self, request: &mut Parts) -> Result<Option<String>, Problem> {
         match &self.route {
-            Some(route) => params::matched(&self.template, route, request),
-            None => params::routed(&self.template, request).map(Some),
+            Some(route) => params::matched(&self.template, &self.spelling, route, request),
+            None => params::routed(&self.template, &self.spelling, request).map(Some),
         }
     }
 }

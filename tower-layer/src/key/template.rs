@@ -53,6 +53,11 @@ impl Template {
         Ok(Self { pieces })
     }
 
+    pub(super) fn names(&self, parameter: &str) -> bool {
+        let is_it = |piece: &Piece| matches!(piece, Piece::Parameter(name) if name == parameter);
+        self.pieces.iter().any(is_it)
+    }
+
     /// The text with its parameters filled in.
     pub(super) fn fill<'v, E>(
         &self,

@@ -26,6 +26,7 @@ use crate::{OnLoss, Problem};
 /// | methods | all that are not safe: not GET, HEAD, OPTIONS, TRACE | [`methods`](Self::methods), [`all_methods`](Self::all_methods) |
 /// | beside others | nobody | [`shared`](Self::shared), [`permits`](Self::permits) |
 /// | TTL | the manager's; with renewal on, how long after a crash | [`ttl`](Self::ttl) |
+/// | longest hold | the manager's, which is none by default | [`max_hold`](Self::max_hold) |
 /// | wait | none: a busy lock is a 409 at once | [`wait`](Self::wait) |
 /// | waiters | 1024 in this layer | [`max_waiters`](Self::max_waiters) |
 /// | longest key | 256 bytes | [`max_key_bytes`](Self::max_key_bytes) |
@@ -58,7 +59,7 @@ use crate::{OnLoss, Problem};
 /// }
 ///
 /// let locks = LockManager::in_process(); // or LockManager::connect("redis://127.0.0.1").await?
-/// let lock = LockLayer::new(locks.clone(), key::path("order:{id}"))
+/// let lock = LockLayer::new(locks.clone(), key::path("order:{id}").typed::<u64>("id"))
 ///     .ttl(Duration::from_secs(30));
 /// let app: Router = Router::new().route("/orders/{id}/ship", post(ship).layer(lock));
 ///
@@ -104,8 +105,9 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// use leasehold_tower::{LockLayer, key};
     ///
     /// let locks = LockManager::in_process();
-    /// let write = LockLayer::new(locks.clone(), key::path("order:{id}"));
-    /// let read = LockLayer::new(locks, key::path("order:{id}")).shared().methods([Method::GET]);
+    /// let order = key::path("order:{id}").typed::<u64>("id");
+    /// let write = LockLayer::new(locks.clone(), order.clone());
+    /// let read = LockLayer::new(locks, order).shared().methods([Method::GET]);
     /// # let _layers = (write, read);
     /// ```
     pub fn shared(mut self) -> Self {
@@ -149,7 +151,17 @@ impl<K: KeyExtractor> LockLayer<K> {
 
     /// See [`Lock::ttl`](leasehold::Lock::ttl). One that cannot work is answered to each request, as misconfigured.
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.options.ttl = Some(ttl);
+        self.options.terms.ttl = Some(ttl);
+        self
+    }
+
+    /// The longest time that a request may have its lock, renewals included: see
+    /// [`Lock::max_hold`](leasehold::Lock::max_hold). The lock is lost then, as [`on_loss`](Self::on_loss) says.
+    ///
+    /// A handler reads its request's body under the lock. Without this, or a time limit around the handler, a client that
+    /// sends slowly has the lock for as long as it likes.
+    pub fn max_hold(mut self, max_hold: Duration) -> Self {
+        self.options.terms.max_hold = Some(max_hold);
         self
     }
 
@@ -157,7 +169,7 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// which they came. Who may wait is also not told of an outage at once, but when it has lasted for the wait, or
     /// for the manager's outage limit.
     pub fn wait(mut self, wait: Duration) -> Self {
-        self.options.wait = wait;
+        self.options.terms.wait = wait;
         self
     }
 
@@ -195,6 +207,44 @@ impl<K: KeyExtractor> LockLayer<K> {
     pub fn on_disconnect(mut self, on_disconnect: OnDisconnect) -> Self {
         self.options.on_disconnect = on_disconnect;
         self
+    }
+
+    /// Returns when no handler is at work in a task of its own: see [`OnDisconnect::Finish`]. Those whose clients are there
+    /// are counted, too, so that the server is to be stopped first.
+    ///
+    /// # Cancel safety
+    ///
+    /// It only looks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "axum")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use axum::{Router, routing::post};
+    /// use leasehold::LockManager;
+    /// use leasehold_tower::{LockLayer, OnDisconnect, key};
+    ///
+    /// let locks = LockManager::in_process();
+    /// let lock = LockLayer::new(locks.clone(), key::path("order:{id}").typed::<u64>("id"))
+    ///     .on_disconnect(OnDisconnect::Finish);
+    /// let app: Router = Router::new()
+    ///     .route("/orders/{id}/ship", post(async || "shipped"))
+    ///     .route_layer(lock.clone());
+    /// // axum::serve(listener, app).with_graceful_shutdown(..).await?;
+    /// # drop(app);
+    /// lock.finished().await;
+    /// locks.shutdown().await?;
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "axum"))]
+    /// # fn main() {}
+    /// ```
+    pub async fn finished(&self) {
+        // Tasks may be spawned all the same: it is only how waiting is allowed.
+        self.options.tasks.close();
+        self.options.tasks.wait().await;
     }
 
     /// Answers in your own way where the request is refused: other statuses, other formats. gRPC calls (feature

@@ -1,17 +1,28 @@
 use std::time::Duration;
 
+use tokio_util::task::TaskTracker;
+
 use crate::OnLoss;
 use crate::methods::Methods;
 use crate::problem::Refusal;
+use crate::source::Terms;
 
 /// What happens to a request whose client has gone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnDisconnect {
     /// Its handler is dropped where it awaits, as without this layer, and the lock is released.
+    ///
+    /// What the handler has sent by then may still be carried out: a statement that a database has got is not called back,
+    /// and commits beside the next holder. Where handlers write, fence the writes in a transaction that claims first
+    /// (`Fence::begin` of `leasehold-sqlx`), or let them [finish](Self::Finish).
     #[default]
     Cancel,
     /// Once it has its lock, its handler is finished in a task of its own, under the lock. A request that still waits
     /// gives up.
+    ///
+    /// A server that shuts down waits for its connections, and not for these tasks: await
+    /// [`LockLayer::finished`](crate::LockLayer::finished) before [`LockManager::shutdown`](leasehold::LockManager::shutdown).
+    /// What other layers have put into task-locals is not there.
     Finish,
 }
 
@@ -39,11 +50,11 @@ pub(super) enum Beside {
 pub(super) struct Options {
     pub(super) beside: Beside,
     pub(super) methods: Methods,
-    pub(super) ttl: Option<Duration>,
-    /// Zero does not wait.
-    pub(super) wait: Duration,
+    pub(super) terms: Terms,
     pub(super) until: Until,
     pub(super) on_loss: OnLoss,
     pub(super) on_disconnect: OnDisconnect,
+    /// Those of handlers that are to be finished.
+    pub(super) tasks: TaskTracker,
     pub(super) refusal: Refusal,
 }

@@ -68,8 +68,7 @@ where
     B::Error: Into<BoxError>,
     T: Sole,
 {
-    let (ttl, wait) = (guarding.options.ttl, guarding.options.wait);
-    let guard = match source.acquire(lock, ttl, wait).await {
+    let guard = match source.acquire(lock, guarding.options.terms).await {
         Ok(guard) => guard,
         Err(not) => return Ok(guarding.refuse(not.into())),
     };
@@ -77,8 +76,9 @@ where
     match guarding.options.on_disconnect {
         OnDisconnect::Cancel => work(guard, guarding, service, request).await,
         OnDisconnect::Finish => {
+            let tasks = guarding.options.tasks.clone();
             let work = work(guard, guarding, service, request);
-            match tokio::spawn(work.instrument(Span::current())).await {
+            match tasks.spawn(work.instrument(Span::current())).await {
                 Ok(response) => response,
                 Err(ended) => resume(ended).await,
             }

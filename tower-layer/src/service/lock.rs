@@ -10,7 +10,7 @@ use tower_service::Service;
 
 use super::{LockFuture, LockKey, LockServiceError};
 use crate::giving::give_back;
-use crate::source::Source;
+use crate::source::{Source, Terms};
 
 /// A service of any kind, each of whose calls runs under its lock.
 ///
@@ -19,7 +19,8 @@ use crate::source::Source;
 ///
 /// # Default
 ///
-/// No wait: a call that finds its lock busy fails at once. 1024 waiters, where there is a wait. The manager's TTL.
+/// No wait: a call that finds its lock busy fails at once. 1024 waiters, where there is a wait. The manager's TTL and
+/// longest hold.
 ///
 /// # Examples
 ///
@@ -49,8 +50,7 @@ pub struct Lock<S, K> {
     inner: S,
     source: Source,
     key: Arc<K>,
-    ttl: Option<Duration>,
-    wait: Duration,
+    terms: Terms,
 }
 
 impl<S, K> Lock<S, K> {
@@ -61,22 +61,29 @@ impl<S, K> Lock<S, K> {
             inner,
             source: Source::new(locks),
             key: Arc::new(key),
-            ttl: None,
-            wait: Duration::ZERO,
+            terms: Terms::default(),
         }
     }
 
     /// See [`Lock::ttl`](leasehold::Lock::ttl).
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.ttl = Some(ttl);
+        self.terms.ttl = Some(ttl);
+        self
+    }
+
+    /// The longest time that a call may have its lock, renewals included: see
+    /// [`Lock::max_hold`](leasehold::Lock::max_hold). The lock is lost then.
+    #[must_use]
+    pub fn max_hold(mut self, max_hold: Duration) -> Self {
+        self.terms.max_hold = Some(max_hold);
         self
     }
 
     /// How long a call waits for a busy lock.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
-        self.wait = wait;
+        self.terms.wait = wait;
         self
     }
 
@@ -114,10 +121,10 @@ where
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
         let (source, tell) = (self.source.clone(), Arc::clone(&self.key));
-        let (ttl, wait) = (self.ttl, self.wait);
+        let terms = self.terms;
         let lock = source.locks().lock(&key);
         LockFuture::locked(Box::pin(async move {
-            let guard = source.acquire(lock, ttl, wait).await?;
+            let guard = source.acquire(lock, terms).await?;
             tell.locked(&mut request, &guard.handle());
             under(guard, ready, request).await
         }))
@@ -154,8 +161,7 @@ impl<S: Clone, K> Clone for Lock<S, K> {
             inner: self.inner.clone(),
             source: self.source.clone(),
             key: Arc::clone(&self.key),
-            ttl: self.ttl,
-            wait: self.wait,
+            terms: self.terms,
         }
     }
 }
@@ -165,8 +171,7 @@ impl<S: fmt::Debug, K> fmt::Debug for Lock<S, K> {
         f.debug_struct("Lock")
             .field("inner", &self.inner)
             .field("source", &self.source)
-            .field("ttl", &self.ttl)
-            .field("wait", &self.wait)
+            .field("terms", &self.terms)
             .finish_non_exhaustive()
     }
 }

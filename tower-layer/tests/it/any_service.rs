@@ -95,23 +95,27 @@ async fn each_failure_is_told_apart() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_lock_drops_the_call() {
-    let ttl = Duration::from_secs(1);
-    let locks = LockManager::builder(InProcess::new())
-        .without_renewal()
-        .build()
-        .unwrap();
-    let slow = service_fn(async |_: Ship| {
-        tokio::time::sleep(Duration::from_secs(60)).await;
-        Ok::<_, OutOfStock>(())
-    });
-    let service = Lock::new(slow, locks, ByOrder).ttl(ttl);
-    let begun = tokio::time::Instant::now();
-    let lost = service.oneshot(ship(7)).await.unwrap_err();
-    assert!(
-        matches!(lost, LockServiceError::Lock(Error::Lost(_))),
-        "{lost:?}"
-    );
-    assert!(begun.elapsed() <= ttl);
+    let second = Duration::from_secs(1);
+    let not_renewed = LockManager::builder(InProcess::new()).without_renewal();
+    let slow = || {
+        service_fn(async |_: Ship| {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            Ok::<_, OutOfStock>(())
+        })
+    };
+    let services = [
+        Lock::new(slow(), not_renewed.build().unwrap(), ByOrder).ttl(second),
+        Lock::new(slow(), LockManager::in_process(), ByOrder).max_hold(second),
+    ];
+    for service in services {
+        let begun = tokio::time::Instant::now();
+        let lost = service.oneshot(ship(7)).await.unwrap_err();
+        assert!(
+            matches!(lost, LockServiceError::Lock(Error::Lost(_))),
+            "{lost:?}"
+        );
+        assert!(begun.elapsed() <= second);
+    }
 }
 
 #[tokio::test(start_paused = true)]

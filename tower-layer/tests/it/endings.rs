@@ -120,6 +120,37 @@ async fn with_finish_the_handler_ends_its_work_under_the_lock() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_shuts_down_can_wait_for_what_is_to_be_finished() {
+    const WORK: Duration = Duration::from_secs(5);
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), orders()).on_disconnect(OnDisconnect::Finish);
+    // Twice: a layer goes on after it.
+    for _ in 0..2 {
+        layer.finished().await;
+        let (inside, finished) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+        let (enter, finish) = (Arc::clone(&inside), Arc::clone(&finished));
+        let service = behind(layer.clone(), move |_| {
+            let (inside, finished) = (Arc::clone(&enter), Arc::clone(&finish));
+            async move {
+                inside.notify_one();
+                tokio::time::sleep(WORK).await;
+                finished.fetch_add(1, Ordering::SeqCst);
+                done()
+            }
+        });
+        let request = tokio::spawn(async move { send(&service, post("/orders/7")).await });
+        inside.notified().await;
+        request.abort();
+        let begun = tokio::time::Instant::now();
+        layer.finished().await;
+        assert_eq!(finished.load(Ordering::SeqCst), 1);
+        assert!(begun.elapsed() < 2 * WORK, "{:?}", begun.elapsed());
+        assert!(is_free(&locks, "order:7").await);
+    }
+    locks.shutdown().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn with_finish_who_still_waits_gives_up() {
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), orders())

@@ -74,6 +74,38 @@ async fn two_spellings_are_one_lock() {
 }
 
 #[tokio::test]
+async fn a_parameter_with_a_type_is_one_lock_however_it_is_spelt() {
+    let route = "/tenants/{tenant}/orders/{id}";
+    let order = || key::path("{tenant}:order:{id}").typed::<u64>("id");
+    let apps = [
+        Router::new().route(route, telling().layer(locking(order()))),
+        Router::new()
+            .route(route, telling())
+            .layer(locking(order().on(route))),
+    ];
+    for app in apps {
+        for id in ["7", "07", "+7", "%37", "%2B007"] {
+            let path = format!("/tenants/07/orders/{id}");
+            assert_eq!(text(send(&app, &path).await).await, "07:order:7", "{id}");
+        }
+        for id in ["seven", "-7", "7a", "18446744073709551616"] {
+            let path = format!("/tenants/07/orders/{id}");
+            let (status, told) = document(send(&app, &path).await).await;
+            let kind = "https://docs.rs/leasehold-tower#invalid-key";
+            assert_eq!((status, &told["type"]), (400, &kind.into()), "{id}");
+            let detail = told["detail"].as_str().unwrap();
+            assert!(detail.contains("`id`") && !detail.contains(id), "{detail}");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "has no parameter `order`")]
+fn a_type_for_a_parameter_that_is_not_there_is_found_out_at_start() {
+    let _key = key::path("order:{id}").typed::<u64>("order");
+}
+
+#[tokio::test]
 async fn a_route_without_the_parameter_is_the_servers_mistake_and_named() {
     let order = || locking(key::path("order:{order_id}"));
     let apps = [

@@ -13,7 +13,7 @@ use leasehold::backend::InProcess;
 use leasehold_tower::{LockLayer, OnLoss};
 
 use crate::events::Names;
-use crate::tools::{behind, document, done, orders, post, problem, send, status, text};
+use crate::tools::{behind, document, done, orders, post, problem, send, status, text, until_free};
 
 const TTL: Duration = Duration::from_secs(1);
 
@@ -54,6 +54,22 @@ async fn the_handler_is_dropped_and_the_problem_says_so() {
     tokio::time::sleep(TTL * 3).await;
     assert!(!finished.load(Ordering::SeqCst));
     assert_eq!(names.all(), ["WARN leasehold_tower.refused"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_takes_longer_than_it_may_loses_its_lock() {
+    let most = TTL * 5;
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), orders())
+        .ttl(TTL)
+        .max_hold(most);
+    let service = behind(layer, |_| std::future::pending());
+    let begun = tokio::time::Instant::now();
+    let answer = send(&service, post("/orders/7")).await;
+    assert_eq!(problem(answer).await, (503, "lost".to_owned()));
+    let took = begun.elapsed();
+    assert!(most - TTL < took && took <= most, "{took:?}");
+    until_free(&locks, "order:7").await;
 }
 
 #[tokio::test(start_paused = true)]
