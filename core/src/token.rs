@@ -46,8 +46,8 @@ impl FromStr for FencingToken {
 
     fn from_str(text: &str) -> Result<Self, InvalidToken> {
         let invalid = || InvalidToken(text.chars().take(32).collect());
-        // `parse` alone also takes "+7", and a token has one spelling.
-        if !text.bytes().all(|b| b.is_ascii_digit()) {
+        // `parse` alone also takes "+7" and "007", and a token has one spelling.
+        if text.starts_with('0') || !text.bytes().all(|b| b.is_ascii_digit()) {
             return Err(invalid());
         }
         let value: i64 = text.parse().map_err(|_| invalid())?;
@@ -67,9 +67,12 @@ impl fmt::Display for FencingToken {
     }
 }
 
-/// Something that is not a positive 64-bit whole number was offered as a [`FencingToken`].
+/// Something that is not a positive 64-bit whole number in its one spelling was offered as a [`FencingToken`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a fencing token; tokens are whole numbers from 1 to {max}", max = i64::MAX)]
+#[error(
+    "`{0}` is not a fencing token; tokens are whole numbers from 1 to {max}, without leading zeros",
+    max = i64::MAX
+)]
 pub struct InvalidToken(String);
 
 #[cfg(test)]
@@ -81,6 +84,7 @@ mod tests {
         for bad in [
             "",
             "0",
+            "007",
             "-1",
             "+7",
             " 7",

@@ -12,6 +12,8 @@ use crate::FencingToken;
 /// the write that follows a newer holder may be admitted and write. Run the resource's writes one at a time, with
 /// the admission inside.
 ///
+/// A resource is fenced under one key, always the same, from one backend: tokens of others do not compare with its own.
+///
 /// # Contract
 ///
 /// For implementers. [`admit`](Self::admit) is one atomic step: it accepts a token that is at least the newest

@@ -10,6 +10,9 @@ use crate::{MAX_COMMAND_TIMEOUT, OwnerId};
 /// answer, so that no rightful request is refused.
 pub(super) const COPIES_LAST: Duration = Duration::from_secs(MAX_COMMAND_TIMEOUT.as_secs() * 2);
 
+/// How many unanswered requests there are at least before somebody looks which of them can be forgotten.
+const MANY: usize = 64;
+
 /// The server's clock as far as known, and the requests whose answers never came.
 #[derive(Debug)]
 pub(super) struct Copies {
@@ -24,6 +27,8 @@ struct State {
     /// The server's microseconds at `start`, or a little more.
     server_start: Option<u64>,
     unanswered: ById<Unanswered>,
+    /// How many of them make it worth while to look which can be forgotten.
+    many: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +90,9 @@ impl Copies {
     /// as much as the answer took that told it.
     pub(super) fn outstanding(&self, owner: OwnerId) -> u64 {
         let state = self.state.lock();
-        state.unanswered.get(&owner).map_or(0, |copy| copy.expiry)
+        let copy = state.unanswered.get(&owner);
+        copy.filter(|it| !it.forget_at.has_passed())
+            .map_or(0, |it| it.expiry)
     }
 
     pub(super) fn forget(&self, owner: OwnerId) {
@@ -114,12 +121,19 @@ impl Drop for Copy<'_> {
             return;
         }
         let mut state = self.copies.state.lock();
-        let State { unanswered, .. } = &mut *state;
-        unanswered.retain(|_, copy| !copy.forget_at.has_passed());
+        let State {
+            unanswered, many, ..
+        } = &mut *state;
+        let now = Moment::now();
+        // Not each time: during an outage there are many, and none can be forgotten.
+        if unanswered.len() >= *many {
+            unanswered.retain(|_, copy| copy.forget_at > now);
+            *many = MANY.max(unanswered.len() * 2);
+        }
         let earlier = unanswered.get(&self.owner).map_or(0, |copy| copy.expiry);
         let copy = Unanswered {
             expiry: self.expiry.max(earlier),
-            forget_at: Moment::now().after(self.copies.last * 4),
+            forget_at: now.after(self.copies.last * 4),
         };
         unanswered.insert(self.owner, copy);
     }
@@ -165,8 +179,12 @@ mod tests {
         another_is_lost();
         assert_eq!(copies.outstanding(lost), expiry);
         tokio::time::advance(COPIES_LAST * 4).await;
-        another_is_lost();
         assert_eq!(copies.outstanding(lost), 0);
-        assert_eq!(copies.state.lock().unanswered.len(), 1);
+        for _ in 0..1_000 {
+            another_is_lost();
+            tokio::time::advance(COPIES_LAST / 10).await;
+        }
+        let kept = copies.state.lock().unanswered.len();
+        assert!(kept <= MANY * 2, "{kept} of 40 that may matter");
     }
 }

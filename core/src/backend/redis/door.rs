@@ -10,6 +10,7 @@ use redis::aio::MultiplexedConnection;
 use super::address::{Address, Found};
 use super::admission::Admission;
 use super::dial::Opened;
+use super::ear::{Ear, Health};
 use super::failure::failure;
 use super::inbox::Inbox;
 use super::live::{Live, Slot};
@@ -55,6 +56,7 @@ impl Door {
             return Ok(live);
         }
         let live = in_time(self.connect()).await?;
+        live.health.used();
         self.slot.put(&live);
         if self.was_connected.swap(true, Ordering::AcqRel) {
             self.inbox.interruption();
@@ -72,21 +74,27 @@ impl Door {
 
     async fn connect(&self) -> Result<Arc<Live>, BackendError> {
         let found = self.address.find().await?;
+        let health = Arc::default();
         let config = AsyncConnectionConfig::new()
             // Every command is bounded by the manager, which knows what it is worth waiting for.
             .set_response_timeout(None)
             .set_pipeline_buffer_size(QUEUE)
-            .set_push_sender(self.inbox.clone());
+            .set_push_sender(Ear::new(self.inbox.clone(), &health));
         let connecting = found.open(config);
         let opened = connecting.await.map_err(|e| unsent(failure(e)))?;
-        let live = self.greet(&found, opened).await?;
+        let live = self.greet(&found, opened, health).await?;
         #[cfg(feature = "sentinel")]
         self.watch(found, &live);
         Ok(live)
     }
 
     /// Finds out whom a new connection leads to, and prepares it.
-    async fn greet(&self, found: &Found, opened: Opened) -> Result<Arc<Live>, BackendError> {
+    async fn greet(
+        &self,
+        found: &Found,
+        opened: Opened,
+        health: Arc<Health>,
+    ) -> Result<Arc<Live>, BackendError> {
         let Opened {
             mut connection,
             driver,
@@ -103,7 +111,7 @@ impl Door {
             warning::no_wake_ups(&failure(error));
         }
         let desks = Desks::new(found.client.clone());
-        Ok(Arc::new(Live::new(connection, driver, desks)))
+        Ok(Arc::new(Live::new(connection, driver, health, desks)))
     }
 
     /// Leaves the server as soon as a Sentinel tells of another. A connection to a primary that is cut off from the

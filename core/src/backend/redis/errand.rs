@@ -16,7 +16,7 @@ type Outcome<T> = Result<T, BackendError>;
 type UnderWay<T> = Vec<(Id, watch::Receiver<Option<Outcome<T>>>)>;
 
 /// Something that is to be done once when many want it.
-pub(super) struct Errand<T> {
+pub(crate) struct Errand<T> {
     /// One by each runtime at most: if nobody drives that one, those elsewhere must not wait for it.
     under_way: Arc<Mutex<UnderWay<T>>>,
 }
@@ -31,7 +31,7 @@ impl<T> Default for Errand<T> {
 
 impl<T: Clone + Send + Sync + 'static> Errand<T> {
     /// Waits for what is being done, or has it done. It has to end by itself.
-    pub(super) async fn join<F>(&self, begin: impl FnOnce() -> F) -> Outcome<T>
+    pub(crate) async fn join<F>(&self, begin: impl FnOnce() -> F) -> Outcome<T>
     where
         F: Future<Output = Outcome<T>> + Send + 'static,
     {

@@ -9,9 +9,13 @@ use redis::aio::{AsyncPushSender, SendError};
 use redis::{PushInfo, PushKind, from_redis_value};
 use tokio::sync::watch;
 
+use super::times::WAITER_LEASE;
 use super::wake_ups::{Passed, Presence, WakeUps};
 use crate::owner::ById;
 use crate::{Key, OwnerId};
+
+/// How many waiters there are at least before somebody looks who of them is gone.
+const MANY: usize = 64;
 
 /// The channel on which this client is told that it is a waiter's turn: one for all its locks.
 #[derive(Debug, Clone)]
@@ -36,6 +40,8 @@ pub(super) struct Successor {
 struct Seats {
     waiters: ById<Arc<WakeUps>>,
     lines: HashMap<Key, VecDeque<OwnerId>>,
+    /// How many waiters make it worth while to look who is gone.
+    many: usize,
 }
 
 impl Inbox {
@@ -75,13 +81,10 @@ impl Inbox {
         ttl: Option<Duration>,
     ) -> Seat<'a> {
         let mut seats = self.seats.lock();
-        let waiter = match seats.waiters.entry(owner) {
-            Entry::Occupied(seat) => Arc::clone(seat.get()),
-            Entry::Vacant(seat) => {
-                let waiter = Arc::clone(seat.insert(Arc::new(WakeUps::new(ttl))));
-                seats.lines.entry(key.clone()).or_default().push_back(owner);
-                waiter
-            }
+        seats.first_is_there(key);
+        let waiter = match seats.waiters.get(&owner) {
+            Some(waiter) => Arc::clone(waiter),
+            None => seats.add(key, owner, ttl),
         };
         Seat {
             inbox: self,
@@ -98,20 +101,7 @@ impl Inbox {
     }
 
     pub(super) fn leave(&self, key: &Key, owner: OwnerId) {
-        let mut seats = self.seats.lock();
-        let Seats { waiters, lines } = &mut *seats;
-        if waiters.remove(&owner).is_some()
-            && let Entry::Occupied(mut entry) = lines.entry(key.clone())
-        {
-            let line = entry.get_mut();
-            let was_first = line.front() == Some(&owner);
-            line.retain(|waiter| *waiter != owner);
-            match line.front().and_then(|first| waiters.get(first)) {
-                Some(first) if was_first => first.promote(),
-                Some(_) => {}
-                None => drop(entry.remove()),
-            }
-        }
+        self.seats.lock().leave(key, owner);
     }
 
     /// The waiter of this process that has waited longest for `key`, of those that a lock can be passed on to.
@@ -199,6 +189,61 @@ impl Inbox {
     }
 }
 
+impl Seats {
+    fn add(&mut self, key: &Key, owner: OwnerId, ttl: Option<Duration>) -> Arc<WakeUps> {
+        // Not each time: there may be many.
+        if self.waiters.len() >= self.many {
+            self.forget_the_gone();
+            self.many = MANY.max(self.waiters.len() * 2);
+        }
+        let waiter = Arc::new(WakeUps::new(ttl));
+        self.waiters.insert(owner, Arc::clone(&waiter));
+        self.lines.entry(key.clone()).or_default().push_back(owner);
+        waiter
+    }
+
+    fn leave(&mut self, key: &Key, owner: OwnerId) {
+        let Self { waiters, lines, .. } = self;
+        if waiters.remove(&owner).is_some()
+            && let Entry::Occupied(mut entry) = lines.entry(key.clone())
+        {
+            let line = entry.get_mut();
+            let was_first = line.front() == Some(&owner);
+            line.retain(|waiter| *waiter != owner);
+            match line.front().and_then(|first| waiters.get(first)) {
+                Some(first) if was_first => first.promote(),
+                Some(_) => {}
+                None => drop(entry.remove()),
+            }
+        }
+    }
+
+    fn is_gone(&self, owner: OwnerId) -> bool {
+        let waiter = self.waiters.get(&owner);
+        waiter.is_some_and(|it| it.is_gone(WAITER_LEASE))
+    }
+
+    /// Has one leave whose runtime ended, and its cleanup with it, when its place on the server is over: those behind it
+    /// look seldom while they are not first.
+    fn first_is_there(&mut self, key: &Key) {
+        while let Some(first) = self.lines.get(key).and_then(VecDeque::front).copied()
+            && self.is_gone(first)
+        {
+            self.leave(key, first);
+        }
+    }
+
+    fn forget_the_gone(&mut self) {
+        let all = self.lines.iter();
+        let all = all.flat_map(|(key, line)| line.iter().map(move |owner| (key, *owner)));
+        let gone = all.filter(|(_, owner)| self.is_gone(*owner));
+        let gone: Vec<_> = gone.map(|(key, owner)| (key.clone(), owner)).collect();
+        for (key, owner) in gone {
+            self.leave(&key, owner);
+        }
+    }
+}
+
 impl AsyncPushSender for Inbox {
     fn send(&self, push: PushInfo) -> Result<(), SendError> {
         if push.kind == PushKind::Disconnection {
@@ -274,6 +319,49 @@ mod tests {
         inbox.leave(&key, owners[1]);
         let seats = inbox.seats.lock();
         assert!(seats.waiters.is_empty() && seats.lines.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_ended_with_its_runtime_is_forgotten_when_its_place_is_over() {
+        let (inbox, key) = (Inbox::new(), Key::new("", "k").unwrap());
+        let [gone, waits, comes] = [(); 3].map(|()| OwnerId::random());
+        let seats = || {
+            let seats = inbox.seats.lock();
+            let line: Vec<_> = seats.lines[&key].iter().copied().collect();
+            assert_eq!(seats.waiters.len(), line.len());
+            line
+        };
+        inbox.enter(&key, gone, None).keep();
+        inbox.enter(&key, waits, None).keep();
+        let _waits = Presence::of(inbox.wake_ups(waits).unwrap());
+        let come = || inbox.enter(&key, comes, None);
+        come().keep();
+        // It is between two looks.
+        tokio::time::advance(WAITER_LEASE / 2).await;
+        drop(Presence::of(inbox.wake_ups(gone).unwrap()));
+        for _ in 0..2 {
+            come().keep();
+            assert_eq!(seats(), [gone, waits, comes]);
+            tokio::time::advance(WAITER_LEASE * 2 / 3).await;
+        }
+        come().keep();
+        assert_eq!(seats(), [waits, comes]);
+        assert!(inbox.is_first(&key, waits));
+        let promoted = inbox.wake_ups(waits).unwrap();
+        assert!(promoted.promoted(Duration::ZERO).now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn seats_of_those_who_ended_are_not_kept_for_ever() {
+        let inbox = Inbox::new();
+        for number in 0..1_000 {
+            let key = Key::new("", &format!("k{number}")).unwrap();
+            inbox.enter(&key, OwnerId::random(), None).keep();
+            tokio::time::advance(WAITER_LEASE / 10).await;
+        }
+        let seats = inbox.seats.lock();
+        let kept = (seats.waiters.len(), seats.lines.len());
+        assert!(kept.0 <= MANY * 2 && kept.1 <= MANY * 2, "{kept:?}");
     }
 
     #[tokio::test]

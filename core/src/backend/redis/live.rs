@@ -15,7 +15,9 @@ use redis::aio::MultiplexedConnection;
 use tokio::task::AbortHandle;
 
 use super::driver::Driver;
+use super::ear::Health;
 use super::synced::Desks;
+use crate::clock::Moment;
 use crate::runtime::{Runtime, timeout};
 
 /// A connection that leaves a PING unanswered for so long is taken for dead: where packets vanish nothing
@@ -30,6 +32,8 @@ pub(super) struct Live {
     pub(super) connection: MultiplexedConnection,
     /// None where the `redis` crate has a task of its own carry it.
     driver: Option<Driver>,
+    pub(super) health: Arc<Health>,
+    pub(super) since: Moment,
     suspected: AtomicBool,
     pub(super) desks: Desks,
     /// The task that listens to the Sentinels.
@@ -50,11 +54,14 @@ impl Live {
     pub(super) fn new(
         connection: MultiplexedConnection,
         driver: Option<Driver>,
+        health: Arc<Health>,
         desks: Desks,
     ) -> Self {
         Self {
             connection,
             driver,
+            health,
+            since: Moment::now(),
             suspected: AtomicBool::new(false),
             desks,
             #[cfg(feature = "sentinel")]
@@ -78,8 +85,10 @@ impl Live {
 }
 
 impl Slot {
+    /// None where the connection is over: whoever sent something would be told that it may have been heard.
     pub(super) fn live(&self) -> Option<Arc<Live>> {
-        self.0.lock().clone()
+        let live = self.0.lock().clone();
+        live.filter(|live| !live.health.is_over())
     }
 
     pub(super) fn put(&self, live: &Arc<Live>) {

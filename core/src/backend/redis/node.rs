@@ -1,6 +1,7 @@
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
@@ -13,6 +14,9 @@ use super::live::{Listening, Live};
 use super::synced::{Settled, Synced, Unsettled};
 use super::times::CONNECT_TIMEOUT;
 use crate::backend::BackendError;
+
+/// How old a connection is at least before it is given up because its server takes no writes.
+const READ_ONLY_FOR: Duration = Duration::from_secs(1);
 
 /// How a command is sent.
 #[derive(Debug, Clone, Copy, Default)]
@@ -215,14 +219,17 @@ impl Node {
         })
     }
 
-    /// A primary that has become a replica is another server from then on.
+    /// A primary that has become a replica is another server from then on. Where there is one address, the name in it may
+    /// lead to the new primary; if it does not, it is not asked again and again.
     fn leave_replica<'a>(
         &self,
         live: &Arc<Live>,
         answers: impl IntoIterator<Item = &'a Result<Value, RedisError>>,
     ) {
         let mut answers = answers.into_iter();
-        if self.door.address.may_move() && answers.any(|a| a.as_ref().is_err_and(is_readonly)) {
+        let may_be_elsewhere =
+            || self.door.address.may_move() || live.since.after(READ_ONLY_FOR).has_passed();
+        if answers.any(|a| a.as_ref().is_err_and(is_readonly)) && may_be_elsewhere() {
             self.door.slot.discard(live);
         }
     }

@@ -27,6 +27,7 @@ type Answer = Result<RenewAnswer, BackendError>;
 impl Redis {
     /// Extends leases: an answer for each, in order.
     pub(super) async fn extend(&self, claims: &[Claim]) -> Vec<Answer> {
+        let interruptions = self.inbox.interruptions();
         // In a Cluster the keys of a command must be in one slot.
         let at_once = if self.servers.is_one() { AT_ONCE } else { 1 };
         let mut answered = Vec::with_capacity(claims.len());
@@ -47,7 +48,18 @@ impl Redis {
             }
         }
         answered.sort_unstable_by_key(|(place, _)| *place);
-        answered.into_iter().map(|(_, answer)| answer).collect()
+        let answers = answered.into_iter().map(|(_, answer)| answer);
+        if interruptions == self.inbox.interruptions() {
+            return answers.collect();
+        }
+        // Another server may be in charge since, and know nothing of them: they are asked for again, soon.
+        let doubted = |answer| match answer {
+            Ok(RenewAnswer::Extended { .. }) => Err(BackendError::unknown(
+                "the connection was given up before the renewal was answered",
+            )),
+            other => other,
+        };
+        answers.map(doubted).collect()
     }
 
     async fn carry_out(

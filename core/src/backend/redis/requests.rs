@@ -18,11 +18,24 @@ impl Redis {
             listening: attempt.queue,
             synced: None,
         };
-        let verdict = self.ask(attempt, how).await?.answer;
+        let interruptions = self.inbox.interruptions();
+        let mut verdict = self.ask(attempt, how).await?.answer;
+        if matches!(verdict, Verdict::Granted(_)) && interruptions != self.inbox.interruptions() {
+            verdict = Box::pin(self.ask_again(attempt, how)).await?;
+        }
         match (&verdict, self.synced) {
             (Verdict::Granted(_), Some(synced)) => self.confirm(attempt, synced).await,
             _ => Ok(verdict),
         }
+    }
+
+    /// Asks for what was granted on a connection that has been given up since: another server may be in charge, and know
+    /// nothing of it.
+    async fn ask_again(&self, attempt: &Attempt, how: How) -> Result<Verdict, BackendError> {
+        let asked = self.ask(attempt, how).await;
+        let asked =
+            asked.map_err(|failed| BackendError::unknown(failed.to_string()).because_of(failed));
+        Ok(asked?.answer)
     }
 
     /// Sends a request, and keeps account of its copies.

@@ -55,26 +55,26 @@ impl Desks {
         synced: Synced,
         connect_timeout: Duration,
     ) -> Result<Settled<Vec<Value>>, Unsettled> {
-        let idle = self.idle.lock().pop();
-        let mut connection = match idle {
-            Some(connection) => connection,
-            None => {
-                let config = AsyncConnectionConfig::new()
-                    .set_connection_timeout(Some(connect_timeout))
-                    .set_response_timeout(None);
-                let connecting = self
-                    .client
-                    .get_multiplexed_async_connection_with_config(&config);
-                connecting.await.map_err(Unsettled::Unsent)?
-            }
-        };
         let mut all = commands.clone();
         let within = synced.within.as_millis().max(1);
         all.cmd("WAIT")
             .arg(synced.replicas)
             .arg(u64::try_from(within).unwrap_or(u64::MAX));
-        let sent = connection.send_packed_commands(&all, 0, count + 1).await;
-        let mut answer = sent.map_err(Unsettled::Sent)?;
+        let (connection, mut answer) = loop {
+            let idle = self.idle.lock().pop();
+            let was_idle = idle.is_some();
+            let mut connection = match idle {
+                Some(connection) => connection,
+                None => self.connect(connect_timeout).await?,
+            };
+            match connection.send_packed_commands(&all, 0, count + 1).await {
+                Ok(answer) => break (connection, answer),
+                // It ended while it was idle, and nobody looked. Should the server have heard it all the same, it hears the
+                // same request again.
+                Err(error) if was_idle && error.is_connection_dropped() => {}
+                Err(error) => return Err(Unsettled::Sent(error)),
+            }
+        };
         let acknowledged = match answer.pop() {
             Some(Value::Int(number)) => u32::try_from(number).unwrap_or_default(),
             // It may not, or cannot: a replica's WAIT is an error.
@@ -92,6 +92,15 @@ impl Desks {
             answer,
             acknowledged,
         })
+    }
+
+    async fn connect(&self, within: Duration) -> Result<MultiplexedConnection, Unsettled> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(within))
+            .set_response_timeout(None);
+        let client = &self.client;
+        let connecting = client.get_multiplexed_async_connection_with_config(&config);
+        connecting.await.map_err(Unsettled::Unsent)
     }
 }
 

@@ -27,6 +27,10 @@ pub(super) struct WakeUps {
     passed: Mutex<Option<Passed>>,
     /// How many futures of the waiter there are. A task that was dropped with its runtime has none.
     present: AtomicUsize,
+    /// How many there have been.
+    comings: AtomicUsize,
+    /// When it was first seen that none has come since so many.
+    missed: Mutex<Option<(usize, Moment)>>,
     told: AtomicUsize,
     bell: Notify,
     /// Rung when nobody of this process waits before it any more, or whoever does has been passed the lock.
@@ -80,6 +84,18 @@ impl WakeUps {
         there.then_some(self.ttl).flatten()
     }
 
+    /// Whether no future of it has been seen for so long.
+    pub(super) fn is_gone(&self, long: Duration) -> bool {
+        if self.present.load(Ordering::Acquire) > 0 {
+            return false;
+        }
+        let comings = self.comings.load(Ordering::Acquire);
+        let mut missed = self.missed.lock();
+        let since = missed.filter(|(then, _)| *then == comings);
+        let (_, since) = *missed.insert(since.unwrap_or_else(|| (comings, Moment::now())));
+        since.after(long).has_passed()
+    }
+
     /// Whether it has the lock, and has not looked since.
     pub(super) fn was_passed(&self) -> bool {
         self.passed.lock().is_some()
@@ -102,6 +118,7 @@ pub(super) struct Presence(Arc<WakeUps>);
 
 impl Presence {
     pub(super) fn of(waiter: Arc<WakeUps>) -> Self {
+        waiter.comings.fetch_add(1, Ordering::AcqRel);
         waiter.present.fetch_add(1, Ordering::AcqRel);
         Self(waiter)
     }

@@ -4,6 +4,7 @@ mod link;
 mod pipeline;
 mod refusal;
 mod reply;
+mod way;
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -44,6 +45,12 @@ static ADMIT: LazyLock<Script> =
 ///
 /// Each admission writes, that of the newest token again as well: a server that takes no writes, for it was demoted or
 /// lacks the replicas of `min-replicas-to-write`, admits nobody.
+///
+/// # When the server is silent
+///
+/// It has 2 s to answer, and before that 5 s for a new connection where there is none. All tasks of a runtime that need
+/// one wait for the same, and share its failure. So an execution of a [`FencedPipeline`] ends within 7 s. An admission
+/// whose connection turns out to be dead asks again on a new one, and ends within 9 s.
 ///
 /// # Rights
 ///
@@ -91,7 +98,7 @@ impl RedisFenceStore {
     /// As [`connect`](Self::connect).
     pub async fn connect_client(client: Client) -> Result<Self, ConnectError> {
         let link = Link::new(&client).map_err(refused_url)?;
-        let connected = link.connect().await;
+        let connected = link.open().await;
         connected.map_err(|source| ConnectError::Server { source })?;
         Ok(Self {
             link,

@@ -91,9 +91,9 @@ impl<'s> FencedPipeline<'s> {
     /// [`FencedPipelineError::Stale`] if a newer token has been there; [`Malformed`](FencedPipelineError::Malformed)
     /// for a command without a name, or with too many words; [`Command`](FencedPipelineError::Command) if the server
     /// refuses one; [`Store`](FencedPipelineError::Store) if the resource has a name that no lock can have, or if the
-    /// server fails, does not answer within 2 s, or has something else than a token as the resource's mark. Nothing is
-    /// sent twice: on a connection that has died since its last use, `applied` is unknown, and the next execution has
-    /// a new one.
+    /// server fails, does not answer within 2 s, or has something else than a token as the resource's mark. Where there
+    /// is no connection, to make one takes up to 5 s more. Nothing is sent twice: on a connection that has died since its
+    /// last use, `applied` is unknown, and the next execution has a new one.
     ///
     /// # Cancel safety
     ///

@@ -1,0 +1,88 @@
+//! Who connects a fence store anew, for whom, and what becomes of that connection.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::poll;
+use leasehold::{FenceStore, FencingToken, RedisFenceStore};
+use leasehold_testkit::proxy::{Direction, Proxy, Traffic, Which};
+use tokio::task::unconstrained;
+use tokio::time::{sleep, timeout};
+
+use crate::server::Server;
+
+fn token() -> FencingToken {
+    FencingToken::try_from(7).unwrap()
+}
+
+/// The way to a server by a link.
+async fn linked(server: &Server) -> (Proxy, RedisFenceStore) {
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let url = server.inner().url_at(proxy.port());
+    let fences = RedisFenceStore::connect(&url).await.unwrap();
+    (proxy, fences)
+}
+
+/// Its task is busy with something else, as in a `select!` whose other branch takes long.
+#[tokio::test]
+async fn who_is_not_polled_while_it_connects_keeps_nobody_waiting() {
+    let server = Server::start().await;
+    let (proxy, fences) = linked(&server).await;
+    proxy.set(Direction::ToClient, Traffic::Drop);
+    proxy.cut();
+    let mut aside = fences.admit("r", token());
+    while proxy.stats().connections < 2 {
+        assert!(poll!(&mut aside).is_pending());
+        sleep(Duration::from_millis(1)).await;
+    }
+    proxy.pass();
+    proxy.cut();
+    let others = async { while fences.admit("r", token()).await.is_err() {} };
+    let limit = Duration::from_secs(20);
+    assert!(timeout(limit, others).await.is_ok(), "nobody is admitted");
+    let pipeline = fences.pipeline("r", token()).cmd("GET", ["k"]);
+    pipeline.execute().await.unwrap();
+    aside.await.unwrap_err();
+}
+
+#[tokio::test]
+async fn all_who_find_no_connection_share_one_attempt_and_its_failure() {
+    let server = Server::start().await;
+    let (proxy, fences) = linked(&server).await;
+    proxy.refuse().await.unwrap();
+    proxy.cut();
+    fences.admit("r", token()).await.unwrap_err();
+    proxy.set(Direction::ToClient, Traffic::Drop);
+    proxy.accept().await.unwrap();
+    let before = proxy.stats().connections;
+    // All ask the first time they are polled, and so before the connection is cut.
+    let all = unconstrained(join_all((0..4).map(|_| fences.admit("r", token()))));
+    let cut = async {
+        let connects = proxy.until("one connects", |seen| seen.connections > before);
+        connects.await.unwrap();
+        proxy.cut();
+    };
+    let (admitted, ()) = tokio::join!(all, cut);
+    assert!(admitted.iter().all(Result::is_err), "{admitted:?}");
+    assert_eq!(proxy.stats().connections, before + 1);
+    proxy.pass();
+    fences.admit("r", token()).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_learns_late_that_its_connection_died_does_not_end_the_next_one() {
+    let server = Server::start().await;
+    let (proxy, fences) = linked(&server).await;
+    // The server knows the script from here on, so that it is sent once.
+    fences.admit("r", token()).await.unwrap();
+    proxy.lose_replies(Which::named("EVALSHA").times(1));
+    let mut late = fences.admit("r", token());
+    assert!(poll!(&mut late).is_pending());
+    let lost = proxy.until("a reply is lost", |seen| seen.lost_replies == 1);
+    lost.await.unwrap();
+    proxy.cut();
+    fences.admit("r", token()).await.unwrap();
+    let connections = proxy.stats().connections;
+    late.await.unwrap();
+    assert_eq!(proxy.stats().connections, connections);
+}
