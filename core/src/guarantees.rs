@@ -40,7 +40,9 @@
 //!   `leasehold::rules::rule_5_loss_is_loud::after_a_pause_past_the_deadline_the_body_takes_no_further_step`,
 //!   `leasehold::rules::rule_5_loss_is_loud::a_body_is_cut_short_at_the_deadline`
 //! - A request that arrives after its acquire was given up takes nothing. `leasehold::redis::faults::a_request_that_is_delivered_after_the_cleanup_takes_nothing`,
-//!   `leasehold::redlock::faults::a_request_that_comes_after_the_end_takes_nothing`, `leasehold_model::weakened::no_seal`
+//!   `leasehold::redlock::faults::a_request_that_comes_after_the_end_takes_nothing`,
+//!   `leasehold_model::weakened::no_seal`,
+//!   `leasehold::zookeeper::faults::attempts_that_are_dropped_while_there_is_no_session_leave_nothing`
 //! - A lost guard stays lost: nothing renews it once another could have been granted.
 //!   `leasehold::engine::lease::tests::what_has_ended_stays_ended_and_keeps_its_first_reason`,
 //!   `leasehold_model::weakened::renewal_by_owner`
@@ -177,9 +179,11 @@
 //!   `leasehold::cancellation::nothing_is_left_wherever_an_operation_is_dropped`,
 //!   `leasehold::redis::faults::acquires_that_are_dropped_at_any_point_under_any_fault_leave_nothing`,
 //!   `leasehold::zookeeper::faults::a_future_that_is_dropped_at_any_await_leaves_no_node_and_waiters_go_on`
-//! - A waiter whose process is not the next in line looks at the latest 11 s after its last look, and one that became the
-//!   first of its process after a second. `leasehold::redis::waiting::who_is_second_of_its_process_is_there_when_all_before_it_die`,
-//!   `leasehold::redis::waiting::when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look`
+//! - On Redis a waiter whose process is not the next in line looks at the latest 11 s after its last look, and one that
+//!   became the first of its process after a second; with [`Redlock`], where chance adds up to a quarter, 13.75 s and
+//!   1.25 s. `leasehold::redis::waiting::who_is_second_of_its_process_is_there_when_all_before_it_die`,
+//!   `leasehold::redis::waiting::when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look`,
+//!   `leasehold::backend::redis::redlock::waiting::tests::the_first_looks_when_the_lock_should_be_free_and_the_others_keep_their_places`
 //! - Waiters outlive a restart of the server, and a guard outlives an outage that is shorter than its lease.
 //!   `leasehold::redis::outage::waiters_outlive_a_restart_of_the_server`,
 //!   `leasehold::redis::outage::a_guard_outlives_an_outage_that_its_lease_outlives`

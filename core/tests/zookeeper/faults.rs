@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::slice::from_ref;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use futures_util::poll;
 use leasehold::backend::zookeeper::ZooKeeper;
 use leasehold::backend::{Attempt, Backend, RenewAnswer};
@@ -192,6 +193,55 @@ async fn a_delete_that_is_lost_is_repeated_though_nobody_asks_again() {
     let answer = backend.renew(&[kept_claim]).await.pop().unwrap();
     let alive = matches!(answer, Ok(RenewAnswer::Extended { .. }));
     assert!(alive, "its session was not needed for it: {answer:?}");
+}
+
+/// What is asked of it while it is down waits for the next session, and all of it goes on at once.
+#[tokio::test]
+async fn attempts_that_are_dropped_while_there_is_no_session_leave_nothing() {
+    const MANY: usize = 20;
+    let scene = Scene::new().await;
+    let backend = scene.backend().await;
+    let attempt = |name| {
+        let key = Key::new("lock:", &fresh(name)).unwrap();
+        Attempt::new(key, Duration::from_secs(60), false)
+    };
+    let dropped: Vec<Attempt> = (0..MANY).map(|_| attempt("no_session")).collect();
+    let begun = Instant::now();
+    loop {
+        scene.cut_off();
+        has_no_session(&backend, &attempt("refused")).await;
+        for attempt in &dropped {
+            let mut asked = backend.attempt(attempt);
+            assert!(poll!(&mut asked).is_pending());
+        }
+        let mut cleanups = pin!(join_all(dropped.iter().map(|it| backend.cleanup(it))));
+        assert!(poll!(&mut cleanups).is_pending());
+        scene.reconnect();
+        if cleanups.await.iter().all(Result::is_ok) {
+            break;
+        }
+        assert!(begun.elapsed() < SOON, "no session came in time");
+    }
+    // What was asked before it in this session is done.
+    take(&backend, &attempt("asked_last")).await;
+    for attempt in &dropped {
+        let seen = scene.other.inspect(attempt.key.name()).await.unwrap();
+        assert!(seen.is_free(), "{seen:?}");
+    }
+}
+
+/// Returns when its session is over, and it knows.
+async fn has_no_session(backend: &ZooKeeper, attempt: &Attempt) {
+    let begun = Instant::now();
+    loop {
+        let answer = backend.attempt(attempt).await;
+        if let Err(error) = &answer
+            && error.to_string().contains("there is no session")
+        {
+            return;
+        }
+        assert!(begun.elapsed() < SOON, "{answer:?}");
+    }
 }
 
 /// The last resort: the server refuses all deletes, and ends what a session made when the session ends.

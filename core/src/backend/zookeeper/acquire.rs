@@ -41,9 +41,10 @@ enum Outcome {
 pub(super) async fn attempt(
     parts: &Parts,
     attempt: &Attempt,
+    begun: Moment,
 ) -> Result<AttemptAnswer, BackendError> {
-    let begun = Moment::now();
-    let session = parts.link.session().await?;
+    // Nothing is waited for until this is at the desk, where who cleans up looks for it.
+    let session = parts.link.session_at_once()?;
     let until = Moment::now().after(if attempt.queue {
         WAITER_LEASE
     } else {

@@ -53,16 +53,31 @@ impl Link {
 
     /// The session, as soon as there is one.
     pub(super) async fn session(&self) -> Result<Arc<Session>, BackendError> {
-        if let State::Up(session) = &*self.state.borrow() {
-            return Ok(Arc::clone(session));
+        self.settled().await;
+        self.session_at_once()
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        !matches!(&*self.state.borrow(), State::Down(_))
+    }
+
+    /// Waits a while for a session, or until there will be none.
+    pub(super) async fn settled(&self) {
+        if self.is_settled() {
+            return;
         }
         let mut states = self.state.subscribe();
         let settled = states.wait_for(|state| !matches!(state, State::Down(_)));
-        let state = match runtime::timeout(PATIENCE, settled) {
-            Some(settled) => settled.await.ok().and_then(Result::ok).map(|s| s.clone()),
-            None => None,
-        };
-        match state.unwrap_or_else(|| self.state.borrow().clone()) {
+        if let Some(settled) = runtime::timeout(PATIENCE, settled) {
+            // In time or not, the state says so.
+            let _in_time = settled.await;
+        }
+    }
+
+    /// The session, if there is one now.
+    pub(super) fn session_at_once(&self) -> Result<Arc<Session>, BackendError> {
+        let state = self.state.borrow().clone();
+        match state {
             State::Up(session) => Ok(session),
             State::Down(said) => {
                 let error = BackendError::not_applied(

@@ -9,7 +9,7 @@
 //! | tokens never go back | while the server keeps its data | while a majority does | always |
 //! | order of waiters | first come, first served | none | first come, first served |
 //! | a lease belongs to | the lock | the lock | the session: all locks of a manager |
-//! | least lease | 50 ms | 50 ms | two ticks of the server, 4 s by default |
+//! | least lease | 50 ms | 6 × `node_timeout`, 1.2 s by default | two ticks of the server, 4 s by default |
 //! | an acquire costs | a round trip | a round trip to each server | a write that a majority has on disk |
 //!
 //! Choose it if it is there already, or if a lock must survive the loss of a server without two holders. Choose Redis
@@ -25,6 +25,9 @@
 //! - There is no handover, since a node cannot change its session.
 //! - A waiter's wake-up comes from the server, to it alone; for semaphores, to all that wait. A manager has room for some
 //!   thousand of them, with short keys; waiters beyond that look every two seconds.
+//! - **Tokens are numbers of transactions** (zxids), far below those of Redis and in process, which are microseconds of
+//!   the time of day. Tokens compare only for one key of one backend: whoever moves to another over the same fenced
+//!   data has to stop all holders, and to reset the tokens that are stored, or all that is written here is refused.
 //! - [`inspect`](crate::LockManager::inspect) cannot see others' session timeouts, and tells its own as `expires_in`.
 //!
 //! # A server that falls silent
@@ -88,6 +91,7 @@ use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
     RenewAnswer,
 };
+use crate::clock::Moment;
 use crate::{Key, OwnerId};
 
 /// Locks on a `ZooKeeper` ensemble. See the [module](self) for when to choose it.
@@ -134,8 +138,9 @@ impl Backend for ZooKeeper {
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let attempt = attempt.clone();
-        let asked = async move |parts: Parts| acquire::attempt(&parts, &attempt).await;
+        let (attempt, begun) = (attempt.clone(), Moment::now());
+        self.parts.until_settled().await?;
+        let asked = async move |parts: Parts| acquire::attempt(&parts, &attempt, begun).await;
         self.parts.carry_out(asked).await?
     }
 

@@ -45,6 +45,12 @@ impl Proof {
 
     /// A request that was sent then was answered just now.
     pub(super) fn sign_of_life(&mut self, sent: Moment, now: Moment) {
+        // Who writes nothing would keep them all. A write from now on proves the second, which is more than the first.
+        while let Some(&(_, answered)) = self.answered.get(1)
+            && self.is_reported(answered, sent)
+        {
+            self.answered.pop_front();
+        }
         // One between two pulses says nothing new.
         let fresh = self.timeout / PULSES / 2;
         if self
@@ -58,14 +64,18 @@ impl Proof {
 
     /// A write that was sent then is confirmed.
     pub(super) fn confirmed(&mut self, sent: Moment) {
-        let reported = self.timeout / REPORTED_WITHIN;
         while let Some((earlier, answered)) = self.answered.front().copied() {
-            if answered.after(reported) > sent {
+            if !self.is_reported(answered, sent) {
                 break;
             }
             self.counted_from = self.counted_from.max(earlier);
             self.answered.pop_front();
         }
+    }
+
+    /// Whether what was answered then was reported before what was sent then.
+    fn is_reported(&self, answered: Moment, sent: Moment) -> bool {
+        answered.after(self.timeout / REPORTED_WITHIN) <= sent
     }
 
     /// How long the session surely lives, counted from `begun`.
@@ -109,6 +119,24 @@ mod tests {
         assert_eq!(proof.lease_from(at(9009)), ms(12_000 - 9009));
         proof.confirmed(at(9010));
         assert_eq!(proof.lease_from(at(9010)), ms(12_000 - 4010));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_writes_few_signs_of_life_are_kept_and_the_next_write_proves_as_much() {
+        let start = Moment::now();
+        let at = |millis| start.after(ms(millis));
+        let mut proof = Proof::new(TIMEOUT, start);
+        for second in 1..=100_000 {
+            proof.sign_of_life(at(1000 * second), at(1000 * second + 10));
+            let kept = proof.answered.len();
+            assert!(kept <= 6, "{kept}");
+        }
+        // The last but one was answered a report before it, and the last just not.
+        let now = 100_000_000 + 4009;
+        proof.confirmed(at(now));
+        assert_eq!(proof.lease_from(at(now)), ms(12_000 - 5009));
+        proof.confirmed(at(now + 1));
+        assert_eq!(proof.lease_from(at(now + 1)), ms(12_000 - 4010));
     }
 
     #[tokio::test(start_paused = true)]

@@ -113,18 +113,22 @@ impl Session {
         self.proof.lock().lease_from(begun)
     }
 
-    async fn read<T>(&self, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let sent = Moment::now();
-        let answer = self.answer(request).await;
+    async fn read<T, F>(&self, request: impl FnOnce() -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let (sent, answer) = self.answer(request).await;
         if answer.as_ref().map_or_else(is_an_answer, |_| true) {
             self.proof.lock().sign_of_life(sent, Moment::now());
         }
         answer
     }
 
-    async fn write<T>(&self, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let sent = Moment::now();
-        let answer = self.answer(request).await;
+    async fn write<T, F>(&self, request: impl FnOnce() -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let (sent, answer) = self.answer(request).await;
         if answer.as_ref().map_or_else(is_an_answer, |_| true) {
             let mut proof = self.proof.lock();
             proof.confirmed(sent);
@@ -133,12 +137,18 @@ impl Session {
         answer
     }
 
-    async fn answer<T>(&self, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        tokio::select! {
+    /// The answer, and when its request was sent: the client sends when it is called, and not when it is polled.
+    async fn answer<T, F>(&self, request: impl FnOnce() -> F) -> (Moment, Result<T, Error>)
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let sent = Moment::now();
+        let answer = tokio::select! {
             biased;
             () = self.over.cancelled() => Err(Error::ClientClosed),
-            answer = request => answer,
-        }
+            answer = request() => answer,
+        };
+        (sent, answer)
     }
 
     /// A sign of life, or that there is none: false if a request is not answered over a connection that stands for as long
@@ -159,7 +169,7 @@ impl Session {
         tokio::select! {
             biased;
             // What it proves is noted there; other failures are the session's own to notice.
-            answer = self.read(self.client.check_stat("/")) => {
+            answer = self.read(|| self.client.check_stat("/")) => {
                 !matches!(answer, Err(Error::UnexpectedError(_)))
             }
             () = silence => false,
@@ -178,7 +188,7 @@ impl Session {
             let options = CreateMode::EphemeralSequential.with_acls(acls);
             // Both are sent at once; the server sees to it that the second sees what the first did.
             let (made, line) = futures_util::join!(
-                self.write(self.client.create(&prefix, b"", &options)),
+                self.write(|| self.client.create(&prefix, b"", &options)),
                 self.line(container)
             );
             match made {
@@ -199,7 +209,7 @@ impl Session {
     async fn make_container(&self, container: &str) -> Result<(), Error> {
         let options = CreateMode::Container.with_acls(Acls::new(&self.acl));
         match self
-            .write(self.client.create(container, b"", &options))
+            .write(|| self.client.create(container, b"", &options))
             .await
         {
             Ok(_) | Err(Error::NodeExists) => Ok(()),
@@ -208,7 +218,7 @@ impl Session {
     }
 
     pub(super) async fn line(&self, container: &str) -> Result<Line, Error> {
-        match self.read(self.client.list_children(container)).await {
+        match self.read(|| self.client.list_children(container)).await {
             Ok(names) => Ok(Line::of(&names)),
             Err(Error::NoNode) => Ok(Line::default()),
             Err(error) => Err(error),
@@ -221,14 +231,14 @@ impl Session {
             return Ok((self.line(container).await?, Watched::by_nobody()));
         };
         let (names, watcher) = self
-            .read(self.client.list_and_watch_children(container))
+            .read(|| self.client.list_and_watch_children(container))
             .await?;
         Ok((Line::of(&names), Watched::by(watcher, room)))
     }
 
     /// As [`line`](Self::line), with all that the leader knew when this was asked.
     pub(super) async fn latest_line(&self, container: &str) -> Result<Line, Error> {
-        self.read(self.client.sync("/")).await?;
+        self.read(|| self.client.sync("/")).await?;
         self.line(container).await
     }
 
@@ -244,7 +254,7 @@ impl Session {
 
     /// A node's data and when it was made, if it is there.
     pub(super) async fn data(&self, path: &str) -> Result<Option<(Vec<u8>, i64, i32)>, Error> {
-        match self.read(self.client.get_data(path)).await {
+        match self.read(|| self.client.get_data(path)).await {
             Ok((data, stat)) => Ok(Some((data, stat.czxid, stat.version))),
             Err(Error::NoNode) => Ok(None),
             Err(error) => Err(error),
@@ -260,7 +270,7 @@ impl Session {
             let seen = self.data(path).await?;
             return Ok(seen.map(|(data, _, _)| (data, Watched::by_nobody())));
         };
-        match self.read(self.client.get_and_watch_data(path)).await {
+        match self.read(|| self.client.get_and_watch_data(path)).await {
             Ok((data, _, watcher)) => Ok(Some((data, Watched::by(watcher, room)))),
             Err(Error::NoNode) => Ok(None),
             Err(error) => Err(error),
@@ -269,7 +279,7 @@ impl Session {
 
     /// Finds out whether a node is there and of this session, not of one before.
     pub(super) async fn own_node(&self, path: String) -> Result<Option<Node>, Error> {
-        let stat = self.read(self.client.check_stat(&path)).await?;
+        let stat = self.read(|| self.client.check_stat(&path)).await?;
         let own = stat.filter(|stat| stat.ephemeral_owner == self.client.session_id().0);
         Ok(own.map(|stat| Node {
             path,
@@ -284,7 +294,10 @@ impl Session {
         data: &[u8],
         version: Option<i32>,
     ) -> Result<bool, Error> {
-        match self.write(self.client.set_data(path, data, version)).await {
+        match self
+            .write(|| self.client.set_data(path, data, version))
+            .await
+        {
             Ok(_) => Ok(true),
             Err(Error::NoNode | Error::BadVersion) => Ok(false),
             Err(error) => Err(error),
@@ -293,7 +306,7 @@ impl Session {
 
     /// Deletes a node; false if it was gone.
     pub(super) async fn delete(&self, path: &str) -> Result<bool, Error> {
-        match self.write(self.client.delete(path, None)).await {
+        match self.write(|| self.client.delete(path, None)).await {
             Ok(()) => Ok(true),
             Err(Error::NoNode) => Ok(false),
             Err(error) => Err(error),
@@ -307,15 +320,17 @@ impl Session {
         for path in paths {
             checks.add_check_version(path, -1)?;
         }
-        let commit = checks.commit();
-        let answer = self.write(async {
-            match commit.await {
-                Ok(_) => Ok(None),
-                Err(MultiWriteError::OperationFailed {
-                    index,
-                    source: Error::NoNode,
-                }) => Ok(Some(index)),
-                Err(error) => Err(error.into()),
+        let answer = self.write(|| {
+            let commit = checks.commit();
+            async move {
+                match commit.await {
+                    Ok(_) => Ok(None),
+                    Err(MultiWriteError::OperationFailed {
+                        index,
+                        source: Error::NoNode,
+                    }) => Ok(Some(index)),
+                    Err(error) => Err(Error::from(error)),
+                }
             }
         });
         answer.await

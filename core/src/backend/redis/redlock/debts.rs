@@ -3,7 +3,6 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::backend::Attempt;
 use crate::clock::Moment;
 use crate::{Key, OwnerId};
 
@@ -22,13 +21,19 @@ pub(super) struct Debt {
 }
 
 impl Debt {
-    /// The end of one round, after which the attempt may go on waiting.
-    pub(super) fn of_round(attempt: &Attempt, round: OwnerId, max_ttl: Duration) -> Self {
+    /// The end of a round, and of the waiter's place unless the attempt may go on waiting.
+    pub(super) fn new(
+        key: &Key,
+        round: OwnerId,
+        waiter: Option<OwnerId>,
+        max_ttl: Duration,
+    ) -> Self {
         Self {
-            key: attempt.key.clone(),
+            key: key.clone(),
             round,
-            waiter: None,
-            until: Moment::now().after(max_ttl),
+            waiter,
+            // A request may be carried out for one `max_ttl` after its sending, and what it takes lasts for another.
+            until: Moment::now().after(max_ttl * 2),
         }
     }
 
@@ -109,6 +114,22 @@ mod tests {
         assert_eq!(next.name(), lasting.name());
         assert!(!debts.is_empty());
         debts.paid(&next);
+        assert!(debts.next().is_none() && debts.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_release_is_owed_until_what_a_late_request_took_has_run_out() {
+        let (debts, max_ttl) = (Debts::default(), Duration::from_secs(60));
+        let (key, round) = (Key::new("", "k").unwrap(), OwnerId::random());
+        for waiter in [None, Some(round)] {
+            debts.owe(Debt::new(&key, round, waiter, max_ttl));
+        }
+        // The request came at the end of its time, and the lease is that of the longest TTL.
+        tokio::time::advance(max_ttl * 2 - Duration::from_millis(1)).await;
+        let owed = debts.next().unwrap();
+        debts.paid(&owed);
+        assert!(debts.next().is_some());
+        tokio::time::advance(Duration::from_millis(1)).await;
         assert!(debts.next().is_none() && debts.is_empty());
     }
 }

@@ -70,8 +70,14 @@ use crate::backend::{
 /// All that the rule needs is that every client of the nodes keeps to it, with the same `max_ttl`.
 ///
 /// It cannot recognise a `FLUSHALL`, a replica that is promoted under the same address, or that lets a primary forget,
-/// nor keys that were evicted: give the nodes no replicas, and `noeviction`. A server whose clock is set forward ends the leases that it keeps: one such node does no
-/// harm, a majority does, and then the fencing tokens are what refuses the older holder.
+/// nor keys that were evicted: give the nodes no replicas, and `noeviction`. Nor can it recognise a virtual machine
+/// that was set back to a snapshot, where the server keeps its run id, nor a restarted server whose clock is set
+/// forward before a client first meets it: a server tells by the time of day how long it has been up, and only clients
+/// that have met it before that count by their own clocks.
+///
+/// A server whose clock is set forward ends the leases that it keeps. One such node does no harm to a lock that all
+/// nodes have granted. A lock that was acquired while others were down may be granted a second time, as any lock may
+/// when a majority of clocks is set forward: then the fencing tokens are what refuses the older holder.
 ///
 /// # Other nodes
 ///

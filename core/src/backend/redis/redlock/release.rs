@@ -10,7 +10,6 @@ use super::request::Leave;
 use super::round::Round;
 use super::tally::{Tally, Verdict};
 use crate::backend::{Attempt, BackendError};
-use crate::clock::Moment;
 use crate::{Key, OwnerId};
 
 impl Redlock {
@@ -24,10 +23,8 @@ impl Redlock {
         attempt: &Attempt,
         round: Arc<Round>,
     ) -> Asked<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static> {
-        self.leave(
-            Debt::of_round(attempt, round.id, self.settings.max_ttl),
-            round,
-        )
+        let debt = Debt::new(&attempt.key, round.id, None, self.settings.max_ttl);
+        self.leave(debt, round)
     }
 
     /// Asks all nodes that may know of a round to end it.
@@ -51,12 +48,7 @@ impl Redlock {
     pub(super) async fn end(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
         self.inbox.leave(key, owner);
         let round = self.pursuits.last_round(owner);
-        let debt = Debt {
-            key: key.clone(),
-            round: round.id,
-            waiter: Some(owner),
-            until: Moment::now().after(self.settings.max_ttl),
-        };
+        let debt = Debt::new(key, round.id, Some(owner), self.settings.max_ttl);
         let mut asked = self.leave(debt, round);
         let mut tally = Tally::of(self.members.len());
         while tally.verdict().is_none()
