@@ -322,6 +322,30 @@ async fn a_shutdown_waits_for_a_release_that_is_under_way() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_one_command_however_short_the_outage_limit() {
+    let backend = Faulty::new(InProcess::new(), |call| match call.command {
+        Command::Release => Fault::SlowAnswer(Duration::from_millis(5)),
+        _ => Fault::None,
+    });
+    let builder = LockManager::builder(backend).outage_limit(Duration::ZERO);
+    let locks = builder.build().unwrap();
+    let _guard = locks.lock("k").acquire().await.unwrap();
+    locks.shutdown().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_acquire_that_is_kept_and_not_polled_is_waited_for_in_vain() {
+    let locks = LockManager::in_process();
+    let _guard = locks.lock("k").acquire().await.unwrap();
+    let mut kept = Box::pin(locks.lock("k").acquire());
+    assert!(poll!(&mut kept).is_pending());
+    let error = locks.shutdown().await.unwrap_err();
+    assert_eq!(error.unconfirmed, 1);
+    drop(kept);
+    locks.shutdown().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_release_is_answered_within_the_command_timeout() {
     let backend = Faulty::new(InProcess::new(), |call| match call.command {
         Command::Renew | Command::Release => Fault::HangBefore,

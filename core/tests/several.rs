@@ -18,6 +18,7 @@ use leasehold::{
     AcquireError, InvalidOption, LockManager, LockSetReleaseOutcome as Outcome, LossReason,
     MAX_KEYS,
 };
+use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use tokio::runtime::Builder;
 use tokio::time::{Instant, advance, sleep};
 
@@ -218,6 +219,38 @@ async fn who_waits_rides_out_a_passing_failure() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_has_waited_rides_out_a_renewal_that_fails_until_its_wait_is_over() {
+    for (failures, passes) in [(3, true), (usize::MAX, false)] {
+        let mut renewals = 0;
+        let backend = Faulty::new(InProcess::new(), move |call| {
+            renewals += usize::from(call.command == Command::Renew);
+            match call.command {
+                Command::Renew if renewals <= failures => Fault::Fail,
+                _ => Fault::None,
+            }
+        });
+        let locks = LockManager::new(backend);
+        let busy = locks.lock("b").acquire().await.unwrap();
+        let set = locks.lock_all(["a", "b"]).wait(SECOND * 2);
+        let waiting = tokio::spawn(set.without_renewal().acquire());
+        settle().await;
+        busy.release().await.unwrap();
+        let released = Instant::now();
+        let answer = waiting.await.unwrap();
+        match answer {
+            Ok(guard) => assert!(passes && guard.valid_for() > SECOND * 29),
+            Err(AcquireError::Backend { .. }) => {
+                assert!(!passes);
+                let took = released.elapsed();
+                assert!((SECOND..SECOND * 2).contains(&took), "{took:?}");
+                assert_eq!(seen(&locks).await, "....");
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_will_never_be_granted_is_told_before_a_wait_for_another() {
     let locks = LockManager::in_process();
     let a = locks.lock("a").acquire().await.unwrap();
@@ -316,6 +349,37 @@ async fn the_hold_begins_when_all_are_held() {
         assert_eq!(guard.lost().await.reason, reason);
         assert_eq!(begin.elapsed(), length, "{reason:?}");
     }
+}
+
+/// How many holds have ended at `max_hold` since this was asked last.
+fn ended_at_max_hold(snapshots: &Snapshotter) -> u64 {
+    let metrics = snapshots.snapshot().into_vec().into_iter();
+    metrics
+        .filter(|(key, ..)| key.key().labels().any(|it| it.value() == "max_hold"))
+        .map(|(.., value)| match value {
+            DebugValue::Counter(count) => count,
+            other => panic!("{other:?}"),
+        })
+        .sum()
+}
+
+#[test]
+fn an_end_at_max_hold_is_told_when_it_comes_although_nobody_looks() {
+    let recorder = DebuggingRecorder::new();
+    let snapshots = recorder.snapshotter();
+    metrics::with_local_recorder(&recorder, || {
+        let mut runtime = Builder::new_current_thread();
+        let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let locks = LockManager::in_process();
+            let set = locks.lock_all(["a", "b"]).max_hold(SECOND);
+            let _guard = set.acquire().await.unwrap();
+            sleep(SECOND * 9 / 10).await;
+            assert_eq!(ended_at_max_hold(&snapshots), 0);
+            sleep(SECOND / 5).await;
+            assert_eq!(ended_at_max_hold(&snapshots), 2);
+        });
+    });
 }
 
 #[tokio::test(start_paused = true)]

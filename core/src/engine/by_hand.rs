@@ -1,12 +1,14 @@
 use std::sync::Arc;
 
+use futures_util::future::try_join_all;
 use tokio::sync::oneshot;
 
+use super::call::Backoff;
 use super::renew::{accept, ask, unanswered};
-use super::{Engine, Lease};
-use crate::RenewError;
+use super::{Engine, Hold, Lease};
 use crate::backend::BackendError;
 use crate::clock::Moment;
+use crate::{RenewError, observe};
 
 /// Renews one lease at its holder's wish.
 ///
@@ -26,6 +28,37 @@ pub(crate) async fn renew_now(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Resul
             source: BackendError::unknown("the runtime was shut down"),
         })
     })
+}
+
+/// Renews leases that an acquire has got so far, all of them in one round. As an acquire it rides out failures: for the
+/// manager's outage limit, and no longer than until `give_up`.
+pub(crate) async fn renew_all(
+    engine: &Arc<Engine>,
+    holds: &[Hold],
+    give_up: Option<Moment>,
+) -> Result<(), RenewError> {
+    let outage_ends = Moment::now().after(engine.limits.outage);
+    let end = give_up.map_or(outage_ends, |give_up| give_up.min(outage_ends));
+    let mut backoff = Backoff::default();
+    loop {
+        let renewals = holds.iter().map(|hold| renew_aloud(engine, &hold.lease));
+        match try_join_all(renewals).await {
+            Err(RenewError::Backend { key, source }) => {
+                let paused = backoff.pause_after(source, end).await;
+                paused.map_err(|source| RenewError::Backend { key, source })?;
+            }
+            renewed => return renewed.map(|_all| ()),
+        }
+    }
+}
+
+/// The same for one of them, once. The caller does not hear of each failure.
+async fn renew_aloud(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Result<(), RenewError> {
+    let renewed = renew_now(engine, lease).await;
+    if let Err(RenewError::Backend { source, .. }) = &renewed {
+        observe::renewal_failed(&lease.claim, source);
+    }
+    renewed
 }
 
 async fn renew_one(engine: &Engine, lease: &Lease) -> Result<(), RenewError> {

@@ -3,6 +3,8 @@ use std::sync::Arc;
 
 use super::release::ReleaseDebt;
 use super::{Engine, Lease};
+use crate::clock::Moment;
+use crate::options::LockOptions;
 use crate::{ReleaseError, ReleaseOutcome};
 
 /// Owns a held lock from the very step in which it was granted: dropped, it releases.
@@ -13,6 +15,15 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
+    /// Begins the hold at `begin`: see [`Lease::settle`].
+    pub(crate) fn settle(&self, options: &LockOptions, begin: Moment) {
+        self.lease.settle(options, begin);
+        if options.max_hold.is_some() {
+            // The end may be nearer than the renewal for which the watchdog would look next.
+            self.engine.watch(&self.lease, Moment::now());
+        }
+    }
+
     /// Ends the hold, and waits for as long as one command may take until that is confirmed.
     pub(crate) async fn release(&self) -> Result<ReleaseOutcome, ReleaseError> {
         let mut debt = match ReleaseDebt::take(&self.engine, &self.lease) {

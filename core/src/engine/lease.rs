@@ -107,7 +107,7 @@ impl Lease {
     }
 
     /// Begins the hold at `begin`: up to here the lease was kept as part of a whole that was not complete.
-    pub(crate) fn settle(&self, options: &LockOptions, begin: Moment) {
+    pub(super) fn settle(&self, options: &LockOptions, begin: Moment) {
         self.renewal.store(options.renewal, Ordering::Release);
         self.state.lock().last_moment = options.max_hold.map(|d| begin.after(d));
     }
@@ -221,10 +221,11 @@ impl Lease {
     }
 
     fn announce(&self, now: Moment, reason: LossReason) {
-        observe::ended(&self.claim, reason, now.since(self.since));
+        // Those who wait for it come first: a subscriber that panics must not keep the loss from them.
         if let Some(ended) = self.ended.get() {
             ended.cancel();
         }
+        observe::ended(&self.claim, reason, now.since(self.since));
     }
 }
 

@@ -30,7 +30,7 @@ use tokio::runtime::Id;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub(crate) use self::by_hand::renew_now;
+pub(crate) use self::by_hand::{renew_all, renew_now};
 pub(crate) use self::call::bounded;
 pub(crate) use self::convert::{downgrade, hand_over};
 pub(crate) use self::ended::Ended;

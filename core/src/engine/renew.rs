@@ -94,8 +94,10 @@ pub(super) fn accept(
 ) -> Result<Result<(), LossReason>, BackendError> {
     match answer? {
         RenewAnswer::Extended { lease: granted } => {
+            // In this order: who is told may panic, and the lease is longer all the same.
+            let extended = lease.extend(sent, granted);
             observe::renewed(&lease.claim);
-            Ok(lease.extend(sent, granted))
+            Ok(extended)
         }
         RenewAnswer::Gone => {
             let end = lease.end(LossReason::Gone);

@@ -97,6 +97,12 @@ impl Rota {
         taken
     }
 
+    /// Those that the watchdog is at.
+    pub(super) fn taken(&self) -> Vec<Arc<Lease>> {
+        let taken = self.leases.values().filter(|watched| watched.due.is_none());
+        taken.map(|watched| Arc::clone(&watched.lease)).collect()
+    }
+
     /// Makes every lease due that nobody is at.
     pub(super) fn hasten(&mut self, now: Moment) {
         self.sort_newcomers_in();

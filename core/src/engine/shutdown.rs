@@ -21,7 +21,9 @@ impl Engine {
         }
         self.stop_watching();
         self.unfinished.close();
-        if let Some(waiting) = timeout(self.limits.outage, self.unfinished.wait()) {
+        // However soon an acquire gives up, a release that does not fail has the time of one command.
+        let limit = self.limits.outage.max(self.limits.command);
+        if let Some(waiting) = timeout(limit, self.unfinished.wait()) {
             // What is late is counted.
             let _in_time = waiting.await;
         }

@@ -45,7 +45,7 @@ impl Watchdog {
             rota: Mutex::default(),
             changed: Notify::new(),
         });
-        let task = runtime.spawn(watch(Arc::clone(&desk), backend, limits));
+        let task = runtime.spawn(keep_watch(Arc::clone(&desk), backend, limits));
         Self { desk, task }
     }
 
@@ -76,21 +76,38 @@ impl Drop for Watchdog {
     }
 }
 
-async fn watch(desk: Arc<Desk>, backend: Arc<dyn Backend>, limits: Limits) {
-    let mut under_way = FuturesUnordered::new();
+/// Watches for as long as the runtime lives. Whoever is told of a lease may panic, be it a subscriber, a recorder of metrics
+/// or a waker, and must not take the renewals of all others along. The panic's own hook has spoken of it, and nobody else
+/// is told: that may be who panicked.
+async fn keep_watch(desk: Arc<Desk>, backend: Arc<dyn Backend>, limits: Limits) {
+    // It outlives a panic, or each would be followed by an interruption that was seen before.
     let mut seen = 0;
-    let mut interruption = pin!(interrupted(&*backend, seen));
+    loop {
+        let watching = async {
+            watch(&desk, &backend, limits, &mut seen).await;
+            Ok(())
+        };
+        let _panicked = caught(watching).await;
+        // Where every look panics, others have their turn in between.
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn watch(desk: &Desk, backend: &Arc<dyn Backend>, limits: Limits, seen: &mut u64) {
+    desk.resume();
+    let mut under_way = FuturesUnordered::new();
+    let mut interruption = pin!(interrupted(&**backend, *seen));
     loop {
         for batch in batches(desk.due_for_renewal()) {
-            under_way.push(renew_batch(batch, Arc::clone(&backend), limits, desk.beat));
+            under_way.push(renew_batch(batch, Arc::clone(backend), limits, desk.beat));
         }
         let alarm = desk.rota.lock().set_alarm(Moment::now());
         tokio::select! {
             () = clock::at(alarm) => {}
             () = desk.changed.notified() => {}
             count = &mut interruption => {
-                seen = count.max(seen + 1);
-                interruption.set(interrupted(&*backend, seen));
+                *seen = count.max(*seen + 1);
+                interruption.set(interrupted(&**backend, *seen));
                 desk.rota.lock().hasten(Moment::now());
             }
             Some(looks) = under_way.next() => {
@@ -104,6 +121,15 @@ async fn watch(desk: Arc<Desk>, backend: Arc<dyn Backend>, limits: Limits) {
 }
 
 impl Desk {
+    /// Goes on with what was under way when a panic ended it, at the pace of renewals that fail.
+    fn resume(&self) {
+        let taken = self.rota.lock().taken();
+        for lease in taken {
+            let look = schedule::after_failure(&lease);
+            self.rota.lock().put_back(lease.claim.owner, look);
+        }
+    }
+
     fn due_for_renewal(&self) -> Vec<Arc<Lease>> {
         let mut due = self.rota.lock().take_due(Moment::now());
         due.retain(|lease| {

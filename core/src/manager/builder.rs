@@ -97,7 +97,8 @@ impl LockManagerBuilder {
 
     /// How long an acquire goes on while the backend fails, and a shutdown while releases are not
     /// confirmed. Longer rides out longer failovers; shorter tells callers sooner. At zero the first
-    /// failure is the answer; `Duration::MAX` never gives up.
+    /// failure is the answer; `Duration::MAX` never gives up. A shutdown gives releases the time of one
+    /// command at least.
     pub fn outage_limit(mut self, limit: Duration) -> Self {
         self.limits.outage = limit;
         self

@@ -238,10 +238,13 @@ impl LockManager {
     /// queues; every guard is lost with [`LossReason::Shutdown`](crate::LossReason::Shutdown); all
     /// locks are released. Call it when the work under locks is over: it does not wait for it.
     ///
+    /// It does wait for acquires that are under way, as each undoes what it may have got. So poll them beside it, or drop
+    /// them before: one that is kept and not polled is waited for in vain.
+    ///
     /// # Errors
     ///
-    /// [`ShutdownError`] if not all was confirmed within the manager's outage limit. What is left runs
-    /// out by itself.
+    /// [`ShutdownError`] if not all was confirmed within the manager's outage limit, or its command timeout if that is
+    /// longer; with an outage limit of `Duration::MAX` there is no end to that. What is left runs out by itself.
     ///
     /// # Cancel safety
     ///

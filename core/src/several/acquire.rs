@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 
 use super::ended::AnyEnded;
 use crate::clock::Moment;
-use crate::engine::{Engine, Hold, Patience, Wanted, renew_now};
+use crate::engine::{Engine, Hold, Patience, Wanted, renew_all};
 use crate::options::LockOptions;
 use crate::{AcquireError, Key, RenewError};
 
@@ -137,29 +137,22 @@ impl<'a> Collection<'a> {
     async fn settle(&mut self) -> Result<bool, AcquireError> {
         if self.has_waited && !self.asked_for.renewal {
             // Each lease is to be as long as that of the last one.
-            let renewals = self
-                .held
-                .iter()
-                .map(|hold| renew_now(self.engine, &hold.lease));
-            for renewed in join_all(renewals).await {
-                match renewed {
-                    Ok(()) => {}
-                    Err(RenewError::Lost(_)) => return Ok(false),
-                    Err(RenewError::Backend { key, source }) => {
-                        let applied = source.applied();
-                        return Err(AcquireError::Backend {
-                            key,
-                            applied,
-                            source,
-                        });
-                    }
+            match renew_all(self.engine, &self.held, self.give_up).await {
+                Ok(()) => {}
+                Err(RenewError::Lost(_)) => return Ok(false),
+                Err(RenewError::Backend { key, source }) => {
+                    let applied = source.applied();
+                    return Err(AcquireError::Backend {
+                        key,
+                        applied,
+                        source,
+                    });
                 }
             }
         }
         let begin = self.held.iter().map(|hold| hold.lease.since()).max();
         for hold in &self.held {
-            hold.lease
-                .settle(self.asked_for, begin.unwrap_or(self.started));
+            hold.settle(self.asked_for, begin.unwrap_or(self.started));
         }
         let is_held = |hold: &Hold| hold.lease.validity().is_ok();
         Ok(!self.has_waited || self.held.iter().all(is_held))
