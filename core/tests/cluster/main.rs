@@ -6,6 +6,7 @@
     reason = "helpers of tests"
 )]
 
+mod ears;
 mod moving;
 mod promotion;
 mod refused;

@@ -15,6 +15,7 @@ use super::channels::Channels;
 use super::ears::Ears;
 use super::redirection::Redirection;
 use super::slot;
+use super::whom::to_ask;
 use crate::Key;
 use crate::backend::BackendError;
 use crate::backend::redis::answer;
@@ -32,10 +33,7 @@ use crate::runtime::{sleep, timeout};
 /// How often one command is sent on to another member.
 const REDIRECTIONS: usize = 5;
 
-/// How many members are asked who has which slot.
-const ASKED: usize = 5;
-
-/// How long a member may take to say so.
+/// How long a member may take to say who has which slot.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// One has answered: how long the others are waited for, who may know better.
@@ -195,16 +193,9 @@ impl Cluster {
         if !self.in_doubt.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut places = self.atlas.lock().masters();
-        fastrand::shuffle(&mut places);
-        places.extend(self.seeds.iter().cloned());
-        let mut seen = std::collections::HashSet::new();
-        places.retain(|place| seen.insert(place.clone()));
-        let mut asked: FuturesUnordered<_> = places
-            .iter()
-            .take(ASKED)
-            .map(|place| self.ask(place))
-            .collect();
+        let masters = self.atlas.lock().masters();
+        let places = to_ask(masters, self.seeds.clone());
+        let mut asked: FuturesUnordered<_> = places.iter().map(|place| self.ask(place)).collect();
         let (mut best, mut failed) = (None::<Told>, None);
         while let Some(told) = next(&mut asked, best.is_some()).await {
             match told {

@@ -15,7 +15,9 @@ mod ears;
 mod members;
 mod redirection;
 mod slot;
+mod subscriber;
 mod url;
+mod whom;
 
 pub(super) use self::members::Cluster;
 #[cfg(test)]

@@ -1,0 +1,177 @@
+//! A connection on which one member is listened to.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use redis::aio::{AsyncPushSender, MultiplexedConnection, SendError};
+use redis::{AsyncConnectionConfig, Client, Cmd, PushInfo, PushKind, Value};
+
+use crate::backend::BackendError;
+use crate::backend::redis::errand::Errand;
+use crate::backend::redis::failure;
+use crate::backend::redis::inbox::Inbox;
+use crate::backend::redis::times::CONNECT_TIMEOUT;
+use crate::clock::Moment;
+use crate::runtime::{Runtime, timeout};
+
+/// How long the connection is trusted without a sign of life, where somebody waits.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// A connection that leaves something unanswered for so long is taken for dead.
+const SILENCE: Duration = Duration::from_secs(2);
+
+#[derive(Clone)]
+pub(super) struct Subscriber {
+    connection: MultiplexedConnection,
+    state: Arc<State>,
+}
+
+struct State {
+    inbox: Inbox,
+    /// Those that it hears.
+    channels: Mutex<HashSet<Arc<str>>>,
+    asking: Mutex<HashMap<Arc<str>, Arc<Errand<()>>>>,
+    /// When it was last asked for a sign of life.
+    looked: Mutex<Moment>,
+    ended: AtomicBool,
+}
+
+impl Subscriber {
+    pub(super) async fn connect(client: &Client, inbox: Inbox) -> Result<Self, BackendError> {
+        let state = Arc::new(State {
+            inbox,
+            channels: Mutex::default(),
+            asking: Mutex::default(),
+            looked: Mutex::new(Moment::now()),
+            ended: AtomicBool::new(false),
+        });
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(CONNECT_TIMEOUT))
+            .set_response_timeout(None)
+            .set_push_sender(Pushes(Arc::clone(&state)));
+        let connecting = client.get_multiplexed_async_connection_with_config(&config);
+        Ok(Self {
+            connection: connecting.await.map_err(failure)?,
+            state,
+        })
+    }
+
+    /// Listens to a channel, if it does not yet.
+    pub(super) async fn listen(&self, channel: &Arc<str>) -> Result<(), BackendError> {
+        self.look();
+        if self.state.hears(channel) {
+            return Ok(());
+        }
+        let errand = self.state.errand(channel);
+        let (subscriber, channel) = (self.clone(), Arc::clone(channel));
+        // Boxed, as it is seldom needed.
+        Box::pin(errand.join(move || subscriber.subscribe(channel))).await
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.state.has_ended()
+    }
+
+    /// It hears nothing from here on.
+    pub(super) fn end(&self) {
+        self.state.end();
+    }
+
+    /// Asks for a sign of life now and then. Hardly anything else is ever written here, and where packets vanish nothing
+    /// else tells.
+    fn look(&self) {
+        if !self.state.is_due() {
+            return;
+        }
+        let Some(runtime) = Runtime::current() else {
+            return;
+        };
+        let mut subscriber = self.clone();
+        runtime.spawn(async move {
+            let _ends_it = subscriber.ask(&redis::cmd("PING")).await;
+        });
+    }
+
+    async fn subscribe(mut self, channel: Arc<str>) -> Result<(), BackendError> {
+        let mut subscribe = redis::cmd("SSUBSCRIBE");
+        subscribe.arg(&*channel);
+        self.ask(&subscribe).await?;
+        self.state.confirm(channel);
+        Ok(())
+    }
+
+    /// Asks the member, and ends the connection if there is no answer.
+    async fn ask(&mut self, question: &Cmd) -> Result<Value, BackendError> {
+        let outside = || BackendError::not_applied("there is no tokio runtime here").permanent();
+        let asked = self.connection.send_packed_command(question);
+        let Ok(answer) = timeout(SILENCE, asked).ok_or_else(outside)?.await else {
+            self.state.end();
+            let silent = format!("the server did not answer within {SILENCE:?}");
+            return Err(BackendError::not_applied(silent));
+        };
+        answer.and_then(Value::extract_error).map_err(failure)
+    }
+}
+
+impl State {
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    fn hears(&self, channel: &Arc<str>) -> bool {
+        !self.has_ended() && self.channels.lock().contains(channel)
+    }
+
+    /// What subscribes to a channel, once for all who wish that at the same time.
+    fn errand(&self, channel: &Arc<str>) -> Arc<Errand<()>> {
+        let mut asking = self.asking.lock();
+        let errand = asking.entry(Arc::clone(channel)).or_default();
+        Arc::clone(errand)
+    }
+
+    fn confirm(&self, channel: Arc<str>) {
+        self.channels.lock().insert(channel);
+        // If it has ended meanwhile, nobody was known to wait then.
+        if self.has_ended() {
+            self.inbox.interruption();
+        }
+    }
+
+    fn end(&self) {
+        if !self.ended.swap(true, Ordering::AcqRel) && !self.channels.lock().is_empty() {
+            self.inbox.interruption();
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        let (mut looked, now) = (self.looked.lock(), Moment::now());
+        let is_due = now.since(*looked) >= QUIET;
+        if is_due {
+            *looked = now;
+        }
+        is_due
+    }
+}
+
+/// Where the connection brings what comes unasked. It alone has this: one that is dropped with its runtime says nothing,
+/// and ends nevertheless.
+struct Pushes(Arc<State>);
+
+impl AsyncPushSender for Pushes {
+    fn send(&self, push: PushInfo) -> Result<(), SendError> {
+        if matches!(push.kind, PushKind::SUnsubscribe | PushKind::Disconnection) {
+            self.0.end();
+            return Ok(());
+        }
+        self.0.inbox.send(push)
+    }
+}
+
+impl Drop for Pushes {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
