@@ -8,6 +8,7 @@
 //! disagree the statement is refused before ([`lexical`]).
 
 mod cache;
+mod chains;
 mod clauses;
 mod dialect;
 mod lexical;
@@ -57,6 +58,7 @@ pub(crate) fn rewrite(
     let regions = lexical::regions(dialect, sql)?;
     let (pieces, tokens) = pieces::read(dialect, sql)?;
     lexical::agree(&regions, &pieces, sql)?;
+    chains::check(&pieces)?;
     let clauses = clauses::find(dialect, &pieces, sql)?;
     let placeholders = placeholders::find(dialect, &pieces)?;
     let unreadable = |why: String| {

@@ -1,0 +1,166 @@
+//! How deep a statement's tree would be. `a = 1 OR a = 2 OR …` has a level for each operator, and trees are compared and
+//! dropped level by level, on the stack.
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::Token;
+
+use super::pieces::Piece;
+use super::refusal::Refusal;
+
+/// More operators that are within one another are refused.
+const MOST: usize = 250;
+
+/// What a piece is to an expression.
+enum Part {
+    Opens,
+    Closes,
+    /// It stands between two that are beside one another.
+    Parts,
+    Operates,
+    /// A value, or a name.
+    Stands,
+}
+
+/// Refuses a statement whose tree might be too deep. It may take it for deeper than it is.
+pub(super) fn check(pieces: &[Piece]) -> Result<(), Refusal> {
+    let (mut outer, mut here, mut depth) = (Vec::new(), 0, 0);
+    for piece in pieces.iter().filter(|it| it.is_code()) {
+        match part(piece) {
+            Part::Opens => {
+                outer.push(here);
+                here = 0;
+            }
+            Part::Closes => {
+                depth -= here;
+                here = outer.pop().unwrap_or(0);
+            }
+            Part::Parts => {
+                depth -= here;
+                here = 0;
+            }
+            Part::Operates => {
+                here += 1;
+                depth += 1;
+            }
+            Part::Stands => {}
+        }
+        if depth > MOST {
+            return Err(Refusal::new(
+                piece.start,
+                format!("more than {MOST} operators are within one another"),
+                "write `IN (…)` or `= ANY($1)` in place of a chain of `OR`, or several statements",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn part(piece: &Piece) -> Part {
+    match &piece.token {
+        Token::LParen | Token::LBracket | Token::LBrace => Part::Opens,
+        Token::RParen | Token::RBracket | Token::RBrace => Part::Closes,
+        Token::Comma | Token::SemiColon => Part::Parts,
+        Token::Word(_) => match piece.keyword() {
+            Keyword::CASE => Part::Opens,
+            Keyword::END => Part::Closes,
+            Keyword::WHEN | Keyword::THEN | Keyword::ELSE | Keyword::SET | Keyword::WHERE => {
+                Part::Parts
+            }
+            Keyword::AND
+            | Keyword::OR
+            | Keyword::XOR
+            | Keyword::NOT
+            | Keyword::IS
+            | Keyword::IN
+            | Keyword::BETWEEN
+            | Keyword::LIKE
+            | Keyword::ILIKE
+            | Keyword::RLIKE
+            | Keyword::REGEXP
+            | Keyword::SIMILAR
+            | Keyword::GLOB
+            | Keyword::MATCH
+            | Keyword::DIV
+            | Keyword::MOD
+            | Keyword::COLLATE
+            | Keyword::AT
+            | Keyword::UNION
+            | Keyword::EXCEPT
+            | Keyword::INTERSECT => Part::Operates,
+            _ => Part::Stands,
+        },
+        Token::Number(..)
+        | Token::SingleQuotedString(_)
+        | Token::DoubleQuotedString(_)
+        | Token::NationalStringLiteral(_)
+        | Token::EscapedStringLiteral(_)
+        | Token::UnicodeStringLiteral(_)
+        | Token::DollarQuotedString(_)
+        | Token::HexStringLiteral(_)
+        | Token::Placeholder(_)
+        | Token::Period => Part::Stands,
+        _ => Part::Operates,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::MOST;
+    use crate::rewrite::{Dialect, Refusal, rewrite};
+
+    const DIALECTS: [Dialect; 3] = [Dialect::Postgres, Dialect::MySql, Dialect::Sqlite];
+
+    fn refused(dialect: Dialect, sql: &str) -> Option<Refusal> {
+        rewrite(dialect, "fencing_token", None, sql).err()
+    }
+
+    /// A statement with so many operators in one chain.
+    fn chain(operators: usize) -> String {
+        let sum = " + 1".repeat(operators - 1);
+        format!("UPDATE items SET a = 1 WHERE id = 1{sum}")
+    }
+
+    #[test]
+    fn the_deepest_tree_that_is_taken_fits_into_half_of_a_threads_stack() {
+        let small = thread::Builder::new().stack_size(1 << 20);
+        let taken = small.spawn(|| {
+            for dialect in DIALECTS {
+                assert_eq!(refused(dialect, &chain(MOST)), None);
+            }
+        });
+        taken.unwrap().join().unwrap();
+    }
+
+    #[test]
+    fn a_chain_that_would_use_up_the_stack_is_refused_with_its_place() {
+        for dialect in DIALECTS {
+            for operators in [MOST + 1, 200_000] {
+                let sql = chain(operators);
+                let refused = refused(dialect, &sql).unwrap();
+                assert_eq!(refused.at, chain(MOST).len() + 1, "{refused:?}");
+                assert!(refused.remedy.contains("IN (…)"), "{refused:?}");
+            }
+            let terms = " OR (a = 1 AND id = 2)".repeat(MOST);
+            let sql = format!("DELETE FROM items WHERE id = 1{terms}");
+            assert!(refused(dialect, &sql).is_some());
+        }
+    }
+
+    #[test]
+    fn what_stands_side_by_side_may_be_long() {
+        let list = ", 1".repeat(5_000);
+        let cases = " WHEN id = 1 AND a = 2 THEN a + 1".repeat(1_000);
+        let terms = " OR (a = 1 AND id = 2)".repeat(MOST / 2);
+        for dialect in DIALECTS {
+            for sql in [
+                format!("UPDATE items SET a = 1 WHERE id IN (1{list})"),
+                format!("UPDATE items SET a = CASE{cases} ELSE 3 END WHERE id = 1"),
+                format!("DELETE FROM items WHERE id = 1{terms}"),
+            ] {
+                assert_eq!(refused(dialect, &sql), None);
+            }
+        }
+    }
+}
