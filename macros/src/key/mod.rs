@@ -92,7 +92,7 @@ impl Key {
             .collect();
         // Names alone go to `format!` as they are: rustc then underlines inside the string.
         let untouched = self.values().zip(&values).all(|(value, tokens)| {
-            is_name(&value.expression) && tokens.to_string() == value.source
+            is_plain_name(&value.expression) && tokens.to_string() == value.source
         });
         if untouched {
             let literal = &self.literal;
@@ -126,8 +126,13 @@ impl Key {
     }
 }
 
-fn is_name(expression: &Expr) -> bool {
-    matches!(expression, Expr::Path(path) if path.path.get_ident().is_some())
+/// A name that a format string may name: `format!` takes no raw ones.
+fn is_plain_name(expression: &Expr) -> bool {
+    let Expr::Path(path) = expression else {
+        return false;
+    };
+    let name = path.path.get_ident();
+    name.is_some_and(|it| !it.to_string().starts_with("r#"))
 }
 
 fn expression(source: &str, span: Span) -> Result<Expr> {

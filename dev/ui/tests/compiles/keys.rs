@@ -67,6 +67,11 @@ async fn question_mark(text: &str) -> Result<String, Box<dyn std::error::Error +
     Ok(lock.key().to_owned())
 }
 
+#[distributed_lock("order:{r#type}:{r#type:>3}", guard = lock)]
+async fn raw_names(r#type: u64) -> Result<String, Error> {
+    Ok(lock.key().to_owned())
+}
+
 async fn all() -> Result<(), Error> {
     assert_eq!(plain().await?, "nightly");
     assert_eq!(names(42, "ann").await?, "order:42:ann");
@@ -83,6 +88,7 @@ async fn all() -> Result<(), Error> {
     assert_eq!(braces_in_expressions(map, 1).await?, "1:acme:2");
     assert_eq!(question_mark("42").await.ok().as_deref(), Some("42"));
     assert!(question_mark("x").await.is_err());
+    assert_eq!(raw_names(7).await?, "order:7:  7");
     Ok(())
 }
 
