@@ -1,6 +1,7 @@
 //! What is told to `tracing`, and with the feature `metrics` to the `metrics` crate. The names are
 //! part of the public API: they are listed in the crate's documentation and tested.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use tracing::{Span, debug, field, trace, warn};
@@ -9,6 +10,12 @@ use crate::backend::{Applied, Attempt, BackendError, Claim};
 use crate::clock::Moment;
 use crate::options::LockOptions;
 use crate::{AcquireError, Key, LossReason, ReleaseOutcome, meter};
+
+/// A subscriber, or a recorder, that panics must not take along what it is told of. The panic's hook has spoken of it, and
+/// nobody else is told: that may be who panicked.
+fn tell(event: impl FnOnce()) {
+    let _panicked = catch_unwind(AssertUnwindSafe(event));
+}
 
 /// One acquire from a caller's view. Dropped before it is finished, it was cancelled.
 #[derive(Debug)]
@@ -55,9 +62,11 @@ impl Acquisition {
 
     fn close(&mut self, outcome: &'static str) {
         self.finished = true;
-        self.span.record("lock.outcome", outcome);
-        meter::acquiring(-1.0);
-        meter::acquire(outcome, self.started);
+        tell(|| {
+            self.span.record("lock.outcome", outcome);
+            meter::acquiring(-1.0);
+            meter::acquire(outcome, self.started);
+        });
     }
 }
 
@@ -74,159 +83,181 @@ pub(crate) fn held() {
 }
 
 pub(crate) fn attempt_failed(attempt: &Attempt, error: &BackendError) {
-    meter::failure("attempt");
-    warn!(
-        name: "leasehold.attempt_failed",
-        {
-            lock.key = attempt.key.name(),
-            lock.owner = %attempt.owner,
-            applied = applied(error),
-            error = error as &dyn std::error::Error,
-        },
-        "an attempt to lock failed"
-    );
+    tell(|| {
+        meter::failure("attempt");
+        warn!(
+            name: "leasehold.attempt_failed",
+            {
+                lock.key = attempt.key.name(),
+                lock.owner = %attempt.owner,
+                applied = applied(error),
+                error = error as &dyn std::error::Error,
+            },
+            "an attempt to lock failed"
+        );
+    });
 }
 
 pub(crate) fn wait_failed(attempt: &Attempt, error: &BackendError) {
-    meter::failure("wait");
-    warn!(
-        name: "leasehold.wait_failed",
-        {
-            lock.key = attempt.key.name(),
-            lock.owner = %attempt.owner,
-            error = error as &dyn std::error::Error,
-        },
-        "no wake-up will come; polling in its place"
-    );
+    tell(|| {
+        meter::failure("wait");
+        warn!(
+            name: "leasehold.wait_failed",
+            {
+                lock.key = attempt.key.name(),
+                lock.owner = %attempt.owner,
+                error = error as &dyn std::error::Error,
+            },
+            "no wake-up will come; polling in its place"
+        );
+    });
 }
 
 pub(crate) fn cleaned_up(attempt: &Attempt) {
-    trace!(
-        name: "leasehold.cleaned_up",
-        {
-            lock.key = attempt.key.name(),
-            lock.owner = %attempt.owner,
-        },
-        "an abandoned attempt is undone"
-    );
+    tell(|| {
+        trace!(
+            name: "leasehold.cleaned_up",
+            {
+                lock.key = attempt.key.name(),
+                lock.owner = %attempt.owner,
+            },
+            "an abandoned attempt is undone"
+        );
+    });
 }
 
 pub(crate) fn cleanup_failed(attempt: &Attempt, error: &BackendError) {
-    meter::failure("cleanup");
-    warn!(
-        name: "leasehold.cleanup_failed",
-        {
-            lock.key = attempt.key.name(),
-            lock.owner = %attempt.owner,
-            error = error as &dyn std::error::Error,
-        },
-        "an abandoned attempt is not undone yet"
-    );
+    tell(|| {
+        meter::failure("cleanup");
+        warn!(
+            name: "leasehold.cleanup_failed",
+            {
+                lock.key = attempt.key.name(),
+                lock.owner = %attempt.owner,
+                error = error as &dyn std::error::Error,
+            },
+            "an abandoned attempt is not undone yet"
+        );
+    });
 }
 
 pub(crate) fn renewed(claim: &Claim) {
-    meter::renewal("extended");
-    trace!(
-        name: "leasehold.renewed",
-        {
-            lock.key = claim.key.name(),
-            lock.token = claim.token.get(),
-        },
-        "a lease was renewed"
-    );
+    tell(|| {
+        meter::renewal("extended");
+        trace!(
+            name: "leasehold.renewed",
+            {
+                lock.key = claim.key.name(),
+                lock.token = claim.token.get(),
+            },
+            "a lease was renewed"
+        );
+    });
 }
 
 pub(crate) fn renewal_failed(claim: &Claim, error: &BackendError) {
-    meter::renewal("failed");
-    warn!(
-        name: "leasehold.renewal_failed",
-        {
-            lock.key = claim.key.name(),
-            lock.token = claim.token.get(),
-            error = error as &dyn std::error::Error,
-        },
-        "a renewal failed; it is repeated until the lease ends"
-    );
+    tell(|| {
+        meter::renewal("failed");
+        warn!(
+            name: "leasehold.renewal_failed",
+            {
+                lock.key = claim.key.name(),
+                lock.token = claim.token.get(),
+                error = error as &dyn std::error::Error,
+            },
+            "a renewal failed; it is repeated until the lease ends"
+        );
+    });
 }
 
 pub(crate) fn ended(claim: &Claim, reason: LossReason, held_for: Duration) {
-    meter::held(-1.0);
-    meter::ended(reason.as_str(), held_for);
-    if reason.is_wanted() {
-        debug!(
-            name: "leasehold.given_up",
-            {
-                lock.key = claim.key.name(),
-                lock.token = claim.token.get(),
-                held_for = ?held_for,
-            },
-            "a holder gives its lock up"
-        );
-    } else {
-        warn!(
-            name: "leasehold.lost",
-            {
-                lock.key = claim.key.name(),
-                lock.owner = %claim.owner,
-                lock.token = claim.token.get(),
-                reason = reason.as_str(),
-                held_for = ?held_for,
-            },
-            "a lock was lost"
-        );
-    }
+    tell(|| {
+        meter::held(-1.0);
+        meter::ended(reason.as_str(), held_for);
+        if reason.is_wanted() {
+            debug!(
+                name: "leasehold.given_up",
+                {
+                    lock.key = claim.key.name(),
+                    lock.token = claim.token.get(),
+                    held_for = ?held_for,
+                },
+                "a holder gives its lock up"
+            );
+        } else {
+            warn!(
+                name: "leasehold.lost",
+                {
+                    lock.key = claim.key.name(),
+                    lock.owner = %claim.owner,
+                    lock.token = claim.token.get(),
+                    reason = reason.as_str(),
+                    held_for = ?held_for,
+                },
+                "a lock was lost"
+            );
+        }
+    });
 }
 
 pub(crate) fn released(claim: &Claim, outcome: ReleaseOutcome) {
-    let outcome = match outcome {
-        ReleaseOutcome::Released => "released",
-        ReleaseOutcome::AlreadyLost(_) => "already_lost",
-    };
-    meter::release(outcome);
-    debug!(
-        name: "leasehold.released",
-        {
-            lock.key = claim.key.name(),
-            lock.token = claim.token.get(),
-            lock.outcome = outcome,
-        },
-        "a release is confirmed"
-    );
+    tell(|| {
+        let outcome = match outcome {
+            ReleaseOutcome::Released => "released",
+            ReleaseOutcome::AlreadyLost(_) => "already_lost",
+        };
+        meter::release(outcome);
+        debug!(
+            name: "leasehold.released",
+            {
+                lock.key = claim.key.name(),
+                lock.token = claim.token.get(),
+                lock.outcome = outcome,
+            },
+            "a release is confirmed"
+        );
+    });
 }
 
 pub(crate) fn release_failed(claim: &Claim, error: &BackendError) {
-    meter::failure("release");
-    warn!(
-        name: "leasehold.release_failed",
-        {
-            lock.key = claim.key.name(),
-            lock.token = claim.token.get(),
-            error = error as &dyn std::error::Error,
-        },
-        "a release is not confirmed yet"
-    );
+    tell(|| {
+        meter::failure("release");
+        warn!(
+            name: "leasehold.release_failed",
+            {
+                lock.key = claim.key.name(),
+                lock.token = claim.token.get(),
+                error = error as &dyn std::error::Error,
+            },
+            "a release is not confirmed yet"
+        );
+    });
 }
 
 #[cfg(feature = "macros")]
 pub(crate) fn skipped(key: &Key) {
-    debug!(
-        name: "leasehold.skipped",
-        {
-            lock.key = key.name(),
-        },
-        "a function did not run: its lock was busy"
-    );
+    tell(|| {
+        debug!(
+            name: "leasehold.skipped",
+            {
+                lock.key = key.name(),
+            },
+            "a function did not run: its lock was busy"
+        );
+    });
 }
 
 pub(crate) fn close_failed(error: &BackendError) {
-    meter::failure("close");
-    warn!(
-        name: "leasehold.close_failed",
-        {
-            error = error as &dyn std::error::Error,
-        },
-        "the backend did not close in good order"
-    );
+    tell(|| {
+        meter::failure("close");
+        warn!(
+            name: "leasehold.close_failed",
+            {
+                error = error as &dyn std::error::Error,
+            },
+            "the backend did not close in good order"
+        );
+    });
 }
 
 fn applied(error: &BackendError) -> &'static str {

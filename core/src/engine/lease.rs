@@ -221,11 +221,10 @@ impl Lease {
     }
 
     fn announce(&self, now: Moment, reason: LossReason) {
-        // Those who wait for it come first: a subscriber that panics must not keep the loss from them.
+        observe::ended(&self.claim, reason, now.since(self.since));
         if let Some(ended) = self.ended.get() {
             ended.cancel();
         }
-        observe::ended(&self.claim, reason, now.since(self.since));
     }
 }
 
