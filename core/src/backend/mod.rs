@@ -93,6 +93,15 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// wake-up that comes between two calls must be kept for the next.
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError>;
 
+    /// A number of its own for the server that has this key, where a backend has several of which each answers for itself.
+    /// Leases of different servers are renewed apart: one that is silent costs the others nothing.
+    ///
+    /// Provided: the same for all.
+    fn server_of(&self, key: &Key) -> u64 {
+        let _on_the_only_one = key;
+        0
+    }
+
     /// Sets each claim's lease anew if its owner still holds it: one answer per claim, in order. A list that
     /// ends early leaves the rest without an answer; they are tried again, as after an error.
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>>;
@@ -214,6 +223,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     fn owner_id(&self) -> OwnerId {
         (**self).owner_id()
+    }
+
+    fn server_of(&self, key: &Key) -> u64 {
+        (**self).server_of(key)
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {

@@ -182,6 +182,10 @@ impl<B: Backend> Backend for Faulty<B> {
         self.inner.owner_id()
     }
 
+    fn server_of(&self, key: &Key) -> u64 {
+        self.inner.server_of(key)
+    }
+
     /// Nothing is known at once here: what goes wrong goes wrong in [`attempt`](Self::attempt).
     fn attempt_now(
         &self,

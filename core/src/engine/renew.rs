@@ -4,7 +4,8 @@
 //!
 //! A failed renewal ends nothing: it is repeated until the deadline. Only the backend's word that a
 //! claim is gone ends it sooner. Leases of similar length share a batch, so that a slow answer about
-//! a long lease does not cost a short one its deadline.
+//! a long lease does not cost a short one its deadline, if they are on the same server, so that one that is silent does
+//! not cost those of others theirs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,24 +17,25 @@ use super::schedule::{Beat, after_failure, answer_limit};
 use crate::backend::{Backend, BackendError, Claim, RenewAnswer};
 use crate::clock::Moment;
 use crate::options::Limits;
-use crate::{LossReason, observe};
+use crate::{Key, LossReason, observe};
 
 /// How many leases go into one command.
 const BATCH: usize = 256;
 
 pub(super) type Batch = Vec<Arc<Lease>>;
 
-pub(super) fn batches(due: Vec<Arc<Lease>>) -> Vec<Batch> {
-    let mut by_length: BTreeMap<u32, Vec<Batch>> = BTreeMap::new();
+pub(super) fn batches(server_of: impl Fn(&Key) -> u64, due: Vec<Arc<Lease>>) -> Vec<Batch> {
+    let mut alike: BTreeMap<(u64, u32), Vec<Batch>> = BTreeMap::new();
     for lease in due {
+        let server = server_of(&lease.claim.key);
         let length = lease.length().as_millis().max(1).ilog2();
-        let batches = by_length.entry(length).or_default();
+        let batches = alike.entry((server, length)).or_default();
         match batches.last_mut() {
             Some(batch) if batch.len() < BATCH => batch.push(lease),
             _ => batches.push(vec![lease]),
         }
     }
-    by_length.into_values().flatten().collect()
+    alike.into_values().flatten().collect()
 }
 
 /// Renews a batch, and says of each lease when to look at it again.
@@ -94,10 +96,8 @@ pub(super) fn accept(
 ) -> Result<Result<(), LossReason>, BackendError> {
     match answer? {
         RenewAnswer::Extended { lease: granted } => {
-            // In this order: who is told may panic, and the lease is longer all the same.
-            let extended = lease.extend(sent, granted);
             observe::renewed(&lease.claim);
-            Ok(extended)
+            Ok(lease.extend(sent, granted))
         }
         RenewAnswer::Gone => {
             let end = lease.end(LossReason::Gone);
@@ -115,16 +115,16 @@ pub(super) fn unanswered() -> Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FencingToken;
     use crate::backend::{Attempt, AttemptAnswer, InProcess};
     use crate::options::LockOptions;
     use crate::runtime::Runtime;
-    use crate::{FencingToken, Key};
 
     #[tokio::test]
-    async fn leases_of_different_lengths_do_not_share_a_batch() {
+    async fn leases_of_different_lengths_or_servers_do_not_share_a_batch() {
         let options = LockOptions::default();
-        let lease = |ttl| {
-            let attempt = Attempt::new(Key::new("", "k").unwrap(), ttl, false);
+        let lease = |ttl, server: &str| {
+            let attempt = Attempt::new(Key::new(server, "k").unwrap(), ttl, false);
             let claim = attempt.claim(FencingToken::try_from(1).unwrap());
             let runtime = Runtime::current().unwrap();
             Arc::new(Lease::new(
@@ -137,16 +137,17 @@ mod tests {
             ))
         };
         let (short, long) = (Duration::from_millis(300), Duration::from_secs(30));
-        let due = (0..600).map(|n| lease(if n % 2 == 0 { short } else { long }));
-        let batches = batches(due.collect());
+        let due = (0..700).map(|n| {
+            let server = if n < 600 { "a" } else { "b" };
+            lease(if n % 2 == 0 { short } else { long }, server)
+        });
+        let server_of = |key: &Key| u64::from(key.full().starts_with('b'));
+        let batches = batches(server_of, due.collect());
         let sizes: Vec<_> = batches.iter().map(Vec::len).collect();
-        assert_eq!(sizes, [256, 44, 256, 44]);
+        assert_eq!(sizes, [256, 44, 256, 44, 50, 50]);
         for batch in batches {
-            assert!(
-                batch
-                    .iter()
-                    .all(|lease| lease.claim.ttl == batch[0].claim.ttl)
-            );
+            let alike = |lease: &Lease| (lease.claim.ttl, server_of(&lease.claim.key));
+            assert!(batch.iter().all(|lease| alike(lease) == alike(&batch[0])));
         }
     }
 

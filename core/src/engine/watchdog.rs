@@ -76,9 +76,8 @@ impl Drop for Watchdog {
     }
 }
 
-/// Watches for as long as the runtime lives. Whoever is told of a lease may panic, be it a subscriber, a recorder of metrics
-/// or a waker, and must not take the renewals of all others along. The panic's own hook has spoken of it, and nobody else
-/// is told: that may be who panicked.
+/// Watches for as long as the runtime lives. Who waits for the end of a lease may panic when it is woken, and a backend when
+/// it is asked where a key is: that must not take the renewals of all others along.
 async fn keep_watch(desk: Arc<Desk>, backend: Arc<dyn Backend>, limits: Limits) {
     // It outlives a panic, or each would be followed by an interruption that was seen before.
     let mut seen = 0;
@@ -98,7 +97,7 @@ async fn watch(desk: &Desk, backend: &Arc<dyn Backend>, limits: Limits, seen: &m
     let mut under_way = FuturesUnordered::new();
     let mut interruption = pin!(interrupted(&**backend, *seen));
     loop {
-        for batch in batches(desk.due_for_renewal()) {
+        for batch in batches(|key| backend.server_of(key), desk.due_for_renewal()) {
             under_way.push(renew_batch(batch, Arc::clone(backend), limits, desk.beat));
         }
         let alarm = desk.rota.lock().set_alarm(Moment::now());

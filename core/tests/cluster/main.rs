@@ -8,6 +8,7 @@
 
 mod ears;
 mod moving;
+mod outage;
 mod promotion;
 mod refused;
 mod servers;

@@ -55,6 +55,7 @@ use self::answer::Verdict;
 use self::batch::Batches;
 pub use self::connect::RedisBuilder;
 use self::copies::Copies;
+pub(crate) use self::door::unsent;
 pub(crate) use self::errand::Errand;
 pub(crate) use self::failure::failure;
 use self::inbox::{Inbox, Seat};
@@ -80,9 +81,9 @@ use crate::Key;
 /// Locks on one Redis (6.2 or later) or Valkey server.
 ///
 /// Waiters are served in the order in which they came, over all processes; one that comes within 10 ms after another task
-/// of its process got the lock stands in line after 10 ms, or once that one has released it, unless its wait, its TTL or the
-/// command timeout is shorter than 100 ms. A lock is a plain string key
-/// that holds its owner's id, with a TTL, or a mark while several share it: programs in other languages that lock with `SET key id NX PX` and
+/// of its process got the lock stands in line after 10 ms, or once that one has released it. It stands in line at once if its wait
+/// or the command timeout is shorter than 100 ms, its TTL shorter than 2 s, or with [`synced`](RedisBuilder::synced). A lock is a
+/// plain string key that holds its owner's id, with a TTL, or a mark while several share it: programs in other languages that lock with `SET key id NX PX` and
 /// release by comparing and deleting exclude us and are excluded by us. They are not queued, though: a
 /// poller rarely finds the key free while our waiters wait.
 ///
@@ -187,6 +188,10 @@ impl Backend for Redis {
             .with_shared(true)
             .with_permits(true)
             .with_handover(true)
+    }
+
+    fn server_of(&self, key: &Key) -> u64 {
+        self.servers.server_of(key)
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {

@@ -27,6 +27,23 @@ type Answer = Result<RenewAnswer, BackendError>;
 impl Redis {
     /// Extends leases: an answer for each, in order.
     pub(super) async fn extend(&self, claims: &[Claim]) -> Vec<Answer> {
+        let (answers, is_doubted) = self.extend_once(claims).await;
+        if !is_doubted {
+            return answers;
+        }
+        // A connection was made, or given up, while it was asked: another server may be in charge, and know nothing of them.
+        let (answers, is_doubted) = Box::pin(self.extend_once(claims)).await;
+        let doubted = |answer| match answer {
+            Ok(RenewAnswer::Extended { .. }) if is_doubted => Err(BackendError::unknown(
+                "the connection was given up before the renewal was answered",
+            )),
+            other => other,
+        };
+        answers.into_iter().map(doubted).collect()
+    }
+
+    /// Asks once, and says whether a lease was extended by a server that may not be in charge any more.
+    async fn extend_once(&self, claims: &[Claim]) -> (Vec<Answer>, bool) {
         let interruptions = self.inbox.interruptions();
         // In a Cluster the keys of a command must be in one slot.
         let at_once = if self.servers.is_one() { AT_ONCE } else { 1 };
@@ -48,18 +65,11 @@ impl Redis {
             }
         }
         answered.sort_unstable_by_key(|(place, _)| *place);
-        let answers = answered.into_iter().map(|(_, answer)| answer);
-        if interruptions == self.inbox.interruptions() {
-            return answers.collect();
-        }
-        // Another server may be in charge since, and know nothing of them: they are asked for again, soon.
-        let doubted = |answer| match answer {
-            Ok(RenewAnswer::Extended { .. }) => Err(BackendError::unknown(
-                "the connection was given up before the renewal was answered",
-            )),
-            other => other,
-        };
-        answers.map(doubted).collect()
+        let answers: Vec<Answer> = answered.into_iter().map(|(_, answer)| answer).collect();
+        let is_extended = |answer: &Answer| matches!(answer, Ok(RenewAnswer::Extended { .. }));
+        let is_interrupted = interruptions != self.inbox.interruptions();
+        let is_doubted = is_interrupted && answers.iter().any(is_extended);
+        (answers, is_doubted)
     }
 
     async fn carry_out(

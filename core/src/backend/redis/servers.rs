@@ -38,6 +38,16 @@ impl Servers {
         }
     }
 
+    /// A number for the server that has `key`.
+    pub(super) fn server_of(&self, key: &Key) -> u64 {
+        let _places_it = key;
+        match self {
+            Self::One(_) => 0,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => cluster.server_of(key),
+        }
+    }
+
     /// Whether all locks are on one server.
     pub(super) fn is_one(&self) -> bool {
         matches!(self, Self::One(_))

@@ -1,6 +1,7 @@
 //! The members of a Cluster, and commands that find theirs.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -78,6 +79,14 @@ impl Cluster {
     /// The channel on which waiters for `key` are told.
     pub(in crate::backend::redis) fn channel(&self, key: &Key) -> Arc<str> {
         self.channels.of(key)
+    }
+
+    /// A number for the member that has `key`, as far as known.
+    pub(in crate::backend::redis) fn server_of(&self, key: &Key) -> u64 {
+        let mut number = DefaultHasher::new();
+        let atlas = self.atlas.lock();
+        atlas.master(slot::of(key.full())).hash(&mut number);
+        number.finish()
     }
 
     /// Has a command about `key` carried out by the member that has it.
@@ -216,9 +225,9 @@ impl Cluster {
         };
         let masters = told.atlas.masters();
         *self.atlas.lock() = told.atlas;
-        self.members
-            .lock()
-            .retain(|place, _| masters.contains(place));
+        // Seeds are asked again and again, and may be no masters, or masters by another name.
+        let is_asked = |place: &Place| masters.contains(place) || self.seeds.contains(place);
+        self.members.lock().retain(|place, _| is_asked(place));
         self.in_doubt.store(false, Ordering::Release);
         Ok(())
     }

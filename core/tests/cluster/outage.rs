@@ -1,0 +1,81 @@
+//! A master that is gone or silent, and leases on the others.
+
+use std::time::Duration;
+
+use futures_util::poll;
+use leasehold::backend::redis::Redis;
+use leasehold::backend::{Attempt, AttemptAnswer, Backend};
+use leasehold::{Key, LockGuard, LockManager};
+use leasehold_testkit::servers::ClusterRedis;
+use tokio::time::sleep;
+
+use crate::servers::{ask, key_on, slot, soon};
+
+const TTL: Duration = Duration::from_secs(3);
+
+/// Three masters of which each serves its slots, be the others there or not.
+async fn independent() -> ClusterRedis {
+    let cluster = ClusterRedis::start().await.unwrap();
+    for member in 0..3 {
+        let serve = ["CONFIG", "SET", "cluster-require-full-coverage", "no"];
+        ask(&cluster, member, &serve).await;
+    }
+    cluster
+}
+
+/// The masters know themselves by another name, as where one name leads to all of them.
+fn by_name(cluster: &ClusterRedis) -> String {
+    let seeds = cluster.hosts().replace("127.0.0.1", "localhost");
+    format!("redis+cluster://{seeds}")
+}
+
+async fn leases_on_others_outlive(what: impl FnOnce(&ClusterRedis)) {
+    let cluster = independent().await;
+    let locks = LockManager::connect(&by_name(&cluster)).await.unwrap();
+    let (mut theirs, mut others) = (Vec::new(), Vec::new());
+    for n in 0..60 {
+        let key = n.to_string();
+        let guard = locks.lock(&key).ttl(TTL).acquire().await.unwrap();
+        match cluster.master_of(slot(&cluster, &key).await) {
+            0 => theirs.push(guard),
+            _ => others.push(guard),
+        }
+    }
+    what(&cluster);
+    for guard in theirs {
+        soon(guard.lost()).await;
+    }
+    sleep(TTL).await;
+    assert!(others.iter().all(LockGuard::is_valid), "{others:?}");
+}
+
+#[tokio::test]
+async fn leases_on_others_outlive_a_master_that_is_gone() {
+    leases_on_others_outlive(|cluster| cluster.server(0).kill()).await;
+}
+
+#[tokio::test]
+async fn leases_on_others_outlive_a_master_that_is_silent() {
+    leases_on_others_outlive(|cluster| cluster.server(0).pause().unwrap()).await;
+}
+
+#[tokio::test]
+async fn whoever_asks_its_way_interrupts_nobody() {
+    let cluster = independent().await;
+    let backend = Redis::connect(&by_name(&cluster)).await.unwrap();
+    let (gone, stays) = (key_on(&cluster, 0).await, key_on(&cluster, 1).await);
+    let attempt = |name: &str| Attempt::new(Key::new("lock:", name).unwrap(), TTL, false);
+    for key in [&gone, &stays] {
+        let answer = backend.attempt(&attempt(key)).await.unwrap();
+        assert!(matches!(answer, AttemptAnswer::Granted { .. }));
+    }
+    cluster.server(0).kill();
+    // That connection is over, and was used.
+    let interruptions = soon(backend.interrupted(0)).await;
+    for _ in 0..10 {
+        backend.attempt(&attempt(&gone)).await.unwrap_err();
+        backend.attempt(&attempt(&stays)).await.unwrap();
+    }
+    let mut interrupted = Box::pin(backend.interrupted(interruptions));
+    assert!(poll!(&mut interrupted).is_pending());
+}
