@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::poll;
-use leasehold::{FenceStore, FencingToken, RedisFenceStore};
+use leasehold::backend::Applied;
+use leasehold::{FenceStore, FencedPipelineError, FencingToken, RedisFenceStore};
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic, Which};
 use tokio::task::unconstrained;
 use tokio::time::{sleep, timeout};
@@ -67,6 +68,31 @@ async fn all_who_find_no_connection_share_one_attempt_and_its_failure() {
     assert_eq!(proxy.stats().connections, before + 1);
     proxy.pass();
     fences.admit("r", token()).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_found_no_connection_was_surely_not_applied() {
+    let server = Server::start().await;
+    let (proxy, fences) = linked(&server).await;
+    proxy.refuse().await.unwrap();
+    proxy.cut();
+    fences.admit("r", token()).await.unwrap_err();
+    proxy.set(Direction::ToClient, Traffic::Drop);
+    proxy.accept().await.unwrap();
+    let before = proxy.stats().connections;
+    let pipeline = fences.pipeline("r", token()).cmd("SET", ["k", "v"]);
+    let cut = async {
+        let connects = proxy.until("it connects", |seen| seen.connections > before);
+        connects.await.unwrap();
+        proxy.cut();
+    };
+    let (done, ()) = tokio::join!(pipeline.execute(), cut);
+    let error = done.unwrap_err();
+    let surely_not = |applied| applied == Applied::No;
+    assert!(
+        matches!(error, FencedPipelineError::Store { applied, .. } if surely_not(applied)),
+        "{error:?}"
+    );
 }
 
 #[tokio::test]

@@ -149,6 +149,6 @@ pub(super) async fn in_time<T>(
 }
 
 /// Without a connection nothing was sent, whatever the failure says of it.
-pub(super) fn unsent(failed: BackendError) -> BackendError {
+pub(crate) fn unsent(failed: BackendError) -> BackendError {
     BackendError::not_applied(failed.to_string()).because_of(failed)
 }
