@@ -10,7 +10,13 @@ pub(super) fn missing(expression: &Expr, known: &[String]) -> Option<String> {
         _ => return None,
     };
     let is_value = name.starts_with(|first: char| first.is_lowercase() || first == '_');
-    (is_value && !known.contains(&name)).then_some(name)
+    let is_known = known.iter().any(|it| plain(it) == plain(&name));
+    (is_value && !is_known).then_some(name)
+}
+
+/// `r#order` is `order`.
+fn plain(name: &str) -> &str {
+    name.strip_prefix("r#").unwrap_or(name)
 }
 
 fn start(expression: &Expr) -> &Expr {

@@ -13,38 +13,67 @@ const MOST: usize = 250;
 /// What a piece is to an expression.
 enum Part {
     Opens,
+    OpensCase,
     Closes,
+    /// The end of a `CASE`, or a name.
+    Ends,
     /// It stands between two that are beside one another.
     Parts,
+    /// It stands between two queries, or two conditions, and what either is made of is not within the other.
+    Combines,
+    Joins,
     Operates,
     /// A value, or a name.
     Stands,
 }
 
+/// Operators within one pair of brackets that are within one another.
+#[derive(Default)]
+struct Level {
+    combined: usize,
+    joined: usize,
+    operators: usize,
+    is_case: bool,
+}
+
+impl Level {
+    fn depth(&self) -> usize {
+        self.combined + self.joined + self.operators
+    }
+}
+
 /// Refuses a statement whose tree might be too deep. It may take it for deeper than it is.
 pub(super) fn check(pieces: &[Piece]) -> Result<(), Refusal> {
-    let (mut outer, mut here, mut depth) = (Vec::new(), 0, 0);
+    let (mut outer, mut depth_outside) = (Vec::new(), 0);
+    let mut here = Level::default();
     for piece in pieces.iter().filter(|it| it.is_code()) {
         match part(piece) {
-            Part::Opens => {
+            it @ (Part::Opens | Part::OpensCase) => {
+                depth_outside += here.depth();
                 outer.push(here);
-                here = 0;
+                here = Level {
+                    is_case: matches!(it, Part::OpensCase),
+                    ..Level::default()
+                };
             }
-            Part::Closes => {
-                depth -= here;
-                here = outer.pop().unwrap_or(0);
+            Part::Ends if !here.is_case => {}
+            Part::Closes | Part::Ends => {
+                here = outer.pop().unwrap_or_default();
+                depth_outside -= here.depth();
             }
-            Part::Parts => {
-                depth -= here;
-                here = 0;
+            Part::Parts => (here.joined, here.operators) = (0, 0),
+            Part::Combines => {
+                (here.joined, here.operators) = (0, 0);
+                here.combined += 1;
             }
-            Part::Operates => {
-                here += 1;
-                depth += 1;
+            Part::Joins => {
+                here.operators = 0;
+                here.joined += 1;
             }
+            Part::Operates => here.operators += 1,
             Part::Stands => {}
         }
-        if depth > MOST {
+        if depth_outside + here.depth() > MOST {
             return Err(Refusal::new(
                 piece.start,
                 format!("more than {MOST} operators are within one another"),
@@ -61,15 +90,17 @@ fn part(piece: &Piece) -> Part {
         Token::RParen | Token::RBracket | Token::RBrace => Part::Closes,
         Token::Comma | Token::SemiColon => Part::Parts,
         Token::Word(_) => match piece.keyword() {
-            Keyword::CASE => Part::Opens,
-            Keyword::END => Part::Closes,
+            Keyword::CASE => Part::OpensCase,
+            Keyword::END => Part::Ends,
             Keyword::WHEN | Keyword::THEN | Keyword::ELSE | Keyword::SET | Keyword::WHERE => {
                 Part::Parts
             }
-            Keyword::AND
-            | Keyword::OR
-            | Keyword::XOR
-            | Keyword::NOT
+            Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::MINUS => {
+                Part::Combines
+            }
+            Keyword::AND | Keyword::OR | Keyword::XOR => Part::Joins,
+            Keyword::NOT
+            | Keyword::NOTNULL
             | Keyword::IS
             | Keyword::IN
             | Keyword::BETWEEN
@@ -84,9 +115,9 @@ fn part(piece: &Piece) -> Part {
             | Keyword::MOD
             | Keyword::COLLATE
             | Keyword::AT
-            | Keyword::UNION
-            | Keyword::EXCEPT
-            | Keyword::INTERSECT => Part::Operates,
+            | Keyword::OVERLAPS
+            | Keyword::MEMBER
+            | Keyword::OPERATOR => Part::Operates,
             _ => Part::Stands,
         },
         Token::Number(..)
@@ -122,12 +153,33 @@ mod tests {
         format!("UPDATE items SET a = 1 WHERE id = 1{sum}")
     }
 
+    /// Statements with many operators within one another, each of another kind.
+    fn deep(operators: usize) -> [String; 4] {
+        let (ors, ends) = (
+            " OR a = 1".repeat(operators),
+            " OR end = 1".repeat(operators),
+        );
+        let unions = " UNION SELECT id FROM items WHERE a = 1".repeat(operators);
+        [
+            chain(operators),
+            format!("DELETE FROM items WHERE id = 1{ors}"),
+            format!("DELETE FROM items WHERE end = 1{ends}"),
+            format!("DELETE FROM items WHERE id IN (SELECT id FROM items WHERE a = 2{unions})"),
+        ]
+    }
+
     #[test]
     fn the_deepest_tree_that_is_taken_fits_into_half_of_a_threads_stack() {
         let small = thread::Builder::new().stack_size(1 << 20);
         let taken = small.spawn(|| {
             for dialect in DIALECTS {
                 assert_eq!(refused(dialect, &chain(MOST)), None);
+                for sql in deep(MOST - 3) {
+                    // A name that is none there is another matter.
+                    let refused = refused(dialect, &sql);
+                    let deep = refused.filter(|it| it.problem.contains("within one another"));
+                    assert_eq!(deep, None);
+                }
             }
         });
         taken.unwrap().join().unwrap();
@@ -142,9 +194,13 @@ mod tests {
                 assert_eq!(refused.at, chain(MOST).len() + 1, "{refused:?}");
                 assert!(refused.remedy.contains("IN (…)"), "{refused:?}");
             }
-            let terms = " OR (a = 1 AND id = 2)".repeat(MOST);
-            let sql = format!("DELETE FROM items WHERE id = 1{terms}");
-            assert!(refused(dialect, &sql).is_some());
+            for sql in deep(5_000) {
+                let refused = refused(dialect, &sql).unwrap();
+                assert!(
+                    refused.problem.contains("within one another"),
+                    "{refused:?}"
+                );
+            }
         }
     }
 

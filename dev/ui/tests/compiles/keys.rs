@@ -67,8 +67,8 @@ async fn question_mark(text: &str) -> Result<String, Box<dyn std::error::Error +
     Ok(lock.key().to_owned())
 }
 
-#[distributed_lock("order:{r#type}:{r#type:>3}", guard = lock)]
-async fn raw_names(r#type: u64) -> Result<String, Error> {
+#[distributed_lock("order:{r#type}:{r#type:>3}:{order}:{r#name}", guard = lock)]
+async fn raw_names(r#type: u64, r#order: u64, name: &str) -> Result<String, Error> {
     Ok(lock.key().to_owned())
 }
 
@@ -88,7 +88,7 @@ async fn all() -> Result<(), Error> {
     assert_eq!(braces_in_expressions(map, 1).await?, "1:acme:2");
     assert_eq!(question_mark("42").await.ok().as_deref(), Some("42"));
     assert!(question_mark("x").await.is_err());
-    assert_eq!(raw_names(7).await?, "order:7:  7");
+    assert_eq!(raw_names(7, 8, "ann").await?, "order:7:  7:8:ann");
     Ok(())
 }
 
