@@ -13,6 +13,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::poll;
 use leasehold::backend::{Backend, InProcess};
 use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::{Key, LockManager};
@@ -46,15 +47,19 @@ enum Operation {
     TryAcquire,
     Wait,
     Renew,
+    Downgrade,
+    HandOver,
     Release,
 }
 
 impl Operation {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 7] = [
         Self::Acquire,
         Self::TryAcquire,
         Self::Wait,
         Self::Renew,
+        Self::Downgrade,
+        Self::HandOver,
         Self::Release,
     ];
 
@@ -62,7 +67,8 @@ impl Operation {
         match self {
             Self::Acquire | Self::TryAcquire => Command::Attempt,
             Self::Wait => Command::Wait,
-            Self::Renew => Command::Renew,
+            Self::Renew | Self::HandOver => Command::Renew,
+            Self::Downgrade => Command::Downgrade,
             Self::Release => Command::Release,
         }
     }
@@ -147,6 +153,26 @@ async fn run(operation: Operation, scene: &Scene, points: usize) -> bool {
             );
             dropped
         }
+        Operation::Downgrade => {
+            let guard = lock.acquire().await.unwrap();
+            dropped_after(points, async {
+                drop(guard.downgrade().await);
+            })
+            .await
+        }
+        Operation::HandOver => {
+            let guard = lock.acquire().await.unwrap();
+            let mut ticket = None;
+            let dropped = dropped_after(points, async {
+                ticket = guard.hand_over().await.ok();
+            })
+            .await;
+            if let Some(ticket) = ticket {
+                let taken_up = scene.locks.take_up(&ticket).acquire().await.unwrap();
+                taken_up.release().await.unwrap();
+            }
+            dropped
+        }
         Operation::Release => {
             let guard = lock.acquire().await.unwrap();
             dropped_after(points, async {
@@ -212,6 +238,22 @@ fn nothing_is_left_wherever_an_operation_is_dropped() {
         FAULTS.len()
     );
     assert!(drops > Operation::ALL.len() * FAULTS.len());
+}
+
+#[test]
+fn a_renewal_that_was_polled_takes_place_though_it_is_dropped() {
+    in_virtual_time(async {
+        let scene = scene(Command::Renew, Fault::SlowRequest(SLOW));
+        let lock = scene.locks.lock(KEY).ttl(SLOW * 3).without_renewal();
+        let guard = lock.acquire().await.unwrap();
+        sleep(SLOW).await;
+        let mut renewal = Box::pin(guard.renew());
+        assert!(poll!(&mut renewal).is_pending());
+        drop(renewal);
+        sleep(SLOW + AT_ONCE).await;
+        let left = guard.valid_for();
+        assert!(left > SLOW && left < SLOW * 2, "{left:?}");
+    });
 }
 
 #[test]

@@ -322,6 +322,31 @@ async fn a_shutdown_waits_for_a_release_that_is_under_way() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn without_an_outage_limit_the_first_failure_is_the_answer_and_one_without_end_never_is() {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    for (limit, gives_up) in [(Duration::ZERO, true), (Duration::MAX, false)] {
+        let started = Instant::now();
+        let backend = Faulty::new(InProcess::new(), move |_call| {
+            if started.elapsed() < HOUR {
+                Fault::Fail
+            } else {
+                Fault::None
+            }
+        });
+        let locks = LockManager::builder(backend).outage_limit(limit);
+        let answer = locks.build().unwrap().lock("k").acquire().await;
+        let took = started.elapsed();
+        if gives_up {
+            let error = answer.unwrap_err();
+            assert!(matches!(error, AcquireError::Backend { .. }), "{error:?}");
+            assert!(took.is_zero(), "{took:?}");
+        } else {
+            assert!(answer.unwrap().is_valid() && took >= HOUR, "{took:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_shutdown_waits_for_one_command_however_short_the_outage_limit() {
     let backend = Faulty::new(InProcess::new(), |call| match call.command {
         Command::Release => Fault::SlowAnswer(Duration::from_millis(5)),
