@@ -227,6 +227,9 @@ impl<K: Kind> LockGuard<K> {
     ///
     /// Dropping the future drops `body`; the lock stays held.
     ///
+    /// What `body` had sent before it was dropped, here or at a loss, may still be carried out: a statement that a database
+    /// has begun, a request that a service has taken. That is what the [token](Self::token) is for.
+    ///
     /// # Panics
     ///
     /// If `body` does: the guard then releases as it is dropped. And inside a tokio runtime that was built

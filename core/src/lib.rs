@@ -27,6 +27,24 @@
 //! # }
 //! ```
 //!
+//! # Starting and ending
+//!
+//! ```no_run
+//! # async fn run(server: impl Future<Output = ()>) -> Result<(), Box<dyn std::error::Error>> {
+//! use leasehold::LockManager;
+//!
+//! let locks = LockManager::connect("redis://127.0.0.1").await?; // or any other URL that `connect` names
+//! locks.set_global_default()?; // for code that names no manager, such as annotated functions
+//! server.await; // until it is told to stop
+//! locks.shutdown().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! One manager for the process: it has one watchdog and few connections, and its clones are the same manager. A guard that
+//! is dropped releases in the background, and a runtime that ends takes that along: call
+//! [`shutdown`](LockManager::shutdown) before, when the work under locks is over, or others wait for the TTL.
+//!
 //! # The problem, and what is done about it
 //!
 //! Any process can be paused, any packet late, any clock can jump. So a lock that is shared between

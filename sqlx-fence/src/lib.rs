@@ -63,6 +63,14 @@
 //! late `query` of an older holder passes, and so does its plain write over what a newer `query` wrote. A row that was
 //! only read in it has the first-write gap towards a late `query` in any case: where that matters, let all begin.
 //!
+//! # Whose tokens
+//!
+//! **A row, and a resource, is fenced under one key, always the same, from one backend.** Tokens of another key or of another
+//! backend do not compare: with them the rightful holder is refused, or a late one admitted. So a row that is locked as
+//! `order:42` here and as `customer:7` there needs a column for each ([`Fence::with_column`]), and a service that moves from
+//! one Redis to another, or to `ZooKeeper`, begins anew: with another column and other names of resources; or, when all
+//! holders under the old one have ended and none of them can write any more, with the column set to 0 and `fences` emptied.
+//!
 //! # What is refused
 //!
 //! A statement that cannot be fenced for sure is not sent: [`Error::Rewrite`] says where, why, and what to do. So are
