@@ -27,7 +27,7 @@ pub(crate) struct Acquisition {
 
 impl Acquisition {
     pub(crate) fn start(key: &Key, options: &LockOptions, started: Moment) -> Self {
-        meter::acquiring(1.0);
+        tell(|| meter::acquiring(1.0));
         Self {
             span: tracing::debug_span!(
                 "leasehold.acquire",
@@ -48,8 +48,10 @@ impl Acquisition {
 
     pub(crate) fn finish(mut self, result: Result<&Claim, &AcquireError>) {
         if let Ok(claim) = result {
-            self.span.record("lock.owner", field::display(claim.owner));
-            self.span.record("lock.token", claim.token.get());
+            tell(|| {
+                self.span.record("lock.owner", field::display(claim.owner));
+                self.span.record("lock.token", claim.token.get());
+            });
         }
         self.close(match result {
             Ok(_) => "acquired",
@@ -64,6 +66,8 @@ impl Acquisition {
         self.finished = true;
         tell(|| {
             self.span.record("lock.outcome", outcome);
+        });
+        tell(|| {
             meter::acquiring(-1.0);
             meter::acquire(outcome, self.started);
         });
@@ -79,12 +83,12 @@ impl Drop for Acquisition {
 }
 
 pub(crate) fn held() {
-    meter::held(1.0);
+    tell(|| meter::held(1.0));
 }
 
 pub(crate) fn attempt_failed(attempt: &Attempt, error: &BackendError) {
+    tell(|| meter::failure("attempt"));
     tell(|| {
-        meter::failure("attempt");
         warn!(
             name: "leasehold.attempt_failed",
             {
@@ -99,8 +103,8 @@ pub(crate) fn attempt_failed(attempt: &Attempt, error: &BackendError) {
 }
 
 pub(crate) fn wait_failed(attempt: &Attempt, error: &BackendError) {
+    tell(|| meter::failure("wait"));
     tell(|| {
-        meter::failure("wait");
         warn!(
             name: "leasehold.wait_failed",
             {
@@ -127,8 +131,8 @@ pub(crate) fn cleaned_up(attempt: &Attempt) {
 }
 
 pub(crate) fn cleanup_failed(attempt: &Attempt, error: &BackendError) {
+    tell(|| meter::failure("cleanup"));
     tell(|| {
-        meter::failure("cleanup");
         warn!(
             name: "leasehold.cleanup_failed",
             {
@@ -142,8 +146,8 @@ pub(crate) fn cleanup_failed(attempt: &Attempt, error: &BackendError) {
 }
 
 pub(crate) fn renewed(claim: &Claim) {
+    tell(|| meter::renewal("extended"));
     tell(|| {
-        meter::renewal("extended");
         trace!(
             name: "leasehold.renewed",
             {
@@ -156,8 +160,8 @@ pub(crate) fn renewed(claim: &Claim) {
 }
 
 pub(crate) fn renewal_failed(claim: &Claim, error: &BackendError) {
+    tell(|| meter::renewal("failed"));
     tell(|| {
-        meter::renewal("failed");
         warn!(
             name: "leasehold.renewal_failed",
             {
@@ -174,6 +178,8 @@ pub(crate) fn ended(claim: &Claim, reason: LossReason, held_for: Duration) {
     tell(|| {
         meter::held(-1.0);
         meter::ended(reason.as_str(), held_for);
+    });
+    tell(|| {
         if reason.is_wanted() {
             debug!(
                 name: "leasehold.given_up",
@@ -220,8 +226,8 @@ pub(crate) fn released(claim: &Claim, outcome: ReleaseOutcome) {
 }
 
 pub(crate) fn release_failed(claim: &Claim, error: &BackendError) {
+    tell(|| meter::failure("release"));
     tell(|| {
-        meter::failure("release");
         warn!(
             name: "leasehold.release_failed",
             {
@@ -248,8 +254,8 @@ pub(crate) fn skipped(key: &Key) {
 }
 
 pub(crate) fn close_failed(error: &BackendError) {
+    tell(|| meter::failure("close"));
     tell(|| {
-        meter::failure("close");
         warn!(
             name: "leasehold.close_failed",
             {

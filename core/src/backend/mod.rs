@@ -94,7 +94,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError>;
 
     /// A number of its own for the server that has this key, where a backend has several of which each answers for itself.
-    /// Leases of different servers are renewed apart: one that is silent costs the others nothing.
+    /// Leases of different servers are renewed apart, so that one that is silent does not cost the others theirs.
     ///
     /// Provided: the same for all.
     fn server_of(&self, key: &Key) -> u64 {

@@ -18,8 +18,7 @@ impl Hold {
     /// Begins the hold at `begin`: see [`Lease::settle`].
     pub(crate) fn settle(&self, options: &LockOptions, begin: Moment) {
         self.lease.settle(options, begin);
-        // One that is over already is told here, and not under the engine's lock.
-        if options.max_hold.is_some() && self.lease.validity().is_ok() {
+        if options.max_hold.is_some() {
             // The end may be nearer than the renewal for which the watchdog would look next.
             self.engine.watch(&self.lease, Moment::now());
         }

@@ -221,10 +221,11 @@ impl Lease {
     }
 
     fn announce(&self, now: Moment, reason: LossReason) {
-        observe::ended(&self.claim, reason, now.since(self.since));
+        // Those who wait for it come first: a subscriber may take its time.
         if let Some(ended) = self.ended.get() {
             ended.cancel();
         }
+        observe::ended(&self.claim, reason, now.since(self.since));
     }
 }
 

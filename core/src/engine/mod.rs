@@ -38,7 +38,7 @@ pub(crate) use self::hold::{Hold, Part};
 pub(crate) use self::lease::Lease;
 pub(crate) use self::patience::Patience;
 pub(crate) use self::wanted::Wanted;
-use self::watchdog::Watchdog;
+use self::watchdog::{Desk, Watchdog};
 use crate::backend::Backend;
 use crate::clock::Moment;
 use crate::options::Limits;
@@ -99,16 +99,22 @@ impl Engine {
     }
 
     fn watch(&self, lease: &Arc<Lease>, now: Moment) {
+        // Outside of the lock: a lease that is over already is told of, and who is told may drop another guard.
+        self.desk(lease).watch(lease, now);
+    }
+
+    fn desk(&self, lease: &Lease) -> Arc<Desk> {
         let mut watchdogs = self.watchdogs.lock();
         let id = lease.runtime.id();
         if let Some((_, watchdog)) = watchdogs.iter().find(|it| it.0 == id) {
-            return watchdog.watch(lease, now);
+            return watchdog.desk();
         }
         // The guards of a runtime that is gone can still be told of a shutdown.
         watchdogs.retain(|(_, watchdog)| watchdog.is_alive() || !watchdog.leases().is_empty());
         let watchdog = Watchdog::start(&lease.runtime, Arc::clone(&self.backend), self.limits);
-        watchdog.watch(lease, now);
+        let desk = watchdog.desk();
         watchdogs.push((id, watchdog));
+        desk
     }
 
     fn unwatch(&self, lease: &Lease) {

@@ -29,8 +29,9 @@ pub(super) struct Watchdog {
     task: JoinHandle<()>,
 }
 
+/// What is watched, and when.
 #[derive(Debug)]
-struct Desk {
+pub(super) struct Desk {
     beat: Beat,
     rota: Mutex<Rota>,
     changed: Notify,
@@ -54,11 +55,8 @@ impl Watchdog {
         !self.task.is_finished()
     }
 
-    pub(super) fn watch(&self, lease: &Arc<Lease>, now: Moment) {
-        let first_look = self.desk.beat.after_success(lease, now);
-        if self.desk.rota.lock().add(lease, first_look) {
-            self.desk.changed.notify_one();
-        }
+    pub(super) fn desk(&self) -> Arc<Desk> {
+        Arc::clone(&self.desk)
     }
 
     pub(super) fn unwatch(&self, owner: OwnerId) {
@@ -120,6 +118,13 @@ async fn watch(desk: &Desk, backend: &Arc<dyn Backend>, limits: Limits, seen: &m
 }
 
 impl Desk {
+    pub(super) fn watch(&self, lease: &Arc<Lease>, now: Moment) {
+        let first_look = self.beat.after_success(lease, now);
+        if self.rota.lock().add(lease, first_look) {
+            self.changed.notify_one();
+        }
+    }
+
     /// Goes on with what was under way when a panic ended it, at the pace of renewals that fail.
     fn resume(&self) {
         let taken = self.rota.lock().taken();

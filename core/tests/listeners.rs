@@ -1,12 +1,12 @@
-//! Who panics when it is told costs nobody a lock.
+//! What those may do who are told of something: subscribers, recorders, wakers.
 //!
 //! One test, in a binary of its own: `tracing` remembers per process who is interested in what.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{self, Wake, Waker};
 use std::time::Duration;
 
@@ -20,58 +20,66 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 const TTL: Duration = Duration::from_secs(30);
 
-/// Panics over the first events of a name.
-struct Clumsy {
-    over: &'static str,
-    times: usize,
+/// Does something at each event of a name.
+struct Listener<F> {
+    to: &'static str,
+    does: F,
     heard: Arc<AtomicUsize>,
 }
 
-impl<S: Subscriber> Layer<S> for Clumsy {
+impl<S: Subscriber, F: Fn(usize) + 'static> Layer<S> for Listener<F> {
     fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
-        if event.metadata().name() != self.over {
-            return;
-        }
-        if self.heard.fetch_add(1, Ordering::Relaxed) < self.times {
-            panic!("a bug in a subscriber, over {}", self.over);
+        if event.metadata().name() == self.to {
+            (self.does)(self.heard.fetch_add(1, Ordering::Relaxed));
         }
     }
 }
 
-/// Runs `life` before a subscriber that panics; says how often that was told of it.
-fn told(over: &'static str, times: usize, life: impl FnOnce(&Runtime)) -> usize {
+/// Runs `life` before a subscriber that does something; says how often that was told of it.
+fn told(
+    to: &'static str,
+    does: impl Fn(usize) + Send + Sync + 'static,
+    life: impl FnOnce(&Runtime),
+) -> usize {
     let heard = Arc::new(AtomicUsize::new(0));
-    let clumsy = Clumsy {
-        over,
-        times,
+    let listener = Listener {
+        to,
+        does,
         heard: Arc::clone(&heard),
     };
     let mut runtime = Builder::new_current_thread();
     let runtime = runtime.enable_time().start_paused(true).build().unwrap();
-    let subscriber = tracing_subscriber::registry().with(clumsy);
+    let subscriber = tracing_subscriber::registry().with(listener);
     tracing::subscriber::with_default(subscriber, || life(&runtime));
     heard.load(Ordering::Relaxed)
 }
 
+fn panics_over_the_first(events: usize) -> impl Fn(usize) {
+    move |before| assert!(before >= events, "a bug in a subscriber")
+}
+
 #[test]
-fn who_panics_when_told_costs_nobody_a_lock_and_keeps_no_loss_from_others() {
-    for times in [1, usize::MAX] {
-        let renewals = told("leasehold.renewed", times, |runtime| {
+fn whatever_those_do_who_are_told_it_costs_nobody_a_lock_and_keeps_no_loss_from_others() {
+    for events in [1, usize::MAX] {
+        let panics = panics_over_the_first(events);
+        let renewals = told("leasehold.renewed", panics, |runtime| {
             runtime.block_on(all_are_renewed());
         });
         assert!(renewals > MANY * 5, "{renewals} renewals");
     }
-    assert_eq!(told("leasehold.lost", 1, a_loss_is_told), 1);
-    for (command, over) in [
+    let panics = panics_over_the_first(1);
+    assert_eq!(told("leasehold.lost", panics, a_loss_is_told), 1);
+    for (command, to) in [
         (Command::Release, "leasehold.release_failed"),
         (Command::Cleanup, "leasehold.cleanup_failed"),
     ] {
-        let failures = told(over, usize::MAX, |runtime| {
+        let failures = told(to, panics_over_the_first(usize::MAX), |runtime| {
             runtime.block_on(what_fails_is_repeated(command));
         });
-        assert_eq!(failures, 1, "{over}");
+        assert_eq!(failures, 1, "{to}");
     }
-    told("nothing", 0, a_waker_panics);
+    told("nothing", |_before| (), a_waker_panics);
+    another_guard_is_dropped();
 }
 
 async fn for_longer_than_a_lease() {
@@ -163,4 +171,27 @@ fn a_waker_panics(runtime: &Runtime) {
     });
     assert!(!end.iter().any(LockGuard::is_valid));
     assert!(stay.iter().all(LockGuard::is_valid));
+}
+
+fn another_guard_is_dropped() {
+    let other = Arc::new(Mutex::new(None));
+    let theirs = Arc::clone(&other);
+    let drops = move |_before| drop(theirs.lock().unwrap().take());
+    let losses = told("leasehold.lost", drops, |runtime| {
+        runtime.block_on(a_lock_is_over_when_it_is_granted(&other));
+    });
+    assert_eq!(losses, 1);
+}
+
+async fn a_lock_is_over_when_it_is_granted(other: &Mutex<Option<LockGuard>>) {
+    let backend = Faulty::new(InProcess::new(), |call| match call.command {
+        Command::Attempt => Fault::SlowAnswer(TTL / 30),
+        _ => Fault::None,
+    });
+    let locks = LockManager::new(backend);
+    let guard = locks.lock("other").acquire().await.unwrap();
+    *other.lock().unwrap() = Some(guard);
+    let lock = locks.lock("k").ttl(TTL).max_hold(TTL / 100);
+    assert!(!lock.acquire().await.unwrap().is_valid());
+    assert!(other.lock().unwrap().is_none());
 }
