@@ -17,8 +17,12 @@ const TTL: Duration = Duration::from_secs(3);
 async fn independent() -> ClusterRedis {
     let cluster = ClusterRedis::start().await.unwrap();
     for member in 0..3 {
-        let serve = ["CONFIG", "SET", "cluster-require-full-coverage", "no"];
-        ask(&cluster, member, &serve).await;
+        // Two of three that miss each other for a moment would serve nobody.
+        for setting in [["require-full-coverage", "no"], ["node-timeout", "60000"]] {
+            let [name, value] = setting;
+            let name = format!("cluster-{name}");
+            ask(&cluster, member, &["CONFIG", "SET", &name, value]).await;
+        }
     }
     cluster
 }

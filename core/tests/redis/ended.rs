@@ -176,5 +176,5 @@ async fn what_is_renewed_on_a_connection_that_was_given_up_is_renewed_again() {
     let [Ok(RenewAnswer::Extended { .. })] = &*answers else {
         panic!("{answers:?}");
     };
-    assert_eq!(times, 2);
+    assert!(times >= 2, "{times}");
 }

@@ -123,7 +123,8 @@ use crate::Key;
 ///
 /// In a Redis Cluster (feature `cluster`, version 7 or later, see [`Redis::connect`]) each lock is on the master of its
 /// key's slot, with all that belongs to it. Each master has a connection for commands, and one for wake-ups where
-/// somebody waits. A replica that is promoted is found as with Sentinels, and the same holds for what it does not know.
+/// somebody waits; each address of the URL that is no master by that name may have one, too. After a command that was not
+/// answered the next one asks its way first, which takes up to 100 ms while a member is silent. A replica that is promoted is found as with Sentinels, and the same holds for what it does not know.
 /// Several keys ([`LockManager::lock_all`](crate::LockManager::lock_all)) may be on several masters: they are locked
 /// one after the other, all or none.
 ///

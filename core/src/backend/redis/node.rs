@@ -73,7 +73,8 @@ impl Node {
         };
         let mut commands = Pipeline::with_capacity(1);
         commands.add_command(command.clone());
-        let settled = self.call_synced(&commands, 1, synced).await?;
+        // Boxed: each request would be as large as this, where few are sent like that.
+        let settled = Box::pin(self.call_synced(&commands, 1, synced)).await?;
         let answer = settled.answer.into_iter().next();
         let silent = || {
             Err(BackendError::unknown(

@@ -6,6 +6,7 @@ use std::time::Duration;
 use redis::{Cmd, Value};
 
 use super::names::{self, Names};
+use super::requests::asked_before;
 use super::settle::too_few;
 use super::synced::Settled;
 use super::times::FENCE_TTL;
@@ -15,6 +16,10 @@ use crate::backend::{Applied, BackendError, Claim, Mode, RenewAnswer};
 
 /// How many leases are extended in one step: the server does nothing else meanwhile.
 const AT_ONCE: usize = 32;
+
+/// How often leases are asked for again where a connection was made, or given up, meanwhile: another server may be in charge
+/// since, and know nothing of them. One connection that ends may be told of twice, and the next one once.
+const ROUNDS: usize = 4;
 
 /// About how many bytes the words about one claim have.
 const BYTES: usize = 160;
@@ -27,19 +32,18 @@ type Answer = Result<RenewAnswer, BackendError>;
 impl Redis {
     /// Extends leases: an answer for each, in order.
     pub(super) async fn extend(&self, claims: &[Claim]) -> Vec<Answer> {
-        let (answers, is_doubted) = self.extend_once(claims).await;
-        if !is_doubted {
-            return answers;
+        for round in 0..ROUNDS {
+            let (answers, is_doubted) = self.extend_once(claims).await;
+            if !is_doubted {
+                let answers = answers.into_iter();
+                return match round {
+                    0 => answers.collect(),
+                    _ => answers.map(|it| it.map_err(asked_before)).collect(),
+                };
+            }
         }
-        // A connection was made, or given up, while it was asked: another server may be in charge, and know nothing of them.
-        let (answers, is_doubted) = Box::pin(self.extend_once(claims)).await;
-        let doubted = |answer| match answer {
-            Ok(RenewAnswer::Extended { .. }) if is_doubted => Err(BackendError::unknown(
-                "the connection was given up before the renewal was answered",
-            )),
-            other => other,
-        };
-        answers.into_iter().map(doubted).collect()
+        let told = "a connection was given up each time that the renewal was asked for";
+        vec![Err(BackendError::unknown(told))]
     }
 
     /// Asks once, and says whether a lease was extended by a server that may not be in charge any more.

@@ -24,7 +24,7 @@ impl Redis {
             verdict = Box::pin(self.ask_again(attempt, how)).await?;
         }
         match (&verdict, self.synced) {
-            (Verdict::Granted(_), Some(synced)) => self.confirm(attempt, synced).await,
+            (Verdict::Granted(_), Some(synced)) => Box::pin(self.confirm(attempt, synced)).await,
             _ => Ok(verdict),
         }
     }
@@ -33,9 +33,7 @@ impl Redis {
     /// nothing of it.
     async fn ask_again(&self, attempt: &Attempt, how: How) -> Result<Verdict, BackendError> {
         let asked = self.ask(attempt, how).await;
-        let asked =
-            asked.map_err(|failed| BackendError::unknown(failed.to_string()).because_of(failed));
-        Ok(asked?.answer)
+        Ok(asked.map_err(asked_before)?.answer)
     }
 
     /// Sends a request, and keeps account of its copies.
@@ -161,4 +159,9 @@ impl Redis {
         let command = leave.alone(self.names_all);
         answer::left(self.servers.call(&leave.key, &command).await?)
     }
+}
+
+/// The failure of a request that is not the first of its kind: the first may have been carried out.
+pub(super) fn asked_before(failed: BackendError) -> BackendError {
+    BackendError::unknown(failed.to_string()).because_of(failed)
 }
