@@ -1,4 +1,4 @@
-//! How deep a statement's tree would be. `a = 1 OR a = 2 OR …` has a level for each operator, and trees are compared and
+//! How high a statement's tree would be. `a = 1 OR a = 2 OR …` has a level for each operator, and trees are compared and
 //! dropped level by level, on the stack.
 
 use sqlparser::keywords::Keyword;
@@ -19,37 +19,59 @@ enum Part {
     Ends,
     /// It stands between two that are beside one another.
     Parts,
-    /// It stands between two queries, or two conditions, and what either is made of is not within the other.
+    /// It stands between two queries.
     Combines,
+    /// It stands between two conditions.
     Joins,
     Operates,
     /// A value, or a name.
     Stands,
 }
 
-/// Operators within one pair of brackets that are within one another.
+/// How high the tree of what stands within one pair of brackets may be.
 #[derive(Default)]
 struct Level {
+    /// The highest of what is over, beside one another or combined.
+    highest_part: usize,
     combined: usize,
+    highest_condition: usize,
     joined: usize,
+    highest_bracket: usize,
     operators: usize,
     is_case: bool,
 }
 
 impl Level {
-    fn depth(&self) -> usize {
-        self.combined + self.joined + self.operators
+    fn condition(&self) -> usize {
+        self.highest_bracket + self.operators
+    }
+
+    fn part(&self) -> usize {
+        self.highest_condition.max(self.condition()) + self.joined
+    }
+
+    fn height(&self) -> usize {
+        self.highest_part.max(self.part()) + self.combined
+    }
+
+    fn end_condition(&mut self) {
+        self.highest_condition = self.highest_condition.max(self.condition());
+        (self.highest_bracket, self.operators) = (0, 0);
+    }
+
+    fn end_part(&mut self) {
+        self.highest_part = self.highest_part.max(self.part());
+        (self.highest_condition, self.joined) = (0, 0);
+        (self.highest_bracket, self.operators) = (0, 0);
     }
 }
 
-/// Refuses a statement whose tree might be too deep. It may take it for deeper than it is.
+/// Refuses a statement whose tree might be too high. It may take it for higher than it is.
 pub(super) fn check(pieces: &[Piece]) -> Result<(), Refusal> {
-    let (mut outer, mut depth_outside) = (Vec::new(), 0);
-    let mut here = Level::default();
+    let (mut outer, mut here) = (Vec::new(), Level::default());
     for piece in pieces.iter().filter(|it| it.is_code()) {
         match part(piece) {
             it @ (Part::Opens | Part::OpensCase) => {
-                depth_outside += here.depth();
                 outer.push(here);
                 here = Level {
                     is_case: matches!(it, Part::OpensCase),
@@ -58,22 +80,23 @@ pub(super) fn check(pieces: &[Piece]) -> Result<(), Refusal> {
             }
             Part::Ends if !here.is_case => {}
             Part::Closes | Part::Ends => {
+                let within = here.height();
                 here = outer.pop().unwrap_or_default();
-                depth_outside -= here.depth();
+                here.highest_bracket = here.highest_bracket.max(within);
             }
-            Part::Parts => (here.joined, here.operators) = (0, 0),
+            Part::Parts => here.end_part(),
             Part::Combines => {
-                (here.joined, here.operators) = (0, 0);
+                here.end_part();
                 here.combined += 1;
             }
             Part::Joins => {
-                here.operators = 0;
+                here.end_condition();
                 here.joined += 1;
             }
             Part::Operates => here.operators += 1,
             Part::Stands => {}
         }
-        if depth_outside + here.depth() > MOST {
+        if here.height() > MOST {
             return Err(Refusal::new(
                 piece.start,
                 format!("more than {MOST} operators are within one another"),
@@ -154,17 +177,21 @@ mod tests {
     }
 
     /// Statements with many operators within one another, each of another kind.
-    fn deep(operators: usize) -> [String; 4] {
-        let (ors, ends) = (
-            " OR a = 1".repeat(operators),
-            " OR end = 1".repeat(operators),
-        );
+    fn deep(operators: usize) -> [String; 7] {
+        let ors = " OR a = 1".repeat(operators);
+        let ends = " OR end = 1".repeat(operators);
+        let half = " OR a = 1".repeat(operators / 2);
+        let sum = " + 1".repeat(operators / 2);
+        let brackets = format!("{})", " OR a = 1".repeat(operators / 10)).repeat(10);
         let unions = " UNION SELECT id FROM items WHERE a = 1".repeat(operators);
         [
             chain(operators),
             format!("DELETE FROM items WHERE id = 1{ors}"),
             format!("DELETE FROM items WHERE end = 1{ends}"),
             format!("DELETE FROM items WHERE id IN (SELECT id FROM items WHERE a = 2{unions})"),
+            format!("DELETE FROM items WHERE id = 1{sum}{half}"),
+            format!("DELETE FROM items WHERE {}id = 1{brackets}", "(".repeat(10)),
+            format!("DELETE FROM items WHERE id IN (1, (2{sum}), 3){half}"),
         ]
     }
 
@@ -174,7 +201,7 @@ mod tests {
         let taken = small.spawn(|| {
             for dialect in DIALECTS {
                 assert_eq!(refused(dialect, &chain(MOST)), None);
-                for sql in deep(MOST - 3) {
+                for sql in deep(MOST - 5) {
                     // A name that is none there is another matter.
                     let refused = refused(dialect, &sql);
                     let deep = refused.filter(|it| it.problem.contains("within one another"));
