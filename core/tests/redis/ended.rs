@@ -178,3 +178,21 @@ async fn what_is_renewed_on_a_connection_that_was_given_up_is_renewed_again() {
     };
     assert!(times >= 2, "{times}");
 }
+
+#[tokio::test]
+async fn a_grant_about_which_no_replica_could_be_asked_may_stand_and_costs_no_connection() {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let synced = Redis::builder().synced(1, Duration::from_millis(100));
+    let url = server.inner().url_at(proxy.port());
+    let backend = synced.connect(&url).await.unwrap();
+    // Replicas are waited for on another connection, and none can be made.
+    proxy.refuse().await.unwrap();
+    let attempt = attempt("k");
+    let error = backend.attempt(&attempt).await.unwrap_err();
+    assert_eq!(error.applied(), Applied::Unknown, "{error}");
+    let seen = backend.inspect(&attempt.key).await.unwrap();
+    assert_eq!(seen.owner, Some(attempt.owner.to_string()), "{seen:?}");
+    backend.cleanup(&attempt).await.unwrap();
+    assert!(backend.inspect(&attempt.key).await.unwrap().is_free());
+}

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::poll;
 use leasehold::backend::redis::Redis;
-use leasehold::backend::{Attempt, AttemptAnswer, Backend};
+use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend, Claim};
 use leasehold::{Key, LockManager, OwnerId, ReleaseOutcome};
 use leasehold_testkit::proxy::{Proxy, Which};
 use tokio::time::{sleep, timeout};
@@ -403,4 +403,71 @@ async fn a_release_passes_on_what_it_holds_to_one_whose_request_is_wanted() {
         assert_eq!((word, &*held), (answer, holder), "{case}");
         assert_eq!(token.is_some(), held == "named", "{case}");
     }
+}
+
+fn attempt() -> Attempt {
+    let key = Key::new("lock:", "k").unwrap();
+    Attempt::new(key, Duration::from_secs(30), true)
+}
+
+/// Takes the lock, and answers what releases it.
+async fn hold(backend: &Redis) -> Claim {
+    let first = attempt();
+    let answer = backend.attempt(&first).await.unwrap();
+    let AttemptAnswer::Granted { token, .. } = answer else {
+        panic!("{answer:?}");
+    };
+    first.claim(token)
+}
+
+#[tokio::test]
+async fn whoever_cannot_ask_after_a_release_that_was_not_answered_may_have_the_lock() {
+    let round = async || {
+        let (server, proxy, backend) = disturbed().await;
+        let (begun, claim) = (Instant::now(), hold(&backend).await);
+        let next = attempt();
+        let mut asks = backend.attempt(&next);
+        assert!(poll!(&mut asks).is_pending());
+        let took = begun.elapsed();
+        proxy.lose_replies(Which::named("EVALSHA").times(1));
+        let mut release = backend.release(&claim);
+        assert!(poll!(&mut release).is_pending());
+        let lost = proxy.until("the reply is lost", |seen| seen.lost_replies == 1);
+        lost.await.unwrap();
+        proxy.refuse().await.unwrap();
+        proxy.cut();
+        release.await.unwrap_err();
+        let error = asks.await.unwrap_err();
+        let mut get = redis::cmd("GET");
+        get.arg("lock:k");
+        let holder: Option<String> = get.query_async(&mut server.raw().await).await.unwrap();
+        (took, (error, holder == Some(next.owner.to_string())))
+    };
+    let (error, holds) = swiftly(round).await;
+    assert!(holds);
+    assert_eq!(error.applied(), Applied::Unknown, "{error}");
+}
+
+#[tokio::test]
+async fn what_was_passed_on_before_a_connection_ended_is_asked_for_again() {
+    let round = async || {
+        let (server, proxy, backend) = disturbed().await;
+        let (begun, claim) = (Instant::now(), hold(&backend).await);
+        let next = attempt();
+        let mut asks = backend.attempt(&next);
+        assert!(poll!(&mut asks).is_pending());
+        let took = begun.elapsed();
+        backend.release(&claim).await.unwrap();
+        // As after a failover: another has it.
+        let mut set = redis::cmd("SET");
+        set.arg("lock:k").arg("other").arg("PX").arg(30_000);
+        let mut raw = server.raw().await;
+        let () = set.query_async(&mut raw).await.unwrap();
+        proxy.cut();
+        let interrupted = timeout(SOON, backend.interrupted(0));
+        interrupted.await.unwrap();
+        (took, asks.await.unwrap())
+    };
+    let answer = swiftly(round).await;
+    assert!(matches!(answer, AttemptAnswer::Busy { .. }), "{answer:?}");
 }

@@ -62,3 +62,8 @@ fn advice(error: &RedisError) -> String {
     };
     advice.to_owned()
 }
+
+/// The failure of a request that is not the first of its kind: the first may have been carried out.
+pub(super) fn asked_before(failed: BackendError) -> BackendError {
+    BackendError::unknown(failed.to_string()).because_of(failed)
+}

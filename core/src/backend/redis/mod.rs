@@ -57,6 +57,7 @@ pub use self::connect::RedisBuilder;
 use self::copies::Copies;
 pub(crate) use self::door::unsent;
 pub(crate) use self::errand::Errand;
+use self::failure::asked_before;
 pub(crate) use self::failure::failure;
 use self::inbox::{Inbox, Seat};
 use self::names::Names;
@@ -179,26 +180,9 @@ impl Redis {
             synced,
         }
     }
-}
 
-#[async_trait]
-impl Backend for Redis {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::new(Duration::from_millis(50))
-            .with_fifo(true)
-            .with_shared(true)
-            .with_permits(true)
-            .with_handover(true)
-    }
-
-    fn server_of(&self, key: &Key) -> u64 {
-        self.servers.server_of(key)
-    }
-
-    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        if let Some(answer) = self.passed_at_the_porch(attempt).await {
-            return Ok(answer);
-        }
+    /// An attempt that asks for itself.
+    async fn attempt_alone(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
         let seat = attempt.queue.then(|| {
             self.inbox
                 .enter(&attempt.key, attempt.owner, self.passable(attempt))
@@ -242,6 +226,40 @@ impl Backend for Redis {
             )
             .permanent()),
         }
+    }
+}
+
+#[async_trait]
+impl Backend for Redis {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::new(Duration::from_millis(50))
+            .with_fifo(true)
+            .with_shared(true)
+            .with_permits(true)
+            .with_handover(true)
+    }
+
+    fn server_of(&self, key: &Key) -> u64 {
+        self.servers.server_of(key)
+    }
+
+    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
+        let interruptions = self.inbox.interruptions();
+        let passed = self.passed_at_the_porch(attempt).await;
+        let was_passed = passed.is_some();
+        if let Some(answer) = passed
+            && interruptions == self.inbox.interruptions()
+        {
+            return Ok(answer);
+        }
+        // Another server may be in charge since; or the release that asked on its behalf was not answered.
+        let asked = self.attempt_alone(attempt).await;
+        asked.map_err(|failed| {
+            if was_passed || self.copies.outstanding(attempt.owner) > 0 {
+                return asked_before(failed);
+            }
+            failed
+        })
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {

@@ -201,12 +201,9 @@ impl Node {
                 listening.heard(None);
                 settled
             }
-            Err(Unsettled::Unsent(error)) => {
-                listening.heard(Some(&error));
-                return Err(unsent(failure(error)));
-            }
+            // It was another connection that failed: this one, which heard nothing, is looked at as it is dropped.
+            Err(Unsettled::Unsent(error)) => return Err(unsent(failure(error))),
             Err(Unsettled::Sent(error)) => {
-                listening.heard(Some(&error));
                 let told = "nobody says whether the replicas have it";
                 return Err(BackendError::unknown(told).with_source(failure(error)));
             }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use redis::{Cmd, Value};
 
+use super::failure::asked_before;
 use super::names::{self, Names};
-use super::requests::asked_before;
 use super::settle::too_few;
 use super::synced::Settled;
 use super::times::FENCE_TTL;

@@ -3,6 +3,7 @@
 use super::Redis;
 use super::answer::{self, Acquired, Left, Verdict};
 use super::batch::Haste;
+use super::failure::asked_before;
 use super::leave::Leave;
 use super::node::How;
 use super::synced::Settled;
@@ -24,7 +25,9 @@ impl Redis {
             verdict = Box::pin(self.ask_again(attempt, how)).await?;
         }
         match (&verdict, self.synced) {
-            (Verdict::Granted(_), Some(synced)) => Box::pin(self.confirm(attempt, synced)).await,
+            (Verdict::Granted(_), Some(synced)) => {
+                still_granted(Box::pin(self.confirm(attempt, synced)).await?)
+            }
             _ => Ok(verdict),
         }
     }
@@ -33,7 +36,7 @@ impl Redis {
     /// nothing of it.
     async fn ask_again(&self, attempt: &Attempt, how: How) -> Result<Verdict, BackendError> {
         let asked = self.ask(attempt, how).await;
-        Ok(asked.map_err(asked_before)?.answer)
+        still_granted(asked.map_err(asked_before)?.answer)
     }
 
     /// Sends a request, and keeps account of its copies.
@@ -161,7 +164,12 @@ impl Redis {
     }
 }
 
-/// The failure of a request that is not the first of its kind: the first may have been carried out.
-pub(super) fn asked_before(failed: BackendError) -> BackendError {
-    BackendError::unknown(failed.to_string()).because_of(failed)
+/// The answer to a request that was granted before. What is refused now may be held there all the same.
+fn still_granted(verdict: Verdict) -> Result<Verdict, BackendError> {
+    match verdict {
+        Verdict::Late | Verdict::Exhausted => Err(BackendError::unknown(
+            "the server granted the lock, and then refused to confirm it",
+        )),
+        other => Ok(other),
+    }
 }

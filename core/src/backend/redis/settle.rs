@@ -4,6 +4,7 @@ use redis::{Cmd, Value};
 
 use super::Redis;
 use super::answer::Verdict;
+use super::failure::asked_before;
 use super::node::How;
 use super::synced::{Settled, Synced};
 use crate::Key;
@@ -23,7 +24,7 @@ impl Redis {
         let Settled {
             answer: verdict,
             acknowledged,
-        } = self.ask(attempt, how).await?;
+        } = self.ask(attempt, how).await.map_err(asked_before)?;
         if acknowledged >= synced.replicas || !matches!(verdict, Verdict::Granted(_)) {
             return Ok(verdict);
         }

@@ -60,18 +60,19 @@ impl Desks {
         all.cmd("WAIT")
             .arg(synced.replicas)
             .arg(u64::try_from(within).unwrap_or(u64::MAX));
+        let mut why: fn(RedisError) -> Unsettled = Unsettled::Unsent;
         let (connection, mut answer) = loop {
             let idle = self.idle.lock().pop();
             let was_idle = idle.is_some();
             let mut connection = match idle {
                 Some(connection) => connection,
-                None => self.connect(connect_timeout).await?,
+                None => self.connect(connect_timeout).await.map_err(why)?,
             };
             match connection.send_packed_commands(&all, 0, count + 1).await {
                 Ok(answer) => break (connection, answer),
                 // It ended while it was idle, and nobody looked. Should the server have heard it all the same, it hears the
                 // same request again.
-                Err(error) if was_idle && error.is_connection_dropped() => {}
+                Err(error) if was_idle && error.is_connection_dropped() => why = Unsettled::Sent,
                 Err(error) => return Err(Unsettled::Sent(error)),
             }
         };
@@ -94,13 +95,13 @@ impl Desks {
         })
     }
 
-    async fn connect(&self, within: Duration) -> Result<MultiplexedConnection, Unsettled> {
+    async fn connect(&self, within: Duration) -> Result<MultiplexedConnection, RedisError> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(within))
             .set_response_timeout(None);
         let client = &self.client;
         let connecting = client.get_multiplexed_async_connection_with_config(&config);
-        connecting.await.map_err(Unsettled::Unsent)
+        connecting.await
     }
 }
 
