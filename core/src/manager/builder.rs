@@ -47,16 +47,20 @@ pub struct LockManagerBuilder {
 impl LockManager {
     /// Locks on `backend`, with other options.
     pub fn builder(backend: impl Backend) -> LockManagerBuilder {
-        LockManagerBuilder {
-            backend: Arc::new(backend),
+        LockManagerBuilder::on(Arc::new(backend))
+    }
+}
+
+impl LockManagerBuilder {
+    pub(super) fn on(backend: Arc<dyn Backend>) -> Self {
+        Self {
+            backend,
             prefix: DEFAULT_PREFIX.to_owned(),
             limits: Limits::default(),
             defaults: LockOptions::default(),
         }
     }
-}
 
-impl LockManagerBuilder {
     /// The TTL of locks that name none.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.defaults.ttl = ttl;

@@ -1,5 +1,9 @@
+use std::sync::Arc;
+
+use super::builder::LockManagerBuilder;
 use super::locks::LockManager;
 use crate::ConnectError;
+use crate::backend::Backend;
 #[cfg(feature = "redis")]
 use crate::backend::redis::{Redis, Redlock};
 #[cfg(feature = "zookeeper")]
@@ -15,11 +19,12 @@ impl LockManager {
     /// | `unix:///path?db=0` | the same over a unix socket |
     /// | `redis+sentinel://user:password@host,host/master-name/database` | the primary that these Sentinels name, with the feature `sentinel` |
     /// | `redis+cluster://user:password@host,host` | a Redis Cluster with these members, with the feature `cluster` |
-    /// | `redlock://user:password@host:port,host:port,…/database` | a majority of independent servers, which all know this user |
+    /// | `redlock://user:password@host:port,host:port,…/database` | a majority of independent servers, which all know this user; over TLS with [`Redlock::new`] |
     /// | `zookeeper://user:password@a:2181,b:2181/folder` | a `ZooKeeper` ensemble, with the feature `zookeeper` |
     /// | `zookeeper+tls://…` | the same over TLS, with the feature `zookeeper-tls` |
     ///
-    /// For other options, and for certificates of your own, see the builder of each backend.
+    /// For a prefix, a TTL and other options of the manager see [`builder_at`](Self::builder_at); for certificates of your
+    /// own, and what else is a backend's, its builder.
     ///
     /// # Errors
     ///
@@ -38,22 +43,51 @@ impl LockManager {
     /// # }
     /// ```
     pub async fn connect(url: &str) -> Result<Self, ConnectError> {
-        let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
-        match scheme {
-            #[cfg(feature = "redis")]
-            "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix"
-            | "redis+sentinel" | "rediss+sentinel" | "valkey+sentinel" | "valkeys+sentinel"
-            | "redis+cluster" | "rediss+cluster" | "valkey+cluster" | "valkeys+cluster" => {
-                Ok(Self::new(Redis::connect(url).await?))
-            }
-            #[cfg(feature = "redis")]
-            "redlock" => Ok(Self::new(Redlock::new(nodes(url)).connect().await?)),
-            #[cfg(feature = "zookeeper")]
-            "zookeeper" | "zookeeper+tls" => Ok(Self::new(ZooKeeper::connect(url).await?)),
-            _ => Err(ConnectError::UnknownScheme {
-                scheme: scheme.chars().take(32).collect(),
-            }),
+        Ok(Self::on(backend_at(url).await?))
+    }
+
+    /// Locks on the backend at `url`, with other options; [`connect`](Self::connect) says what a URL looks like.
+    ///
+    /// # Errors
+    ///
+    /// As of [`connect`](Self::connect).
+    ///
+    /// # Cancel safety
+    ///
+    /// As of [`connect`](Self::connect).
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), leasehold::Error> {
+    /// use leasehold::LockManager;
+    ///
+    /// let builder = LockManager::builder_at("redis://127.0.0.1").await?;
+    /// let locks = builder.prefix("shop:").build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn builder_at(url: &str) -> Result<LockManagerBuilder, ConnectError> {
+        Ok(LockManagerBuilder::on(backend_at(url).await?))
+    }
+}
+
+async fn backend_at(url: &str) -> Result<Arc<dyn Backend>, ConnectError> {
+    let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
+    match scheme {
+        #[cfg(feature = "redis")]
+        "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix"
+        | "redis+sentinel" | "rediss+sentinel" | "valkey+sentinel" | "valkeys+sentinel"
+        | "redis+cluster" | "rediss+cluster" | "valkey+cluster" | "valkeys+cluster" => {
+            Ok(Arc::new(Redis::connect(url).await?))
         }
+        #[cfg(feature = "redis")]
+        "redlock" => Ok(Arc::new(Redlock::new(nodes(url)).connect().await?)),
+        #[cfg(feature = "zookeeper")]
+        "zookeeper" | "zookeeper+tls" => Ok(Arc::new(ZooKeeper::connect(url).await?)),
+        _ => Err(ConnectError::UnknownScheme {
+            scheme: scheme.chars().take(32).collect(),
+        }),
     }
 }
 

@@ -48,8 +48,12 @@ impl LockManager {
     /// Locks on `backend`, with the default options.
     #[must_use]
     pub fn new(backend: impl Backend) -> Self {
+        Self::on(Arc::new(backend))
+    }
+
+    pub(super) fn on(backend: Arc<dyn Backend>) -> Self {
         Self::with_parts(
-            Arc::new(backend),
+            backend,
             Limits::default(),
             DEFAULT_PREFIX,
             LockOptions::default(),

@@ -20,6 +20,18 @@ async fn linked(server: &Server) -> (Proxy, LockManager) {
     (proxy, locks)
 }
 
+#[tokio::test]
+async fn a_url_can_have_options_of_the_manager() {
+    let server = Server::start().await;
+    let builder = LockManager::builder_at(&server.url()).await.unwrap();
+    let locks = builder.prefix("shop:").build().unwrap();
+    let _guard = locks.lock("k").acquire().await.unwrap();
+    let mut exists = redis::cmd("EXISTS");
+    exists.arg("shop:k");
+    let there: bool = exists.query_async(&mut server.raw().await).await.unwrap();
+    assert!(there);
+}
+
 /// Its task is busy with something else, as in a `select!` whose other branch takes long.
 #[tokio::test]
 async fn who_is_not_polled_while_it_connects_keeps_no_lease_from_being_renewed() {
