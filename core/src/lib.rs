@@ -180,7 +180,15 @@
 //! Metrics: `leasehold_acquires_total{outcome}`, `leasehold_acquire_seconds{outcome}`, `leasehold_acquiring`,
 //! `leasehold_held`, `leasehold_hold_seconds`, `leasehold_endings_total{reason}`,
 //! `leasehold_renewals_total{outcome}`, `leasehold_releases_total{outcome}`, `leasehold_passed_on_total`,
-//! `leasehold_failures_total{command}`. None carries a key.
+//! `leasehold_failures_total{command}`. None carries a key. The labels:
+//!
+//! | | |
+//! |---|---|
+//! | acquires | `acquired`, `busy`, `closed`, `failed`, `refused`, `cancelled` |
+//! | endings | `released`, `downgraded`, `handed_over`, `shutdown`, and losses: `expired`, `gone`, `max_hold` |
+//! | renewals | `extended`, `failed` |
+//! | releases | `released`, `already_lost` |
+//! | failures | `attempt`, `wait`, `cleanup`, `release`, `close` |
 //!
 //! `leasehold_passed_on_total` counts the acquisitions that needed no request of their own in the end: the release of
 //! another task of this process passed the lock on. They are in `leasehold_acquires_total` as well.

@@ -37,7 +37,8 @@
 //!
 //! # What is guaranteed, and what is not
 //!
-//! A handler runs under its lock or not at all; while it runs it is dropped as soon as the lock is lost, where it
+//! The handler of a request that may change something (not GET, HEAD, OPTIONS or TRACE, unless
+//! [`LockLayer::all_methods`] or [`LockLayer::methods`] says otherwise) runs under its lock or not at all; while it runs it is dropped as soon as the lock is lost, where it
 //! awaits. The lock is released once, when the handler is done or dropped, has failed or panicked, and with
 //! [`LockLayer::until_body_end`] when the body is done or dropped. When the backend is down, requests are refused:
 //! none runs unlocked. What [`leasehold`] says of its locks holds for these.

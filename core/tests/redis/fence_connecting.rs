@@ -24,6 +24,22 @@ async fn linked(server: &Server) -> (Proxy, RedisFenceStore) {
     (proxy, fences)
 }
 
+/// Takes the connection away; the server is silent to the next. Says how many there have been.
+async fn without_a_connection(proxy: &Proxy, fences: &RedisFenceStore) -> u64 {
+    proxy.refuse().await.unwrap();
+    proxy.cut();
+    fences.admit("r", token()).await.unwrap_err();
+    proxy.set(Direction::ToClient, Traffic::Drop);
+    proxy.accept().await.unwrap();
+    proxy.stats().connections
+}
+
+async fn cut_when_one_connects(proxy: &Proxy, before: u64) {
+    let connects = proxy.until("one connects", |seen| seen.connections > before);
+    connects.await.unwrap();
+    proxy.cut();
+}
+
 /// Its task is busy with something else, as in a `select!` whose other branch takes long.
 #[tokio::test]
 async fn who_is_not_polled_while_it_connects_keeps_nobody_waiting() {
@@ -50,20 +66,10 @@ async fn who_is_not_polled_while_it_connects_keeps_nobody_waiting() {
 async fn all_who_find_no_connection_share_one_attempt_and_its_failure() {
     let server = Server::start().await;
     let (proxy, fences) = linked(&server).await;
-    proxy.refuse().await.unwrap();
-    proxy.cut();
-    fences.admit("r", token()).await.unwrap_err();
-    proxy.set(Direction::ToClient, Traffic::Drop);
-    proxy.accept().await.unwrap();
-    let before = proxy.stats().connections;
+    let before = without_a_connection(&proxy, &fences).await;
     // All ask the first time they are polled, and so before the connection is cut.
     let all = unconstrained(join_all((0..4).map(|_| fences.admit("r", token()))));
-    let cut = async {
-        let connects = proxy.until("one connects", |seen| seen.connections > before);
-        connects.await.unwrap();
-        proxy.cut();
-    };
-    let (admitted, ()) = tokio::join!(all, cut);
+    let (admitted, ()) = tokio::join!(all, cut_when_one_connects(&proxy, before));
     assert!(admitted.iter().all(Result::is_err), "{admitted:?}");
     assert_eq!(proxy.stats().connections, before + 1);
     proxy.pass();
@@ -74,19 +80,9 @@ async fn all_who_find_no_connection_share_one_attempt_and_its_failure() {
 async fn what_found_no_connection_was_surely_not_applied() {
     let server = Server::start().await;
     let (proxy, fences) = linked(&server).await;
-    proxy.refuse().await.unwrap();
-    proxy.cut();
-    fences.admit("r", token()).await.unwrap_err();
-    proxy.set(Direction::ToClient, Traffic::Drop);
-    proxy.accept().await.unwrap();
-    let before = proxy.stats().connections;
+    let before = without_a_connection(&proxy, &fences).await;
     let pipeline = fences.pipeline("r", token()).cmd("SET", ["k", "v"]);
-    let cut = async {
-        let connects = proxy.until("it connects", |seen| seen.connections > before);
-        connects.await.unwrap();
-        proxy.cut();
-    };
-    let (done, ()) = tokio::join!(pipeline.execute(), cut);
+    let (done, ()) = tokio::join!(pipeline.execute(), cut_when_one_connects(&proxy, before));
     let error = done.unwrap_err();
     let surely_not = |applied| applied == Applied::No;
     assert!(

@@ -13,9 +13,10 @@ use crate::problem::Refusal;
 use crate::source::Source;
 use crate::{OnLoss, Problem};
 
-/// Takes a lock for each request, and holds it while the request is handled.
+/// Takes a lock for each request that may change something, and holds it while the request is handled.
 ///
-/// The handler runs under its lock, or not at all. It sees the lock as [`Locked`](crate::Locked); a nested acquire of
+/// The handler of such a request runs under its lock, or not at all; those of GET, HEAD, OPTIONS and TRACE run without one,
+/// unless [`methods`](Self::methods) or [`all_methods`](Self::all_methods) says otherwise. It sees the lock as [`Locked`](crate::Locked); a nested acquire of
 /// the same lock is an error at once, and no deadlock. The lock is released, and the release confirmed, before the
 /// response goes out: a client that has its answer can send the next request.
 ///

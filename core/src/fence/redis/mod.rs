@@ -74,8 +74,8 @@ pub struct RedisFenceStore {
 }
 
 impl RedisFenceStore {
-    /// A store on the server at `url`; see [`Redis::connect`](crate::backend::redis::Redis::connect) for what a URL
-    /// looks like.
+    /// A store on the server at `url`: `redis://`, `rediss://` with the feature `tls-rustls`, or `unix://`, as with
+    /// [`LockManager::connect`](crate::LockManager::connect). It is one server: no Sentinels, and no Cluster.
     ///
     /// # Errors
     ///
