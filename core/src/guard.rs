@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::backend::Mode;
 use crate::engine::{Part, downgrade, hand_over, renew_now};
 use crate::kind::{Exclusive, Fenced, Kind, Permits, Reentrant, Shared, Sole};
 use crate::{
@@ -119,16 +118,13 @@ impl LockGuard<Permits> {
     /// What tells this holder from the others.
     #[must_use]
     pub fn slot_token(&self) -> SlotToken {
-        SlotToken::new(self.hold.lease.claim.token.get())
+        self.handle().slot_token()
     }
 
     /// How many permits it holds.
     #[must_use]
     pub fn permits(&self) -> u32 {
-        match self.hold.lease.claim.mode {
-            Mode::Permits { count, .. } => count,
-            Mode::Exclusive | Mode::Shared => 1,
-        }
+        self.handle().permits()
     }
 }
 
@@ -219,6 +215,9 @@ impl<K: Kind> LockGuard<K> {
     /// more step is taken. A body that completed is answered as such, with its own error untouched,
     /// even if the lock was lost in its last step; [`release`](Self::release) then tells.
     ///
+    /// `body` runs as the holder of the lock, as in a [`scope`](LockHandle::scope): where it acquires the same key once
+    /// more it is told so at once, and does not wait for itself.
+    ///
     /// # Errors
     ///
     /// [`Lost`] if the lock was lost before `body` completed.
@@ -235,7 +234,7 @@ impl<K: Kind> LockGuard<K> {
     /// If `body` does: the guard then releases as it is dropped. And inside a tokio runtime that was built
     /// without `enable_time`.
     pub fn run<F: Future>(&self, body: F) -> Run<F> {
-        Run::new(&self.hold.lease, body)
+        self.handle().run(body)
     }
 
     /// Sets the lease anew to the lock's TTL, now. For locks without renewal, and for those who want to

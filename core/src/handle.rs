@@ -6,9 +6,10 @@ use std::time::Duration;
 
 #[cfg(feature = "macros")]
 use crate::LossReason;
+use crate::backend::Mode;
 use crate::engine::{Ended, Lease};
-use crate::kind::{Exclusive, Fenced, Kind};
-use crate::{FencingToken, Lost, holding};
+use crate::kind::{Exclusive, Fenced, Kind, Permits};
+use crate::{FencingToken, Lost, Run, SlotToken, holding};
 
 /// A view of a held lock, to give to those who work under it.
 ///
@@ -43,6 +44,23 @@ impl<K: Fenced> LockHandle<K> {
     }
 }
 
+impl LockHandle<Permits> {
+    /// What tells this holder from the others.
+    #[must_use]
+    pub fn slot_token(&self) -> SlotToken {
+        SlotToken::new(self.lease.claim.token.get())
+    }
+
+    /// How many permits are held.
+    #[must_use]
+    pub fn permits(&self) -> u32 {
+        match self.lease.claim.mode {
+            Mode::Permits { count, .. } => count,
+            Mode::Exclusive | Mode::Shared => 1,
+        }
+    }
+}
+
 impl<K: Kind> LockHandle<K> {
     pub(crate) fn new(lease: &Arc<Lease>) -> Self {
         Self {
@@ -72,7 +90,8 @@ impl<K: Kind> LockHandle<K> {
         self.lease.validity().unwrap_or_default()
     }
 
-    /// Resolves when the lock is no longer held, with the reason.
+    /// Resolves when the lock is no longer held, with the reason. A release is one of them:
+    /// [`is_wanted`](crate::LossReason::is_wanted) tells it from an accident.
     ///
     /// At the latest at the deadline: when the last confirmed renewal was *sent*, plus the TTL, less
     /// a margin for drifting clocks. Resolves at once if the lock is lost already. The future does
@@ -89,6 +108,44 @@ impl<K: Kind> LockHandle<K> {
         }
     }
 
+    /// Runs `body` while the lock is held, as [`LockGuard::run`](crate::LockGuard::run) does: for a task that works
+    /// under a lock whose guard is elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// [`Lost`] if the lock was lost, or released, before `body` completed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body`; the lock stays held.
+    ///
+    /// # Panics
+    ///
+    /// If `body` does, and inside a tokio runtime that was built without `enable_time`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// use leasehold::LockManager;
+    ///
+    /// let guard = LockManager::in_process().lock("import").acquire().await?;
+    /// let parts = (0..4).map(|part| {
+    ///     let lock = guard.handle();
+    ///     tokio::spawn(async move { lock.run(async { part * 10 }).await })
+    /// });
+    /// for part in parts {
+    ///     part.await.expect("no part panics")?;
+    /// }
+    /// guard.release().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn run<F: Future>(&self, body: F) -> Run<F> {
+        Run::new(&self.lease, body)
+    }
+
     pub(crate) fn lease(&self) -> &Arc<Lease> {
         &self.lease
     }
@@ -100,7 +157,8 @@ impl<K: Kind> LockHandle<K> {
 
     /// Runs `task` as the holder of this lock: inside it, [`acquire`](crate::Lock::acquire) of the same key
     /// through the same manager or a clone of it is [`AlreadyHeld`](crate::AcquireError::AlreadyHeld) at once,
-    /// for as long as the lock is valid. Without it, a task that locks what it holds waits for itself.
+    /// for as long as the lock is valid. Outside of it, and of [`run`](Self::run), a task that locks what it holds waits
+    /// for itself.
     ///
     /// Scopes nest. Tasks that `task` spawns are not in its scope.
     ///

@@ -25,12 +25,31 @@ pub(crate) fn scope<L: IntoIterator<Item = Arc<Lease>>, F: Future>(
     body: F,
 ) -> impl Future<Output = F::Output> + use<L, F> {
     // What is around it is seen when it is first polled. No `async` block, which would keep the body twice.
-    future::lazy(move |_| {
-        let around = HOLDING.try_with(Option::clone).ok().flatten();
-        let within = |outer, lease| Some(Arc::new(Holding { lease, outer }));
-        HOLDING.scope(leases.into_iter().fold(around, within), body)
-    })
-    .flatten()
+    future::lazy(move |_| HOLDING.scope(beside_what_is_around(leases), body)).flatten()
+}
+
+fn beside_what_is_around(leases: impl IntoIterator<Item = Arc<Lease>>) -> Option<Arc<Holding>> {
+    let around = HOLDING.try_with(Option::clone).ok().flatten();
+    let within = |outer, lease| Some(Arc::new(Holding { lease, outer }));
+    leases.into_iter().fold(around, within)
+}
+
+/// What a task holds in the steps of a body, beside what it holds when it takes the first of them.
+#[derive(Default)]
+pub(crate) struct Within(Option<Arc<Holding>>);
+
+impl Within {
+    /// Takes a step as the holder of `leases`, which are the same each time.
+    pub(crate) fn step<L: IntoIterator<Item = Arc<Lease>>, T>(
+        &mut self,
+        leases: impl FnOnce() -> L,
+        step: impl FnOnce() -> T,
+    ) -> T {
+        if self.0.is_none() {
+            self.0 = beside_what_is_around(leases());
+        }
+        HOLDING.sync_scope(self.0.clone(), step)
+    }
 }
 
 /// How this task, by what it said, holds `key` on `backend`, if it has not lost it.

@@ -8,15 +8,17 @@ use pin_project_lite::pin_project;
 
 use crate::Lost;
 use crate::engine::{Ended, Lease};
+use crate::holding::Within;
 
 pin_project! {
-    /// The future of [`LockGuard::run`](crate::LockGuard::run).
+    /// The future of [`LockGuard::run`](crate::LockGuard::run) and [`LockHandle::run`](crate::LockHandle::run).
     #[must_use = "futures do nothing unless awaited"]
     pub struct Run<F> {
         #[pin]
         body: Option<F>,
         #[pin]
         ended: Ended,
+        within: Within,
     }
 }
 
@@ -25,6 +27,7 @@ impl<F> Run<F> {
         Self {
             body: Some(body),
             ended: Ended::new(Arc::clone(lease)),
+            within: Within::default(),
         }
     }
 }
@@ -40,7 +43,10 @@ impl<F: Future> Future for Run<F> {
             return Poll::Ready(Err(this.ended.lease().lost(reason)));
         }
         match this.body.as_pin_mut() {
-            Some(body) => body.poll(cx).map(Ok),
+            Some(body) => {
+                let leases = || [Arc::clone(this.ended.lease())];
+                this.within.step(leases, || body.poll(cx)).map(Ok)
+            }
             None => Poll::Pending,
         }
     }

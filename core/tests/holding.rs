@@ -1,10 +1,11 @@
 //! A task that says what it holds is told when it would wait for itself.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
+use std::future::pending;
 use std::time::Duration;
 
 use leasehold::backend::InProcess;
-use leasehold::{AcquireError, LockManager};
+use leasehold::{AcquireError, LockManager, LossReason, OwnerScope};
 use tokio::time::Instant;
 
 /// Whether an acquire is refused because this task holds the lock.
@@ -103,4 +104,61 @@ async fn who_does_not_wait_takes_no_place_in_the_queue() {
     assert_eq!(locks.inspect("a").await.unwrap().waiting, 0);
     guard.release().await.unwrap();
     assert!(locks.lock("a").try_acquire().await.unwrap().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_runs_under_a_lock_is_told_that_it_holds_it() {
+    let locks = LockManager::in_process();
+    let guard = locks.lock("a").acquire().await.unwrap();
+    assert!(guard.run(is_refused(&locks, "a")).await.unwrap());
+    assert!(!guard.run(is_refused(&locks, "b")).await.unwrap());
+    let handle = guard.handle();
+    assert!(handle.run(is_refused(&locks, "a")).await.unwrap());
+
+    let set = locks.lock_all(["b", "c"]).acquire().await.unwrap();
+    for key in ["b", "c"] {
+        assert!(set.run(is_refused(&locks, key)).await.unwrap(), "{key}");
+        assert!(set.handle().run(is_refused(&locks, key)).await.unwrap());
+    }
+    assert!(!set.run(is_refused(&locks, "a")).await.unwrap());
+    let both = set
+        .run(guard.run(async { is_refused(&locks, "a").await && is_refused(&locks, "b").await }));
+    assert!(both.await.unwrap().unwrap(), "what is around counts too");
+    assert!(!is_refused(&locks, "a").await, "it is over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_shares_a_lock_shares_it_while_it_runs_too() {
+    let locks = LockManager::in_process();
+    let scope = OwnerScope::new();
+    let again = || locks.lock("a").reentrant(&scope);
+    let guard = again().acquire().await.unwrap();
+    let inner = guard.run(again().acquire()).await.unwrap().unwrap();
+    assert_eq!(inner.token(), guard.token());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_with_a_handle_stops_when_the_guard_goes() {
+    let locks = LockManager::in_process();
+    let guard = locks.lock("a").acquire().await.unwrap();
+    let set = locks.lock_all(["b", "c"]).acquire().await.unwrap();
+    let (one, all) = (guard.handle(), set.handle());
+    let one = tokio::spawn(async move { one.run(pending::<()>()).await });
+    let all = tokio::spawn(async move { all.run(pending::<()>()).await });
+    guard.release().await.unwrap();
+    set.release().await.unwrap();
+    for (task, key) in [(one, "a"), (all, "b")] {
+        let lost = task.await.unwrap().unwrap_err();
+        assert_eq!((lost.key.name(), lost.reason), (key, LossReason::Released));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handle_tells_the_permits_and_who_has_them() {
+    let locks = LockManager::in_process();
+    let two = locks.semaphore("a", 3).permits(2).acquire().await.unwrap();
+    let one = locks.semaphore("a", 3).acquire().await.unwrap();
+    assert_eq!((two.handle().permits(), one.handle().permits()), (2, 1));
+    assert_eq!(two.handle().slot_token(), two.slot_token());
+    assert_ne!(two.handle().slot_token(), one.handle().slot_token());
 }

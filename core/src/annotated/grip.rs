@@ -56,7 +56,7 @@ impl<K: Sole> Grip for LockGuard<K> {
     }
 
     fn run<F: Future>(&self, body: F) -> impl Future<Output = Result<F::Output, Lost>> + use<K, F> {
-        Self::run(self, self.handle().scope(body))
+        Self::run(self, body)
     }
 
     fn run_to_end<F: Future>(&self, body: F) -> impl Future<Output = F::Output> + use<K, F> {
@@ -87,7 +87,7 @@ impl Grip for InScope {
     }
 
     fn run<F: Future>(&self, body: F) -> impl Future<Output = Result<F::Output, Lost>> + use<F> {
-        self.guard.run(self.run_to_end(body))
+        self.guard.run(self.scope.enter(body))
     }
 
     fn run_to_end<F: Future>(&self, body: F) -> impl Future<Output = F::Output> + use<F> {
@@ -113,7 +113,7 @@ impl Grip for LockSetGuard {
     }
 
     fn run<F: Future>(&self, body: F) -> impl Future<Output = Result<F::Output, Lost>> + use<F> {
-        Self::run(self, self.handle().scope(body))
+        Self::run(self, body)
     }
 
     fn run_to_end<F: Future>(&self, body: F) -> impl Future<Output = F::Output> + use<F> {

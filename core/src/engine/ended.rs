@@ -33,7 +33,7 @@ impl Ended {
         }
     }
 
-    pub(crate) fn lease(&self) -> &Lease {
+    pub(crate) fn lease(&self) -> &Arc<Lease> {
         &self.lease
     }
 }

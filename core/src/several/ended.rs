@@ -18,6 +18,11 @@ impl AnyEnded {
                 .collect(),
         )
     }
+
+    pub(super) fn leases(&self) -> Vec<Arc<Lease>> {
+        let leases = self.0.iter().map(|ended| ended.lease());
+        leases.map(Arc::clone).collect()
+    }
 }
 
 impl Future for AnyEnded {

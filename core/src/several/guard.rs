@@ -81,7 +81,7 @@ impl LockSetGuard {
     /// If `body` does: the guard then releases as it is dropped. And inside a tokio runtime that was built
     /// without `enable_time`.
     pub fn run<F: Future>(&self, body: F) -> LockSetRun<F> {
-        LockSetRun::new(self.handle.ended(), body)
+        self.handle.run(body)
     }
 
     /// Sets all of the leases anew to the TTL, now; see [`LockGuard::renew`](crate::LockGuard::renew).

@@ -3,6 +3,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::LockSetRun;
 use super::ended::AnyEnded;
 use crate::engine::Hold;
 use crate::{FencingToken, LockHandle, Lost, holding};
@@ -67,7 +68,24 @@ impl LockSetHandle {
         self.ended()
     }
 
-    pub(super) fn ended(&self) -> AnyEnded {
+    /// Runs `body` while all of the locks are held; see [`LockHandle::run`].
+    ///
+    /// # Errors
+    ///
+    /// [`Lost`] if one of the locks was lost, or released, before `body` completed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body`; the locks stay held.
+    ///
+    /// # Panics
+    ///
+    /// If `body` does, and inside a tokio runtime that was built without `enable_time`.
+    pub fn run<F: Future>(&self, body: F) -> LockSetRun<F> {
+        LockSetRun::new(self.ended(), body)
+    }
+
+    fn ended(&self) -> AnyEnded {
         AnyEnded::of(self.handles.iter().map(LockHandle::lease))
     }
 

@@ -7,14 +7,17 @@ use pin_project_lite::pin_project;
 
 use super::ended::AnyEnded;
 use crate::Lost;
+use crate::holding::Within;
 
 pin_project! {
-    /// The future of [`LockSetGuard::run`](crate::LockSetGuard::run).
+    /// The future of [`LockSetGuard::run`](crate::LockSetGuard::run) and
+    /// [`LockSetHandle::run`](crate::LockSetHandle::run).
     #[must_use = "futures do nothing unless awaited"]
     pub struct LockSetRun<F> {
         #[pin]
         body: Option<F>,
         ended: AnyEnded,
+        within: Within,
     }
 }
 
@@ -23,6 +26,7 @@ impl<F> LockSetRun<F> {
         Self {
             body: Some(body),
             ended,
+            within: Within::default(),
         }
     }
 }
@@ -33,12 +37,15 @@ impl<F: Future> Future for LockSetRun<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         // Looked at before each step of the body: after a pause of the process not one more is taken.
-        if let Poll::Ready(lost) = Pin::new(this.ended).poll(cx) {
+        if let Poll::Ready(lost) = Pin::new(&mut *this.ended).poll(cx) {
             this.body.set(None);
             return Poll::Ready(Err(lost));
         }
         match this.body.as_pin_mut() {
-            Some(body) => body.poll(cx).map(Ok),
+            Some(body) => {
+                let leases = || this.ended.leases();
+                this.within.step(leases, || body.poll(cx)).map(Ok)
+            }
             None => Poll::Pending,
         }
     }
