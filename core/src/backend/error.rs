@@ -57,6 +57,18 @@ impl BackendError {
         self
     }
 
+    /// The same failure, where more is known of what was done.
+    #[cfg(feature = "redis")]
+    pub(crate) fn with_applied(self, applied: Applied) -> Self {
+        Self { applied, ..self }
+    }
+
+    /// The same failure, where more is known of what it is about.
+    #[cfg(feature = "redis")]
+    pub(crate) fn with_message(self, message: String) -> Self {
+        Self { message, ..self }
+    }
+
     /// Adds the cause, and lasts as long as it does.
     #[cfg(any(feature = "redis", feature = "zookeeper"))]
     pub(crate) fn because_of(mut self, cause: Self) -> Self {

@@ -39,11 +39,21 @@ async fn an_unreachable_server_is_an_error_at_once() {
         .await
         .unwrap_err();
     assert!(
-        whole(&error).contains("nobody listens"),
+        whole(&error).contains("nobody listens at 127.0.0.1:1"),
         "{}",
         whole(&error)
     );
     assert!(started.elapsed() < Duration::from_secs(2));
+}
+
+#[tokio::test]
+async fn a_name_that_leads_nowhere_is_told() {
+    // A label has 63 letters at most, so that nobody is asked for it.
+    let host = format!("{}.example", "a".repeat(64));
+    let told = LockManager::connect(&format!("redis://{host}:6379")).await;
+    let told = whole(&told.unwrap_err());
+    let named = told.contains(&format!("no connection to {host}:6379 can be made"));
+    assert!(named && told.contains("lookup"), "{told}");
 }
 
 #[tokio::test]

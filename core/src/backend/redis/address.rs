@@ -1,10 +1,10 @@
 //! Where a node's server is.
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, RedisResult, Value};
+use redis::{AsyncConnectionConfig, Client, RedisError, RedisResult, Value};
 
 use super::dial::Opened;
-use super::failure::failure;
+use super::failure::{failure, unconnected};
 #[cfg(feature = "sentinel")]
 use super::sentinel::{Primary, Sentinels};
 use super::times::CONNECT_TIMEOUT;
@@ -112,6 +112,11 @@ impl Found {
             return Opened::over(dialled, &self.client, config, CONNECT_TIMEOUT).await;
         }
         Opened::by(&self.client, config, CONNECT_TIMEOUT).await
+    }
+
+    /// Why there is no connection to it.
+    pub(super) fn unconnected(&self, error: RedisError) -> BackendError {
+        unconnected(self.client.get_connection_info().addr(), error)
     }
 }
 

@@ -81,7 +81,7 @@ impl Door {
             .set_pipeline_buffer_size(QUEUE)
             .set_push_sender(Ear::new(self.inbox.clone(), &health));
         let connecting = found.open(config);
-        let opened = connecting.await.map_err(|e| unsent(failure(e)))?;
+        let opened = connecting.await.map_err(|e| found.unconnected(e))?;
         let live = self.greet(&found, opened, health).await?;
         #[cfg(feature = "sentinel")]
         self.watch(found, &live);
@@ -146,9 +146,4 @@ pub(super) async fn in_time<T>(
         let silent = format!("the server did not answer within {CONNECT_TIMEOUT:?}");
         Err(BackendError::not_applied(silent))
     })
-}
-
-/// Without a connection nothing was sent, whatever the failure says of it.
-pub(crate) fn unsent(failed: BackendError) -> BackendError {
-    BackendError::not_applied(failed.to_string()).because_of(failed)
 }

@@ -1,9 +1,9 @@
 use std::error::Error;
 
-use redis::{ErrorKind, RedisError};
+use redis::{ConnectionAddr, ErrorKind, RedisError};
 
 use super::code::code;
-use crate::backend::BackendError;
+use crate::backend::{Applied, BackendError};
 
 /// What an error of the server or of the connection means for the command that met it.
 pub(crate) fn failure(error: RedisError) -> BackendError {
@@ -63,7 +63,63 @@ fn advice(error: &RedisError) -> String {
     advice.to_owned()
 }
 
+/// Why there is no connection. Nothing was sent, whatever the failure says of it.
+pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendError {
+    let told = if error.is_connection_refusal() {
+        format!("nobody listens at {to}")
+    } else if error.is_timeout() {
+        format!("{to} did not answer in time")
+    } else if error.is_io_error() {
+        format!("no connection to {to} can be made")
+    } else {
+        return unsent(failure(error));
+    };
+    unsent(failure(error)).with_message(told)
+}
+
+/// Without a connection nothing was sent, whatever the failure says of it.
+pub(crate) fn unsent(failed: BackendError) -> BackendError {
+    failed.with_applied(Applied::No)
+}
+
 /// The failure of a request that is not the first of its kind: the first may have been carried out.
 pub(super) fn asked_before(failed: BackendError) -> BackendError {
-    BackendError::unknown(failed.to_string()).because_of(failed)
+    failed.with_applied(Applied::Unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_once_and_keeps_its_cause() {
+        let broken = || RedisError::from(io::Error::from(io::ErrorKind::ConnectionReset));
+        let to = ConnectionAddr::Tcp("redis.example".into(), 6379);
+        let failed = [
+            (asked_before(failure(broken())), Applied::Unknown),
+            (unsent(failure(broken())), Applied::No),
+            (unconnected(&to, broken()), Applied::No),
+        ];
+        for (failed, applied) in failed {
+            assert_eq!(failed.applied(), applied);
+            let cause = failed.source().unwrap();
+            assert!(cause.is::<RedisError>(), "{cause}");
+            assert_ne!(failed.to_string(), cause.to_string());
+        }
+    }
+
+    #[test]
+    fn who_is_not_reached_is_named() {
+        let to = ConnectionAddr::Tcp("redis.example".into(), 6379);
+        let told = |kind: io::ErrorKind| unconnected(&to, io::Error::from(kind).into()).to_string();
+        let refused = told(io::ErrorKind::ConnectionRefused);
+        assert_eq!(refused, "nobody listens at redis.example:6379");
+        let late = told(io::ErrorKind::TimedOut);
+        assert_eq!(late, "redis.example:6379 did not answer in time");
+        let other = told(io::ErrorKind::HostUnreachable);
+        assert_eq!(other, "no connection to redis.example:6379 can be made");
+    }
 }

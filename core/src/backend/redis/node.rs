@@ -7,9 +7,9 @@ use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
 use super::admission::Admission;
 use super::code::code;
-use super::door::{Door, in_time, unsent};
+use super::door::{Door, in_time};
 use super::errand::Errand;
-use super::failure::failure;
+use super::failure::{failure, unsent};
 use super::live::{Listening, Live};
 use super::synced::{Settled, Synced, Unsettled};
 use super::times::CONNECT_TIMEOUT;

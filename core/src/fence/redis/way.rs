@@ -6,7 +6,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisError};
 
 use crate::backend::BackendError;
-use crate::backend::redis::{failure, unsent};
+use crate::backend::redis::{unconnected, unsent};
 use crate::runtime::timeout;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -46,7 +46,9 @@ impl Way {
             .client
             .get_multiplexed_async_connection_with_config(&settings);
         let connected = bounded(CONNECT_TIMEOUT, connect).await.map_err(unsent)?;
-        let live = Arc::new(connected.map_err(|e| unsent(failure(e)))?);
+        let live = Arc::new(
+            connected.map_err(|e| unconnected(self.client.get_connection_info().addr(), e))?,
+        );
         let earlier = self.live.lock().replace(Arc::clone(&live));
         drop(earlier);
         Ok(live)
