@@ -13,7 +13,8 @@
 //! # Exclusion
 //!
 //! Assumed are clocks that run alike for the length of a TTL, but for one part in a hundred and 2 ms (a machine's
-//! suspension counts, and the time of day may be anything), and a backend that [does not forget](#what-may-forget).
+//! suspension counts), and a backend that [does not forget](#what-may-forget). A client's time of day may be anything. A
+//! Redis server ends leases by its own, so that one that is set forward ends them too soon: let it be slewed, not stepped.
 //! Redis servers that take over from each other, by a promotion or with a slot of a Cluster, tell when a lease ends by the
 //! time of day: as far as theirs differ, a lease may end too soon.
 //! Pauses, delays, losses and second copies of messages may be arbitrary. On `ZooKeeper` three things more are assumed of
@@ -246,8 +247,10 @@
 //!
 //! # What does not hold
 //!
-//! - A lock alone does not protect data, as above: two guards can be valid when a primary dies, when a clock jumps, when
-//!   a server forgets. `leasehold::sentinel::hole::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
+//! - A lock alone does not protect data, as above: two guards can be valid when a primary dies, when a server's clock
+//!   is set forward, when a server forgets. `leasehold::sentinel::hole::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
+//!   `leasehold::redis::clock::a_server_whose_clock_is_set_forward_lets_two_in_and_the_fence_refuses_the_older`,
+//!   `leasehold::redis::clock::who_held_a_lock_that_the_servers_clock_ended_is_told_by_its_next_renewal`,
 //!   `leasehold::redlock::memory::a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older`
 //! - On `ZooKeeper` a cut costs a manager whose waiters are more than it can watch no lock, but what has no room for a
 //!   watch looks every two seconds, and is not woken. `leasehold::zookeeper::attempts::a_crowd_of_waiters_survives_a_cut`

@@ -65,7 +65,7 @@
 //! # What is guaranteed, and what is not
 //!
 //! In process, and on one Redis server that loses nothing (`appendonly yes`, `appendfsync always`,
-//! `maxmemory-policy noeviction`):
+//! `maxmemory-policy noeviction`) and whose clock is not set forward:
 //!
 //! | | holds | as long as |
 //! |---|---|---|
@@ -74,7 +74,8 @@
 //! | progress | a lock is free, or handed to the first waiter, at the latest one TTL after its holder fell silent | always; a waiter that died in the queue may add 4 s in process and 13 s on Redis, any number of them 10 s and 46 s; on Redis one that a release of its own process made the holder is a holder that fell silent |
 //! | order of waiters | first come, first served; on Redis to within 10 ms and a release | a waiter's task is polled at least every 6 s (Redis: 33 s) while it waits, and within 2 s of its turn, or it goes to the end (on Redis within its TTL, if a release of its process passed the lock on to it); on Redis it is connected when its turn comes, or it is passed over |
 //!
-//! A Redis server that forgets a lock, or a failover to a replica that has not seen it yet, lets a second holder in:
+//! A Redis server that forgets a lock, or whose time of day jumps past the end of its lease, or a failover to a replica
+//! that has not seen it yet, lets a second holder in:
 //! the first is told by its next renewal, and its token is the smaller one. The protocol on one Redis server, queue and
 //! hand-off included, has been model-checked for two and three attempts, with late and doubled requests, deaths and
 //! keys taken away; `dev/model` in the repository says what holds, and what is not modelled. The model is of locks that

@@ -9,6 +9,7 @@
 
 mod batches;
 mod carriers;
+mod clock;
 mod companions;
 mod connecting;
 mod crowd;

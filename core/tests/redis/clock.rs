@@ -1,0 +1,63 @@
+//! A server whose time of day jumps: what a lock alone cannot survive, and the fence below it can.
+
+use std::time::Duration;
+
+use leasehold::{
+    AdmitError, FenceStore, InProcessFenceStore, LockGuard, LossReason, RenewError, Stale,
+};
+use leasehold_testkit::clock::ClockShim;
+
+use crate::server::Server;
+
+const TTL: Duration = Duration::from_secs(30);
+
+/// Two that both hold a lock: after the first got it, the server's clock was set forward by more than its TTL.
+struct Two {
+    first: LockGuard,
+    second: LockGuard,
+    _server: Server,
+    _clock: ClockShim,
+}
+
+impl Two {
+    async fn get() -> Self {
+        let clock = ClockShim::off_by(0).unwrap();
+        let server = Server::with(|server| server.wearing(&clock)).await;
+        let first = server.locks().await.lock("k").ttl(TTL).without_renewal();
+        let first = first.acquire().await.unwrap();
+        let others = server.locks().await;
+        assert!(others.lock("k").try_acquire().await.unwrap().is_none());
+        clock.set(31).unwrap();
+        let second = server.locks().await.lock("k").try_acquire().await;
+        Self {
+            first,
+            second: second.unwrap().unwrap(),
+            _server: server,
+            _clock: clock,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_whose_clock_is_set_forward_lets_two_in_and_the_fence_refuses_the_older() {
+    let two = Two::get().await;
+    let (first, second) = (&two.first, &two.second);
+    assert!(first.is_valid(), "the hole would have been closed");
+    assert!(second.token() > first.token());
+    let store = InProcessFenceStore::new();
+    store.admit("row", second.token()).await.unwrap();
+    let refused = store.admit("row", first.token()).await;
+    let Err(AdmitError::Stale(Stale { token, current, .. })) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!((token, current), (first.token(), second.token()));
+}
+
+#[tokio::test]
+async fn who_held_a_lock_that_the_servers_clock_ended_is_told_by_its_next_renewal() {
+    let two = Two::get().await;
+    let Err(RenewError::Lost(lost)) = two.first.renew().await else {
+        panic!("it holds what another holds");
+    };
+    assert_eq!(lost.reason, LossReason::Gone);
+}
