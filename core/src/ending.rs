@@ -4,21 +4,25 @@ use crate::{FencingToken, Key};
 
 /// A lock is no longer held by its guard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the lock on `{key}` (token {token}) was lost: {reason}")]
+#[error("the lock on `{key}`{} was lost: {reason}", under(*token))]
 #[non_exhaustive]
 pub struct Lost {
     /// What was locked.
     pub key: Key,
-    /// The token under which it was held.
-    pub token: FencingToken,
+    /// The fencing token under which it was held; `None` if it was permits, which have none.
+    pub token: Option<FencingToken>,
     /// Why it is no longer held.
     pub reason: LossReason,
 }
 
 impl Lost {
-    pub(crate) const fn new(key: Key, token: FencingToken, reason: LossReason) -> Self {
+    pub(crate) const fn new(key: Key, token: Option<FencingToken>, reason: LossReason) -> Self {
         Self { key, token, reason }
     }
+}
+
+fn under(token: Option<FencingToken>) -> String {
+    token.map_or_else(String::new, |token| format!(" (token {token})"))
 }
 
 /// The lock of a function with `#[distributed_lock]` was lost while its body ran.
@@ -145,7 +149,7 @@ mod tests {
                 Key::new("", "k").unwrap(),
                 FencingToken::try_from(7).unwrap(),
             );
-            LostInBody::new(Lost::new(key, token, LossReason::Gone), completed).to_string()
+            LostInBody::new(Lost::new(key, Some(token), LossReason::Gone), completed).to_string()
         };
         assert!(said(true).starts_with("the function completed, but"));
         assert!(said(false).starts_with("the function was stopped before it had completed"));

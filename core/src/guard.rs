@@ -27,8 +27,8 @@ use crate::{
 /// # Release on drop is not immediate
 ///
 /// Dropping cannot await. It hands the release to a background task on the current tokio runtime (or
-/// the one that acquired the lock), which repeats it until it is confirmed. If that runtime is gone,
-/// the lease runs out. Where the next step depends on the lock being free, [`release`](Self::release)
+/// the one that acquired the lock), which repeats it until it is confirmed, or refused for good. If that
+/// runtime is gone, the lease runs out. Where the next step depends on the lock being free, [`release`](Self::release)
 /// it.
 ///
 /// # Examples
@@ -71,7 +71,8 @@ impl LockGuard {
     ///
     /// # Errors
     ///
-    /// [`ConvertError`]; the lock is then released.
+    /// [`ConvertError`]; the guard is gone, and the lock is released in the background. Whether a backend can do it is
+    /// told before by [`capabilities`](crate::LockManager::capabilities).
     ///
     /// # Cancel safety
     ///
@@ -103,7 +104,8 @@ impl LockGuard {
     ///
     /// # Errors
     ///
-    /// [`ConvertError`]; the lock is then released.
+    /// [`ConvertError`]; the guard is gone, and the lock is released in the background. Whether a backend can do it is
+    /// told before by [`capabilities`](crate::LockManager::capabilities).
     ///
     /// # Cancel safety
     ///

@@ -60,7 +60,8 @@
 //!   a busy lock, and nothing runs unlocked.
 //! - **Cancelling is safe.** Every future can be dropped at any point. What it may have left on the backend is
 //!   cleaned up in the background.
-//! - **Waiters are served in the order in which they came**, and woken when it is their turn.
+//! - **Waiters are served in the order in which they came**, and woken when it is their turn. Redlock alone promises no
+//!   order.
 //!
 //! # What is guaranteed, and what is not
 //!
@@ -71,7 +72,7 @@
 //! |---|---|---|
 //! | exclusion | two guards of one key are never both valid | no operator forces a lock open, and the code under the lock stops when its guard is lost: [`run`](LockGuard::run) sees to it between two steps of a future, not inside one |
 //! | order of tokens | each acquisition's token is larger than all before it | always; over a loss of the server's memory, or a restart of the process that locks in itself: the clock there was not set back |
-//! | progress | a lock is free, or handed to the first waiter, at the latest one TTL after its holder fell silent | always; a waiter that died in the queue may add 4 s in process and 13 s on Redis, any number of them 10 s and 46 s; on Redis one that a release of its own process made the holder is a holder that fell silent |
+//! | progress | a lock is free, or handed to the first waiter, at the latest one TTL after its holder fell silent | always; a waiter that died in the queue may add 4 s in process and 13 s on Redis, any number of them 10 s and 46 s. On Redis a release may make a waiter of its own process the holder: if that one is dead, it counts as a holder that fell silent |
 //! | order of waiters | first come, first served; on Redis to within 10 ms and a release | a waiter's task is polled at least every 6 s (Redis: 33 s) while it waits, and within 2 s of its turn, or it goes to the end (on Redis within its TTL, if a release of its process passed the lock on to it); on Redis it is connected when its turn comes, or it is passed over |
 //!
 //! A Redis server that forgets a lock, or whose time of day jumps past the end of its lease, or a failover to a replica
@@ -173,7 +174,7 @@
 //! # Traces and metrics
 //!
 //! The span `leasehold.acquire` (`DEBUG`) has the fields `lock.key`, `lock.ttl`, `lock.owner`, `lock.token` and
-//! `lock.outcome`. Events: `leasehold.lost`, `.attempt_failed`, `.wait_failed`, `.renewal_failed`,
+//! `lock.outcome`. Events: `leasehold.lost` (at a shutdown, too, for each lock that is held), `.attempt_failed`, `.wait_failed`, `.renewal_failed`,
 //! `.release_failed`, `.cleanup_failed`, `.close_failed`, `.no_wake_ups`, `.evicting_server` (`WARN`), `.given_up`, `.released`,
 //! `.skipped` (`DEBUG`),
 //! `.renewed`, `.cleaned_up` (`TRACE`).

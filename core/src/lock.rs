@@ -56,8 +56,8 @@ impl Lock {
     /// The same lock, to be held by `scope`: whoever acquires it there while it is held shares it, without a wait
     /// and without asking the backend. It is released with the last of the guards.
     ///
-    /// The options count for whoever acquires it first, but for `wait`. Others who acquire it meanwhile, in the
-    /// same scope, wait for that; who does not wait is told that it is busy.
+    /// All options but `wait` are those of whoever acquires it first. Others in the same scope that acquire it meanwhile
+    /// wait for that attempt; who does not wait is told that it is busy.
     ///
     /// # Examples
     ///

@@ -161,4 +161,12 @@ async fn a_handle_tells_the_permits_and_who_has_them() {
     assert_eq!((two.handle().permits(), one.handle().permits()), (2, 1));
     assert_eq!(two.handle().slot_token(), two.slot_token());
     assert_ne!(two.handle().slot_token(), one.handle().slot_token());
+    let handle = two.handle();
+    two.release().await.unwrap();
+    let lost = handle.lost().await;
+    assert_eq!(lost.token, None, "no fence takes what permits have");
+    assert_eq!(
+        lost.to_string(),
+        "the lock on `a` was lost: it was released"
+    );
 }

@@ -5,10 +5,33 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::poll;
-use leasehold::backend::InProcess;
+use leasehold::backend::{Backend, InProcess};
 use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::{AcquireError, Error, InvalidOption, LockManager, LossReason, ReleaseOutcome};
 use tokio::time::{Instant, sleep, timeout};
+
+#[test]
+fn what_its_backend_can_do_is_told() {
+    let world = InProcess::new();
+    let can = LockManager::new(world.clone()).capabilities();
+    assert_eq!(can, world.capabilities());
+    assert!(can.fifo && can.shared && can.permits && can.handover);
+}
+
+#[tokio::test]
+async fn a_task_in_scope_can_be_spawned_and_outlive_whose_scope_it_is() {
+    let locks = LockManager::in_process();
+    let guard = locks.lock("k").acquire().await.unwrap();
+    let is_ended = async {
+        let current = LockManager::current().unwrap();
+        let answer = current.lock("k").acquire().await;
+        matches!(answer, Err(AcquireError::Closed { .. }))
+    };
+    let task = tokio::spawn(locks.scope(is_ended));
+    locks.shutdown().await.unwrap();
+    drop((locks, guard));
+    assert!(task.await.unwrap(), "it is the manager that was shut down");
+}
 
 #[tokio::test]
 async fn clones_share_a_world_and_new_managers_do_not() {

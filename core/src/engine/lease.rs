@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::call::bounded;
-use crate::backend::{Backend, BackendError, Claim};
+use crate::backend::{Backend, BackendError, Claim, Mode};
 use crate::clock::Moment;
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
@@ -207,7 +207,11 @@ impl Lease {
     }
 
     pub(crate) fn lost(&self, reason: LossReason) -> Lost {
-        Lost::new(self.claim.key.clone(), self.claim.token, reason)
+        let token = match self.claim.mode {
+            Mode::Exclusive | Mode::Shared => Some(self.claim.token),
+            Mode::Permits { .. } => None,
+        };
+        Lost::new(self.claim.key.clone(), token, reason)
     }
 
     /// Whether nobody has taken the release over. Where somebody has, the lease has ended.

@@ -58,12 +58,12 @@ pub enum RenewError {
     },
 }
 
-/// A lock was not made another. Its guard is gone: the lock is released in the background.
+/// A lock was not downgraded or handed over. Its guard is gone: the lock is released in the background.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertError {
-    /// The backend does not have what it was to become.
-    #[error("`{key}` is released: this backend has no {what}")]
+    /// The backend does not have what it was to become; [`capabilities`](crate::LockManager::capabilities) tells before.
+    #[error("`{key}` is being released: this backend has no {what}")]
     Unsupported {
         /// What was locked.
         key: Key,
@@ -74,7 +74,9 @@ pub enum ConvertError {
     #[error(transparent)]
     Lost(#[from] Lost),
     /// The backend failed.
-    #[error("`{key}` is released, as it could not be made another: the backend failed")]
+    #[error(
+        "`{key}` is being released, as it was not downgraded or handed over: the backend failed"
+    )]
     Backend {
         /// What was locked.
         key: Key,

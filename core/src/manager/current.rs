@@ -58,8 +58,8 @@ impl LockManager {
     /// # Cancel safety
     ///
     /// As safe as `task`.
-    pub async fn scope<F: Future>(&self, task: F) -> F::Output {
-        IN_SCOPE.scope(self.clone(), task).await
+    pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
+        IN_SCOPE.scope(self.clone(), task)
     }
 
     /// The manager of the innermost [`scope`](Self::scope), or else the process-wide one.

@@ -1,13 +1,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::backend::{Backend, InProcess, Inspection, Mode};
+use crate::backend::{Backend, Capabilities, InProcess, Inspection, Mode};
 use crate::engine::{Engine, bounded};
 use crate::kind::{Permits, Shared};
 use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
 use crate::{Error, HandoverTicket, InvalidKey, Key, Lock, LockSet, ShutdownError};
 
-/// The way to locks: one backend, one watchdog, one set of defaults.
+/// Where all locks come from: it has a backend, a watchdog, and the options that locks have if they name none.
 ///
 /// Cheap to clone; clones share everything, and a shutdown is for all of them. A process usually has
 /// one, made at its start.
@@ -184,6 +184,28 @@ impl LockManager {
         Lock::new(engine, key, Mode::Exclusive, inner.defaults)
             .taking_up_from(ticket.giver())
             .ttl(ticket.ttl())
+    }
+
+    /// What the backend can do: which kinds of lock it has, whether it serves in order, and between which limits a TTL
+    /// can be.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// # let locks = leasehold::LockManager::in_process();
+    /// let guard = locks.lock("order:42").acquire().await?;
+    /// if locks.capabilities().handover {
+    ///     let ticket = guard.hand_over().await?;
+    /// #   let _ = ticket;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        self.inner.engine.backend.capabilities()
     }
 
     /// Who holds `key`, for how long, and how many wait. For people and dashboards: by the time it is

@@ -27,7 +27,7 @@ async fn everybody_who_watches_is_told_the_reason() {
         let lost = watcher.await.unwrap();
         assert_eq!(
             (lost.reason, lost.token),
-            (LossReason::Expired, guard.token())
+            (LossReason::Expired, Some(guard.token()))
         );
     }
     assert!(!handle.is_valid());

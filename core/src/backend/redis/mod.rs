@@ -125,8 +125,8 @@ use crate::Key;
 /// key's slot, with all that belongs to it. Each master has a connection for commands, and one for wake-ups where
 /// somebody waits; each address of the URL that is no master by that name may have one, too. After a command that was not
 /// answered the next one asks its way first, which takes up to 100 ms while a member is silent. A replica that is promoted is found as with Sentinels, and the same holds for what it does not know.
-/// Several keys ([`LockManager::lock_all`](crate::LockManager::lock_all)) may be on several masters: they are locked
-/// one after the other, all or none.
+/// Several keys ([`LockManager::lock_all`](crate::LockManager::lock_all)) may be on several masters: each is
+/// asked for those that it has, and all are locked or none.
 ///
 /// While a slot moves to another master its locks can be neither taken nor released, nor renewed once their keys have
 /// begun to move, for the server refuses scripts with keys of which some are missing: these calls fail, surely without
