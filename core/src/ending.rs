@@ -25,7 +25,8 @@ fn under(token: Option<FencingToken>) -> String {
     token.map_or_else(String::new, |token| format!(" (token {token})"))
 }
 
-/// The lock of a function with `#[distributed_lock]` was lost while its body ran.
+/// A lock was lost while a body ran that acquired it: by [`Lock::run`](crate::Lock::run), or a function with
+/// `#[distributed_lock]`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.message())]
 #[non_exhaustive]
@@ -39,7 +40,6 @@ pub struct LostInBody {
 }
 
 impl LostInBody {
-    #[cfg(feature = "macros")]
     pub(crate) const fn new(lost: Lost, completed: bool) -> Self {
         Self { completed, lost }
     }
@@ -138,7 +138,7 @@ pub enum ReleaseOutcome {
     AlreadyLost(LossReason),
 }
 
-#[cfg(all(test, feature = "macros"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -4,12 +4,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(feature = "macros")]
-use crate::LossReason;
 use crate::backend::Mode;
 use crate::engine::{Ended, Lease};
 use crate::kind::{Exclusive, Fenced, Kind, Permits};
-use crate::{FencingToken, Lost, Run, SlotToken, holding};
+use crate::{FencingToken, LossReason, Lost, Run, SlotToken, holding};
 
 /// A view of a held lock, to give to those who work under it.
 ///
@@ -150,7 +148,6 @@ impl<K: Kind> LockHandle<K> {
         &self.lease
     }
 
-    #[cfg(feature = "macros")]
     pub(crate) fn lost_for(&self, reason: LossReason) -> Lost {
         self.lease.lost(reason)
     }

@@ -8,10 +8,11 @@ use futures_util::FutureExt;
 
 use crate::backend::Mode;
 use crate::engine::{Engine, Part, Patience, Wanted};
-use crate::kind::{Exclusive, Kind, Permits, Reentrant};
+use crate::grip::run_under;
+use crate::kind::{Exclusive, Kind, Permits, Reentrant, Sole};
 use crate::options::{LockOptions, validate_permits};
 use crate::own_locks::refuse_own;
-use crate::{AcquireError, InvalidKey, Key, LockGuard, OwnerId, OwnerScope};
+use crate::{AcquireError, Error, InvalidKey, Key, LockGuard, LockHandle, OwnerId, OwnerScope};
 
 /// A lock that can be acquired: a key and how to hold it. Made by
 /// [`LockManager::lock`](crate::LockManager::lock).
@@ -246,6 +247,49 @@ impl<K: Kind> Lock<K> {
             None => Part::Whole(engine.acquire(&wanted, options, patience).await?),
         };
         Ok(LockGuard::new(hold))
+    }
+}
+
+impl<K: Sole> Lock<K> {
+    /// Acquires the lock, runs `body` while it is held, and releases it.
+    ///
+    /// When the lock is lost, `body` is dropped where it stands. A loss is an error even if `body` had completed: then
+    /// its work is done, and may have been done beside another holder; what it answered is dropped. A release that is
+    /// not confirmed is no error, for `body` ran under its lock to its end; it goes on in the background. Errors of its
+    /// own are in what `body` answers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Acquire`] if it was not acquired: `body` did not begin. [`Error::LostInBody`] if it was lost; it says
+    /// whether `body` had completed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body`, or ends the acquire, and releases in the background.
+    ///
+    /// # Panics
+    ///
+    /// If `body` does: the lock is then released in the background. And if the tokio runtime was built without
+    /// `enable_time`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// use leasehold::LockManager;
+    ///
+    /// let locks = LockManager::in_process();
+    /// let shipped = locks
+    ///     .lock("order:42")
+    ///     .run(async |lock| format!("shipped under token {}", lock.token()))
+    ///     .await?;
+    /// assert!(shipped.starts_with("shipped"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn run<T>(self, body: impl AsyncFnOnce(LockHandle<K>) -> T) -> Result<T, Error> {
+        run_under(self.acquire().await?, body).await
     }
 }
 

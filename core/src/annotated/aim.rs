@@ -1,7 +1,8 @@
 use std::future::Future;
 use std::time::Duration;
 
-use super::grip::{Grip, InScope};
+use super::in_scope::InScope;
+use crate::grip::Grip;
 use crate::kind::{Exclusive, Kind, Permits, Shared};
 use crate::{AcquireError, Lock, LockGuard, LockManager, LockSetGuard, OwnerScope};
 

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use super::Held;
 use super::answer::Verdict;
-use super::grip::Grip;
+use crate::grip::Grip;
 use crate::{AcquireError, Error, observe};
 
 /// On the heap, so that a function's future stays about as large as its body's.

@@ -4,7 +4,7 @@ use std::future::Future;
 use futures_util::FutureExt;
 
 use super::answer::Verdict;
-use super::grip::{Grip, View};
+use crate::grip::{Grip, lost_to_the_end};
 use crate::{Lost, LostInBody};
 
 /// The lock of a call that runs. `R` is what the function returns.
@@ -59,13 +59,7 @@ impl<R, G: Grip> Held<R, G> {
             Ok(answer) => answer,
             Err(lost) => return (verdict.refused)(LostInBody::new(lost, false).into()),
         };
-        // One that is lost already may have gone with its backend: nobody waits for that release.
-        let lost = match view.loss() {
-            Some(lost) => Some(lost),
-            // On the heap, as the acquire: the body's future is to be the large one.
-            None => Box::pin(self.grip.release()).await.or_else(|| view.loss()),
-        };
-        match lost {
+        match lost_to_the_end(self.grip, &view).await {
             Some(lost) if !(verdict.is_failure)(&answer) => {
                 (verdict.refused)(LostInBody::new(lost, true).into())
             }

@@ -21,8 +21,8 @@ mod aim;
 mod answer;
 mod call;
 mod entry;
-mod grip;
 mod held;
+mod in_scope;
 mod source;
 
 pub use self::answer::{Answer, FromLockError, Skippable};

@@ -2,6 +2,7 @@
 
 mod acquire;
 mod ended;
+mod grip;
 mod guard;
 mod handle;
 mod outcome;

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use super::LockSetGuard;
 use super::acquire::acquire_all;
+use super::{LockSetGuard, LockSetHandle};
 use crate::backend::Mode;
 use crate::engine::{Engine, Patience};
+use crate::grip::run_under;
 use crate::options::LockOptions;
 use crate::own_locks::refuse_own;
-use crate::{AcquireError, InvalidKey, InvalidOption, Key, MAX_KEYS};
+use crate::{AcquireError, Error, InvalidKey, InvalidOption, Key, MAX_KEYS};
 
 /// Several locks that are acquired together, all or none. Made by
 /// [`LockManager::lock_all`](crate::LockManager::lock_all).
@@ -163,5 +164,26 @@ impl LockSet {
         let patience = Patience::of(&self.options, may_wait);
         let holds = acquire_all(&self.engine, keys, &self.options, patience).await?;
         Ok(LockSetGuard::new(holds))
+    }
+
+    /// Acquires all of the locks, runs `body` while they are held, and releases them.
+    ///
+    /// As [`Lock::run`](crate::Lock::run) does, with the loss of any of them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Acquire`] if they were not acquired: `body` did not begin. [`Error::LostInBody`] if one of them was lost;
+    /// it says whether `body` had completed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body`, or ends the acquire, and releases in the background.
+    ///
+    /// # Panics
+    ///
+    /// If `body` does: the locks are then released in the background. And if the tokio runtime was built without
+    /// `enable_time`.
+    pub async fn run<T>(self, body: impl AsyncFnOnce(LockSetHandle) -> T) -> Result<T, Error> {
+        run_under(self.acquire().await?, body).await
     }
 }
