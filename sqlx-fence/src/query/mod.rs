@@ -17,7 +17,7 @@ use self::ready::Ready;
 use crate::Error;
 use crate::database::FencedDatabase;
 use crate::fence::Fence;
-use crate::rewrite::{Rewritten, rewritten};
+use crate::rewrite::{Dialect, Rewritten, rewritten};
 
 /// An `UPDATE` or `DELETE` with its fence: see [`Fence::query`].
 ///
@@ -87,6 +87,9 @@ impl<DB: FencedDatabase> FencedQuery<DB> {
     /// That no row was written is no error, unless it is because of a newer token. One round trip when a row was
     /// written; a second, to find out why, when none was. Without [`expect_rows`](Self::expect_rows) a statement for
     /// several rows writes those that are not stale.
+    ///
+    /// On `MariaDB` a statement with `RETURNING` is refused, since its answer does not tell how many rows were written:
+    /// call [`fetch_all`](Self::fetch_all).
     ///
     /// # Errors
     ///
@@ -209,6 +212,10 @@ impl<DB: FencedDatabase> FencedQuery<DB> {
         }
         if returns_rows && !rewritten.returns_rows {
             return Err(outcome::no_rows(self.sql.as_str()));
+        }
+        // A result with rows has no count there: rows that were written would be told as stale, or as not found.
+        if !returns_rows && rewritten.returns_rows && DB::DIALECT == Dialect::MySql {
+            return Err(outcome::uncounted(self.sql.as_str()));
         }
         let token = self.fence.token();
         let mut values = self.values;

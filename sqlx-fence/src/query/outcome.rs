@@ -58,6 +58,14 @@ pub(super) fn explain(
     }
 }
 
+pub(super) fn uncounted(sql: &str) -> Error {
+    Error::Rewrite {
+        position: Position::of(sql, sql.len()),
+        problem: "with RETURNING nothing tells `execute` how many rows were written".to_owned(),
+        remedy: "call `fetch_all`, or leave RETURNING out".to_owned(),
+    }
+}
+
 pub(super) fn no_rows(sql: &str) -> Error {
     Error::Rewrite {
         position: Position::of(sql, sql.len()),

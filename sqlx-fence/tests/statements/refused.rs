@@ -176,6 +176,12 @@ const MYSQL: &[Refused] = &[
         "same transaction",
     ),
     ("UPDATE items SET a = ?1", "?1", "`?`"),
+    ("DELETE FROM items RETURNING id", "", "fetch_all"),
+    (
+        "REPLACE INTO items (id) VALUES (1) RETURNING id",
+        "REPLACE",
+        "fence.begin",
+    ),
 ];
 
 const SQLITE: &[Refused] = &[
