@@ -74,10 +74,11 @@
 //! # What is refused
 //!
 //! A statement that cannot be fenced for sure is not sent: [`Error::Rewrite`] says where, why, and what to do. So are
-//! executable comments, a second statement, an assignment to the token's column, a `WITH` that writes, joined tables
-//! of which it is unclear which is written to, gaps in `$1`, `$3`, kinds of placeholders mixed, `OR REPLACE`, and
-//! strings that end in another place by another setting of the server. What the grammar does not know is refused,
-//! too: write it within `fence.begin`, and set and compare the token's column yourself where others use `query`.
+//! executable comments, a second statement, an assignment to the token's column, a `WITH` that writes, joined tables of
+//! which it is unclear which is written to, `ORDER BY` with `LIMIT`, gaps in `$1`, `$3`, kinds of placeholders mixed,
+//! `OR REPLACE`, and strings that end in another place by another setting of the server. What the grammar does not know
+//! is refused, too: write it within `fence.begin`, and set and compare the token's column yourself where others use
+//! `query`.
 //!
 //! Not seen: what triggers, rules, foreign keys with `ON DELETE CASCADE`, and functions within the statement write.
 //!

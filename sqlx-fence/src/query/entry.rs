@@ -21,6 +21,11 @@ impl Fence {
     /// first, the older one's late write still passes, and is lost under what follows: use
     /// [`begin`](Self::begin) for reading and writing.
     ///
+    /// `LIMIT` counts the rows that are not stale. So it is refused with `ORDER BY`, where the next rows would be written
+    /// in place of stale ones; without, it is open anyway which rows it takes. To write the first rows of an order,
+    /// choose them in a sub-query:
+    /// `WHERE id IN (SELECT id FROM (SELECT id FROM jobs ORDER BY id LIMIT 10) AS chosen)`.
+    ///
     /// A deleted row takes its token along: a late write that inserts it anew is not refused.
     pub fn query<DB: FencedDatabase>(&self, sql: impl SqlSafeStr) -> FencedQuery<DB> {
         FencedQuery::new(self.clone(), sql.into_sql_str())

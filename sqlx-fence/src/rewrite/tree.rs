@@ -54,6 +54,15 @@ impl Write<'_> {
         }
     }
 
+    /// Whether it writes the first rows of an order.
+    const fn takes_the_first(&self) -> bool {
+        let (order, limit) = match self {
+            Self::Update(update) => (&update.order_by, &update.limit),
+            Self::Delete(delete) => (&delete.order_by, &delete.limit),
+        };
+        !order.is_empty() && limit.is_some()
+    }
+
     /// What no fence can stand before.
     pub(super) fn check(
         &self,
@@ -61,6 +70,14 @@ impl Write<'_> {
         column: &str,
         start: usize,
     ) -> Result<(), Refusal> {
+        if self.takes_the_first() {
+            return Err(Refusal::new(
+                start,
+                "ORDER BY with LIMIT: in place of rows with newer tokens the next ones would be written",
+                "choose the rows in a sub-query, \
+                 `WHERE id IN (SELECT id FROM (SELECT id … ORDER BY … LIMIT …) AS chosen)`",
+            ));
+        }
         let Self::Update(update) = self else {
             return Ok(());
         };

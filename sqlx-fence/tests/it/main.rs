@@ -6,6 +6,7 @@ mod begin;
 mod dropped;
 mod mark;
 mod migrations;
+mod ordered;
 mod returned;
 mod rows;
 mod sqlx_statements;

@@ -51,14 +51,23 @@ pub(crate) const CASES: &[Case] = &[
         &[T("set")],
     ),
     case(
-        "UPDATE items SET amount = ? WHERE owner = ? ORDER BY id DESC LIMIT 2",
+        "UPDATE items SET amount = ? WHERE owner = ? ORDER BY id DESC",
+        &[I(1), T("o1")],
+    ),
+    case("UPDATE items SET amount = ? ORDER BY amount", &[I(1)]),
+    case(
+        "UPDATE items SET amount = ? WHERE id IN (SELECT id FROM (SELECT id FROM items WHERE owner = ? ORDER BY id DESC LIMIT 2) AS chosen)",
         &[I(1), T("o1")],
     ),
     case(
-        "UPDATE items SET amount = ? ORDER BY amount LIMIT ?",
+        "UPDATE items SET amount = ? WHERE id IN (SELECT id FROM (SELECT id FROM items ORDER BY amount LIMIT ?) AS chosen)",
         &[I(1), I(3)],
     ),
     case("UPDATE items SET amount = 1 LIMIT 1", &[]),
+    case(
+        "UPDATE items SET amount = ? WHERE owner = ? LIMIT ?",
+        &[I(1), T("o1"), I(9)],
+    ),
     case(
         "UPDATE items i JOIN others o ON o.item = i.id SET i.amount = o.factor + ? WHERE o.id > ?",
         &[I(5), I(3)],
@@ -177,8 +186,13 @@ pub(crate) const CASES: &[Case] = &[
     case("DELETE FROM items", &[]),
     case("DELETE FROM items WHERE id = ? OR id = ?", &[I(1), I(2)]),
     case(
-        "DELETE FROM items WHERE owner = ? ORDER BY id DESC LIMIT ?",
+        "DELETE FROM items WHERE id IN (SELECT id FROM (SELECT id FROM items WHERE owner = ? ORDER BY id DESC LIMIT ?) AS chosen)",
         &[T("o1"), I(1)],
+    ),
+    case("DELETE FROM items ORDER BY id DESC", &[]),
+    case(
+        "DELETE FROM items WHERE owner = ? LIMIT ?",
+        &[T("o1"), I(9)],
     ),
     case(
         "DELETE FROM items WHERE id IN (SELECT item FROM others WHERE factor = ?)",

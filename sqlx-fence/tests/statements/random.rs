@@ -112,9 +112,9 @@ impl Random {
             parts.push(self.condition(3));
         }
         if mysql && self.rng.bool() {
-            parts.push("ORDER BY id DESC".to_owned());
-            let limit = self.rng.u8(1..9);
-            parts.push(format!("LIMIT {limit}"));
+            // Which rows a smaller limit takes is open. There are nine.
+            let end = ["ORDER BY id DESC", "LIMIT 9"][self.rng.usize(0..2)];
+            parts.push(end.to_owned());
         }
         if !mysql && self.rng.u8(0..4) == 0 {
             parts.push("RETURNING amount".to_owned());
@@ -229,7 +229,7 @@ impl Random {
     }
 
     fn condition(&mut self, depth: u8) -> String {
-        let kind = if depth == 0 { 0 } else { self.rng.u8(0..9) };
+        let kind = if depth == 0 { 0 } else { self.rng.u8(0..10) };
         let gap = self.gap();
         match kind {
             0 => {
@@ -260,6 +260,11 @@ impl Random {
             7 => {
                 let text = self.string();
                 format!("{}.owner <> {text}", self.table)
+            }
+            8 => {
+                let limit = self.rng.u8(1..9);
+                let chosen = format!("SELECT id FROM items ORDER BY id DESC LIMIT {limit}");
+                format!("{}.id IN (SELECT id FROM ({chosen}) AS chosen)", self.table)
             }
             _ => format!("{}.note IS NULL", self.table),
         }

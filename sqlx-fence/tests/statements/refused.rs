@@ -71,6 +71,11 @@ const EVERYWHERE: &[Refused] = &[
     ("UPDATE items SET a = 1 WHERE", "", "write it out"),
     ("EXPLAIN UPDATE items SET a = 1", "EXPLAIN", "fence.begin"),
     ("UPDATE (SELECT 1) SET a = 1", "UPDATE", ""),
+    (
+        "DELETE FROM items WHERE a = 1 ORDER BY id LIMIT 1",
+        "DELETE",
+        "AS chosen",
+    ),
 ];
 
 const POSTGRES: &[Refused] = &[
@@ -176,6 +181,16 @@ const MYSQL: &[Refused] = &[
         "same transaction",
     ),
     ("UPDATE items SET a = ?1", "?1", "`?`"),
+    (
+        "UPDATE items SET a = 1 ORDER BY id DESC, a LIMIT 2",
+        "UPDATE",
+        "AS chosen",
+    ),
+    (
+        "delete from items order by id limit 1",
+        "delete",
+        "AS chosen",
+    ),
     ("DELETE FROM items RETURNING id", "", "fetch_all"),
     (
         "REPLACE INTO items (id) VALUES (1) RETURNING id",

@@ -1,0 +1,51 @@
+//! The first rows of an order, on `MariaDB`: what is newer does not make room for the next.
+
+use leasehold_sqlx::Error;
+
+use crate::tools::{fence, mariadb};
+
+#[tokio::test]
+async fn a_newer_row_is_not_replaced_by_the_next() {
+    let (_server, pool) = mariadb().await;
+    let newer = fence(9).query("UPDATE items SET amount = 9 WHERE id = 1");
+    newer.execute(&pool).await.unwrap();
+    let ids = async || -> Vec<i64> {
+        let read = sqlx::query_scalar("SELECT id FROM items ORDER BY id");
+        read.fetch_all(&pool).await.unwrap()
+    };
+
+    for sql in [
+        "DELETE FROM items WHERE amount < 99 ORDER BY id LIMIT 1",
+        "UPDATE items SET id = 5 ORDER BY id LIMIT 1",
+    ] {
+        let refused = fence(5).query(sql).execute(&pool).await;
+        let Err(Error::Rewrite { remedy, .. }) = refused else {
+            panic!("{sql}: {refused:?}")
+        };
+        assert!(remedy.contains("AS chosen"), "{remedy}");
+    }
+    assert_eq!(ids().await, [1, 2, 3, 4]);
+
+    let chosen = "DELETE FROM items WHERE id IN \
+         (SELECT id FROM (SELECT id FROM items ORDER BY id LIMIT 1) AS chosen)";
+    let stale = fence(5).query(chosen).execute(&pool).await;
+    assert!(matches!(stale, Err(Error::Stale(_))), "{stale:?}");
+    assert_eq!(ids().await, [1, 2, 3, 4]);
+    let done = fence(9).query(chosen).execute(&pool).await.unwrap();
+    assert_eq!(done.rows_affected(), 1);
+    assert_eq!(ids().await, [2, 3, 4]);
+}
+
+#[tokio::test]
+async fn without_an_order_the_limit_takes_any_rows_that_are_not_newer() {
+    let (_server, pool) = mariadb().await;
+    let newer = fence(9).query("UPDATE items SET amount = 9 WHERE id = 1");
+    newer.execute(&pool).await.unwrap();
+    let any = "DELETE FROM items LIMIT 1";
+    for _ in 0..3 {
+        let done = fence(5).query(any).execute(&pool).await.unwrap();
+        assert_eq!(done.rows_affected(), 1);
+    }
+    let stale = fence(5).query(any).execute(&pool).await;
+    assert!(matches!(stale, Err(Error::Stale(_))), "{stale:?}");
+}
