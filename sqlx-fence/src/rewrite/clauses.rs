@@ -55,16 +55,20 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clau
     let (head, set, further) = match verb {
         Verb::Update => {
             let set = from(Keyword::SET, at).ok_or_else(incomplete)?;
-            (at + 1 + skipped..set, Some(set), Keyword::FROM)
+            (at + 1 + skipped..set, Some(set), Some(Keyword::FROM))
         }
         Verb::Delete => {
             let start = from(Keyword::FROM, at).ok_or_else(incomplete)?;
-            (start + 1..code.len(), None, Keyword::USING)
+            // There it is a JOIN's, since `DELETE … USING` is refused.
+            let further = (dialect != Dialect::MySql).then_some(Keyword::USING);
+            (start + 1..code.len(), None, further)
         }
     };
     let body = set.unwrap_or(head.start);
     let condition = from(Keyword::WHERE, body);
-    let further = from(further, body).filter(|it| condition.is_none_or(|end| *it < end));
+    let further = further
+        .and_then(|it| from(it, body))
+        .filter(|it| condition.is_none_or(|end| *it < end));
     let tail = top
         .first(
             condition.or(further).unwrap_or(body),

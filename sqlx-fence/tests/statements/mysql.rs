@@ -85,6 +85,10 @@ pub(crate) const CASES: &[Case] = &[
         &[],
     ),
     case(
+        "UPDATE items i JOIN others o USING (id) SET i.amount = ? WHERE o.factor = ?",
+        &[I(5), I(1)],
+    ),
+    case(
         "UPDATE items i JOIN (SELECT item FROM others WHERE factor = ?) s ON s.item = i.id SET i.amount = ?",
         &[I(1), I(2)],
     ),
@@ -203,6 +207,15 @@ pub(crate) const CASES: &[Case] = &[
         &[I(1)],
     ),
     case("DELETE items FROM items WHERE id = ?;", &[I(1)]),
+    case("DELETE i FROM items i JOIN others o USING (id)", &[]),
+    case(
+        "DELETE i FROM items i JOIN others o USING (id) WHERE o.factor = ? OR i.id > ?",
+        &[I(1), I(7)],
+    ),
+    case(
+        "DELETE i FROM others o JOIN items i USING (id) LEFT JOIN odd w USING (id) WHERE o.factor = ? AND w.id IS NULL",
+        &[I(1)],
+    ),
 ];
 
 #[tokio::test]

@@ -264,6 +264,10 @@ pub(crate) const CASES: &[Case] = &[
         &[],
     ),
     case(
+        "DELETE FROM items USING others o JOIN odd w USING (id) WHERE o.item = items.id AND w.id > $1",
+        &[I(1)],
+    ),
+    case(
         "WITH x AS (SELECT 1::bigint AS id) DELETE FROM items USING x WHERE x.id = items.id",
         &[],
     ),
