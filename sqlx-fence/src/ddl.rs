@@ -25,7 +25,8 @@ where
     Ok(<A::Database as Driver>::create_fences(&mut connection).await?)
 }
 
-/// Adds the column [`DEFAULT_COLUMN`] to a table, `orders` or `shop.orders`, if it is not there.
+/// Adds the column [`DEFAULT_COLUMN`] to a table, `orders` or `shop.orders`, if it is not there. On Postgres, if it
+/// is, no lock is waited for, and the role need not own the table.
 ///
 /// # Errors
 ///

@@ -14,6 +14,8 @@ use crate::schema;
 const CLAIM: &str = "INSERT INTO fences AS f (resource, token) VALUES ($1, $2) \
      ON CONFLICT (resource) DO UPDATE SET token = EXCLUDED.token WHERE f.token <= EXCLUDED.token";
 const CURRENT: &str = "SELECT token FROM fences WHERE resource = $1";
+const HAS_COLUMN: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute \
+     WHERE attrelid = pg_catalog.to_regclass($1) AND attname = $2 AND attnum > 0 AND NOT attisdropped)";
 
 impl FencedDatabase for Postgres {}
 impl Completable for Postgres {}
@@ -118,6 +120,11 @@ impl Driver for Postgres {
         column: &'c str,
     ) -> Answer<'c, ()> {
         Box::pin(async move {
+            // The statement locks the whole table, and wants its owner, also where it has nothing to add.
+            let has_column = query_scalar(HAS_COLUMN).bind(table).bind(column);
+            if has_column.fetch_one(&mut *connection).await? {
+                return Ok(());
+            }
             let sql = format!(
                 "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column} {}",
                 schema::COLUMN_TYPE

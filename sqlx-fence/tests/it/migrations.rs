@@ -1,6 +1,9 @@
 //! The column and the table: made once, however often and by however many.
 
 use leasehold_sqlx::{Error, ddl};
+use leasehold_testkit::servers::PostgresServer;
+use sqlx::PgPool;
+use sqlx::error::DatabaseError;
 
 use crate::tools::{fence, mariadb, postgres, sqlite};
 
@@ -58,4 +61,76 @@ async fn on_postgres() {
 async fn on_mariadb() {
     let (_server, pool) = mariadb().await;
     migrations!(pool, "test.bare");
+}
+
+/// As a role that owns nothing, and may create nothing.
+async fn as_somebody_else(server: &PostgresServer, pool: &PgPool) -> PgPool {
+    sqlx::raw_sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC; CREATE ROLE app LOGIN")
+        .execute(pool)
+        .await
+        .unwrap();
+    let url = server.url().replace("//postgres@", "//app@");
+    PgPool::connect(&url).await.unwrap()
+}
+
+#[tokio::test]
+async fn on_postgres_a_column_that_is_there_waits_for_nobody() {
+    let (_server, pool) = postgres().await;
+    let mut reader = pool.begin().await.unwrap();
+    let read = sqlx::query("SELECT * FROM items");
+    read.fetch_all(&mut *reader).await.unwrap();
+    let mut starting = pool.acquire().await.unwrap();
+    sqlx::raw_sql("SET lock_timeout = '500ms'")
+        .execute(&mut *starting)
+        .await
+        .unwrap();
+    for table in ["items", "public.items"] {
+        ddl::add_column(&mut *starting, table).await.unwrap();
+    }
+    // One that is not there does wait.
+    let waited = ddl::add_column_named(&mut *starting, "items", "epoch").await;
+    assert_eq!(code(&waited.unwrap_err()), "55P03");
+    reader.rollback().await.unwrap();
+}
+
+#[tokio::test]
+async fn on_postgres_a_column_that_is_there_needs_no_owner() {
+    let (server, pool) = postgres().await;
+    let app = as_somebody_else(&server, &pool).await;
+    for table in ["items", "public.items"] {
+        ddl::add_column(&app, table).await.unwrap();
+    }
+    let refused = ddl::add_column_named(&app, "items", "epoch").await;
+    assert_eq!(code(&refused.unwrap_err()), "42501");
+}
+
+#[tokio::test]
+async fn on_postgres_it_is_the_column_of_the_table_that_the_name_stands_for() {
+    let (_server, pool) = postgres().await;
+    let mut connection = pool.acquire().await.unwrap();
+    sqlx::raw_sql(
+        "CREATE SCHEMA shop; CREATE TABLE shop.items (id BIGINT); SET search_path = shop, public",
+    )
+    .execute(&mut *connection)
+    .await
+    .unwrap();
+    for once_more in [true, false] {
+        ddl::add_column(&mut *connection, "items").await.unwrap();
+        let read = sqlx::query("SELECT fencing_token FROM shop.items");
+        read.fetch_all(&mut *connection).await.unwrap();
+        if once_more {
+            sqlx::raw_sql("ALTER TABLE shop.items DROP COLUMN fencing_token")
+                .execute(&mut *connection)
+                .await
+                .unwrap();
+        }
+    }
+}
+
+fn code(error: &Error) -> String {
+    let Error::Sqlx(error) = error else {
+        panic!("{error:?}")
+    };
+    let code = error.as_database_error().and_then(DatabaseError::code);
+    code.unwrap_or_default().into_owned()
 }
