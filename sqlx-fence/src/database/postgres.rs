@@ -3,7 +3,7 @@ use std::time::Duration;
 use leasehold::FencingToken;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgArguments, PgQueryResult};
-use sqlx::{Arguments, PgConnection, Postgres, Row, query_scalar, query_with};
+use sqlx::{Arguments, Connection, PgConnection, Postgres, Row, query_scalar, query_with};
 
 use super::driver::{Answer, Call, Claim, Driver, Obstacle};
 use super::{Completable, FencedDatabase};
@@ -16,6 +16,9 @@ const CLAIM: &str = "INSERT INTO fences AS f (resource, token) VALUES ($1, $2) \
 const CURRENT: &str = "SELECT token FROM fences WHERE resource = $1";
 const HAS_COLUMN: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute \
      WHERE attrelid = pg_catalog.to_regclass($1) AND attname = $2 AND attnum > 0 AND NOT attisdropped)";
+const SAVEPOINT: &str = "SAVEPOINT leasehold_fences";
+const ROLL_BACK: &str = "ROLLBACK TO SAVEPOINT leasehold_fences";
+const RELEASE: &str = "RELEASE SAVEPOINT leasehold_fences";
 
 impl FencedDatabase for Postgres {}
 impl Completable for Postgres {}
@@ -106,9 +109,24 @@ impl Driver for Postgres {
     fn create_fences(connection: &mut PgConnection) -> Answer<'_, ()> {
         Box::pin(async move {
             let create = || sqlx::raw_sql(schema::POSTGRES_FENCES);
-            if create().execute(&mut *connection).await.is_err() {
-                // Two that create it at once may both find it missing.
-                create().execute(connection).await?;
+            // A transaction in which a statement has failed takes no other.
+            let within = connection.is_in_transaction();
+            if within {
+                sqlx::raw_sql(SAVEPOINT).execute(&mut *connection).await?;
+            }
+            if let Err(first) = create().execute(&mut *connection).await {
+                if !is_created_meanwhile(&first) {
+                    return Err(first);
+                }
+                if within {
+                    sqlx::raw_sql(ROLL_BACK).execute(&mut *connection).await?;
+                }
+                // In a transaction that sqlx has not begun it fails because the first one has.
+                let again = create().execute(&mut *connection).await;
+                again.map_err(|_| first)?;
+            }
+            if within {
+                sqlx::raw_sql(RELEASE).execute(connection).await?;
             }
             Ok(())
         })
@@ -135,4 +153,11 @@ impl Driver for Postgres {
             Ok(())
         })
     }
+}
+
+/// Two that create a table at once may both find it missing: the second fails at a table, a type, or a row of the catalog
+/// that is there.
+fn is_created_meanwhile(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(DatabaseError::code);
+    code.is_some_and(|it| matches!(it.as_ref(), "42P07" | "42710" | "23505"))
 }

@@ -2,8 +2,8 @@
 
 use leasehold_sqlx::{Error, ddl};
 use leasehold_testkit::servers::PostgresServer;
-use sqlx::PgPool;
 use sqlx::error::DatabaseError;
+use sqlx::{Connection, PgConnection, PgPool};
 
 use crate::tools::{fence, mariadb, postgres, sqlite};
 
@@ -125,6 +125,68 @@ async fn on_postgres_it_is_the_column_of_the_table_that_the_name_stands_for() {
                 .unwrap();
         }
     }
+}
+
+#[tokio::test]
+async fn on_postgres_within_a_transaction_the_cause_is_told() {
+    let (server, pool) = postgres().await;
+    let app = as_somebody_else(&server, &pool).await;
+    let refused = ddl::create_fences(&app).await;
+    assert_eq!(code(&refused.unwrap_err()), "42501");
+    let mut tx = app.begin().await.unwrap();
+    let refused = ddl::create_fences(&mut *tx).await;
+    assert_eq!(code(&refused.unwrap_err()), "42501");
+    tx.rollback().await.unwrap();
+    // One that sqlx knows nothing of.
+    let mut connection = app.acquire().await.unwrap();
+    sqlx::raw_sql("BEGIN")
+        .execute(&mut *connection)
+        .await
+        .unwrap();
+    let refused = ddl::create_fences(&mut *connection).await;
+    assert_eq!(code(&refused.unwrap_err()), "42501");
+}
+
+/// Creates the table while another transaction has created it, and not yet committed.
+async fn created_second(pool: &PgPool, second: &mut PgConnection) -> Result<(), Error> {
+    sqlx::raw_sql("DROP TABLE fences")
+        .execute(pool)
+        .await
+        .unwrap();
+    let pid: i32 = sqlx::query_scalar("SELECT pg_backend_pid()")
+        .fetch_one(&mut *second)
+        .await
+        .unwrap();
+    let mut first = pool.begin().await.unwrap();
+    ddl::create_fences(&mut *first).await.unwrap();
+    let commits = async {
+        let waits = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1";
+        let waits = || sqlx::query_scalar::<_, Option<bool>>(waits).bind(pid);
+        while waits().fetch_one(pool).await.unwrap() != Some(true) {}
+        first.commit().await.unwrap();
+    };
+    tokio::join!(ddl::create_fences(second), commits).0
+}
+
+#[tokio::test]
+async fn on_postgres_two_may_create_it_at_once_within_transactions_too() {
+    let (_server, pool) = postgres().await;
+    let mut second = pool.acquire().await.unwrap();
+    created_second(&pool, &mut second).await.unwrap();
+
+    let mut tx = second.begin().await.unwrap();
+    created_second(&pool, &mut tx).await.unwrap();
+    // The transaction goes on.
+    sqlx::query("INSERT INTO fences VALUES ('a', 1)")
+        .execute(&mut *tx)
+        .await
+        .unwrap();
+    tx.commit().await.unwrap();
+
+    // Of a transaction that sqlx knows nothing of, the first error is told, and not that it is aborted.
+    sqlx::raw_sql("BEGIN").execute(&mut *second).await.unwrap();
+    let failed = created_second(&pool, &mut second).await;
+    assert_eq!(code(&failed.unwrap_err()), "23505");
 }
 
 fn code(error: &Error) -> String {
