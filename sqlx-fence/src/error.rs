@@ -55,7 +55,7 @@ pub enum Error {
     PartiallyStale {
         /// How many rows would have been written.
         applied: u64,
-        /// How many rows have a newer token.
+        /// How many rows have a newer token. Where the statement joins tables a row counts once for each row joined to it.
         stale: u64,
     },
     /// Fewer rows were there than expected, and none of them has a newer token. Everything was rolled back.

@@ -80,7 +80,9 @@
 //! is refused, too: write it within `fence.begin`, and set and compare the token's column yourself where others use
 //! `query`.
 //!
-//! Not seen: what triggers, rules, foreign keys with `ON DELETE CASCADE`, and functions within the statement write.
+//! Not seen: what is written by triggers, rules, functions within the statement, and foreign keys with `CASCADE`,
+//! `SET NULL` or `SET DEFAULT`, `ON UPDATE` as well as `ON DELETE`; and on `SQLite` the rows that a constraint declared with
+//! `ON CONFLICT REPLACE` deletes: write `UPDATE OR ABORT` there.
 //!
 //! # Isolation
 //!

@@ -91,6 +91,10 @@ impl<DB: FencedDatabase> FencedQuery<DB> {
     /// On `MariaDB` a statement with `RETURNING` is refused, since its answer does not tell how many rows were written:
     /// call [`fetch_all`](Self::fetch_all).
     ///
+    /// On `MySQL` and `MariaDB`, in a `REPEATABLE READ` transaction that has read before, why nothing was written is asked
+    /// of sub-queries in the condition as they were at that read. So no row, or [`Error::NotFound`], may be answered in
+    /// place of [`Error::Stale`]; nothing that is newer is overwritten.
+    ///
     /// # Errors
     ///
     /// [`Error::Stale`] if none was written and a newer holder has written one of them;

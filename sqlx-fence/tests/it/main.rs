@@ -13,3 +13,4 @@ mod sqlx_statements;
 mod store;
 mod together;
 mod tools;
+mod unseen;

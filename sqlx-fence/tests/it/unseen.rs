@@ -1,0 +1,73 @@
+//! What a fence does not see or tell, as the documentation says.
+
+use leasehold_sqlx::Error;
+
+use crate::tools::{fence, mariadb, sqlite};
+
+#[tokio::test]
+async fn on_sqlite_or_abort_sets_aside_what_the_schema_says_of_conflicts() {
+    let pool = sqlite().await;
+    let schema = "CREATE TABLE seats (id INTEGER PRIMARY KEY, name TEXT UNIQUE ON CONFLICT REPLACE, \
+         fencing_token BIGINT NOT NULL DEFAULT 0); \
+         INSERT INTO seats VALUES (1, 'a', 9), (2, 'b', 0)";
+    sqlx::raw_sql(schema).execute(&pool).await.unwrap();
+    let ids = async || -> Vec<i64> {
+        let read = sqlx::query_scalar("SELECT id FROM seats ORDER BY id");
+        read.fetch_all(&pool).await.unwrap()
+    };
+    let aborted = fence(5).query("UPDATE OR ABORT seats SET name = 'a' WHERE id = 2");
+    assert!(aborted.execute(&pool).await.is_err());
+    assert_eq!(ids().await, [1, 2]);
+    // Its limit: the row that is deleted has a newer token.
+    let replaces = fence(5).query("UPDATE seats SET name = 'a' WHERE id = 2");
+    replaces.execute(&pool).await.unwrap();
+    assert_eq!(ids().await, [2]);
+}
+
+#[tokio::test]
+async fn of_joined_tables_a_stale_row_counts_once_for_each_row_joined_to_it() {
+    let pool = sqlite().await;
+    let schema = "CREATE TABLE parts (item BIGINT); INSERT INTO parts VALUES (1), (1), (2), (2)";
+    sqlx::raw_sql(schema).execute(&pool).await.unwrap();
+    let newer = fence(9).query("UPDATE items SET amount = 9 WHERE id = 1");
+    newer.execute(&pool).await.unwrap();
+    let sql = "UPDATE items SET amount = 5 FROM parts WHERE parts.item = items.id";
+    let partly = fence(5).query(sql).expect_rows(2).execute(&pool).await;
+    let Err(Error::PartiallyStale {
+        applied: 1,
+        stale: 2,
+    }) = partly
+    else {
+        panic!("{partly:?}")
+    };
+}
+
+#[tokio::test]
+async fn on_mariadb_a_sub_query_of_an_old_snapshot_hides_why_nothing_was_written() {
+    let (_server, pool) = mariadb().await;
+    sqlx::raw_sql("CREATE TABLE marked (item BIGINT PRIMARY KEY)")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let mut tx = pool.begin().await.unwrap();
+    sqlx::query("SELECT * FROM marked")
+        .fetch_all(&mut *tx)
+        .await
+        .unwrap();
+    let newer = fence(9).query("UPDATE items SET amount = 9 WHERE id = 1");
+    newer.execute(&pool).await.unwrap();
+    sqlx::query("INSERT INTO marked VALUES (1)")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let sql = "UPDATE items SET amount = 5 WHERE id IN (SELECT item FROM marked)";
+    // Its limit: this one is stale, and not told so.
+    let done = fence(5).query(sql).execute(&mut *tx).await.unwrap();
+    assert_eq!(done.rows_affected(), 0);
+    tx.commit().await.unwrap();
+    let amount: i64 = sqlx::query_scalar("SELECT amount FROM items WHERE id = 1")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+    assert_eq!(amount, 9);
+}
