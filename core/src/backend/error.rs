@@ -70,7 +70,7 @@ impl BackendError {
     }
 
     /// Adds the cause, and lasts as long as it does.
-    #[cfg(any(feature = "redis", feature = "zookeeper"))]
+    #[cfg(any(feature = "cluster", feature = "zookeeper"))]
     pub(crate) fn because_of(mut self, cause: Self) -> Self {
         self.permanent |= cause.permanent;
         self.with_source(cause)
