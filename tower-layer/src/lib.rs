@@ -102,7 +102,8 @@
 //! async fn ship(State(locks): State<LockManager>, Path(id): Path<u64>) -> Result<String, Problem> {
 //!     let guard = locks.lock(format!("order:{id}")).wait(std::time::Duration::ZERO).acquire().await?;
 //!     let shipped = guard.run(async { format!("order {id} shipped") }).await?;
-//!     guard.release().await?;
+//!     // It is shipped. A release that is not confirmed goes on in the background, and is no reason to ship again.
+//!     let _unconfirmed = guard.release().await.err();
 //!     Ok(shipped)
 //! }
 //!
@@ -125,8 +126,9 @@
 //! | <span id="too-many-waiters">`too-many-waiters`</span> | 409 | `RESOURCE_EXHAUSTED` | somebody else holds the lock, and enough wait already |
 //! | <span id="unavailable">`unavailable`</span> | 503, `Retry-After` | `UNAVAILABLE` | the backend failed, or the manager was shut down; nothing was done |
 //! | <span id="lost">`lost`</span> | 503 | `ABORTED` | the lock was lost midway; the work may have been done in part |
+//! | <span id="outcome-unknown">`outcome-unknown`</span> | 500 | `UNKNOWN` | a release, a renewal or a conversion failed when the lock was had already; the work may have been done |
 //! | <span id="missing-key">`missing-key`</span> | 400 | `INVALID_ARGUMENT` | the header that says what to lock is not there |
-//! | <span id="invalid-key">`invalid-key`</span> | 400 | `INVALID_ARGUMENT` | too long, or not what a lock can be named |
+//! | <span id="invalid-key">`invalid-key`</span> | 400 | `INVALID_ARGUMENT` | too long, or not what a lock can be named; no handover ticket, or a spent one |
 //! | <span id="misconfigured">`misconfigured`</span> | 500 | `INTERNAL` | the server's mistake; `detail` names it |
 //! | <span id="stale">`stale`</span> | 412 | `FAILED_PRECONDITION` | a newer holder has been at the resource |
 //! | <span id="missing-token">`missing-token`</span> | 428 | `INVALID_ARGUMENT` | the resource asks for a fencing token |

@@ -30,7 +30,8 @@ pub const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(5);
 ///         return Ok("somebody is at it".to_owned());
 ///     };
 ///     let shipped = guard.run(async { format!("shipped {id}") }).await?;
-///     guard.release().await?;
+///     // It is shipped. A release that is not confirmed goes on in the background, and is no reason to ship again.
+///     let _unconfirmed = guard.release().await.err();
 ///     Ok(shipped)
 /// }
 /// # let app = axum::Router::new().route("/{id}", axum::routing::post(ship));

@@ -1,8 +1,8 @@
 //! Which problem an error is. What an error says of keys and servers stays out of it.
 
 use leasehold::{
-    AcquireError, AdmitError, Error, InvalidKey, InvalidToken, Lost, ReleaseError, RenewError,
-    Stale,
+    AcquireError, AdmitError, ConvertError, Error, InvalidKey, InvalidTicket, InvalidToken,
+    LockSetReleaseError, Lost, ReleaseError, RenewError, Stale,
 };
 
 use super::{Problem, ProblemKind};
@@ -13,6 +13,10 @@ impl From<Error> for Problem {
             Error::Acquire(error) => error.into(),
             Error::Lost(lost) => lost.into(),
             Error::LostInBody(lost) => lost.lost.into(),
+            Error::Release(error) => error.into(),
+            Error::ReleaseAll(error) => error.into(),
+            Error::Convert(error) => error.into(),
+            Error::Ticket(error) => error.into(),
             Error::Renew(error) => error.into(),
             Error::Key(error) => error.into(),
             Error::Token(error) => error.into(),
@@ -21,8 +25,9 @@ impl From<Error> for Problem {
             Error::Backend(error) => unavailable(error.is_temporary()),
             Error::Option(error) => misconfigured(error.to_string()),
             Error::NoManager(error) => misconfigured(error.to_string()),
-            // A connection, a release, a shutdown, and what is not known yet.
-            _ => unavailable(true),
+            Error::Connect(_) => unavailable(true),
+            // A shutdown, and what is not known yet: nobody is told to send again what may be done.
+            _ => outcome_unknown("it is not known what became of the lock"),
         }
     }
 }
@@ -42,6 +47,10 @@ impl From<AcquireError> for Problem {
             }
             AcquireError::Unsupported { .. } => {
                 misconfigured("the backend does not have this kind of lock")
+            }
+            AcquireError::HandoverSpent { .. } => {
+                let detail = "the handover is spent or has run out";
+                Self::new(ProblemKind::InvalidKey).with_detail(detail)
             }
             AcquireError::Key(error) => error.into(),
             AcquireError::Option(error) => misconfigured(error.to_string()),
@@ -70,14 +79,43 @@ impl From<RenewError> for Problem {
     fn from(error: RenewError) -> Self {
         match error {
             RenewError::Lost(lost) => lost.into(),
-            _ => unavailable(true),
+            _ => outcome_unknown("the lease was not renewed"),
         }
     }
 }
 
 impl From<ReleaseError> for Problem {
     fn from(_: ReleaseError) -> Self {
-        unavailable(true)
+        not_released()
+    }
+}
+
+impl From<LockSetReleaseError> for Problem {
+    fn from(error: LockSetReleaseError) -> Self {
+        error
+            .lost
+            .into_iter()
+            .next()
+            .map_or_else(not_released, Self::from)
+    }
+}
+
+impl From<ConvertError> for Problem {
+    fn from(error: ConvertError) -> Self {
+        match error {
+            ConvertError::Lost(lost) => lost.into(),
+            ConvertError::Unsupported { .. } => misconfigured(
+                "the backend does not have what the lock was to become; the work may have been done in part",
+            ),
+            _ => outcome_unknown("the lock was not made another, and is released"),
+        }
+    }
+}
+
+impl From<InvalidTicket> for Problem {
+    fn from(_: InvalidTicket) -> Self {
+        let detail = "that is no handover ticket";
+        Self::new(ProblemKind::InvalidKey).with_detail(detail)
     }
 }
 
@@ -105,6 +143,16 @@ impl From<AdmitError> for Problem {
 
 fn misconfigured(detail: impl Into<String>) -> Problem {
     Problem::new(ProblemKind::Misconfigured).with_detail(detail)
+}
+
+/// What failed when the lock was had already. Whoever sends that again may have it done twice.
+fn outcome_unknown(what: &str) -> Problem {
+    let detail = format!("{what}; the work may have been done");
+    Problem::new(ProblemKind::OutcomeUnknown).with_detail(detail)
+}
+
+fn not_released() -> Problem {
+    outcome_unknown("the release is not confirmed yet")
 }
 
 fn unavailable(temporary: bool) -> Problem {

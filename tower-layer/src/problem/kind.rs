@@ -12,9 +12,12 @@ pub enum ProblemKind {
     Unavailable,
     /// The lock was lost while the request was handled, which may have been done in part.
     Lost,
+    /// What the lock protects was begun, and something failed after it: the work may have been done, and it is not known
+    /// whether the lock is free.
+    OutcomeUnknown,
     /// The request does not say what is to be locked.
     MissingKey,
-    /// What the request names cannot be a lock's name.
+    /// What the request names cannot be locked: it is no lock's name, no handover ticket, or one that is spent.
     InvalidKey,
     /// The server's own mistake: a route without the parameter, a layer in the wrong place, an option that
     /// cannot work.
@@ -36,6 +39,7 @@ impl ProblemKind {
             Self::TooManyWaiters => "https://docs.rs/leasehold-tower#too-many-waiters",
             Self::Unavailable => "https://docs.rs/leasehold-tower#unavailable",
             Self::Lost => "https://docs.rs/leasehold-tower#lost",
+            Self::OutcomeUnknown => "https://docs.rs/leasehold-tower#outcome-unknown",
             Self::MissingKey => "https://docs.rs/leasehold-tower#missing-key",
             Self::InvalidKey => "https://docs.rs/leasehold-tower#invalid-key",
             Self::Misconfigured => "https://docs.rs/leasehold-tower#misconfigured",
@@ -53,6 +57,7 @@ impl ProblemKind {
             Self::TooManyWaiters => "Too many requests wait for locks",
             Self::Unavailable => "Locks are not available",
             Self::Lost => "The lock was lost",
+            Self::OutcomeUnknown => "The work may have been done",
             Self::MissingKey => "The request does not say what to lock",
             Self::InvalidKey => "The request names what cannot be locked",
             Self::Misconfigured => "The lock of this route is set up wrongly",
@@ -69,7 +74,7 @@ impl ProblemKind {
             Self::Contended | Self::TooManyWaiters => StatusCode::CONFLICT,
             Self::Unavailable | Self::Lost => StatusCode::SERVICE_UNAVAILABLE,
             Self::MissingKey | Self::InvalidKey | Self::InvalidToken => StatusCode::BAD_REQUEST,
-            Self::Misconfigured => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Misconfigured | Self::OutcomeUnknown => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Stale => StatusCode::PRECONDITION_FAILED,
             Self::MissingToken => StatusCode::PRECONDITION_REQUIRED,
         }

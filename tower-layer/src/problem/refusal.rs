@@ -76,7 +76,10 @@ impl fmt::Debug for Refusal {
 fn tell(problem: &Problem) {
     let (kind, status) = (problem.kind(), problem.status().as_u16());
     match kind {
-        ProblemKind::Misconfigured | ProblemKind::Unavailable | ProblemKind::Lost => warn!(
+        ProblemKind::Misconfigured
+        | ProblemKind::Unavailable
+        | ProblemKind::Lost
+        | ProblemKind::OutcomeUnknown => warn!(
             name: "leasehold_tower.refused",
             { problem = kind.uri(), status, detail = problem.detail() },
             "a request was refused"

@@ -2,7 +2,8 @@ use tonic::{Code, Status};
 
 use super::{Problem, ProblemKind};
 
-/// `ABORTED` for a lock that is contended or was lost, `UNAVAILABLE` for a backend that is down.
+/// `ABORTED` for a lock that is contended or was lost, `UNAVAILABLE` for a backend that is down. What may have been done
+/// is `UNKNOWN`, which clients do not send again by themselves.
 #[cfg_attr(docsrs, doc(cfg(feature = "tonic")))]
 impl From<Problem> for Status {
     fn from(problem: Problem) -> Self {
@@ -14,6 +15,7 @@ impl From<Problem> for Status {
             | ProblemKind::InvalidKey
             | ProblemKind::MissingToken
             | ProblemKind::InvalidToken => Code::InvalidArgument,
+            ProblemKind::OutcomeUnknown => Code::Unknown,
             ProblemKind::Misconfigured => Code::Internal,
             ProblemKind::Stale => Code::FailedPrecondition,
         };

@@ -6,7 +6,10 @@ use axum::response::IntoResponse;
 use http::StatusCode;
 use leasehold::backend::{Applied, BackendError, InProcess};
 use leasehold::conformance::{Command, Fault, Faulty};
-use leasehold::{AcquireError, AdmitError, Error, FencingToken, Key, LockManager, Stale};
+use leasehold::{
+    AcquireError, AdmitError, ConvertError, Error, FencingToken, HandoverTicket, Key, LockManager,
+    Stale,
+};
 use leasehold_tower::{Problem, ProblemKind};
 
 fn key() -> Key {
@@ -50,16 +53,6 @@ async fn table() -> Vec<(Error, ProblemKind)> {
         .acquire()
         .await
         .unwrap_err();
-    let mute = Faulty::new(InProcess::new(), |call| match call.command {
-        Command::Release => Fault::HangBefore,
-        _ => Fault::None,
-    });
-    let held = LockManager::new(mute)
-        .lock("s3cret")
-        .acquire()
-        .await
-        .unwrap();
-    let not_released = held.release().await.unwrap_err();
     let timed_out = AcquireError::TimedOut {
         key: key(),
         waited: Duration::ZERO,
@@ -86,7 +79,6 @@ async fn table() -> Vec<(Error, ProblemKind)> {
         ),
         (backend(true), ProblemKind::Unavailable),
         (backend(false), ProblemKind::Unavailable),
-        (not_released.into(), ProblemKind::Unavailable),
         (lost.into(), ProblemKind::Lost),
         (not_renewed.into(), ProblemKind::Lost),
         (
@@ -97,15 +89,95 @@ async fn table() -> Vec<(Error, ProblemKind)> {
             "s3cret".parse::<FencingToken>().unwrap_err().into(),
             ProblemKind::InvalidToken,
         ),
+        (
+            "s3cret".parse::<HandoverTicket>().unwrap_err().into(),
+            ProblemKind::InvalidKey,
+        ),
+        (
+            AcquireError::HandoverSpent { key: key() }.into(),
+            ProblemKind::InvalidKey,
+        ),
         (stale().into(), ProblemKind::Stale),
         (AdmitError::from(stale()).into(), ProblemKind::Stale),
         (store.into(), ProblemKind::Unavailable),
     ]
 }
 
+/// A manager whose backend answers so many of these commands, and no more.
+fn mute_after(answered: usize, command: Command) -> LockManager {
+    let mut calls = 0;
+    LockManager::new(Faulty::new(InProcess::new(), move |call| {
+        calls += usize::from(call.command == command);
+        if call.command == command && calls > answered {
+            Fault::HangBefore
+        } else {
+            Fault::None
+        }
+    }))
+}
+
+/// Errors that come after the lock was had, and the problem that each of them is.
+async fn afterwards() -> Vec<(Error, ProblemKind)> {
+    let keys = ["s3cret:1", "s3cret:2"];
+    let locks = mute_after(0, Command::Release);
+    let not_released = locks.lock("s3cret").acquire().await.unwrap();
+    let not_released = not_released.release().await.unwrap_err();
+    let set = locks.lock_all(keys).acquire().await.unwrap();
+    let none_released = set.release().await.unwrap_err();
+    let locks = mute_after(1, Command::Release);
+    let set = locks.lock_all(keys).acquire().await.unwrap();
+    assert!(set.simulate_loss(keys[0]));
+    let one_lost = set.release().await.unwrap_err();
+    assert_eq!(one_lost.lost.len(), 1);
+
+    let locks = mute_after(0, Command::Renew);
+    let guard = locks.lock("s3cret").acquire().await.unwrap();
+    let not_renewed = guard.renew().await.unwrap_err();
+    assert!(guard.is_valid());
+    let locks = mute_after(0, Command::Downgrade);
+    let guard = locks.lock("s3cret").acquire().await.unwrap();
+    let not_downgraded = guard.downgrade().await.unwrap_err();
+    let locks = LockManager::in_process();
+    let guard = locks.lock("s3cret").acquire().await.unwrap();
+    guard.simulate_loss();
+    let lost_before = guard.downgrade().await.unwrap_err();
+    let unsupported = ConvertError::Unsupported {
+        key: key(),
+        what: "readers",
+    };
+    let locks = mute_after(0, Command::Release);
+    let _held = locks.lock("s3cret").acquire().await.unwrap();
+    let shutdown = locks.shutdown().await.unwrap_err();
+    vec![
+        (not_released.into(), ProblemKind::OutcomeUnknown),
+        (none_released.into(), ProblemKind::OutcomeUnknown),
+        (one_lost.into(), ProblemKind::Lost),
+        (not_renewed.into(), ProblemKind::OutcomeUnknown),
+        (not_downgraded.into(), ProblemKind::OutcomeUnknown),
+        (lost_before.into(), ProblemKind::Lost),
+        (unsupported.into(), ProblemKind::Misconfigured),
+        (shutdown.into(), ProblemKind::OutcomeUnknown),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_the_lock_was_had_nobody_is_asked_to_send_again() {
+    for (error, _) in afterwards().await {
+        let told = error.to_string();
+        let problem = Problem::from(error);
+        assert_eq!(problem.retry_after(), None, "{told}");
+        let detail = problem.detail().unwrap_or_default();
+        assert!(detail.contains("may have been done"), "{told}: {detail}");
+        let code = tonic::Status::from(problem.clone()).code();
+        assert_ne!(code, tonic::Code::Unavailable, "{told}");
+        assert!(!problem.into_http().headers().contains_key("retry-after"));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn each_error_is_the_problem_that_it_is_and_tells_no_key() {
-    for (error, kind) in table().await {
+    let (before, after) = (table().await, afterwards().await);
+    for (error, kind) in before.into_iter().chain(after) {
         let told = error.to_string();
         let problem = Problem::from(error);
         assert_eq!(problem.kind(), kind, "{told}");
@@ -157,8 +229,8 @@ fn a_problem_is_a_response_and_reads_as_the_standard_says() {
 fn each_kind_is_described_where_its_type_leads() {
     let documentation = include_str!("../../src/lib.rs");
     use ProblemKind::{
-        Contended, InvalidKey, InvalidToken, Lost, Misconfigured, MissingKey, MissingToken, Stale,
-        TooManyWaiters, Unavailable,
+        Contended, InvalidKey, InvalidToken, Lost, Misconfigured, MissingKey, MissingToken,
+        OutcomeUnknown, Stale, TooManyWaiters, Unavailable,
     };
     for kind in [
         Contended,
@@ -168,6 +240,7 @@ fn each_kind_is_described_where_its_type_leads() {
         Misconfigured,
         MissingKey,
         MissingToken,
+        OutcomeUnknown,
         Stale,
         TooManyWaiters,
         Unavailable,
