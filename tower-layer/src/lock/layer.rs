@@ -39,7 +39,9 @@ use crate::{OnLoss, Problem};
 /// # Where it belongs
 ///
 /// Innermost, next to the handler: inside of tracing, CORS, load-shedding, time limits and authentication. A time
-/// limit that is hit then drops the handler and frees the lock; inside of this layer it would not count the wait.
+/// limit that is hit then drops the handler and frees the lock; inside of this layer it would not count the wait. With
+/// [`OnDisconnect::Finish`] it does neither, as it drops the request like a client that goes: set [`max_hold`](Self::max_hold),
+/// or a second limit inside.
 /// A service that reserves room in `poll_ready` keeps it reserved while the request waits for its lock: hence the
 /// bound on waiters.
 ///
@@ -159,8 +161,8 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// The longest time that a request may have its lock, renewals included: see
     /// [`Lock::max_hold`](leasehold::Lock::max_hold). The lock is lost then, as [`on_loss`](Self::on_loss) says.
     ///
-    /// A handler reads its request's body under the lock. Without this, or a time limit around the handler, a client that
-    /// sends slowly has the lock for as long as it likes.
+    /// A handler reads its request's body under the lock. Without this, or a time limit, a client that sends slowly has the
+    /// lock for as long as it likes; with [`OnDisconnect::Finish`] only a limit inside of this layer counts.
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.options.terms.max_hold = Some(max_hold);
         self
@@ -204,14 +206,15 @@ impl<K: KeyExtractor> LockLayer<K> {
         self
     }
 
-    /// What happens to a request whose client has gone.
+    /// What happens to a request whose client has gone, or that a layer outside of this one drops, as time limits do.
     pub fn on_disconnect(mut self, on_disconnect: OnDisconnect) -> Self {
         self.options.on_disconnect = on_disconnect;
         self
     }
 
     /// Returns when no handler is at work in a task of its own: see [`OnDisconnect::Finish`]. Those whose clients are there
-    /// are counted, too, so that the server is to be stopped first.
+    /// are counted, too, so that the server is to be stopped first. A handler that hangs is waited for until
+    /// [`max_hold`](Self::max_hold) drops it, and without that for ever.
     ///
     /// # Cancel safety
     ///

@@ -8,6 +8,9 @@ use crate::problem::Refusal;
 use crate::source::Terms;
 
 /// What happens to a request whose client has gone.
+///
+/// Whoever drops the request's future is such a client to this layer: the server whose connection has ended, and a layer
+/// outside of this one as well, a time limit above all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnDisconnect {
     /// Its handler is dropped where it awaits, as without this layer, and the lock is released.
@@ -19,6 +22,10 @@ pub enum OnDisconnect {
     Cancel,
     /// Once it has its lock, its handler is finished in a task of its own, under the lock. A request that still waits
     /// gives up.
+    ///
+    /// **It needs an end of its own.** A time limit outside of this layer answers the client, and ends nothing here: a handler
+    /// that hangs has its lock for ever, and is waited for. Set [`max_hold`](crate::LockLayer::max_hold), which drops it
+    /// (with [`OnLoss::Continue`] it only frees the lock), or put a time limit inside of this layer.
     ///
     /// A server that shuts down waits for its connections, and not for these tasks: await
     /// [`LockLayer::finished`](crate::LockLayer::finished) before [`LockManager::shutdown`](leasehold::LockManager::shutdown).

@@ -9,6 +9,7 @@ use http::Request;
 use leasehold::{LockHandle, LockManager};
 use leasehold_tower::{LockLayer, Locked, OnDisconnect};
 use tokio::sync::Notify;
+use tower::timeout::Timeout;
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::tools::{behind, done, is_free, orders, post, send, status, until_free};
@@ -117,6 +118,59 @@ async fn with_finish_the_handler_ends_its_work_under_the_lock() {
     assert_eq!(finished.load(Ordering::SeqCst), 1);
     assert!(is_free(&locks, "order:7").await);
     assert_eq!(status(&service, post("/orders/7")).await, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_finish_a_time_limit_outside_ends_nothing_and_the_longest_hold_does() {
+    const LIMIT: Duration = Duration::from_secs(1);
+    const MOST: Duration = Duration::from_secs(5);
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), orders())
+        .on_disconnect(OnDisconnect::Finish)
+        .max_hold(MOST);
+    let count = Arc::new(AtomicUsize::new(0));
+    let noted = Arc::clone(&count);
+    let hanging = behind(layer.clone(), move |request| {
+        let witness = witness(&request, &noted);
+        async move {
+            let _witness = witness;
+            std::future::pending().await
+        }
+    });
+    let limited = Timeout::new(hanging, LIMIT);
+    let begun = tokio::time::Instant::now();
+    let cut = limited.oneshot(post("/orders/7")).await.unwrap_err();
+    assert!(cut.is::<tower::timeout::error::Elapsed>(), "{cut:?}");
+    assert!(!is_free(&locks, "order:7").await);
+    let finished = tokio::time::timeout(Duration::from_secs(3600), layer.finished());
+    finished.await.expect("the handler should end");
+    assert!(begun.elapsed() >= MOST, "{:?}", begun.elapsed());
+    assert!(is_free(&locks, "order:7").await);
+    assert_eq!(Arc::strong_count(&count), 1, "the handler was dropped");
+    locks.shutdown().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_finish_a_time_limit_inside_ends_the_handler() {
+    const LIMIT: Duration = Duration::from_secs(1);
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), orders()).on_disconnect(OnDisconnect::Finish);
+    let inside = Arc::new(Notify::new());
+    let enter = Arc::clone(&inside);
+    let hanging = service_fn(move |_: Request<()>| {
+        enter.notify_one();
+        std::future::pending::<Result<http::Response<http_body_util::Full<bytes::Bytes>>, Infallible>>(
+        )
+    });
+    let service = layer.layer(Timeout::new(hanging, LIMIT));
+    let request = tokio::spawn(service.oneshot(post("/orders/7")));
+    inside.notified().await;
+    request.abort();
+    assert!(request.await.unwrap_err().is_cancelled());
+    assert!(!is_free(&locks, "order:7").await);
+    let finished = tokio::time::timeout(Duration::from_secs(3600), layer.finished());
+    finished.await.expect("the handler should end");
+    assert!(is_free(&locks, "order:7").await);
 }
 
 #[tokio::test(start_paused = true)]
