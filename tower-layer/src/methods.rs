@@ -19,6 +19,10 @@ impl Methods {
         match self {
             Self::Unsafe => !method.is_safe(),
             Self::All => true,
+            Self::Only(methods) if *method == Method::HEAD => {
+                // Routers give it to what handles GET.
+                methods.contains(method) || methods.contains(&Method::GET)
+            }
             Self::Only(methods) => methods.contains(method),
         }
     }

@@ -101,7 +101,7 @@ impl<K: KeyExtractor> FenceLayer<K> {
         }
     }
 
-    /// Fences requests with these methods alone; others pass through.
+    /// Fences requests with these methods alone; others pass through. GET covers HEAD: axum runs the same handler for both.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.gate.methods = Methods::only(methods);
         self

@@ -140,7 +140,7 @@ impl<K: KeyExtractor> LockLayer<K> {
         self
     }
 
-    /// Locks requests with these methods alone; others pass through.
+    /// Locks requests with these methods alone; others pass through. GET covers HEAD: axum runs the same handler for both.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.options.methods = Methods::only(methods);
         self

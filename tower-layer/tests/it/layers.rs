@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::error_handling::HandleErrorLayer;
-use axum::routing::post;
+use axum::routing::{get, post};
 use axum::{BoxError, Router};
-use http::{Method, StatusCode};
-use leasehold::LockManager;
-use leasehold_tower::{LockLayer, key};
+use http::{Method, Request, StatusCode};
+use leasehold::{InProcessFenceStore, LockManager};
+use leasehold_tower::{FenceLayer, LockLayer, key};
 use tokio::sync::Notify;
-use tower::ServiceBuilder;
 use tower::limit::GlobalConcurrencyLimitLayer;
+use tower::{ServiceBuilder, ServiceExt};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
 use tower_http::timeout::TimeoutLayer;
@@ -135,6 +136,31 @@ async fn a_preflight_locks_nothing_and_refusals_are_readable_across_origins() {
     assert_eq!(problem(refused).await, (409, "contended".to_owned()));
     drop(hanging);
     until_free(&site.locks, "order:7").await;
+}
+
+#[tokio::test]
+async fn what_is_said_of_get_goes_for_head_which_axum_gives_the_same_handler() {
+    let locks = LockManager::in_process();
+    let route = || Router::new().route("/orders/{id}", get(async || "order"));
+    let locked = LockLayer::new(locks.clone(), key::path("order:{id}")).methods([Method::GET]);
+    let fenced = FenceLayer::new(InProcessFenceStore::new(), key::path("order:{id}"));
+    let fenced = fenced.methods([Method::GET]);
+    let _held = locks.lock("order:7").acquire().await.unwrap();
+    for (app, refused) in [
+        (route().route_layer(locked), 409),
+        (route().route_layer(fenced), 428),
+    ] {
+        for (method, expected) in [
+            (Method::GET, refused),
+            (Method::HEAD, refused),
+            (Method::OPTIONS, 405),
+        ] {
+            let request = Request::builder().method(&method).uri("/orders/7");
+            let request = request.body(Body::empty()).unwrap();
+            let answer = app.clone().oneshot(request).await.unwrap();
+            assert_eq!(answer.status(), expected, "{method}");
+        }
+    }
 }
 
 #[tokio::test]
