@@ -16,11 +16,12 @@ use crate::Problem;
 ///
 /// # Where the parameters come from
 ///
-/// From axum's router (feature `axum`), for a layer that is added with `Router::route_layer`, `Router::layer` or
-/// `MethodRouter::layer`; around the whole router there are none yet, and in a fallback there are none at all. Or,
-/// for any service, from the request's path: tell what it looks like with [`on`](Path::on).
+/// From axum's router (feature `axum`), for a layer that is added with `Router::route_layer` or `MethodRouter::layer`;
+/// around the whole router there are none yet, and in a fallback there are none at all. Or, for any service, from the
+/// request's path: tell what it looks like with [`on`](Path::on).
 ///
 /// A route without the parameter is the server's mistake: the request is refused as misconfigured, with the name.
+/// `Router::layer` is around the fallback, too: paths that no route has are answered with that 500, in place of a 404.
 ///
 /// # Panics
 ///
@@ -86,7 +87,12 @@ impl Path {
     }
 
     /// Takes the parameters from the request's path, which looks like `route`: `/orders/{id}`, or `/files/{*rest}`
-    /// for all that follows. A request with another path passes through, unlocked.
+    /// for all that follows. **A request with another path passes through, unlocked**, so that a layer can be around
+    /// several routes.
+    ///
+    /// Inside of axum's `Router::nest` that is the path without the nest's prefix, for layers of the inner router and its
+    /// routes: `nest("/api", ..)` makes `/orders/{id}` of `/api/orders/{id}`, and a `route` with the prefix never matches
+    /// there. Without `on`, the parameters are those of the whole path.
     ///
     /// The path is compared as it was sent, but for its parameters. A service behind this that takes
     /// `/orders/7/`, or `/%6frders/7`, for the same path, lets clients go around the lock.

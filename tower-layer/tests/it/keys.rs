@@ -149,6 +149,38 @@ async fn around_the_whole_router_there_is_no_route_yet() {
 }
 
 #[tokio::test]
+async fn within_a_nest_the_path_is_told_without_the_nests_prefix() {
+    let on = |route| locking(key::path("order:{id}").on(route));
+    let (route, whole) = ("/orders/{id}", "/api/orders/{id}");
+    let nested = |layer| {
+        let orders = Router::new().route(route, telling()).route_layer(layer);
+        Router::new().nest("/api", orders)
+    };
+    let orders = Router::new().route(route, telling());
+    let around = Router::new().nest("/api", orders).route_layer(on(whole));
+    for (app, key) in [
+        (nested(on(route)), "order:7"),
+        (nested(on(whole)), "none"),
+        (around, "order:7"),
+    ] {
+        assert_eq!(text(send(&app, "/api/orders/7").await).await, key);
+    }
+}
+
+#[tokio::test]
+async fn a_layer_of_the_whole_router_refuses_what_has_no_route() {
+    let order = || locking(key::path("order:{id}"));
+    let app = || Router::new().route("/orders/{id}", telling());
+    for (app, status) in [
+        (app().route_layer(order()), 404),
+        (app().layer(order()), 500),
+    ] {
+        assert_eq!(send(&app, "/nowhere").await.status(), status);
+        assert_eq!(text(send(&app, "/orders/7").await).await, "order:7");
+    }
+}
+
+#[tokio::test]
 async fn a_path_of_another_shape_passes() {
     let layer = locking(key::path("file:{rest}").on("/files/{*rest}"));
     let app = Router::new().fallback(telling()).layer(layer);
