@@ -13,19 +13,25 @@ use crate::{Problem, ProblemKind};
 /// use leasehold_tower::key::KeyExtractor;
 /// use leasehold_tower::{Problem, ProblemKind};
 ///
-/// /// One lock per tenant, by the name of the host.
-/// struct Tenant;
+/// /// Whose request it is, which an authenticating layer outside of this one has left.
+/// #[derive(Clone)]
+/// struct Tenant(u64);
 ///
-/// impl KeyExtractor for Tenant {
+/// /// One lock per tenant. A request of which it is not known is refused, and never runs unlocked.
+/// struct ByTenant;
+///
+/// impl KeyExtractor for ByTenant {
 ///     fn key(&self, request: &mut Parts) -> Result<Option<String>, Problem> {
-///         let host = request.headers.get("host").and_then(|host| host.to_str().ok());
-///         let missing = || Problem::new(ProblemKind::MissingKey).with_detail("send `Host`");
-///         Ok(Some(format!("tenant:{}", host.ok_or_else(missing)?)))
+///         let tenant = request.extensions.get::<Tenant>();
+///         let nobodys = || Problem::new(ProblemKind::Misconfigured).with_detail("no tenant");
+///         let Tenant(id) = tenant.ok_or_else(nobodys)?;
+///         Ok(Some(format!("tenant:{id}")))
 ///     }
 /// }
 /// ```
 pub trait KeyExtractor: Send + Sync + 'static {
-    /// The key, or `None` for a request that locks nothing and passes through.
+    /// The key, or `None` for a request that locks nothing and passes through, **unlocked**. Where something is missing
+    /// from which the key is made, refuse.
     ///
     /// The request is given mutably for the sake of extractors that need it so, such as axum's.
     ///
@@ -34,11 +40,11 @@ pub trait KeyExtractor: Send + Sync + 'static {
     /// The [`Problem`] with which the request is refused.
     fn key(&self, request: &mut Parts) -> Result<Option<String>, Problem>;
 
-    /// Puts the principal before the key: `alice:key`. For keys that clients choose.
+    /// Puts the principal behind the key: `key:alice`. For keys that clients choose.
     ///
-    /// `:` and `%` in the principal are escaped, so that no two principals share a key. A request of which
-    /// `principal` does not know whose it is, is refused as misconfigured: this layer belongs inside of the one that
-    /// authenticates.
+    /// `:` and `%` in the principal are escaped, so that no two principals share a key. What a key begins with stays yours to
+    /// say, and keeps it apart from the keys of other layers. A request of which `principal` does not know whose it is, is
+    /// refused as misconfigured: this layer belongs inside of the one that authenticates.
     fn scope<F>(self, principal: F) -> Scoped<Self, F>
     where
         Self: Sized,
@@ -71,7 +77,7 @@ where
             let detail = "it is not known whose key this is; add the layer inside of the one that authenticates";
             return Err(Problem::new(ProblemKind::Misconfigured).with_detail(detail));
         };
-        Ok(Some(format!("{}:{key}", escaped(&principal))))
+        Ok(Some(format!("{key}:{}", escaped(&principal))))
     }
 }
 
@@ -105,8 +111,8 @@ mod tests {
 
     #[test]
     fn no_two_principals_share_a_key() {
-        assert_eq!(key(Some("alice"), "k").unwrap(), "alice:k");
-        assert_ne!(key(Some("a"), "b:k"), key(Some("a:b"), "k"));
+        assert_eq!(key(Some("alice"), "k").unwrap(), "k:k:alice");
+        assert_ne!(key(Some("a"), "k:b"), key(Some("b:a"), "k"));
         assert_ne!(key(Some("a%3Ab"), "k"), key(Some("a:b"), "k"));
     }
 

@@ -5,16 +5,30 @@ use http::request::Parts;
 use super::KeyExtractor;
 use crate::Problem;
 
-/// The key that a function makes of the request's head; `None` passes through.
+/// The key that a function makes of the request's head.
+///
+/// **`None` passes through, unlocked.** Make the key of what is there whatever the client does: what an authenticating
+/// layer outside of this one has left, and no header that can be left out or, as `Host` over HTTP/2, is not there. If a
+/// request without a key is to be refused, implement [`KeyExtractor`], as its example does.
 ///
 /// # Examples
 ///
 /// ```
 /// use leasehold_tower::key;
 ///
-/// let per_tenant = key::from_fn(|request| {
-///     let host = request.headers.get("host")?.to_str().ok()?;
-///     Some(format!("tenant:{host}"))
+/// /// Whose request it is, which an authenticating layer outside of this one has left.
+/// #[derive(Clone)]
+/// enum Caller {
+///     Tenant(u64),
+///     Operator,
+/// }
+///
+/// let per_tenant = key::from_fn(|request| match request.extensions.get::<Caller>() {
+///     Some(Caller::Tenant(id)) => Some(format!("tenant:{id}")),
+///     // Needs no lock.
+///     Some(Caller::Operator) => None,
+///     // It is not known who asks: better one lock for all of these than none.
+///     None => Some("tenant:unknown".to_owned()),
 /// });
 /// # let _key = per_tenant;
 /// ```

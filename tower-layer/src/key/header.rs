@@ -4,7 +4,8 @@ use http::request::Parts;
 use super::KeyExtractor;
 use crate::{Problem, ProblemKind};
 
-/// What the client sent in a header. A request without it, with an empty one, or with two of them is a 400.
+/// What the client sent in a header, behind the header's name: `idempotency-key:k-1`, so that nobody can name with it what
+/// other layers lock. A request without it, with an empty one, or with two of them is a 400.
 ///
 /// The client chooses the key: [`scope`](KeyExtractor::scope) it, or anybody can hold up anybody else. And a lock is
 /// no idempotency: a request that is repeated *after* the first has been answered runs again. Not for credentials: a key
@@ -52,7 +53,7 @@ impl KeyExtractor for Header {
             return refuse(ProblemKind::InvalidKey, "was sent more than once; send one");
         }
         match value.to_str() {
-            Ok(value) => Ok(Some(value.to_owned())),
+            Ok(value) => Ok(Some(format!("{}:{value}", self.name))),
             Err(_) => refuse(ProblemKind::InvalidKey, "is not all visible ASCII"),
         }
     }

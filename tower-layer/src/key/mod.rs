@@ -4,11 +4,11 @@
 //! |---|---|
 //! | [`path`]`("order:{id}").`[`typed`](Path::typed)`::<u64>("id")` | a text with path parameters in it |
 //! | [`matched_path`]`()` | the route as axum knows it: one lock for all its requests (feature `axum`) |
-//! | [`header`]`("idempotency-key")` | what the client sent in a header |
+//! | [`header`]`("idempotency-key")` | what the client sent in a header, behind the header's name |
 //! | [`from_fn`]`(..)` | what a function makes of the request's head |
 //!
 //! Any of them can be [scoped](KeyExtractor::scope) to a principal, so that one client's choice of key is nothing to
-//! another. What none of these can say is yours to say: implement [`KeyExtractor`].
+//! another. All layers of a manager share its names: have each key begin with a word of its own. What none of these can say is yours to say: implement [`KeyExtractor`].
 //!
 //! ```
 //! use leasehold_tower::key::{self, KeyExtractor};

@@ -229,7 +229,7 @@ async fn refusals_have_codes_of_grpc() {
     assert_eq!(invalid.code(), Code::InvalidArgument);
     assert!(!invalid.message().contains("s3cret"), "{invalid}");
 
-    let held = locks.lock("7").acquire().await.unwrap();
+    let held = locks.lock("order:7").acquire().await.unwrap();
     let contended = caller.ship(Some("7"), "7").await.unwrap_err();
     assert_eq!(contended.code(), Code::Aborted);
     held.release().await.unwrap();
@@ -252,7 +252,7 @@ async fn a_call_that_loses_its_lock_is_aborted() {
     let caller = Caller::at(at).await;
     let forced = async {
         begun.notified().await;
-        assert!(locks.force_release("7").await.unwrap());
+        assert!(locks.force_release("order:7").await.unwrap());
     };
     let (answer, ()) = tokio::join!(caller.ship(Some("7"), "slow"), forced);
     let lost = answer.unwrap_err();
@@ -274,7 +274,7 @@ async fn a_stream_holds_its_lock_until_its_end() {
         assert_eq!(contended.code(), Code::Aborted);
     }
     drop(parts);
-    until_free(&locks, "7").await;
+    until_free(&locks, "order:7").await;
     assert_eq!(caller.ship(Some("7"), "7").await.unwrap(), "shipped 7");
 }
 

@@ -220,7 +220,7 @@ async fn a_header_is_there_once_and_is_text() {
         .route("/", telling())
         .layer(locking(key::header("idempotency-key")));
     let good = app.clone().oneshot(with_header(&[b"k-1"])).await.unwrap();
-    assert_eq!(text(good).await, "k-1");
+    assert_eq!(text(good).await, "idempotency-key:k-1");
     let bad: [(&[&[u8]], &str); 4] = [
         (&[], "missing-key"),
         (&[b""], "missing-key"),
@@ -243,21 +243,25 @@ async fn a_header_is_there_once_and_is_text() {
 }
 
 #[tokio::test]
-async fn a_scoped_key_is_its_principals() {
+async fn a_scoped_key_is_its_principals_and_no_other_locks() {
     let whose = |request: &http::request::Parts| {
         let user = request.headers.get("user")?;
         Some(user.to_str().ok()?.to_owned())
     };
     let layer = locking(key::header("idempotency-key").scope(whose));
     let app = Router::new().route("/", telling()).layer(layer);
-    let mut request = with_header(&[b"k"]);
-    request
-        .headers_mut()
-        .insert("user", HeaderValue::from_static("alice"));
-    assert_eq!(
-        text(app.clone().oneshot(request).await.unwrap()).await,
-        "alice:k"
-    );
+    for (user, sent, key) in [
+        ("alice", "k", "idempotency-key:k:alice"),
+        // Not what `key::path("order:{id}")` makes of 42.
+        ("order", "42", "idempotency-key:42:order"),
+        ("42", "order", "idempotency-key:order:42"),
+    ] {
+        let mut request = with_header(&[sent.as_bytes()]);
+        let user = HeaderValue::from_static(user);
+        request.headers_mut().insert("user", user);
+        let answer = app.clone().oneshot(request).await.unwrap();
+        assert_eq!(text(answer).await, key);
+    }
     let nobody = app.oneshot(with_header(&[b"k"])).await.unwrap();
     assert_eq!(problem(nobody).await, (500, "misconfigured".to_owned()));
 }
@@ -316,9 +320,14 @@ async fn the_longest_key_is_what_the_layer_says() {
     let default = key::DEFAULT_MAX_KEY_BYTES;
     for (most, layer) in [
         (default, locking(key::header("idempotency-key"))),
-        (8, locking(key::header("idempotency-key")).max_key_bytes(8)),
+        (
+            24,
+            locking(key::header("idempotency-key")).max_key_bytes(24),
+        ),
     ] {
         let app = Router::new().route("/", telling()).layer(layer);
+        // The name of the header counts, as all else that is in the key.
+        let most = most - "idempotency-key:".len();
         for (bytes, expected) in [(most, 200), (most + 1, 400)] {
             let request = with_header(&[long(bytes).as_bytes()]);
             let answer = app.clone().oneshot(request).await.unwrap();
