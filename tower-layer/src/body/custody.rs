@@ -1,12 +1,12 @@
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{self, Future};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use leasehold::kind::Sole;
-use leasehold::{LockGuard, LossReason, Lost};
+use leasehold::kind::{Kind, Sole};
+use leasehold::{LockGuard, LockHandle, LossReason, Lost};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
@@ -25,12 +25,29 @@ impl<T: Sole> Kept for LockGuard<T> {
     }
 }
 
+/// A handle of any kind.
+trait Holding: Send {
+    /// Runs one step as the holder.
+    fn step(&self, cx: &mut Context<'_>, step: &mut dyn FnMut(&mut Context<'_>));
+}
+
+impl<T: Kind> Holding for LockHandle<T> {
+    fn step(&self, cx: &mut Context<'_>, step: &mut dyn FnMut(&mut Context<'_>)) {
+        let once = future::poll_fn(|cx| {
+            step(cx);
+            Poll::Ready(())
+        });
+        let _ready = pin!(self.scope(once)).poll(cx);
+    }
+}
+
 type Shared = Arc<Mutex<Option<Box<dyn Kept>>>>;
 pub(super) type Releasing = Pin<Box<dyn Future<Output = Option<BodyCut>> + Send>>;
 
 /// A lock on behalf of a body. Whoever reads slowly is not polled, so the maximum is kept by a task of its own.
 pub(crate) struct Custody {
     guard: Shared,
+    holding: Box<dyn Holding>,
     key: Box<str>,
     lost: Pin<Box<dyn Future<Output = Lost> + Send>>,
     timer: AbortHandle,
@@ -48,6 +65,7 @@ pub(super) enum Fate {
 impl Custody {
     pub(crate) fn new<T: Sole>(guard: LockGuard<T>, most: Duration, on_loss: OnLoss) -> Self {
         let (key, lost) = (guard.key().into(), Box::pin(guard.lost()));
+        let holding = Box::new(guard.handle());
         let guard: Shared = Arc::new(Mutex::new(Some(Box::new(guard))));
         let kept = Arc::clone(&guard);
         let timer = tokio::spawn(async move {
@@ -57,12 +75,24 @@ impl Custody {
         });
         Self {
             guard,
+            holding,
             lost,
             key,
             timer: timer.abort_handle(),
             most,
             on_loss,
         }
+    }
+
+    /// Polls on behalf of the holder: what takes the lock again there is told at once.
+    pub(super) fn poll_within<R>(
+        &self,
+        cx: &mut Context<'_>,
+        mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>,
+    ) -> Poll<R> {
+        let mut polled = Poll::Pending;
+        self.holding.step(cx, &mut |cx| polled = poll(cx));
+        polled
     }
 
     /// Ready when the lock ended before the body did.

@@ -67,7 +67,10 @@ where
             let Some(mut body) = this.body.as_mut().as_pin_mut() else {
                 return Poll::Ready(None);
             };
-            let frame = ready!(body.as_mut().poll_frame(cx));
+            let frame = ready!(match this.custody.as_ref() {
+                Some(custody) => custody.poll_within(cx, |cx| body.as_mut().poll_frame(cx)),
+                None => body.as_mut().poll_frame(cx),
+            });
             let frame = frame.map(|it| it.map_err(Into::into));
             let over = !matches!(&frame, Some(Ok(_))) || body.is_end_stream();
             if !over {

@@ -8,7 +8,8 @@
 //! | [`from_fn`]`(..)` | what a function makes of the request's head |
 //!
 //! Any of them can be [scoped](KeyExtractor::scope) to a principal, so that one client's choice of key is nothing to
-//! another. All layers of a manager share its names: have each key begin with a word of its own. What none of these can say is yours to say: implement [`KeyExtractor`].
+//! another. All layers of a manager share its names: have each key begin with a word of its own. What none of these can say
+//! is yours to say: implement [`KeyExtractor`].
 //!
 //! ```
 //! use leasehold_tower::key::{self, KeyExtractor};

@@ -191,7 +191,8 @@ impl<K: KeyExtractor> LockLayer<K> {
 
     /// Holds the lock until the response's body is at its end, or dropped, and no longer than `most` from when the
     /// response was made: a client that reads slowly must not own a lock. What is not at its end by then is cut off,
-    /// or with [`OnLoss::Continue`] goes on without.
+    /// or with [`OnLoss::Continue`] goes on without. What makes the body holds the lock as the handler does: a nested acquire
+    /// is an error at once.
     ///
     /// A response without a body, to HEAD, with 204 or 304, or an upgrade (101) releases at once; what an upgraded
     /// connection does has to be locked there.

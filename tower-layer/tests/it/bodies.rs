@@ -13,7 +13,7 @@ use http::{Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use leasehold::backend::InProcess;
-use leasehold::{LockHandle, LockManager};
+use leasehold::{AcquireError, LockHandle, LockManager};
 use leasehold_tower::key::Path;
 use leasehold_tower::{BodyCut, LockLayer, Locked, OnLoss, ResponseBody};
 use tokio::sync::mpsc;
@@ -143,6 +143,34 @@ async fn until_there_is_nothing_more() {
     assert!(scene.is_free().await, "released before the end is told");
     assert_eq!(scene.dropped_under_lock.load(Ordering::SeqCst), 1);
     assert!(scene.body.is_end_stream());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_takes_its_lock_again_is_told_at_once() {
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), orders()).until_body_end(MOST);
+    let of_body = locks.clone();
+    let service = layer.layer(service_fn(move |_| {
+        let locks = of_body.clone();
+        let parts = futures_util::stream::once(async move {
+            // Once it has waited for something else.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let nested = locks.lock("order:7").acquire().await;
+            let told = matches!(nested, Err(AcquireError::AlreadyHeld { .. }));
+            Ok::<_, Infallible>(Frame::data(Bytes::from(told.to_string())))
+        });
+        let body = http_body_util::StreamBody::new(Box::pin(parts));
+        async move { Ok::<_, Infallible>(Response::new(body)) }
+    }));
+    let response = service.oneshot(post("/orders/7")).await.unwrap();
+    let mut body = response.into_body();
+    let told = body.frame().await.unwrap().unwrap().into_data();
+    assert_eq!(told.unwrap(), "true");
+    // Who reads the body is not the holder.
+    let outside = locks.lock("order:7").wait(Duration::ZERO).acquire().await;
+    assert!(matches!(outside, Err(AcquireError::TimedOut { .. })));
+    assert!(body.frame().await.is_none());
+    assert!(is_free(&locks, "order:7").await);
 }
 
 #[tokio::test(start_paused = true)]
