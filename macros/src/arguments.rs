@@ -7,7 +7,7 @@ use syn::{Attribute, FnArg, Ident, Pat, PatIdent, PatParen, Receiver, Signature}
 #[derive(Default)]
 pub(crate) struct Arguments {
     /// What a key can name.
-    known: Vec<String>,
+    known: Vec<Ident>,
     /// What is to be moved into the body.
     bound: Vec<Bound>,
     unnamed: usize,
@@ -41,13 +41,13 @@ impl Arguments {
         let mut binder = Binder {
             arguments: self,
             conditions: attributes.iter().filter(is_condition).cloned().collect(),
-            behind_reference: false,
+            stays: false,
         };
         binder.visit_pat_mut(pattern);
     }
 
     fn add(&mut self, name: Ident, conditions: Vec<Attribute>) {
-        self.known.push(name.to_string());
+        self.known.push(name.clone());
         self.bound.push(Bound { name, conditions });
     }
 
@@ -57,7 +57,7 @@ impl Arguments {
     }
 
     /// The names that a key can use.
-    pub(crate) fn known(&self) -> &[String] {
+    pub(crate) fn known(&self) -> &[Ident] {
         &self.known
     }
 
@@ -83,7 +83,8 @@ impl Arguments {
 struct Binder<'a> {
     arguments: &'a mut Arguments,
     conditions: Vec<Attribute>,
-    behind_reference: bool,
+    /// Nothing can be moved out of here.
+    stays: bool,
 }
 
 impl VisitMut for Binder<'_> {
@@ -92,8 +93,7 @@ impl VisitMut for Binder<'_> {
             Pat::Ident(PatIdent { ident, .. }) => {
                 self.arguments.add(ident.clone(), self.conditions.clone());
             }
-            // What is behind a reference cannot be moved out, and is not ours to drop.
-            Pat::Wild(_) if !self.behind_reference => {
+            Pat::Wild(_) if !self.stays => {
                 let number = self.arguments.unnamed;
                 let name = format_ident!("__unused{number}", span = Span::mixed_site());
                 self.arguments.unnamed += 1;
@@ -107,11 +107,27 @@ impl VisitMut for Binder<'_> {
             }
             _ => {}
         }
-        let outside = self.behind_reference;
-        self.behind_reference |= matches!(pattern, Pat::Reference(_));
+        let outside = self.stays;
+        self.stays |= keeps_its_content(pattern);
         visit_pat_mut(self, pattern);
-        self.behind_reference = outside;
+        self.stays = outside;
     }
+}
+
+/// Whether there are patterns of this form in which a name for a `_` does not compile.
+fn keeps_its_content(pattern: &Pat) -> bool {
+    matches!(
+        pattern,
+        // It is not ours to drop.
+        Pat::Reference(_)
+            // A type that implements `Drop` lets nothing be moved out of it.
+            | Pat::Struct(_)
+            | Pat::TupleStruct(_)
+            // All alternatives bind the same names.
+            | Pat::Or(_)
+            // `whole @ (_, _)` has all of it.
+            | Pat::Ident(_)
+    )
 }
 
 /// `#[instrument]` records the names it finds among the arguments, and does not look into parentheses.

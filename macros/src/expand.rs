@@ -11,7 +11,7 @@ use crate::function::{self, Function};
 use crate::key::Key;
 use crate::kind;
 use crate::mistakes::Mistakes;
-use crate::respan::rename_self;
+use crate::respan::{meaning, rename_self};
 
 /// The function with its lock; or, with mistakes, these and the function as it was.
 pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
@@ -62,13 +62,15 @@ impl Lock<'_> {
     fn to_call(
         &self,
         root: &TokenStream,
+        known: &[Ident],
         within: impl Fn(TokenStream) -> TokenStream,
     ) -> TokenStream {
-        let first = self.first.to_expression(root, &within);
+        let in_key = |tokens| within(meaning(tokens, known));
+        let first = self.first.to_expression(root, in_key);
         let others = self
             .others
             .iter()
-            .map(|key| key.to_expression(root, &within));
+            .map(|key| key.to_expression(root, in_key));
         let kind = within(self.kind.clone());
         quote!(#root::__private::Call::new(#first)#(.and(#others))*#kind)
     }
@@ -131,7 +133,7 @@ impl Place {
             None => quote!(::leasehold),
         };
         let within = |tokens| rename_self(tokens, self.receiver.as_ref());
-        let call = lock.to_call(&root, within);
+        let call = lock.to_call(&root, self.arguments.known(), within);
         let options = options(args, within);
         let guard = args
             .guard

@@ -1,4 +1,5 @@
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use syn::ext::IdentExt;
 
 /// The same tokens, which name what the attribute's user would name, and are shown at `span`.
 pub(crate) fn located_at(tokens: TokenStream, span: Span) -> TokenStream {
@@ -14,6 +15,22 @@ pub(crate) fn located_at(tokens: TokenStream, span: Span) -> TokenStream {
         token
     };
     tokens.into_iter().map(at_span).collect()
+}
+
+/// The same tokens, in which what is called like one of `names` is that one. A key and what it names may come to an
+/// attribute in a `macro_rules!` from different places, and neither need be the attribute's.
+pub(crate) fn meaning(tokens: TokenStream, names: &[Ident]) -> TokenStream {
+    let meant = |token| match token {
+        TokenTree::Ident(mut ident) => {
+            if let Some(name) = names.iter().rfind(|name| name.unraw() == ident.unraw()) {
+                ident.set_span(name.span().located_at(ident.span()));
+            }
+            ident.into()
+        }
+        TokenTree::Group(group) => with_content(&group, meaning(group.stream(), names)).into(),
+        other => other,
+    };
+    tokens.into_iter().map(meant).collect()
 }
 
 /// The same tokens with another name for the value `self`, where they have one.

@@ -143,6 +143,17 @@ async fn with_a_rest(
     Ok(())
 }
 
+#[distributed_lock("k", manager = locks, guard = lock)]
+async fn with_nothing_of_a_struct(
+    locks: LockManager,
+    log: Log,
+    Wrapped(_): Wrapped<Argument>,
+    Wrapped(_named): Wrapped<Argument>,
+) -> Result<(), Error> {
+    log.watch(&lock);
+    Ok(())
+}
+
 struct Shop {
     locks: LockManager,
     _argument: Argument,
@@ -210,9 +221,15 @@ async fn arguments_of_functions() {
 async fn what_a_pattern_leaves_out_is_dropped_after_the_release() {
     let (log, locks) = (Log::default(), LockManager::in_process());
     let pair = (log.argument("left"), log.argument("rest"));
-    finish(with_a_rest(locks, log.clone(), pair)).await;
-    let seen = log.0.lock().unwrap();
-    assert_eq!(seen.drops, [("left", true), ("rest", false)]);
+    finish(with_a_rest(locks.clone(), log.clone(), pair)).await;
+    let drops = |log: &Log| log.0.lock().unwrap().drops.clone();
+    assert_eq!(drops(&log), [("left", true), ("rest", false)]);
+
+    let log = Log::default();
+    let inside = |name| Wrapped(log.argument(name));
+    let call = with_nothing_of_a_struct(locks, log.clone(), inside("rest"), inside("named"));
+    finish(call).await;
+    assert_eq!(drops(&log), [("named", true), ("rest", false)]);
 }
 
 #[tokio::test(start_paused = true)]

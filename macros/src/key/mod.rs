@@ -5,7 +5,7 @@ mod template;
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
-use syn::{Error, Expr, LitStr, Result};
+use syn::{Error, Expr, Ident, LitStr, Result};
 
 use self::template::Piece;
 use crate::mistakes::Mistakes;
@@ -63,7 +63,7 @@ impl Key {
 
     /// Notes placeholders that start at a name which is not there. `known` are the function's arguments,
     /// `self` among them.
-    pub(crate) fn check_names(&self, known: &[String], mistakes: &mut Mistakes) {
+    pub(crate) fn check_names(&self, known: &[Ident], mistakes: &mut Mistakes) {
         for value in self.values() {
             if let Some(missing) = names::missing(&value.expression, known) {
                 let message = names::message(&value.source, &missing, known);

@@ -1,22 +1,20 @@
-use syn::Expr;
+use syn::ext::IdentExt;
+use syn::{Expr, Ident};
 
 /// The name that an expression starts from, if it is that of a value and not among `known`.
 ///
 /// Constants, functions and paths are left to rustc; a key is made before the body runs, so a plain
 /// name in lower case can only be an argument.
-pub(super) fn missing(expression: &Expr, known: &[String]) -> Option<String> {
+pub(super) fn missing(expression: &Expr, known: &[Ident]) -> Option<String> {
     let name = match start(expression) {
-        Expr::Path(path) => path.path.get_ident()?.to_string(),
+        Expr::Path(path) => path.path.get_ident()?,
         _ => return None,
     };
+    // `r#order` is `order`.
+    let is_known = known.iter().any(|it| it.unraw() == name.unraw());
+    let name = name.to_string();
     let is_value = name.starts_with(|first: char| first.is_lowercase() || first == '_');
-    let is_known = known.iter().any(|it| plain(it) == plain(&name));
     (is_value && !is_known).then_some(name)
-}
-
-/// `r#order` is `order`.
-fn plain(name: &str) -> &str {
-    name.strip_prefix("r#").unwrap_or(name)
 }
 
 fn start(expression: &Expr) -> &Expr {
@@ -32,12 +30,13 @@ fn start(expression: &Expr) -> &Expr {
     }
 }
 
-pub(super) fn message(source: &str, missing: &str, known: &[String]) -> String {
+pub(super) fn message(source: &str, missing: &str, known: &[Ident]) -> String {
     if missing == "self" {
         return format!("`{{{source}}}`: this function has no `self`; name one of its arguments");
     }
     // Names with two underscores were made by other macros.
-    let written = known.iter().filter(|name| !name.starts_with("__"));
+    let written = known.iter().map(ToString::to_string);
+    let written = written.filter(|name| !name.starts_with("__"));
     let names: Vec<String> = written.map(|name| format!("`{name}`")).collect();
     let names = match &*names.join(" or ") {
         "" => "it has no arguments; name a constant, or call a function".to_owned(),

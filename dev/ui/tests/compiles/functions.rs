@@ -99,6 +99,37 @@ async fn destructured(
     Ok(second + x)
 }
 
+/// What it holds cannot be moved out of it.
+struct Parcel {
+    weight: u32,
+    label: String,
+}
+
+impl Drop for Parcel {
+    fn drop(&mut self) {
+        self.label.clear();
+    }
+}
+
+struct Sealed(u32, String);
+
+impl Drop for Sealed {
+    fn drop(&mut self) {
+        self.1.clear();
+    }
+}
+
+#[distributed_lock("{weight}:{first}")]
+async fn left_where_it_is(
+    Parcel { weight, label: _ }: Parcel,
+    Sealed(first, _): Sealed,
+    (Ok((number, _)) | Err((_, number))): Result<(u32, String), (String, u32)>,
+    both @ (_, _): (String, u32),
+    (Sealed(second, _), _): (Sealed, String),
+) -> Result<u32, Error> {
+    Ok(weight + first + second + number + both.1)
+}
+
 #[distributed_lock("k")]
 async fn mutable(
     mut count: u32,
@@ -202,7 +233,20 @@ macro_rules! locked {
     };
 }
 
-locked!(from_a_macro, "k:{n}", n);
+locked!(from_a_macro, "k:{n}:{n.pow(2)}:{u32::from(n)}", n);
+
+macro_rules! locked_inside {
+    ($name:ident) => {
+        #[distributed_lock("{point.x}:{n}:{u64::from(n)}:{self.sold}", manager = self.locks, guard = lock)]
+        async fn $name(&self, point: Point, n: u32) -> Result<String, Error> {
+            Ok(format!("{}:{}", lock.key(), point.y))
+        }
+    };
+}
+
+impl Shop {
+    locked_inside!(all_from_a_macro);
+}
 
 fn assert_send<F: Future + Send>(future: F) -> F {
     future
@@ -213,6 +257,9 @@ async fn all(locks: LockManager) -> Result<(), Error> {
     assert_eq!(assert_send(shop.sold()).await?, 1);
     assert_eq!(assert_send(shop.sell(2)).await?, "shop:1");
     assert_send(Shop::associated()).await?;
+    let point = Point { x: 1, y: 2 };
+    let key = assert_send(shop.all_from_a_macro(point, 3)).await?;
+    assert_eq!(key, "1:3:3:3:2");
     assert_eq!(assert_send(shop.ship(42)).await?, "order:42");
     assert_eq!(assert_send(Ships::count(&shop, 3)).await?, 3);
     assert_eq!(shop.count_once().await?, 1);
@@ -229,6 +276,19 @@ async fn all(locks: LockManager) -> Result<(), Error> {
     let text = String::new;
     let patterns = destructured(Path(1), point, (1, text()), text(), &3, &(1, 2));
     assert_eq!(assert_send(patterns).await?, 3);
+    let parcel = Parcel {
+        weight: 1,
+        label: text(),
+    };
+    let sealed = |number| Sealed(number, text());
+    let left = left_where_it_is(
+        parcel,
+        sealed(10),
+        Err((text(), 100)),
+        (text(), 1000),
+        (sealed(10000), text()),
+    );
+    assert_eq!(assert_send(left).await?, 11111);
     assert_eq!(mutable(1, 2).await?, 3);
     assert_eq!(not_send(Rc::default()).await?, 0);
     attributes().await?;
