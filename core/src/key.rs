@@ -14,7 +14,7 @@ const RESERVED: &str = ":lh1:";
 /// first refusal in production. A name is refused if it is empty, longer than [`MAX_KEY_BYTES`], has
 /// a control character, contains `:lh1:`, or has a `}` that does not close the one non-empty
 /// `{hash tag}` a name may have (a Redis Cluster would place such a lock and its companions on
-/// different nodes).
+/// different nodes), or if it is that tag and nothing else: `{a}` would have the companions of `a`.
 ///
 /// # Examples
 ///
@@ -62,6 +62,9 @@ impl Key {
         }
         if let Some(at) = misplaced_brace(&full) {
             return refuse(KeyProblem::Brace { at });
+        }
+        if full.starts_with('{') && full.ends_with('}') {
+            return refuse(KeyProblem::TagAlone);
         }
         Ok(Self {
             full: full.into(),
@@ -163,6 +166,12 @@ pub enum KeyProblem {
         /// Where it stands.
         at: usize,
     },
+    /// A `{hash tag}` and nothing else.
+    #[error(
+        "it is a `{{tag}}` alone, which would share its entries with the lock that is named like the tag; \
+         give it a prefix, or something behind it"
+    )]
+    TagAlone,
 }
 
 fn control_character(full: &str) -> Option<usize> {
@@ -231,6 +240,11 @@ mod tests {
         assert_eq!(problem("a}b"), Some(KeyProblem::Brace { at: 6 }));
         assert_eq!(problem("{}x"), Some(KeyProblem::Brace { at: 6 }));
         assert_eq!(problem("{a}{b}"), Some(KeyProblem::Brace { at: 10 }));
+        for name in ["{a}", "{{a}", "{a{b}"] {
+            let alone = Key::new("", name).unwrap_err();
+            assert_eq!(alone.problem(), &KeyProblem::TagAlone, "{name}");
+            assert!(Key::new("", &format!("{name}:b")).is_ok(), "{name}");
+        }
         let long = "x".repeat(MAX_KEY_BYTES);
         assert_eq!(
             problem(&long),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use leasehold::LockManager;
+use leasehold::backend::redis::Redis;
 use tokio::time::sleep;
 
 use crate::server::{Server, waiters};
@@ -251,4 +253,26 @@ async fn copies_of_a_givers_request_are_refused_once_its_lock_is_taken_up() {
     let sealed: u8 = exists.query_async(&mut raw).await.unwrap();
     assert_eq!(sealed, 1);
     taken.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_name_that_is_a_tag_alone_is_refused_and_readers_of_what_is_in_it_stay() {
+    let server = Server::start().await;
+    let redis = Redis::connect(&server.url()).await.unwrap();
+    let locks = LockManager::builder(redis).prefix("").build().unwrap();
+    let reader = locks.read_lock("a").acquire().await.unwrap();
+    // Its shares would be those of `a`.
+    let enclosed = locks.read_lock("{a}").acquire().await;
+    let told = match enclosed {
+        Ok(guard) => format!("{:?}", guard.release().await),
+        Err(refused) => whole(&refused),
+    };
+    assert!(locks.lock("a").try_acquire().await.unwrap().is_none());
+    reader.renew().await.unwrap();
+    assert!(told.contains("`{a}`") && told.contains("prefix"), "{told}");
+    let beside = locks.read_lock("{a}:b").acquire().await.unwrap();
+    beside.release().await.unwrap();
+    assert!(locks.lock("a").try_acquire().await.unwrap().is_none());
+    reader.release().await.unwrap();
+    assert!(locks.lock("a").try_acquire().await.unwrap().is_some());
 }

@@ -91,7 +91,7 @@ fn write_stem(key: &Key, name: &mut String) {
 }
 
 /// A key with a `{hash tag}` of its own is placed by it, and so are its companions. A `Key` has at most one `}`, and it
-/// closes a tag.
+/// closes a tag that is not all of the key: else `{a}` would have the companions of `a`.
 fn braces(lock: &str) -> (&'static str, &'static str) {
     if lock.contains('}') {
         ("", "")
@@ -154,6 +154,8 @@ impl<const N: usize> Row<N> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn fence(full: &str) -> String {
@@ -170,6 +172,36 @@ mod tests {
             let mut alone = String::new();
             write_fence(&Key::new("", full).unwrap(), &mut alone);
             assert_eq!(alone, fence(full));
+        }
+    }
+
+    /// All short names that a lock may have, of the characters that matter.
+    fn short_keys() -> Vec<Key> {
+        let (mut names, mut keys) = (vec![String::new()], Vec::new());
+        for _ in 0..5 {
+            let longer = names.iter();
+            let longer =
+                longer.flat_map(|name| ["a", "{", "}", ":"].map(|it| format!("{name}{it}")));
+            names = longer.collect();
+            keys.extend(names.iter().filter_map(|name| Key::new("", name).ok()));
+        }
+        keys
+    }
+
+    #[test]
+    fn no_two_locks_have_an_entry_in_common() {
+        let (keys, owner) = (short_keys(), OwnerId::random());
+        assert!(keys.len() > 300, "{}", keys.len());
+        let mut whose = BTreeMap::new();
+        for key in &keys {
+            let (names, at_node) = (Names::of(key), NodeNames::of(key, owner));
+            for name in names.all().into_iter().chain(at_node.all()) {
+                let before = whose.insert(name.to_owned(), key);
+                assert!(
+                    before.is_none_or(|it| it == key),
+                    "{name}: {before:?} and {key:?}"
+                );
+            }
         }
     }
 

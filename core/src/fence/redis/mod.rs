@@ -197,7 +197,8 @@ impl fmt::Debug for RedisFenceStore {
     }
 }
 
-/// A name with a hash tag of its own is placed by it, as a lock's companions are.
+/// A name with a hash tag of its own is placed by it, as a lock's companions are. It is never the tag alone: `{a}` would
+/// have the mark of `a`.
 fn mark(resource: &Key) -> String {
     let full = resource.full();
     if full.contains('}') {
@@ -222,5 +223,16 @@ mod tests {
         let name = |resource| mark(&Key::new("fence:", resource).unwrap());
         assert_eq!(name("file:report"), "{fence:file:report}:lh1:mark");
         assert_eq!(name("{42}:report"), "fence:{42}:report:lh1:mark");
+    }
+
+    #[test]
+    fn no_two_resources_have_one_mark() {
+        let resources = ["a", "{a}", "{a}:b", "b:{a}", "{a", "{{a}"];
+        let keys = resources.iter().filter_map(|it| Key::new("", it).ok());
+        let mut marks: Vec<_> = keys.map(|it| mark(&it)).collect();
+        let all = marks.len();
+        marks.sort();
+        marks.dedup();
+        assert_eq!(marks.len(), all, "{marks:?}");
     }
 }
