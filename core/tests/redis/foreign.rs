@@ -14,6 +14,12 @@ async fn foreign_lock(raw: &mut MultiplexedConnection, key: &str, id: &str) -> b
     set.is_some()
 }
 
+/// An id as many programs draw it: bytes that are no text.
+fn bytes() -> Vec<u8> {
+    let random = std::iter::repeat_with(|| fastrand::u8(..));
+    std::iter::once(0xff).chain(random).take(20).collect()
+}
+
 async fn foreign_unlock(raw: &mut MultiplexedConnection, key: &str, id: &str) -> bool {
     let script = redis::Script::new(
         "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0",
@@ -87,4 +93,19 @@ async fn rslock_and_we_exclude_each_other() {
     let waiting = tokio::spawn(locks.lock("k").acquire());
     theirs.unlock(&held).await;
     drop(waiting.await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn whoever_holds_it_under_bytes_that_are_no_text_is_seen() {
+    let server = Server::start().await;
+    let (locks, mut raw) = (server.locks().await, server.raw().await);
+    let id = bytes();
+    let mut set = redis::cmd("SET");
+    set.arg("lock:k").arg(&id).arg("PX").arg(30_000);
+    set.exec_async(&mut raw).await.unwrap();
+    assert!(locks.lock("k").try_acquire().await.unwrap().is_none());
+    let seen = locks.inspect("k").await.unwrap();
+    let shown = String::from_utf8_lossy(&id);
+    assert_eq!((seen.owner.as_deref(), seen.token), (Some(&*shown), None));
+    assert!(seen.expires_in.is_some() && seen.holders == 1, "{seen:?}");
 }

@@ -9,6 +9,7 @@
 
 mod election;
 mod faults;
+mod foreign;
 mod memory;
 mod nodes;
 mod rollout;

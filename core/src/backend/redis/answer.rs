@@ -1,5 +1,6 @@
 //! What the scripts answer, in our words.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use redis::{FromRedisValue, Value, from_redis_value};
@@ -97,18 +98,31 @@ pub(super) fn digits(value: Value, count: usize) -> Result<Vec<bool>, BackendErr
 }
 
 pub(super) fn inspected(value: Value) -> Result<Inspection, BackendError> {
-    let fields: Vec<String> = read(value)?;
-    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-    let [holder, token, left, holders, waiting] = fields[..] else {
+    let (holder, rest) = holder_first(value)?;
+    let fields: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let [token, left, holders, waiting] = fields[..] else {
         return Err(strange(&fields));
     };
     Ok(Inspection {
-        owner: (!holder.is_empty()).then(|| holder.to_owned()),
+        owner: (!holder.is_empty()).then(|| shown(&holder)),
         token: token.parse().ok(),
         expires_in: millis(left),
         holders: holders.parse().map_err(|_| strange(&fields))?,
         waiting: waiting.parse().map_err(|_| strange(&fields))?,
     })
+}
+
+/// An answer of words behind a holder, who may be another program's: its id need not be text.
+pub(super) fn holder_first(value: Value) -> Result<(Vec<u8>, Vec<String>), BackendError> {
+    let mut words: VecDeque<Value> = read::<Vec<Value>>(value)?.into();
+    let holder = words.pop_front().ok_or_else(|| strange(&[]))?;
+    let rest = words.into_iter().map(read).collect::<Result<_, _>>()?;
+    Ok((read(holder)?, rest))
+}
+
+/// Bytes as text, as far as they are.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// An answer of words, which come as they are.

@@ -184,17 +184,20 @@ async fn ask_time(member: &Member, limit: &Limit) -> Result<(), BackendError> {
 
 /// The node's time in microseconds, and its vote.
 fn read(value: Value) -> Result<(u64, Vote), BackendError> {
-    let mut words = [""; MOST_WORDS];
-    if let Some(fields) = texts(&value, &mut words) {
+    let mut words = [&[][..]; MOST_WORDS];
+    if let Some(fields) = as_they_lie(&value, &mut words) {
         return vote(fields);
     }
     let fields: Vec<String> = answer::read(value)?;
-    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    let fields: Vec<&[u8]> = fields.iter().map(String::as_bytes).collect();
     vote(&fields)
 }
 
 /// What is answered mostly can be read as it lies there.
-fn texts<'a, 'b>(value: &'a Value, words: &'b mut [&'a str; MOST_WORDS]) -> Option<&'b [&'a str]> {
+fn as_they_lie<'a, 'b>(
+    value: &'a Value,
+    words: &'b mut [&'a [u8]; MOST_WORDS],
+) -> Option<&'b [&'a [u8]]> {
     let Value::Array(items) = value else {
         return None;
     };
@@ -203,36 +206,40 @@ fn texts<'a, 'b>(value: &'a Value, words: &'b mut [&'a str; MOST_WORDS]) -> Opti
         let Value::BulkString(bytes) = item else {
             return None;
         };
-        *word = str::from_utf8(bytes).ok()?;
+        *word = bytes;
     }
     Some(words)
 }
 
-fn vote(fields: &[&str]) -> Result<(u64, Vote), BackendError> {
-    let strange = || answer::strange(fields);
+fn vote(fields: &[&[u8]]) -> Result<(u64, Vote), BackendError> {
+    let strange = || answer::strange(&[&answer::shown(&fields.join(&b' '))]);
     let (vote, now) = match *fields {
-        ["granted", now, token] => {
-            let token = token.parse().map_err(|_| strange())?;
+        [b"granted", now, token] => {
+            let token = number(token).ok_or_else(strange)?;
             (Vote::Granted(token), now)
         }
-        ["busy", now, left, holder] => {
+        [b"busy", now, left, holder] => {
             let vote = Vote::Busy {
                 holder: holder.to_owned(),
-                left: millis(left),
+                left: str::from_utf8(left).ok().and_then(millis),
             };
             (vote, now)
         }
-        ["late", now] => (
+        [b"late", now] => (
             failed("the request came to it after its time; its clock may have jumped"),
             now,
         ),
-        ["exhausted", now, _drawn] => (
+        [b"exhausted", now, _drawn] => (
             failed("its next fencing token would not stay below 2^53; set its clock right"),
             now,
         ),
         _ => return Err(strange()),
     };
-    Ok((now.parse().map_err(|_| strange())?, vote))
+    Ok((number(now).ok_or_else(strange)?, vote))
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    str::from_utf8(digits).ok()?.parse().ok()
 }
 
 fn failed(why: &str) -> Vote {

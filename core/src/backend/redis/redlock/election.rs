@@ -11,7 +11,8 @@ pub(super) enum Vote {
     Granted(u64),
     /// Somebody else holds it there.
     Busy {
-        holder: String,
+        /// As it lies there: other programs' ids need not be text.
+        holder: Vec<u8>,
         /// None if the key has no TTL.
         left: Option<Duration>,
     },
@@ -94,11 +95,11 @@ impl Election {
     /// If somebody holds a majority: for how long at most.
     pub(super) fn held_for(&self) -> Option<Duration> {
         let busy = self.votes.iter().flatten().filter_map(|vote| match vote {
-            Vote::Busy { holder, left } => Some((holder, *left)),
+            Vote::Busy { holder, left } => Some((holder.as_slice(), *left)),
             Vote::Granted(_) | Vote::Failed(_) => None,
         });
         let busy: Vec<_> = busy.collect();
-        let is_elected = |holder: &String| {
+        let is_elected = |holder: &[u8]| {
             let nodes = busy.iter().filter(|(other, _)| *other == holder).count();
             // Those who have not answered yet may be its own as well.
             let open = self.votes.iter().filter(|vote| vote.is_none()).count();
@@ -155,7 +156,7 @@ mod tests {
 
     fn busy(holder: &str) -> Vote {
         Vote::Busy {
-            holder: holder.to_owned(),
+            holder: holder.into(),
             left: Some(Duration::from_secs(1)),
         }
     }
@@ -225,7 +226,7 @@ mod tests {
         let election = after([busy("a"), busy("b"), busy("c"), failed()]);
         assert_eq!(election.held_for(), None);
         let longer = Vote::Busy {
-            holder: "b".to_owned(),
+            holder: "b".into(),
             left: Some(Duration::from_secs(9)),
         };
         let election = after([busy("a"), busy("a"), longer, busy("a")]);

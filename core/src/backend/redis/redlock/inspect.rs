@@ -23,13 +23,16 @@ pub(super) async fn inspect(
     let views = ask_all(members, &request::inspect(key), limit).await?;
     let views = views.into_iter().map(view).collect::<Result<Vec<_>, _>>()?;
     let needed = majority(members.len());
-    let named_by = |owner: &str| views.iter().filter(|it| it.owner == owner).count();
-    let elected = views.iter().map(|it| it.owner.as_str());
+    let named_by = |owner: &[u8]| views.iter().filter(|it| it.owner == owner).count();
+    let elected = views.iter().map(|it| it.owner.as_slice());
     let elected = elected
         .filter(|it| !it.is_empty() && named_by(it) >= needed)
         .max();
     let (mut tokens, mut lefts) = (Vec::new(), Vec::new());
-    for view in views.iter().filter(|it| Some(it.owner.as_str()) == elected) {
+    for view in views
+        .iter()
+        .filter(|it| Some(it.owner.as_slice()) == elected)
+    {
         tokens.extend(view.token);
         lefts.extend(view.left);
     }
@@ -38,7 +41,7 @@ pub(super) async fn inspect(
     let mut waiting: Vec<usize> = views.iter().map(|it| it.waiting).collect();
     waiting.sort_unstable();
     Ok(Inspection {
-        owner: elected.map(str::to_owned),
+        owner: elected.map(answer::shown),
         // What a majority has in common is the token, and the majority ends with the first of its leases.
         token: common(&tokens, needed).and_then(|it| it.try_into().ok()),
         expires_in: lefts.len().checked_sub(needed).map(|it| lefts[it]),
@@ -62,20 +65,21 @@ pub(super) async fn force(
 
 #[derive(Debug)]
 struct View {
-    owner: String,
+    /// As it lies there: other programs' ids need not be text.
+    owner: Vec<u8>,
     token: Option<i64>,
     left: Option<Duration>,
     waiting: usize,
 }
 
 fn view(value: redis::Value) -> Result<View, BackendError> {
-    let fields: Vec<String> = answer::read(value)?;
-    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-    let [owner, token, left, waiting] = fields[..] else {
+    let (owner, rest) = answer::holder_first(value)?;
+    let fields: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let [token, left, waiting] = fields[..] else {
         return Err(answer::strange(&fields));
     };
     Ok(View {
-        owner: owner.to_owned(),
+        owner,
         token: token.parse().ok(),
         left: millis(left),
         waiting: waiting.parse().map_err(|_| answer::strange(&fields))?,
