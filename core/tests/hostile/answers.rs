@@ -8,6 +8,7 @@ const LONGEST: usize = 64 * 1024;
 const OK: &[u8] = b"+OK\r\n";
 const HELLO: &[u8] = b"%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n";
 const INFO: &[u8] = b"$20\r\nredis_version:7.0.15\r\n";
+const OLD_INFO: &[u8] = b"$55\r\nredis_version:5.0.14\r\nrun_id:abc\r\nuptime_in_seconds:1\r\n\r\n";
 const TIME: &[u8] = b"*2\r\n$10\r\n1800000000\r\n$1\r\n0\r\n";
 
 pub(crate) enum Answer {
@@ -26,6 +27,8 @@ pub(crate) struct Answers {
 enum Mood {
     /// Right until all is asked that a new connection asks, and then nothing.
     Silent,
+    /// Right all the time, from a server of a version too old that was started a second ago.
+    Old,
     /// Right until then, and then in the shape of an answer, with anything in it.
     Plausible,
     /// Right until then, and then any value, or none.
@@ -52,9 +55,17 @@ impl Answers {
         }
     }
 
+    /// It is too old for us, and young.
+    pub(crate) fn old() -> Self {
+        Self {
+            random: Rng::with_seed(0),
+            mood: Mood::Old,
+        }
+    }
+
     /// Somebody new is there.
     pub(crate) fn connected(&mut self) {
-        if self.mood != Mood::Silent {
+        if !matches!(self.mood, Mood::Silent | Mood::Old) {
             self.mood = match self.random.u32(0..8) {
                 0..4 => Mood::Plausible,
                 4..7 => Mood::Arbitrary,
@@ -69,12 +80,13 @@ impl Answers {
             "CLIENT" => Some(OK),
             _ if self.mood == Mood::Silent => return Answer::Nothing,
             "SCRIPT" | "SUBSCRIBE" => Some(OK),
+            "INFO" if self.mood == Mood::Old => Some(OLD_INFO),
             "INFO" => Some(INFO),
             "PUBLISH" => Some(&b":1\r\n"[..]),
             _ => None,
         };
         match (self.mood, greeting) {
-            (Mood::Plausible | Mood::Arbitrary | Mood::Silent, Some(right)) => {
+            (Mood::Plausible | Mood::Arbitrary | Mood::Silent | Mood::Old, Some(right)) => {
                 Answer::Bytes(right.to_vec())
             }
             (Mood::Plausible, None) if command == "TIME" && self.random.bool() => {

@@ -12,7 +12,7 @@ use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use leasehold::backend::redis::Redis;
+use leasehold::backend::redis::{Redis, Redlock};
 use leasehold::backend::{BackendError, ConnectError};
 use tokio::time::timeout;
 
@@ -79,6 +79,16 @@ async fn a_server_that_falls_silent_after_its_greeting_keeps_no_caller_for_ever(
     assert!(BackendError::is_temporary(&source), "{source}");
     let told = "the server did not answer within 5s";
     assert!(source.to_string().contains(told), "{source}");
+}
+
+#[tokio::test]
+async fn a_node_that_is_too_old_is_not_taken_for_one_that_votes_later() {
+    let hostile = Hostile::with(Answers::old()).await;
+    let refused = Redlock::new([hostile.url()]).connect().await.unwrap_err();
+    assert!(
+        matches!(&refused, ConnectError::TooOld { version, .. } if version == "5.0.14"),
+        "{refused:?}"
+    );
 }
 
 /// The most memory that this process has had, in KiB.

@@ -365,7 +365,7 @@ async fn what_cannot_be_connected_to_says_why() {
 }
 
 /// An error and its causes.
-fn in_words(error: &dyn std::error::Error) -> String {
+pub(crate) fn in_words(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(|it| format!("{it}: ")).collect()
 }

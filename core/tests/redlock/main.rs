@@ -7,6 +7,7 @@
     reason = "helpers of tests"
 )]
 
+mod connecting;
 mod election;
 mod faults;
 mod foreign;

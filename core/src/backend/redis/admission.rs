@@ -24,8 +24,17 @@ pub(super) struct Admission {
 
 #[derive(Debug)]
 struct Known {
-    run_id: String,
+    server: Server,
     admitted_from: Moment,
+    /// It was too young when it was met last.
+    is_out: bool,
+}
+
+/// What a server says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Server {
+    pub(super) run_id: String,
+    pub(super) version: String,
 }
 
 impl Admission {
@@ -52,26 +61,32 @@ impl Admission {
                 "the server does not say how long it has been up (INFO server)",
             ));
         };
-        self.judge(run_id, Duration::from_secs(uptime))
+        let server = Server {
+            run_id: run_id.to_owned(),
+            version: field("redis_version").unwrap_or_default().to_owned(),
+        };
+        self.judge(server, Duration::from_secs(uptime))
     }
 
-    /// The run id of the server that was met last, admitted or not.
-    pub(super) fn server(&self) -> Option<String> {
+    /// The server that was met last, if it was too young then.
+    pub(super) fn too_young(&self) -> Option<Server> {
         let known = self.known.lock();
-        known.as_ref().map(|known| known.run_id.clone())
+        let out = known.as_ref().filter(|known| known.is_out);
+        out.map(|known| known.server.clone())
     }
 
-    fn judge(&self, run_id: &str, uptime: Duration) -> Result<(), BackendError> {
+    fn judge(&self, server: Server, uptime: Duration) -> Result<(), BackendError> {
         let mut known = self.known.lock();
         let admitted_from = match &*known {
-            Some(known) if known.run_id == run_id => known.admitted_from,
+            Some(known) if known.server.run_id == server.run_id => known.admitted_from,
             _ => Moment::now().after(self.away.saturating_sub(uptime)),
         };
-        *known = Some(Known {
-            run_id: run_id.to_owned(),
-            admitted_from,
-        });
         let left = admitted_from.remaining();
+        *known = Some(Known {
+            server,
+            admitted_from,
+            is_out: !left.is_zero(),
+        });
         if left.is_zero() {
             return Ok(());
         }
@@ -89,28 +104,47 @@ mod tests {
 
     const AWAY: Duration = Duration::from_secs(60);
 
+    fn server(run_id: &str) -> Server {
+        Server {
+            run_id: run_id.to_owned(),
+            version: String::new(),
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_server_is_admitted_when_it_has_been_up_long_enough() {
         let admission = Admission::after(AWAY);
-        assert!(admission.judge("old", AWAY).is_ok());
-        assert!(Admission::after(AWAY).judge("a", AWAY * 3).is_ok());
+        assert!(admission.judge(server("old"), AWAY).is_ok());
+        assert!(Admission::after(AWAY).judge(server("a"), AWAY * 3).is_ok());
         // Restarted: by its own account it has been up for ten seconds.
-        let refused = admission.judge("new", Duration::from_secs(10));
+        let refused = admission.judge(server("new"), Duration::from_secs(10));
         let refused = refused.unwrap_err();
         assert!(
             refused.is_temporary() && refused.to_string().contains("in 50.0s"),
             "{refused}"
         );
+        assert_eq!(admission.too_young(), Some(server("new")));
         advance(Duration::from_secs(49)).await;
-        assert!(admission.judge("new", Duration::from_secs(59)).is_err());
+        assert!(
+            admission
+                .judge(server("new"), Duration::from_secs(59))
+                .is_err()
+        );
         advance(Duration::from_secs(1)).await;
-        assert!(admission.judge("new", Duration::from_secs(60)).is_ok());
+        // As it was when it was met.
+        assert_eq!(admission.too_young(), Some(server("new")));
+        assert!(
+            admission
+                .judge(server("new"), Duration::from_secs(60))
+                .is_ok()
+        );
+        assert_eq!(admission.too_young(), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_jump_of_the_servers_clock_admits_nobody() {
         let admission = Admission::after(AWAY);
-        assert!(admission.judge("new", Duration::ZERO).is_err());
-        assert!(admission.judge("new", AWAY * 100).is_err());
+        assert!(admission.judge(server("new"), Duration::ZERO).is_err());
+        assert!(admission.judge(server("new"), AWAY * 100).is_err());
     }
 }

@@ -222,18 +222,24 @@ impl Redis {
 /// Fails if the server cannot keep locks, and warns of what it cannot do well.
 pub(super) fn judge(info: &str, least: (u32, u32)) -> Result<(), ConnectError> {
     let version = answer::info_field(info, "redis_version").unwrap_or_default();
-    if !is_recent(version, least) {
-        return Err(ConnectError::TooOld {
-            version: version.to_owned(),
-            least: format!("{}.{}", least.0, least.1),
-        });
-    }
+    judge_version(version, least)?;
     if let Some(policy) = answer::info_field(info, "maxmemory_policy")
         && policy != "noeviction"
     {
         warning::evicting_server(policy);
     }
     Ok(())
+}
+
+/// Fails if the server is too old.
+pub(super) fn judge_version(version: &str, least: (u32, u32)) -> Result<(), ConnectError> {
+    if is_recent(version, least) {
+        return Ok(());
+    }
+    Err(ConnectError::TooOld {
+        version: version.to_owned(),
+        least: format!("{}.{}", least.0, least.1),
+    })
 }
 
 /// What the URL of one server names, with what our connections need.

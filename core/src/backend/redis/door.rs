@@ -29,7 +29,7 @@ const QUEUE: usize = 1024;
 /// The way to one server.
 pub(super) struct Door {
     pub(super) address: Address,
-    /// Who may be a server of this node, if that matters: no other is talked to.
+    /// Who may be a server of this node, if that matters: no other is asked for a lock.
     pub(super) admission: Option<Admission>,
     /// Where the connection is put.
     pub(super) slot: Slot,
@@ -100,8 +100,14 @@ impl Door {
             driver,
         } = opened;
         self.address.check(&mut connection).await?;
-        if let Some(admission) = &self.admission {
-            admission.ask(&mut connection).await?;
+        if let Some(admission) = &self.admission
+            && let Err(kept_out) = admission.ask(&mut connection).await
+        {
+            // What it refuses for good it will refuse when its time has come, too: age is not what is wrong with it.
+            return match self.load_scripts(connection).await {
+                Err(refused) if !refused.is_temporary() => Err(refused),
+                _ => Err(kept_out),
+            };
         }
         self.load_scripts(connection.clone()).await?;
         if !self.inbox.is_sharded()

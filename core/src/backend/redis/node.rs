@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
-use super::admission::Admission;
+use super::admission::{Admission, Server};
 use super::code::code;
 use super::door::{Door, in_time};
 use super::errand::Errand;
@@ -126,19 +126,14 @@ impl Node {
         })
     }
 
-    /// The run id of the server that was there last, where that matters.
-    pub(super) fn met(&self) -> String {
+    /// The server that was there last, if nothing but its age kept it out.
+    pub(super) fn too_young(&self) -> Option<Server> {
         let admission = self.door.admission.as_ref();
-        admission.and_then(Admission::server).unwrap_or_default()
+        admission.and_then(Admission::too_young)
     }
 
     pub(super) fn is_connected(&self) -> bool {
         self.current().is_some()
-    }
-
-    /// Whether a server was there, be it admitted or not.
-    pub(super) fn has_met(&self) -> bool {
-        !self.met().is_empty()
     }
 
     pub(super) fn close(&self) {

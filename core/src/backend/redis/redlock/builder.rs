@@ -9,7 +9,7 @@ use super::member::Member;
 use super::quorum::no_quorum;
 use super::settings::Settings;
 use crate::backend::redis::answer;
-use crate::backend::redis::connect::{client_at, judge};
+use crate::backend::redis::connect::{client_at, judge, judge_version};
 use crate::backend::redis::inbox::Inbox;
 use crate::backend::redis::warning;
 use crate::backend::{BackendError, ConnectError};
@@ -205,10 +205,16 @@ impl Member {
             Some(checked) => checked.await.unwrap_or_else(|_elapsed| silent()),
             None => silent(),
         };
-        match met {
+        let Err(ConnectError::Server { source }) = &met else {
+            return met;
+        };
+        match self.node.too_young() {
             // It is there, and its time to vote will come.
-            Err(ConnectError::Server { .. }) if self.node.has_met() => Ok(self.node.met()),
-            met => met,
+            Some(server) if source.is_temporary() => {
+                judge_version(&server.version, LEAST_VERSION)?;
+                Ok(server.run_id)
+            }
+            _ => met,
         }
     }
 }
