@@ -1,5 +1,8 @@
 //! Who connects a fence store anew, for whom, and what becomes of that connection.
 
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -7,10 +10,12 @@ use futures_util::poll;
 use leasehold::backend::Applied;
 use leasehold::{FenceStore, FencedPipelineError, FencingToken, RedisFenceStore};
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic, Which};
+use tempfile::TempDir;
 use tokio::task::unconstrained;
 use tokio::time::{sleep, timeout};
 
 use crate::server::Server;
+use crate::trouble::whole;
 
 fn token() -> FencingToken {
     FencingToken::try_from(7).unwrap()
@@ -107,4 +112,55 @@ async fn who_learns_late_that_its_connection_died_does_not_end_the_next_one() {
     let connections = proxy.stats().connections;
     late.await.unwrap();
     assert_eq!(proxy.stats().connections, connections);
+}
+
+/// A name that leads to one server, and then to another.
+struct Name {
+    folder: TempDir,
+}
+
+impl Name {
+    fn of(server: &Server) -> Self {
+        let folder = TempDir::new().unwrap();
+        let name = Self { folder };
+        name.lead_to(server);
+        name
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("primary")
+    }
+
+    fn lead_to(&self, server: &Server) {
+        let next = self.folder.path().join("next");
+        symlink(server.inner().socket(), &next).unwrap();
+        fs::rename(next, self.path()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_was_demoted_is_left_for_the_one_that_its_name_leads_to() {
+    let (old, new) = (Server::start().await, Server::start().await);
+    let name = Name::of(&old);
+    let url = format!("unix://{}", name.path().display());
+    let fences = RedisFenceStore::connect(&url).await.unwrap();
+    fences.admit("r", token()).await.unwrap();
+    name.lead_to(&new);
+    // No connection to it breaks.
+    let mut follow = redis::cmd("REPLICAOF");
+    follow.arg("127.0.0.1").arg(new.inner().port());
+    follow.exec_async(&mut old.raw().await).await.unwrap();
+    let admitted = async {
+        while let Err(error) = fences.admit("r", token()).await {
+            let why = whole(&error);
+            assert!(why.contains("the server is a replica"), "{why}");
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let limit = Duration::from_secs(20);
+    assert!(timeout(limit, admitted).await.is_ok(), "nobody is admitted");
+    let mut get = redis::cmd("GET");
+    get.arg("{fence:r}:lh1:mark");
+    let mark: String = get.query_async(&mut new.raw().await).await.unwrap();
+    assert_eq!(mark, token().to_string());
 }

@@ -19,6 +19,11 @@ pub(super) fn code(error: &RedisError) -> Option<&str> {
     reason.and_then(first_code).or(Some(said))
 }
 
+/// Whether a server refused a write, for it is a replica.
+pub(crate) fn is_readonly(error: &RedisError) -> bool {
+    code(error) == Some("READONLY")
+}
+
 /// The code after the number of a line.
 fn first_code(reason: &str) -> Option<&str> {
     let reason = reason.trim_start_matches(|c: char| c.is_ascii_digit() || " :".contains(c));

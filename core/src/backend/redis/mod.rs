@@ -53,6 +53,7 @@ use redis::Value;
 
 use self::answer::Verdict;
 use self::batch::Batches;
+pub(crate) use self::code::is_readonly;
 pub use self::connect::RedisBuilder;
 use self::copies::Copies;
 pub(crate) use self::errand::Errand;
@@ -64,6 +65,7 @@ use self::porch::Porch;
 pub use self::redlock::{Redlock, RedlockBuilder};
 use self::servers::Servers;
 use self::synced::Synced;
+pub(crate) use self::times::READ_ONLY_FOR;
 use self::times::{FIRST_LOOKS, REFRESH};
 #[cfg(feature = "tls-rustls")]
 pub(crate) use self::tls::choose_provider;

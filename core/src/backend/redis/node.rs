@@ -1,22 +1,18 @@
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
 use super::admission::{Admission, Server};
-use super::code::code;
+use super::code::is_readonly;
 use super::door::{Door, in_time};
 use super::errand::Errand;
 use super::failure::{failure, unsent};
 use super::live::{Listening, Live};
 use super::synced::{Settled, Synced, Unsettled};
-use super::times::CONNECT_TIMEOUT;
+use super::times::{CONNECT_TIMEOUT, READ_ONLY_FOR};
 use crate::backend::BackendError;
-
-/// How old a connection is at least before it is given up because its server takes no writes.
-const READ_ONLY_FOR: Duration = Duration::from_secs(1);
 
 /// How a command is sent.
 #[derive(Debug, Clone, Copy, Default)]
@@ -243,10 +239,6 @@ impl Node {
     fn current(&self) -> Option<Arc<Live>> {
         self.door.slot.live()
     }
-}
-
-fn is_readonly(error: &RedisError) -> bool {
-    code(error) == Some("READONLY")
 }
 
 fn is_noscript(error: &RedisError) -> bool {

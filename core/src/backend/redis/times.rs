@@ -5,6 +5,9 @@ use std::time::Duration;
 /// How long a server may take to accept a connection.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How old a connection is at least before it is given up because its server takes no writes.
+pub(crate) const READ_ONLY_FOR: Duration = Duration::from_secs(1);
+
 /// How long a waiter that falls silent keeps its place, on the server's clock.
 pub(super) const WAITER_LEASE: Duration = Duration::from_secs(33);
 

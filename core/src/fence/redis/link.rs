@@ -1,16 +1,15 @@
 use std::sync::Arc;
 
-use redis::aio::MultiplexedConnection;
 use redis::{Client, FromRedisValue, RedisError, Script, ScriptInvocation};
 
-use super::way::{COMMAND_TIMEOUT, Way, bounded};
+use super::way::{COMMAND_TIMEOUT, Live, Way, bounded};
 use crate::backend::BackendError;
-use crate::backend::redis::{Errand, failure};
+use crate::backend::redis::{Errand, READ_ONLY_FOR, failure, is_readonly};
 
 /// A connection that is made anew when it is lost.
 pub(super) struct Link {
     way: Arc<Way>,
-    connecting: Errand<Arc<MultiplexedConnection>>,
+    connecting: Errand<Arc<Live>>,
 }
 
 impl Link {
@@ -53,7 +52,7 @@ impl Link {
         self.invoke(&live, call).await.map_err(Fault::into_error)
     }
 
-    async fn connect(&self) -> Result<Arc<MultiplexedConnection>, BackendError> {
+    async fn connect(&self) -> Result<Arc<Live>, BackendError> {
         if let Some(live) = self.way.live() {
             return Ok(live);
         }
@@ -64,17 +63,20 @@ impl Link {
 
     async fn invoke<T: FromRedisValue>(
         &self,
-        live: &Arc<MultiplexedConnection>,
+        live: &Arc<Live>,
         call: &ScriptInvocation<'_>,
     ) -> Result<T, Fault> {
-        let mut connection = MultiplexedConnection::clone(live);
+        let mut connection = live.connection.clone();
         let answer = bounded(COMMAND_TIMEOUT, call.invoke_async(&mut connection)).await;
         let answer = match answer {
             Ok(answer) => answer.map_err(Fault::Theirs),
             Err(error) => Err(Fault::Ours(error)),
         };
         // One that owes an answer is left, too: where packets vanish nothing else tells.
-        if answer.as_ref().is_err_and(Fault::is_of_the_connection) {
+        if answer
+            .as_ref()
+            .is_err_and(|it| it.is_of_the_connection() || it.is_of_a_replica(live))
+        {
             self.way.discard(live);
         }
         answer
@@ -97,6 +99,12 @@ impl Fault {
             Self::Ours(_) => true,
             Self::Theirs(error) => error.is_unrecoverable_error() || error.is_timeout(),
         }
+    }
+
+    /// The server's name may lead to the new primary; if it does not, it is not asked again and again.
+    fn is_of_a_replica(&self, live: &Live) -> bool {
+        let is_readonly = matches!(self, Self::Theirs(error) if is_readonly(error));
+        is_readonly && live.since.after(READ_ONLY_FOR).has_passed()
     }
 
     fn into_error(self) -> BackendError {

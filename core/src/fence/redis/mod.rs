@@ -44,7 +44,8 @@ static ADMIT: LazyLock<Script> =
 /// that is promoted before it has seen the newest mark, admits older tokens again until a newer one is shown.
 ///
 /// Each admission writes, that of the newest token again as well: a server that takes no writes, for it was demoted or
-/// lacks the replicas of `min-replicas-to-write`, admits nobody.
+/// lacks the replicas of `min-replicas-to-write`, admits nobody. The connection to one that was demoted is given up, once
+/// a second at most: the name in the URL may lead to its successor.
 ///
 /// # When the server is silent
 ///

@@ -7,6 +7,7 @@ use redis::{AsyncConnectionConfig, Client, RedisError};
 
 use crate::backend::BackendError;
 use crate::backend::redis::{unconnected, unsent};
+use crate::clock::Moment;
 use crate::runtime::timeout;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -15,7 +16,12 @@ pub(super) const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 /// The way to a server, and the connection that callers use.
 pub(super) struct Way {
     client: Client,
-    live: Mutex<Option<Arc<MultiplexedConnection>>>,
+    live: Mutex<Option<Arc<Live>>>,
+}
+
+pub(super) struct Live {
+    pub(super) connection: MultiplexedConnection,
+    pub(super) since: Moment,
 }
 
 impl Way {
@@ -30,12 +36,12 @@ impl Way {
         })
     }
 
-    pub(super) fn live(&self) -> Option<Arc<MultiplexedConnection>> {
+    pub(super) fn live(&self) -> Option<Arc<Live>> {
         self.live.lock().clone()
     }
 
     /// Connects, unless that was done meanwhile.
-    pub(super) async fn open(&self) -> Result<Arc<MultiplexedConnection>, BackendError> {
+    pub(super) async fn open(&self) -> Result<Arc<Live>, BackendError> {
         if let Some(live) = self.live() {
             return Ok(live);
         }
@@ -46,16 +52,19 @@ impl Way {
             .client
             .get_multiplexed_async_connection_with_config(&settings);
         let connected = bounded(CONNECT_TIMEOUT, connect).await.map_err(unsent)?;
-        let live = Arc::new(
-            connected.map_err(|e| unconnected(self.client.get_connection_info().addr(), e))?,
-        );
+        let to = self.client.get_connection_info().addr();
+        let live = Arc::new(Live {
+            connection: connected.map_err(|e| unconnected(to, e))?,
+            since: Moment::now(),
+        });
         let earlier = self.live.lock().replace(Arc::clone(&live));
         drop(earlier);
         Ok(live)
     }
 
-    /// Leaves a dead connection. Whoever learns of it late must not end the one that came after it.
-    pub(super) fn discard(&self, dead: &Arc<MultiplexedConnection>) {
+    /// Leaves a dead connection, or one to a server that is of no use any more. Whoever learns of it late must not end the
+    /// one that came after it.
+    pub(super) fn discard(&self, dead: &Arc<Live>) {
         let mut live = self.live.lock();
         // The caller has it, so that nothing ends here that is locked.
         if live.as_ref().is_some_and(|live| Arc::ptr_eq(live, dead)) {
