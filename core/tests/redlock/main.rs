@@ -13,5 +13,6 @@ mod faults;
 mod foreign;
 mod memory;
 mod nodes;
+mod places;
 mod rollout;
 mod suite;

@@ -108,9 +108,13 @@ impl Member {
         round: &Round,
         leave: &Leave,
     ) -> Result<bool, BackendError> {
-        let concerned = match leave.debt.waiter {
-            Some(_) => round.may_wait_at(self.place),
-            None => round.was_asked(self.place),
+        let (concerned, settled) = match leave.debt.waiter {
+            // Each of its rounds may have given it a place, and may do so yet.
+            Some(_) => (
+                round.may_wait_at(self.place),
+                round.attempt_is_settled(self.place),
+            ),
+            None => (round.was_asked(self.place), round.is_settled(self.place)),
         };
         if !concerned {
             return Ok(false);
@@ -120,9 +124,8 @@ impl Member {
             leave,
             settled: false,
         };
-        let early = !round.is_settled(self.place);
         let mut left = self.told(limit, leave).await;
-        if early && !matches!(left, Ok(true)) {
+        if !settled && !matches!(left, Ok(true)) {
             // The request may have come after it. What is not known to have come is sealed off.
             left = Box::pin(self.told_again(limit.length(), round, leave)).await;
         }
@@ -137,7 +140,13 @@ impl Member {
         round: &Round,
         leave: &Leave,
     ) -> Result<bool, BackendError> {
-        if let Some(settled) = timeout(limit * 2, round.settled(self.place)) {
+        let settled = async {
+            match leave.debt.waiter {
+                Some(_) => round.attempt_settled(self.place).await,
+                None => round.settled(self.place).await,
+            }
+        };
+        if let Some(settled) = timeout(limit * 2, settled) {
             // Whoever drives the request may have gone, and is not waited for.
             let _in_time = settled.await;
         }

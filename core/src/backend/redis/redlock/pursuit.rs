@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::round::Round;
+use super::round::{Open, Round};
 use crate::backend::Claim;
 use crate::backend::redis::times::WAITER_LEASE;
 use crate::clock::{self, Moment};
@@ -27,6 +27,8 @@ struct State {
     rounds: u32,
     /// The nodes that were asked in rounds that are over, one bit each.
     asked: u32,
+    /// What of them is still on its way.
+    open: Vec<Arc<Open>>,
     last: Option<Arc<Round>>,
     /// The token under which the last round elected its owner.
     elected: Option<FencingToken>,
@@ -45,6 +47,7 @@ impl Pursuit {
             state: Mutex::new(State {
                 rounds: 0,
                 asked: 0,
+                open: Vec::new(),
                 last: None,
                 elected: None,
                 floor: 0,
@@ -63,12 +66,10 @@ impl Pursuit {
             _ => OwnerId::random(),
         };
         state.rounds += 1;
-        if let Some(last) = &state.last {
-            state.asked |= last.asked();
-        }
-        let round = Arc::new(Round::new(id, state.asked));
+        let unfinished = state.finish();
+        let round = Arc::new(state.next(id));
         state.elected = None;
-        let unfinished = state.last.replace(Arc::clone(&round));
+        state.last = Some(Arc::clone(&round));
         (round, unfinished)
     }
 
@@ -87,9 +88,7 @@ impl Pursuit {
     pub(super) fn failed(&self, floor: u64) {
         let mut state = self.state.lock();
         state.floor = state.floor.max(floor);
-        if let Some(last) = state.last.take() {
-            state.asked |= last.asked();
-        }
+        state.finish();
     }
 
     pub(super) fn floor(&self) -> u64 {
@@ -111,7 +110,7 @@ impl Pursuit {
     pub(super) fn last(&self) -> Arc<Round> {
         let state = self.state.lock();
         let last = state.last.clone();
-        last.unwrap_or_else(|| Arc::new(Round::new(self.owner, state.asked)))
+        last.unwrap_or_else(|| Arc::new(state.next(self.owner)))
     }
 
     /// Remembers it for longer than anybody who waits or holds is silent.
@@ -123,6 +122,22 @@ impl Pursuit {
 
     fn is_forgotten(&self) -> bool {
         self.state.lock().forget_at.has_passed()
+    }
+}
+
+impl State {
+    /// Notes whom the last round has asked, and may still be asking.
+    fn finish(&mut self) -> Option<Arc<Round>> {
+        let last = self.last.take()?;
+        self.asked |= last.asked();
+        self.open.push(Arc::clone(last.open()));
+        self.open.retain(|it| !it.is_over());
+        Some(last)
+    }
+
+    /// A round after all that are over.
+    fn next(&self, id: OwnerId) -> Round {
+        Round::new(id, self.asked, self.open.clone())
     }
 }
 
@@ -182,6 +197,8 @@ impl Default for Known {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     #[tokio::test]
@@ -204,6 +221,37 @@ mod tests {
         assert_eq!(pursuit.floor(), 7);
         let last = pursuit.last();
         assert!(last.id == owner && last.may_wait_at(0) && last.may_wait_at(1));
+    }
+
+    #[tokio::test]
+    async fn what_earlier_rounds_still_ask_is_waited_for_at_the_end_of_the_attempt() {
+        let pursuit = Pursuit::new(OwnerId::random());
+        let (first, _) = pursuit.round();
+        let late = first.asking(0);
+        pursuit.failed(0);
+        let (second, _) = pursuit.round();
+        let later = second.asking(1);
+        for (place, is_settled) in [(0, true), (1, false)] {
+            assert_eq!(second.is_settled(place), is_settled);
+            assert!(!second.attempt_is_settled(place));
+        }
+        pursuit.failed(0);
+        let last = pursuit.last();
+        let settled = |place| {
+            let is_settled = last.attempt_settled(place).now_or_never().is_some();
+            assert_eq!(is_settled, last.attempt_is_settled(place));
+            is_settled
+        };
+        assert_eq!([0, 1, 2].map(settled), [false, false, true]);
+        drop(late);
+        assert_eq!([0, 1, 2].map(settled), [true, false, true]);
+        drop(later);
+        assert_eq!([0, 1, 2].map(settled), [true, true, true]);
+        for _ in 0..100 {
+            drop(pursuit.round().0.asking(0));
+            pursuit.failed(0);
+        }
+        assert!(pursuit.state.lock().open.is_empty());
     }
 
     #[test]

@@ -15,19 +15,27 @@ pub(super) struct Round {
     /// those that were asked in this one,
     asked: AtomicU32,
     /// and those among them whose answers are on their way.
-    open: AtomicU32,
+    open: Arc<Open>,
+    /// The same of the attempt's earlier rounds.
+    earlier: Vec<Arc<Open>>,
+}
+
+/// The nodes whose answers to a round are on their way, one bit each.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    nodes: AtomicU32,
     settled: Notify,
 }
 
 impl Round {
-    /// A round of an attempt that has asked these nodes before.
-    pub(super) fn new(id: OwnerId, before: u32) -> Self {
+    /// A round of an attempt that has asked these nodes before, and may still be asking some.
+    pub(super) fn new(id: OwnerId, before: u32, earlier: Vec<Arc<Open>>) -> Self {
         Self {
             id,
             before,
             asked: AtomicU32::new(0),
-            open: AtomicU32::new(0),
-            settled: Notify::new(),
+            open: Arc::default(),
+            earlier,
         }
     }
 
@@ -35,7 +43,7 @@ impl Round {
     pub(super) fn unknown(id: OwnerId) -> Self {
         Self {
             asked: AtomicU32::new(u32::MAX),
-            ..Self::new(id, u32::MAX)
+            ..Self::new(id, u32::MAX, Vec::new())
         }
     }
 
@@ -43,7 +51,7 @@ impl Round {
     /// round must not miss a node that is asked late.
     pub(super) fn asking(self: &Arc<Self>, place: usize) -> Asking {
         let bit = 1 << place;
-        self.open.fetch_or(bit, Ordering::AcqRel);
+        self.open.nodes.fetch_or(bit, Ordering::AcqRel);
         self.asked.fetch_or(bit, Ordering::AcqRel);
         Asking {
             round: Arc::clone(self),
@@ -66,13 +74,45 @@ impl Round {
         self.asked.load(Ordering::Acquire) & (1 << place) != 0
     }
 
+    pub(super) fn open(&self) -> &Arc<Open> {
+        &self.open
+    }
+
     /// Whether the node has answered, or will not.
     pub(super) fn is_settled(&self, place: usize) -> bool {
-        self.open.load(Ordering::Acquire) & (1 << place) == 0
+        self.open.is_settled(place)
+    }
+
+    /// The same of all rounds of the attempt so far: each may give its waiter a place.
+    pub(super) fn attempt_is_settled(&self, place: usize) -> bool {
+        self.is_settled(place) && self.earlier.iter().all(|it| it.is_settled(place))
     }
 
     /// Waits until the node has answered, or will not.
     pub(super) async fn settled(&self, place: usize) {
+        self.open.settled(place).await;
+    }
+
+    /// The same of all rounds of the attempt so far.
+    pub(super) async fn attempt_settled(&self, place: usize) {
+        for round in &self.earlier {
+            round.settled(place).await;
+        }
+        self.settled(place).await;
+    }
+}
+
+impl Open {
+    /// Whether all nodes that were asked have answered, or will not.
+    pub(super) fn is_over(&self) -> bool {
+        self.nodes.load(Ordering::Acquire) == 0
+    }
+
+    fn is_settled(&self, place: usize) -> bool {
+        self.nodes.load(Ordering::Acquire) & (1 << place) == 0
+    }
+
+    async fn settled(&self, place: usize) {
         loop {
             let settled = self.settled.notified();
             if self.is_settled(place) {
@@ -80,6 +120,11 @@ impl Round {
             }
             settled.await;
         }
+    }
+
+    fn settle(&self, bit: u32) {
+        self.nodes.fetch_and(!bit, Ordering::AcqRel);
+        self.settled.notify_waiters();
     }
 }
 
@@ -99,8 +144,7 @@ impl Asking {
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        self.round.open.fetch_and(!self.bit, Ordering::AcqRel);
-        self.round.settled.notify_waiters();
+        self.round.open.settle(self.bit);
     }
 }
 
@@ -112,7 +156,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_node_has_heard_of_a_round_unless_nothing_was_sent() {
-        let round = Arc::new(Round::new(OwnerId::random(), 0b1));
+        let round = Arc::new(Round::new(OwnerId::random(), 0b1, Vec::new()));
         let settled = |place| round.settled(place).now_or_never().is_some();
         let (sent, unsent) = (round.asking(1), round.asking(2));
         assert_eq!([0, 1, 2].map(|it| round.was_asked(it)), [false, true, true]);

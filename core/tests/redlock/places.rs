@@ -1,0 +1,55 @@
+//! What a waiter that has gone leaves in the nodes' lines.
+
+use std::time::Duration;
+
+use leasehold::Key;
+use leasehold::backend::{Attempt, AttemptAnswer, Backend};
+use leasehold_testkit::proxy::{Direction, Traffic};
+
+use crate::nodes::{Nodes, durable, eventually};
+
+impl Nodes {
+    /// How many requests have found the lock taken on a node and stood in line there, and how many stand there now.
+    async fn line(&self, place: usize) -> (u64, u64) {
+        let mut raw = self.raw(place).await;
+        let mut info = redis::cmd("INFO");
+        let info: String = info
+            .arg("commandstats")
+            .query_async(&mut raw)
+            .await
+            .unwrap();
+        let mut lines = info.lines();
+        let came = lines.find_map(|line| line.strip_prefix("cmdstat_zadd:calls="));
+        let came = came.and_then(|it| it.split(',').next());
+        let mut card = redis::cmd("ZCARD");
+        card.arg("{lock:k}:lh1:line");
+        let stand = card.query_async(&mut raw).await.unwrap();
+        (came.map_or(0, |it| it.parse().unwrap()), stand)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_cleanup_that_overtakes_its_request_leaves_no_dead_waiter_in_line() {
+    let nodes = Nodes::start(3).await;
+    let redlock = durable(nodes.urls_behind()).node_timeout(Duration::from_secs(5));
+    let redlock = redlock.connect().await.unwrap();
+    for place in 0..3 {
+        assert!(nodes.occupy(place, 60_000).await);
+    }
+    // It is asked for its clock first: its request is sent when the others have decided the round and the cleanup has come.
+    nodes.proxies[2].set(
+        Direction::ToClient,
+        Traffic::Delay(Duration::from_millis(300)),
+    );
+    let key = Key::new("lock:", "k").unwrap();
+    let attempt = Attempt::new(key, Duration::from_secs(30), true);
+    let busy = redlock.attempt(&attempt).await.unwrap();
+    assert!(matches!(busy, AttemptAnswer::Busy { .. }), "{busy:?}");
+    redlock.cleanup(&attempt).await.unwrap();
+    for place in 0..3 {
+        eventually("it came, and has gone", async || {
+            nodes.line(place).await == (1, 0)
+        })
+        .await;
+    }
+}
