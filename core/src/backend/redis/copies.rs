@@ -95,8 +95,13 @@ impl Copies {
             .map_or(0, |it| it.expiry)
     }
 
-    pub(super) fn forget(&self, owner: OwnerId) {
-        self.state.lock().unanswered.remove(&owner);
+    /// Forgets the copies that a server was told of, by their expiry: others may have been noted since.
+    pub(super) fn forget(&self, owner: OwnerId, told: u64) {
+        let mut state = self.state.lock();
+        let copy = state.unanswered.get(&owner);
+        if copy.is_some_and(|copy| copy.expiry <= told) {
+            state.unanswered.remove(&owner);
+        }
     }
 }
 
@@ -163,8 +168,21 @@ mod tests {
         copies.sending(owner, expiry - 1).answered();
         drop(copies.sending(owner, expiry - 1));
         assert_eq!(copies.outstanding(owner), expiry);
-        copies.forget(owner);
+        copies.forget(owner, expiry);
         assert_eq!(copies.outstanding(owner), 0);
+    }
+
+    #[test]
+    fn a_copy_that_is_noted_while_a_server_is_told_of_others_is_not_forgotten_with_them() {
+        let copies = Copies::new();
+        copies.learn(Moment::now(), 1_000_000);
+        let (owner, expiry) = (OwnerId::random(), copies.expiry().unwrap());
+        for (told, noted) in [(0, expiry), (expiry, expiry + 1)] {
+            assert_eq!(copies.outstanding(owner), told);
+            drop(copies.sending(owner, noted));
+            copies.forget(owner, told);
+            assert_eq!(copies.outstanding(owner), noted);
+        }
     }
 
     #[tokio::test(start_paused = true)]

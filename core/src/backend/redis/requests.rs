@@ -145,7 +145,7 @@ impl Redis {
             ));
         };
         passing.answered(passed);
-        self.copies.forget(owner);
+        self.copies.forget(owner, outstanding);
         Ok(held)
     }
 

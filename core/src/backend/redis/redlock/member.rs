@@ -167,7 +167,7 @@ impl Member {
                 "the node has no memory left to note that a round is over",
             ));
         }
-        self.copies.forget(leave.debt.round);
+        self.copies.forget(leave.debt.round, copies_until);
         Ok(answer == "left")
     }
 
