@@ -34,13 +34,14 @@ impl Member {
 
     /// Looks at the node until it is up and has been paid, in the background.
     pub(super) fn watch(&self) {
-        let Some(runtime) = Runtime::current() else {
-            return;
-        };
+        // Also where nobody can look: whoever asks for the node next begins to.
         if self.health.trouble().is_none() && !self.debts.is_empty() {
             self.health
                 .fell("what is owed to it has to be paid first".to_owned());
         }
+        let Some(runtime) = Runtime::current() else {
+            return;
+        };
         if self.health.take_watch(BELIEVED) {
             runtime.spawn_here(Watch(Weak::clone(&self.this)).keep());
         }
@@ -120,6 +121,21 @@ mod tests {
     use super::*;
     use crate::backend::redis::inbox::Inbox;
     use crate::{Key, OwnerId};
+
+    #[test]
+    fn outside_of_runtimes_a_node_that_is_owed_something_is_down_too() {
+        let member = &Member::unreachable(1, &Inbox::new())[0];
+        member.debts.owe(Debt {
+            key: Key::new("", "k").unwrap(),
+            round: OwnerId::random(),
+            waiter: None,
+            until: Moment::now().after(LOOK),
+        });
+        member.watch();
+        assert!(member.health.trouble().is_some());
+        // Nobody has begun to look at it: whoever asks for it next does.
+        assert!(member.health.take_watch(BELIEVED));
+    }
 
     #[tokio::test]
     async fn a_node_that_is_owed_something_is_down_and_one_that_is_down_keeps_its_reason() {
