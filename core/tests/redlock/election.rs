@@ -103,11 +103,11 @@ async fn the_time_of_the_election_is_taken_from_the_lease() {
 }
 
 #[tokio::test]
-async fn an_election_that_outlasts_its_lease_elects_nobody() {
+async fn two_of_three_that_answer_too_late_are_no_majority_and_keep_nothing() {
     let nodes = Nodes::start(3).await;
     let locks = manager(durable(nodes.urls_behind()).node_timeout(NODE_TIMEOUT)).await;
     drop(locks.lock("warm").acquire().await.unwrap());
-    // Two of three are so late that what they grant is over when they say so.
+    // What they grant is over when they say so, and by then nobody listens.
     for proxy in &nodes.proxies[1..] {
         proxy.set(
             Direction::ToClient,

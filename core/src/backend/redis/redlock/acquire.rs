@@ -153,3 +153,38 @@ fn valid(token: u64) -> Result<FencingToken, BackendError> {
     let token = token.and_then(|token| FencingToken::try_from(token).ok());
     token.ok_or_else(|| BackendError::unknown("the nodes drew no valid token"))
 }
+
+#[cfg(test)]
+mod tests {
+    use leasehold_testkit::servers::RedisServer;
+
+    use super::*;
+    use crate::Key;
+    use crate::backend::Backend;
+    use crate::clock::simulate_suspension;
+
+    #[tokio::test]
+    async fn an_election_that_outlasts_half_its_lease_is_undone_and_held_again() {
+        let server = RedisServer::builder().start().await.unwrap();
+        let redlock = Redlock::new([server.url()]).durable_nodes(true);
+        let redlock = redlock.connect().await.unwrap();
+        let ttl = Duration::from_secs(30);
+        for (asleep, is_in_time) in [(ttl / 2, false), (Duration::from_secs(1), true)] {
+            let key = Key::new("lock:", &asleep.as_secs().to_string()).unwrap();
+            let attempt = Attempt::new(key, ttl, false);
+            // The machine sleeps while the first answer is on its way.
+            let (answer, ()) = tokio::join!(biased; redlock.attempt(&attempt), async {
+                simulate_suspension(asleep);
+            });
+            let answer = answer.unwrap();
+            assert!(
+                matches!(answer, AttemptAnswer::Granted { .. }),
+                "{answer:?}"
+            );
+            // The first round goes by the attempt's own id.
+            let seen = redlock.inspect(&attempt.key).await.unwrap();
+            let by_the_first = seen.owner == Some(attempt.owner.to_string());
+            assert_eq!(by_the_first, is_in_time, "{seen:?}");
+        }
+    }
+}
