@@ -21,13 +21,9 @@ use tokio::net::TcpListener;
 use tokio::time::sleep;
 
 async fn ship(State(locks): State<LockManager>) -> Result<&'static str, Problem> {
-    let guard = locks
-        .lock("order:42")
-        .wait(Duration::from_secs(5))
-        .acquire()
+    let lock = locks.lock("order:42").wait(Duration::from_secs(5));
+    lock.run(async |_lock| sleep(Duration::from_secs(2)).await)
         .await?;
-    guard.run(sleep(Duration::from_secs(2))).await?;
-    guard.release().await?;
     Ok("shipped\n")
 }
 
