@@ -46,9 +46,9 @@ impl LostInBody {
 
     fn message(&self) -> &'static str {
         if self.completed {
-            "the function completed, but it did not hold its lock to the end"
+            "the body completed, but its lock was not held to the end"
         } else {
-            "the function was stopped before it had completed, as its lock was lost"
+            "the body was stopped before it had completed, as its lock was lost"
         }
     }
 }
@@ -151,7 +151,7 @@ mod tests {
             );
             LostInBody::new(Lost::new(key, Some(token), LossReason::Gone), completed).to_string()
         };
-        assert!(said(true).starts_with("the function completed, but"));
-        assert!(said(false).starts_with("the function was stopped before it had completed"));
+        assert!(said(true).starts_with("the body completed, but"));
+        assert!(said(false).starts_with("the body was stopped before it had completed"));
     }
 }

@@ -218,7 +218,8 @@ impl<K: Kind> LockGuard<K> {
     /// even if the lock was lost in its last step; [`release`](Self::release) then tells.
     ///
     /// `body` runs as the holder of the lock, as in a [`scope`](LockHandle::scope): where it acquires the same key once
-    /// more it is told so at once, and does not wait for itself.
+    /// more it is told so at once, and does not wait for itself. Not so with permits, of which there may be more: give an
+    /// acquire of those a `wait`.
     ///
     /// # Errors
     ///

@@ -129,13 +129,16 @@ impl<K: Kind> LockHandle<K> {
     /// use leasehold::LockManager;
     ///
     /// let guard = LockManager::in_process().lock("import").acquire().await?;
-    /// let parts = (0..4).map(|part| {
+    /// let part = |number: u64| {
     ///     let lock = guard.handle();
-    ///     tokio::spawn(async move { lock.run(async { part * 10 }).await })
-    /// });
+    ///     tokio::spawn(async move { lock.run(async { number * 10 }).await })
+    /// };
+    /// let parts: Vec<_> = (0..4).map(part).collect();
+    /// let mut rows = 0;
     /// for part in parts {
-    ///     part.await.expect("no part panics")?;
+    ///     rows += part.await.expect("no part panics")?;
     /// }
+    /// assert_eq!(rows, 60);
     /// guard.release().await?;
     /// # Ok(())
     /// # }
@@ -155,7 +158,7 @@ impl<K: Kind> LockHandle<K> {
     /// Runs `task` as the holder of this lock: inside it, [`acquire`](crate::Lock::acquire) of the same key
     /// through the same manager or a clone of it is [`AlreadyHeld`](crate::AcquireError::AlreadyHeld) at once,
     /// for as long as the lock is valid. Outside of it, and of [`run`](Self::run), a task that locks what it holds waits
-    /// for itself.
+    /// for itself; and so does one that takes more permits than there are, for which nobody is refused.
     ///
     /// Scopes nest. Tasks that `task` spawns are not in its scope.
     ///

@@ -1,9 +1,11 @@
 //! What the current task says that it holds, so that it is told when it would wait for itself.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use futures_util::{FutureExt, future};
+use pin_project_lite::pin_project;
 
 use crate::Key;
 use crate::backend::{Backend, Mode};
@@ -19,36 +21,64 @@ struct Holding {
     outer: Option<Arc<Self>>,
 }
 
-/// Runs `body` as the holder of `leases`, beside what the task holds already.
-pub(crate) fn scope<L: IntoIterator<Item = Arc<Lease>>, F: Future>(
-    leases: L,
-    body: F,
-) -> impl Future<Output = F::Output> + use<L, F> {
-    // What is around it is seen when it is first polled. No `async` block, which would keep the body twice.
-    future::lazy(move |_| HOLDING.scope(beside_what_is_around(leases), body)).flatten()
+pin_project! {
+    /// Runs a body as the holder of leases, beside what is held around it.
+    pub(crate) struct Scope<L, F> {
+        leases: L,
+        #[pin]
+        body: F,
+        within: Within,
+    }
 }
 
-fn beside_what_is_around(leases: impl IntoIterator<Item = Arc<Lease>>) -> Option<Arc<Holding>> {
-    let around = HOLDING.try_with(Option::clone).ok().flatten();
-    let within = |outer, lease| Some(Arc::new(Holding { lease, outer }));
-    leases.into_iter().fold(around, within)
+pub(crate) fn scope<L, F>(leases: L, body: F) -> Scope<L, F> {
+    Scope {
+        leases,
+        body,
+        within: Within::default(),
+    }
 }
 
-/// What a task holds in the steps of a body, beside what it holds when it takes the first of them.
+impl<L: Clone + IntoIterator<Item = Arc<Lease>>, F: Future> Future for Scope<L, F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let (leases, body) = (this.leases, this.body);
+        this.within.step(|| leases.clone(), || body.poll(cx))
+    }
+}
+
+/// What a task holds in the steps of a body.
 #[derive(Default)]
-pub(crate) struct Within(Option<Arc<Holding>>);
+pub(crate) struct Within {
+    /// Around the last step. A body may be polled in one surrounding and then in another.
+    around: Option<Arc<Holding>>,
+    all: Option<Arc<Holding>>,
+}
 
 impl Within {
-    /// Takes a step as the holder of `leases`, which are the same each time.
+    /// Takes a step as the holder of `leases`, which are the same each time, beside what is held around it.
     pub(crate) fn step<L: IntoIterator<Item = Arc<Lease>>, T>(
         &mut self,
         leases: impl FnOnce() -> L,
         step: impl FnOnce() -> T,
     ) -> T {
-        if self.0.is_none() {
-            self.0 = beside_what_is_around(leases());
+        let around = HOLDING.try_with(Option::clone).ok().flatten();
+        if self.all.is_none() || !is_same(around.as_ref(), self.around.as_ref()) {
+            let within = |outer, lease| Some(Arc::new(Holding { lease, outer }));
+            self.all = leases().into_iter().fold(around.clone(), within);
+            self.around = around;
         }
-        HOLDING.sync_scope(self.0.clone(), step)
+        HOLDING.sync_scope(self.all.clone(), step)
+    }
+}
+
+fn is_same(one: Option<&Arc<Holding>>, other: Option<&Arc<Holding>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (None, None) => true,
+        _ => false,
     }
 }
 

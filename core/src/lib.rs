@@ -103,7 +103,7 @@
 //! | [`Lock::acquire`] | a [`LockGuard`], or [`AcquireError`]: timed out, closed, backend failed (surely not applied, or unknown) |
 //! | [`Lock::try_acquire`] | `None` if it is busy, which is not an error |
 //! | [`LockSet::acquire`] | a [`LockSetGuard`] for all of several keys, or none of them and an [`AcquireError`] |
-//! | [`Lock::run`] | the body's output once its lock is released; or why it was not acquired, or was lost |
+//! | [`Lock::run`] | the body's output, when its lock is released or that is left to the background; or why it was not acquired, or was lost |
 //! | [`LockGuard::run`] | the body's output, or [`Lost`] |
 //! | [`LockGuard::release`] | [`Released`](ReleaseOutcome::Released) or [`AlreadyLost`](ReleaseOutcome::AlreadyLost) |
 //!

@@ -2,10 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use leasehold::backend::InProcess;
 use leasehold::{AcquireError, LockManager, LossReason, OwnerScope};
+use tokio::sync::Semaphore;
+use tokio::task::yield_now;
 use tokio::time::Instant;
 
 /// Whether an acquire is refused because this task holds the lock.
@@ -128,6 +132,24 @@ async fn who_runs_under_a_lock_is_told_that_it_holds_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_held_around_a_body_counts_as_it_is_at_each_step() {
+    let locks = LockManager::in_process();
+    let a = locks.lock("a").acquire().await.unwrap();
+    let b = locks.lock("b").acquire().await.unwrap();
+    let body = async || {
+        yield_now().await;
+        is_refused(&locks, "a").await && is_refused(&locks, "b").await
+    };
+    let mut later_within = Box::pin(a.run(body()));
+    assert!(later_within.as_mut().now_or_never().is_none());
+    assert!(b.run(later_within).await.unwrap().unwrap());
+    let mut first_within = Box::pin(a.run(body()));
+    let begun = b.run(async { first_within.as_mut().now_or_never() });
+    assert!(begun.await.unwrap().is_none());
+    assert!(!first_within.await.unwrap(), "another task may have it");
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_shares_a_lock_shares_it_while_it_runs_too() {
     let locks = LockManager::in_process();
     let scope = OwnerScope::new();
@@ -143,14 +165,23 @@ async fn a_task_with_a_handle_stops_when_the_guard_goes() {
     let guard = locks.lock("a").acquire().await.unwrap();
     let set = locks.lock_all(["b", "c"]).acquire().await.unwrap();
     let (one, all) = (guard.handle(), set.handle());
-    let one = tokio::spawn(async move { one.run(pending::<()>()).await });
-    let all = tokio::spawn(async move { all.run(pending::<()>()).await });
+    let begun = Arc::new(Semaphore::new(0));
+    let body = |begun: Arc<Semaphore>| async move {
+        begun.add_permits(1);
+        pending::<()>().await;
+    };
+    let (first, second) = (body(Arc::clone(&begun)), body(Arc::clone(&begun)));
+    let one = tokio::spawn(async move { one.run(first).await });
+    let all = tokio::spawn(async move { all.run(second).await });
+    drop(begun.acquire_many(2).await.unwrap());
+    let started = Instant::now();
     guard.release().await.unwrap();
     set.release().await.unwrap();
     for (task, key) in [(one, "a"), (all, "b")] {
         let lost = task.await.unwrap().unwrap_err();
         assert_eq!((lost.key.name(), lost.reason), (key, LossReason::Released));
     }
+    assert_eq!(started.elapsed(), Duration::ZERO, "not by a deadline");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,14 +1,18 @@
 //! A body that a lock runs, from the acquire to the release, for each way in which the two can end.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use std::future::pending;
+use std::future::{Future, pending};
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::{AcquireError, Error, LockHandle, LockManager, LossReason, LostInBody};
-use tokio::task::yield_now;
 use tokio::time::{Instant, sleep};
 
 const HOLD: Duration = Duration::from_secs(10);
@@ -18,9 +22,13 @@ async fn is_free(locks: &LockManager) -> bool {
 }
 
 async fn until_free(locks: &LockManager) {
-    while !is_free(locks).await {
-        yield_now().await;
+    for _ in 0..1_000 {
+        if is_free(locks).await {
+            return;
+        }
+        sleep(Duration::from_millis(1)).await;
     }
+    panic!("it is not released in the background");
 }
 
 fn loss<T: std::fmt::Debug>(answer: Result<T, Error>) -> LostInBody {
@@ -119,6 +127,66 @@ async fn who_drops_it_gives_the_lock_back() {
         assert!(!is_free(&locks).await);
     }
     until_free(&locks).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_panics_gives_the_lock_back() {
+    let locks = LockManager::in_process();
+    let body = locks.lock("k").run(async |_lock| panic!("it panics"));
+    let panicked: Result<Result<(), _>, _> = AssertUnwindSafe(body).catch_unwind().await;
+    assert!(panicked.is_err());
+    until_free(&locks).await;
+}
+
+/// A body that notes whether it has its lock when it is dropped.
+struct Dropped(LockHandle, Arc<AtomicBool>);
+
+impl Future for Dropped {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+}
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.1.store(self.0.is_valid(), Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_is_dropped_under_its_lock() {
+    let locks = LockManager::in_process();
+    let had_it = Arc::new(AtomicBool::new(false));
+    let noted = Arc::clone(&had_it);
+    let body = |lock: LockHandle| Dropped(lock, noted);
+    locks.lock("k").run(body).await.unwrap();
+    assert!(had_it.load(Ordering::SeqCst));
+}
+
+#[tokio::test(start_paused = true)]
+async fn readers_and_permits_run_bodies_too() {
+    let locks = LockManager::in_process();
+    let reader = locks.read_lock("k").run(async |lock| {
+        let other = locks.read_lock("k").try_acquire().await.unwrap();
+        lock.is_valid() && other.is_some()
+    });
+    assert!(reader.await.unwrap());
+    let both = locks.semaphore("n", 2).permits(2);
+    assert_eq!(both.run(async |lock| lock.permits()).await.unwrap(), 2);
+}
+
+/// What a function lends to a body does not keep its future from being spawned.
+async fn lends(locks: LockManager) -> Result<usize, Error> {
+    let order = String::from("42");
+    locks.lock("k").run(async |_lock| order.len()).await
+}
+
+#[tokio::test]
+async fn a_function_that_lends_to_a_body_can_be_spawned() {
+    let task = tokio::spawn(lends(LockManager::in_process()));
+    assert_eq!(task.await.unwrap().unwrap(), 2);
 }
 
 #[tokio::test(start_paused = true)]

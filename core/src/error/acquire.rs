@@ -33,8 +33,9 @@ pub enum AcquireError {
         source: BackendError,
     },
     /// The task that asks holds this lock already, and would wait for itself: a function that takes a lock
-    /// was called from under it. See [`LockHandle::scope`](crate::LockHandle::scope), and
-    /// [`reentrant`](crate::Lock::reentrant) for locks that can be taken again.
+    /// was called from under it. See [`LockGuard::run`](crate::LockGuard::run) and
+    /// [`LockHandle::scope`](crate::LockHandle::scope), and [`reentrant`](crate::Lock::reentrant) for locks that can be
+    /// taken again.
     #[error(
         "`{key}` was not locked: this task holds it already; call what does the work without locking"
     )]

@@ -45,7 +45,8 @@ pub enum Error {
     /// The lock was lost.
     #[error(transparent)]
     Lost(#[from] Lost),
-    /// The lock of an annotated function was lost; it says whether the body had completed.
+    /// The lock of an annotated function, or of [`Lock::run`](crate::Lock::run), was lost; it says whether the body had
+    /// completed.
     #[error(transparent)]
     LostInBody(#[from] LostInBody),
     /// The release is not confirmed.

@@ -115,15 +115,16 @@ impl Driver for Postgres {
                 sqlx::raw_sql(SAVEPOINT).execute(&mut *connection).await?;
             }
             if let Err(first) = create().execute(&mut *connection).await {
+                if within {
+                    // What fails here fails the next statement, too.
+                    drop(sqlx::raw_sql(ROLL_BACK).execute(&mut *connection).await);
+                }
                 if !is_created_meanwhile(&first) {
                     return Err(first);
                 }
-                if within {
-                    sqlx::raw_sql(ROLL_BACK).execute(&mut *connection).await?;
-                }
-                // In a transaction that sqlx has not begun it fails because the first one has.
                 let again = create().execute(&mut *connection).await;
-                again.map_err(|_| first)?;
+                // A transaction that sqlx has not begun refuses all that follows, and does not say why.
+                again.map_err(|again| if is_aborted(&again) { first } else { again })?;
             }
             if within {
                 sqlx::raw_sql(RELEASE).execute(connection).await?;
@@ -158,6 +159,14 @@ impl Driver for Postgres {
 /// Two that create a table at once may both find it missing: the second fails at a table, a type, or a row of the catalog
 /// that is there.
 fn is_created_meanwhile(error: &sqlx::Error) -> bool {
+    has_code(error, &["42P07", "42710", "23505"])
+}
+
+fn is_aborted(error: &sqlx::Error) -> bool {
+    has_code(error, &["25P02"])
+}
+
+fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
     let code = error.as_database_error().and_then(DatabaseError::code);
-    code.is_some_and(|it| matches!(it.as_ref(), "42P07" | "42710" | "23505"))
+    code.is_some_and(|it| codes.contains(&it.as_ref()))
 }

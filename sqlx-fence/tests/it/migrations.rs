@@ -136,6 +136,8 @@ async fn on_postgres_within_a_transaction_the_cause_is_told() {
     let mut tx = app.begin().await.unwrap();
     let refused = ddl::create_fences(&mut *tx).await;
     assert_eq!(code(&refused.unwrap_err()), "42501");
+    let goes_on = sqlx::query("SELECT 1").execute(&mut *tx).await;
+    assert!(goes_on.is_ok(), "{goes_on:?}");
     tx.rollback().await.unwrap();
     // One that sqlx knows nothing of.
     let mut connection = app.acquire().await.unwrap();
