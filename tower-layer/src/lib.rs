@@ -38,10 +38,10 @@
 //! # What is guaranteed, and what is not
 //!
 //! The handler of a request that may change something (not GET, HEAD, OPTIONS or TRACE, unless
-//! [`LockLayer::all_methods`] or [`LockLayer::methods`] says otherwise) runs under its lock or not at all; while it runs it is dropped as soon as the lock is lost, where it
-//! awaits. The lock is released once, when the handler is done or dropped, has failed or panicked, and with
-//! [`LockLayer::until_body_end`] when the body is done or dropped. When the backend is down, requests are refused:
-//! none runs unlocked. What [`leasehold`] says of its locks holds for these.
+//! [`LockLayer::all_methods`] or [`LockLayer::methods`] says otherwise) runs under its lock or not at all; while it runs
+//! it is dropped as soon as the lock is lost, where it awaits. The lock is released once, when the handler is done or
+//! dropped, has failed or panicked, and with [`LockLayer::until_body_end`] when the body is done or dropped. When the
+//! backend is down, requests are refused: none runs unlocked. What [`leasehold`] says of its locks holds for these.
 //!
 //! A lock is not idempotency: a request that is sent again after it was answered runs again, and one that was cut
 //! short may have been done in part, or be going on: what a handler had sent to a database when it was dropped may commit
@@ -100,11 +100,9 @@
 //! use leasehold_tower::Problem;
 //!
 //! async fn ship(State(locks): State<LockManager>, Path(id): Path<u64>) -> Result<String, Problem> {
-//!     let guard = locks.lock(format!("order:{id}")).wait(std::time::Duration::ZERO).acquire().await?;
-//!     let shipped = guard.run(async { format!("order {id} shipped") }).await?;
-//!     // It is shipped. A release that is not confirmed goes on in the background, and is no reason to ship again.
-//!     let _unconfirmed = guard.release().await.err();
-//!     Ok(shipped)
+//!     let lock = locks.lock(format!("order:{id}")).wait(std::time::Duration::ZERO);
+//!     // A release that is not confirmed goes on in the background, and is no reason to ship again: it fails nothing.
+//!     Ok(lock.run(async |_lock| format!("order {id} shipped")).await?)
 //! }
 //!
 //! let app: Router = Router::new()

@@ -122,15 +122,19 @@ mod tests {
     use crate::backend::redis::inbox::Inbox;
     use crate::{Key, OwnerId};
 
-    #[test]
-    fn outside_of_runtimes_a_node_that_is_owed_something_is_down_too() {
-        let member = &Member::unreachable(1, &Inbox::new())[0];
+    fn owe(member: &Member) {
         member.debts.owe(Debt {
             key: Key::new("", "k").unwrap(),
             round: OwnerId::random(),
             waiter: None,
             until: Moment::now().after(LOOK),
         });
+    }
+
+    #[test]
+    fn outside_of_runtimes_a_node_that_is_owed_something_is_down_too() {
+        let member = &Member::unreachable(1, &Inbox::new())[0];
+        owe(member);
         member.watch();
         assert!(member.health.trouble().is_some());
         // Nobody has begun to look at it: whoever asks for it next does.
@@ -144,12 +148,7 @@ mod tests {
             if reason == "silent" {
                 member.health.fell(reason.to_owned());
             }
-            member.debts.owe(Debt {
-                key: Key::new("", "k").unwrap(),
-                round: OwnerId::random(),
-                waiter: None,
-                until: Moment::now().after(LOOK),
-            });
+            owe(member);
             member.watch();
             let why = member.health.trouble().unwrap_or_default();
             assert!(why.starts_with(reason), "{why}");
