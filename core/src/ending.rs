@@ -44,11 +44,15 @@ impl LostInBody {
         Self { completed, lost }
     }
 
-    fn message(&self) -> &'static str {
+    /// With key and reason: many print an error without its source.
+    fn message(&self) -> String {
+        let Lost { key, reason, .. } = &self.lost;
         if self.completed {
-            "the body completed, but its lock was not held to the end"
+            format!("the body completed, but its lock on `{key}` was not held to the end: {reason}")
         } else {
-            "the body was stopped before it had completed, as its lock was lost"
+            format!(
+                "the body was stopped before it had completed, as its lock on `{key}` was lost: {reason}"
+            )
         }
     }
 }
@@ -143,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_said_whether_the_function_was_stopped() {
+    fn it_is_said_whether_the_function_was_stopped_and_which_lock_was_lost_and_why() {
         let said = |completed| {
             let (key, token) = (
                 Key::new("", "k").unwrap(),
@@ -151,7 +155,16 @@ mod tests {
             );
             LostInBody::new(Lost::new(key, Some(token), LossReason::Gone), completed).to_string()
         };
-        assert!(said(true).starts_with("the body completed, but"));
-        assert!(said(false).starts_with("the body was stopped before it had completed"));
+        let (key, why) = ("`k`", LossReason::Gone.to_string());
+        assert_eq!(
+            said(true),
+            format!("the body completed, but its lock on {key} was not held to the end: {why}")
+        );
+        assert_eq!(
+            said(false),
+            format!(
+                "the body was stopped before it had completed, as its lock on {key} was lost: {why}"
+            )
+        );
     }
 }

@@ -53,6 +53,9 @@
 //!   `leasehold_trials::semaphore::of_100_000_acquisitions_never_more_hold_than_there_are_permits_and_the_killed_give_theirs_back`
 //! - Several keys are held together or not at all, and nobody waits in a circle for them.
 //!   `leasehold::several_histories::ten_thousand_histories_hold_all_or_nothing`, `leasehold::several::nobody_waits_in_a_circle`
+//! - Different values make different keys, with `:` between them in a template of `#[distributed_lock]` or of
+//!   the path keys of `leasehold-tower`. `leasehold::key::tests::no_two_pairs_of_values_share_a_key`,
+//!   `leasehold_ui::compiles::keys::compiles_and_runs`, `leasehold_tower::it::keys::two_pairs_of_parameters_are_two_locks`
 //! - On Redis, `SET key id NX PX ttl` of other programs excludes us and is excluded by us.
 //!   `leasehold::redis::foreign::we_exclude_them`, `leasehold::redis::foreign::they_exclude_us_and_we_wait_for_them`,
 //!   `leasehold_model::holds::foreign_lockers`
@@ -150,6 +153,16 @@
 //! - A waiter that dies, and a wake-up that is lost, delay the others by a bounded time.
 //!   `leasehold_model::holds::lost_wake_ups`, `leasehold_model::holds::deaths_and_cancels`,
 //!   `leasehold::redis::waiting::when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look`
+//! - A planned failover of Sentinels, or a replica that takes over in a Cluster, holds nobody up for longer than 3 s, however
+//!   long the TTL: what was released or given up in the last 30 s (the last 4 096 times of each [`Redis`](crate::backend::redis::Redis))
+//!   is said again to the new server, as soon as the process knows it. Not so on one address that leads to another server.
+//!   `leasehold::sentinel::planned::two_waiters_with_a_long_ttl_are_served`,
+//!   `leasehold::sentinel::planned::many_waiters_of_one_manager_are_served`,
+//!   `leasehold::sentinel::planned::waiters_of_several_managers_are_served`,
+//!   `leasehold::sentinel::planned::waiters_are_served_after_a_failover_there_and_back`,
+//!   `leasehold::sentinel::planned::what_the_old_primary_alone_saw_released_is_free_on_the_new_one`,
+//!   `leasehold::cluster::planned::waiters_are_served_after_a_takeover`,
+//!   `leasehold::cluster::planned::waiters_of_several_managers_are_served_after_a_takeover`
 //! - On Redis the next in line has the lock with the answer to the release, if it waits for it alone in the same process;
 //!   others have their turn all the same, and whose answer is lost looks. `leasehold_model::holds::passing`,
 //!   `leasehold_model::holds::two_processes`, `leasehold::redis::passing::a_waiter_of_the_same_process_need_not_ask`,
@@ -217,9 +230,40 @@
 //! - Whatever a server answers, every call ends, and nothing panics.
 //!   `leasehold::hostile::whatever_a_server_answers_every_call_ends_and_nothing_panics`,
 //!   `leasehold::hostile::a_server_that_falls_silent_after_its_greeting_keeps_no_caller_for_ever`
+//! - A Redis server that says things without an end, or another client that publishes without a pause, keeps no call from
+//!   its end, no other task of the runtime from its turn, and no runtime from its end.
+//!   `leasehold::hostile::flood::a_call_ends_and_a_runtime_does_whatever_a_server_says_without_an_end`,
+//!   `leasehold::hostile::flood::connecting_ends_whatever_a_server_says_without_an_end`,
+//!   `leasehold::hostile::flood::a_client_that_publishes_to_our_inbox_without_a_pause_stalls_no_runtime`
+//! - A reply of Redis that is larger than a client takes ends the connection, with an error that says so, before memory is
+//!   taken for it: 16 MiB for locks, 64 MiB for a [`RedisFenceStore`](crate::RedisFenceStore). Not so where the `redis` crate
+//!   opens the connection: see [`connect_client`](crate::backend::redis::RedisBuilder::connect_client).
+//!   `leasehold::hostile::reply_size::a_reply_that_is_too_large_ends_the_connection_and_takes_no_memory`,
+//!   `leasehold::hostile::reply_size::a_fence_that_is_answered_too_much_says_so_and_takes_no_memory`,
+//!   `leasehold::redis::pipeline::a_large_reply_is_read_and_one_that_is_too_large_is_told`,
+//!   `leasehold::redis::tls::a_server_whom_the_system_trusts_is_used_and_a_reply_that_is_too_large_ends_the_connection`
 //! - A release that is called one was one: who lost the lock before is told so.
 //!   `leasehold::rules::rule_2_one_id_per_attempt::a_release_that_finds_another_holder_is_not_a_release`,
 //!   `leasehold::conformance::behaviour::an_expired_guard_knows_it`
+//!
+//! # Who may do what
+//!
+//! - A lock that is handed over is taken up with its ticket alone, once and before its lease ends: not by who knows the
+//!   holder, the token and the key, nor by a manager with another prefix. A lock that is not is taken up by nobody. What
+//!   people see of a holder, in [`inspect`](crate::LockManager::inspect), events and spans, is a short hash.
+//!   `leasehold::conformance::kinds::a_handover_takes_its_secret`,
+//!   `leasehold::handover::a_ticket_that_somebody_made_of_what_is_shown_takes_nothing`,
+//!   `leasehold::handover::a_manager_with_another_prefix_takes_nothing_up`,
+//!   `leasehold::owner::tests::people_see_a_short_hash_that_is_the_same_everywhere_and_no_part_of_the_id`
+//! - On Redis the rights that [`Redis`](crate::backend::redis::Redis) and [`RedisFenceStore`](crate::RedisFenceStore) document are
+//!   enough for every operation, and with them no command can be given that stalls the server's other users, disconnects
+//!   them, or tells of their keys, except for scripts that do not end.
+//!   `leasehold::redis::rights::the_least_rights_are_enough_for_every_operation_and_each_is_needed`,
+//!   `leasehold::redis::rights::with_the_least_rights_nothing_dangerous_can_be_done`,
+//!   `leasehold::redis::rights::the_least_rights_of_a_fence_store_are_enough_and_harmless`,
+//!   `leasehold::sentinel::rights::the_least_rights_are_enough_for_every_operation`,
+//!   `leasehold::cluster::rights::the_least_rights_are_enough_for_every_operation`,
+//!   `leasehold::redlock::rights::the_least_rights_of_one_server_are_enough_on_each_of_several`
 //!
 //! # What may forget
 //!
@@ -230,8 +274,15 @@
 //!   `leasehold::redis_state_machine::every_history_keeps_the_promises_on_a_real_server`
 //! - One that forgets lets a second holder in, at once; the first is told by its next renewal.
 //!   `leasehold::redis::outage::a_server_that_forgot_ends_the_guard_and_tokens_go_on_growing`
+//! - It forgets those who wait as well. They look again when a holder of their process has released, or, in other
+//!   processes and for other kinds of lock, 11 s after their last look. `leasehold::redis::outage::waiters_whose_places_were_flushed_are_served_once_the_first_of_them_notices`
 //! - **Sentinel and Cluster** keep what a replica had before the primary died. `leasehold::sentinel::failover::a_replicated_lock_is_kept_and_its_waiters_go_on`,
 //!   `leasehold::cluster::promotion::a_replicated_lock_is_kept_and_its_waiters_go_on`
+//! - More than half of the Sentinels in the URL decide who is the primary; one alone that lies is sent no password. Where
+//!   so many do not answer, those that do decide if they agree. `leasehold::sentinel::votes::one_that_lies_is_outvoted_whatever_its_epoch_and_is_sent_no_password`,
+//!   `leasehold::sentinel::votes::while_the_votes_are_divided_nobody_is_connected_to`,
+//!   `leasehold::sentinel::votes::the_only_one_that_answers_is_believed`,
+//!   `leasehold::sentinel::votes::a_failover_is_followed_once_most_tell_of_it`
 //! - What no replica had is lost with the primary. `leasehold::sentinel::failover::a_lock_that_no_replica_had_is_lost_with_the_primary_and_its_holder_is_told`
 //! - **[`synced`](crate::backend::redis::RedisBuilder::synced)** grants, renews, hands over and downgrades only what so many replicas
 //!   have acknowledged. Which replica is promoted is Redis's choice. `leasehold::sentinel::synced::a_lock_that_no_replica_has_is_given_back_and_the_error_counts`,
@@ -239,6 +290,10 @@
 //!   `leasehold::sentinel::synced::what_a_lock_becomes_is_acknowledged_too`
 //! - **[`Redlock`]** outlives any minority; what a node forgot in a restart counts for nothing until it is over.
 //!   `leasehold::redlock::faults::any_two_of_five_may_fail`, `leasehold_model::quorum_holds::quorum_empty_nodes`
+//! - **[`Redlock`] counts no server twice**, by whatever names it goes and whenever they come to lead to it; a replica and
+//!   a member of a Cluster have no vote. `leasehold::redlock::connecting::a_server_that_goes_by_two_names_is_refused_each_time`,
+//!   `leasehold::redlock::connecting::a_name_that_leads_to_another_nodes_server_later_has_no_vote`,
+//!   `leasehold::redlock::connecting::members_of_a_cluster_and_replicas_are_no_nodes`
 //! - **`ZooKeeper`** outlives a minority; what a follower shows proves nothing here, and a holder that is cut off is lost
 //!   before the next is let in. `leasehold::zookeeper::ensemble::nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the_holder_has_left`,
 //!   `leasehold::zookeeper::ensemble::a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_in`.
@@ -247,8 +302,9 @@
 //!
 //! # What does not hold
 //!
-//! - A lock alone does not protect data, as above: two guards can be valid when a primary dies, when a server's clock
-//!   is set forward, when a server forgets. `leasehold::sentinel::hole::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
+//! - A lock alone does not protect data, as above: two guards can be valid when a primary dies, or is replaced on purpose
+//!   and goes on serving for a moment, when a server's clock is set forward, when a server forgets. `leasehold::sentinel::hole::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
+//!   `leasehold::sentinel::hole::a_planned_failover_lets_two_in_and_the_fence_refuses_the_older`,
 //!   `leasehold::redis::clock::a_server_whose_clock_is_set_forward_lets_two_in_and_the_fence_refuses_the_older`,
 //!   `leasehold::redis::clock::who_held_a_lock_that_the_servers_clock_ended_is_told_by_its_next_renewal`,
 //!   `leasehold::redlock::memory::a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older`
@@ -263,7 +319,14 @@
 //!   `leasehold::redis::passing::who_is_not_polled_keeps_what_was_passed_on_for_its_ttl_and_comes_later`,
 //!   `leasehold::zookeeper::attempts::an_attempt_that_is_not_polled_ends_and_costs_the_other_locks_nothing`,
 //!   `leasehold::redis::passing::what_was_leaked_with_its_runtime_is_passed_nothing`
-//! - A dropped guard releases in the background, and outside of a runtime not at all: the lease runs out.
+//! - With [`synced`](crate::backend::redis::RedisBuilder::synced) and too few replicas nobody has a lock for good, and those who
+//!   find it in the hands of one whose turn it is to be refused time out, as if it were busy.
+//!   `leasehold::sentinel::synced::without_a_replica_some_time_out_and_others_are_told_why`
+//! - A dropped guard releases in the background. Where its runtime ends before the release is confirmed, the next use of
+//!   the manager in another runtime sends it, or a waiter or a holder there does at once; where there is none, the lease
+//!   runs out. `leasehold::rules::rule_7_drop_cannot_await::what_an_ended_runtime_left_behind_is_seen_to_by_the_next_acquire`,
+//!   `leasehold::rules::rule_7_drop_cannot_await::a_guard_dropped_in_a_runtime_that_ends_is_released_by_that_which_took_it`,
+//!   `leasehold::redis::ended::waiters_that_ended_with_their_runtime_do_not_delay_those_of_another`,
 //!   `leasehold::rules::rule_7_drop_cannot_await::a_guard_that_outlives_its_runtime_lets_the_lease_run_out`
 //! - An operator's [`force_release`](crate::LockManager::force_release) ends a lock under its holder, who is told by its next
 //!   renewal. `leasehold::conformance::behaviour::a_forced_release_is_noticed`
@@ -282,7 +345,9 @@
 //!   to each other and draw from one counter. `leasehold::redis::rollout::they_exclude_each_other_and_share_a_counter`,
 //!   `leasehold::redis::rollout::they_stand_in_one_queue_and_hand_on_to_each_other`,
 //!   `leasehold::redis::rollout::readers_and_permits_of_both_are_counted_together`,
-//!   `leasehold::redis::rollout::a_lock_is_handed_over_in_both_directions`
+//!   `leasehold::redis::rollout::leases_extended_together_leave_what_the_first_version_leaves`
+//! - A lock that is handed over is taken up by the version that wrote the ticket: those of before had no secret, and are
+//!   refused. `leasehold::redis::rollout::a_lock_is_taken_up_by_the_version_that_hands_it_over_and_kept_from_the_other`
 //! - On a majority of servers, too, both exclude each other, wake each other, and draw from the same counters.
 //!   `leasehold::redlock::rollout::rounds_of_both_exclude_each_other_and_share_counters`
 //!

@@ -26,10 +26,11 @@ use crate::{
 ///
 /// # Release on drop is not immediate
 ///
-/// Dropping cannot await. It hands the release to a background task on the current tokio runtime (or
-/// the one that acquired the lock), which repeats it until it is confirmed, or refused for good. If that
-/// runtime is gone, the lease runs out. Where the next step depends on the lock being free, [`release`](Self::release)
-/// it.
+/// Dropping cannot await. It hands the release to a background task on the current tokio runtime, or, outside of
+/// one, on the runtime that acquired the lock. The task repeats it until it is confirmed, or refused for good. If that
+/// runtime ends first, another in which the manager is used goes on with it; if there is none, the lease runs out. In
+/// process the lock is free when the drop returns. Where the next step depends on the lock being free,
+/// [`release`](Self::release) it.
 ///
 /// # Examples
 ///
@@ -100,7 +101,8 @@ impl LockGuard {
     /// Gives the lock to whoever gets the ticket, in whatever process: [`take_up`](crate::LockManager::take_up).
     ///
     /// The lease is renewed once more and then runs: if nobody takes the lock up within its TTL, it is free. Who
-    /// does gets a larger token, so that a fence refuses what the giver may still write.
+    /// does gets a larger token, so that a fence refuses what the giver may still write. Nobody can but by the ticket: it has
+    /// a secret that was made for it, and that the backend has heard of.
     ///
     /// # Errors
     ///
@@ -111,8 +113,8 @@ impl LockGuard {
     ///
     /// If the future is dropped, the lock is released in the background.
     pub async fn hand_over(self) -> Result<HandoverTicket, ConvertError> {
-        hand_over(&self.hold).await?;
-        Ok(HandoverTicket::of(&self.hold.lease.claim))
+        let handover = hand_over(&self.hold).await?;
+        Ok(HandoverTicket::of(&self.hold.lease.claim, handover))
     }
 }
 

@@ -1,6 +1,9 @@
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+use crate::shown::Shown;
 
 /// The longest name of a lock, prefix included, in bytes.
 pub const MAX_KEY_BYTES: usize = 1024;
@@ -15,6 +18,9 @@ const RESERVED: &str = ":lh1:";
 /// a control character, contains `:lh1:`, or has a `}` that does not close the one non-empty
 /// `{hash tag}` a name may have (a Redis Cluster would place such a lock and its companions on
 /// different nodes), or if it is that tag and nothing else: `{a}` would have the companions of `a`.
+///
+/// On Redis each key that was ever locked takes memory for two days after: see `Keys` at `backend::redis::Redis` before
+/// clients choose keys.
 ///
 /// # Examples
 ///
@@ -45,6 +51,7 @@ impl Key {
         let refuse = |problem| {
             Err(InvalidKey {
                 name: abbreviated(&full),
+                prefix_bytes: prefix.len(),
                 problem,
             })
         };
@@ -70,6 +77,42 @@ impl Key {
             full: full.into(),
             prefix_bytes: prefix.len(),
         })
+    }
+
+    /// A value as a part of a key of several: `:` becomes `%3A`, and `%` becomes `%25`. A value without either stays as
+    /// it is.
+    ///
+    /// Two values between `:` make one key for each pair of them, and no pair has the key of another. Without this
+    /// `ann:5` and `5` have the key of `ann` and `5:5`. The placeholders of `#[distributed_lock]` and the parameters of
+    /// `leasehold_tower::key::path` are escaped so.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use leasehold::Key;
+    ///
+    /// let key = |tenant, id| format!("tenant:{}:{}", Key::escape(tenant), Key::escape(id));
+    /// assert_eq!(key("ann", "5"), "tenant:ann:5");
+    /// assert_ne!(key("ann:5", "5"), key("ann", "5:5"));
+    /// ```
+    #[must_use]
+    pub fn escape(value: &str) -> Cow<'_, str> {
+        match value.contains([':', '%']) {
+            true => value.replace('%', "%25").replace(':', "%3A").into(),
+            false => value.into(),
+        }
+    }
+
+    /// This key, if it has that prefix.
+    pub(crate) fn under(&self, prefix: &str) -> Result<Self, InvalidKey> {
+        match self.full[..self.prefix_bytes] == *prefix {
+            true => Ok(self.clone()),
+            false => Err(InvalidKey {
+                name: abbreviated(&self.full),
+                problem: KeyProblem::OtherPrefix,
+                prefix_bytes: self.prefix_bytes,
+            }),
+        }
     }
 
     /// The key as the caller wrote it.
@@ -105,17 +148,20 @@ impl fmt::Debug for Key {
     }
 }
 
+/// The key as the caller wrote it, but for characters that end a line, turn the direction of the text or cannot be seen:
+/// these are escaped. [`Key::name`] has them as they are.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        Shown(self.name()).fmt(f)
     }
 }
 
 /// A name that cannot be a lock's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` cannot name a lock: {problem}")]
+#[error("`{}` cannot name a lock: {problem}", Shown(name))]
 pub struct InvalidKey {
     name: String,
+    prefix_bytes: usize,
     problem: KeyProblem,
 }
 
@@ -130,6 +176,20 @@ impl InvalidKey {
     #[must_use]
     pub fn problem(&self) -> &KeyProblem {
         &self.problem
+    }
+
+    /// The rule, with positions in the key as the caller wrote it, without the prefix: for those who do not know that. A
+    /// place in the prefix is told as 0.
+    #[must_use]
+    pub fn problem_in_key(&self) -> KeyProblem {
+        let mut problem = self.problem.clone();
+        if let KeyProblem::ControlCharacter { at }
+        | KeyProblem::Reserved { at }
+        | KeyProblem::Brace { at } = &mut problem
+        {
+            *at = at.saturating_sub(self.prefix_bytes);
+        }
+        problem
     }
 }
 
@@ -166,6 +226,11 @@ pub enum KeyProblem {
         /// Where it stands.
         at: usize,
     },
+    /// A handover ticket names a lock under another prefix than the manager has that is to take it up.
+    #[error(
+        "its ticket is of a manager with another prefix; take it up with one that has the same"
+    )]
+    OtherPrefix,
     /// A `{hash tag}` and nothing else.
     #[error(
         "it is a `{{tag}}` alone, which would share its entries with the lock that is named like the tag; \
@@ -208,6 +273,8 @@ fn abbreviated(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn problem(name: &str) -> Option<KeyProblem> {
@@ -230,11 +297,32 @@ mod tests {
     }
 
     #[test]
+    fn no_two_pairs_of_values_share_a_key() {
+        let letters = ["", "a", ":", "%", "3", "A"];
+        let text = |n: usize| [letters[n % 6], letters[n / 6 % 6], letters[n / 36]].concat();
+        let all: BTreeSet<String> = (0..216).map(text).collect();
+        let mut seen = BTreeSet::new();
+        for (one, other) in all
+            .iter()
+            .flat_map(|one| all.iter().map(move |it| (one, it)))
+        {
+            let key = format!("{}:{}", Key::escape(one), Key::escape(other));
+            assert!(seen.insert(key), "{one} and {other}");
+        }
+        assert_eq!(Key::escape("order-42/é{x}"), "order-42/é{x}");
+    }
+
+    #[test]
     fn each_rule_names_the_place_it_is_broken_at() {
         assert_eq!(problem(""), Some(KeyProblem::Empty));
         assert_eq!(
             problem("a\nb"),
             Some(KeyProblem::ControlCharacter { at: 6 })
+        );
+        let refused = Key::new("lock:", "a\nb").unwrap_err();
+        assert_eq!(
+            refused.problem_in_key(),
+            KeyProblem::ControlCharacter { at: 1 }
         );
         assert_eq!(problem("a:lh1:q"), Some(KeyProblem::Reserved { at: 6 }));
         assert_eq!(problem("a}b"), Some(KeyProblem::Brace { at: 6 }));

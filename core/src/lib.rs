@@ -176,9 +176,10 @@
 //!
 //! The span `leasehold.acquire` (`DEBUG`) has the fields `lock.key`, `lock.ttl`, `lock.owner`, `lock.token` and
 //! `lock.outcome`. Events: `leasehold.lost` (at a shutdown, too, for each lock that is held), `.attempt_failed`, `.wait_failed`, `.renewal_failed`,
-//! `.release_failed`, `.cleanup_failed`, `.close_failed`, `.no_wake_ups`, `.evicting_server` (`WARN`), `.given_up`, `.released`,
+//! `.release_failed`, `.cleanup_failed`, `.close_failed`, `.no_wake_ups`, `.evicting_server`, `.unfit_node` (`WARN`), `.given_up`, `.released`,
 //! `.skipped` (`DEBUG`),
-//! `.renewed`, `.cleaned_up` (`TRACE`).
+//! `.renewed`, `.cleaned_up` (`TRACE`). Each has its name in the field `event`, too, since what writes events as text or JSON
+//! leaves their names out.
 //!
 //! Metrics: `leasehold_acquires_total{outcome}`, `leasehold_acquire_seconds{outcome}`, `leasehold_acquiring`,
 //! `leasehold_held`, `leasehold_hold_seconds`, `leasehold_endings_total{reason}`,
@@ -193,8 +194,17 @@
 //! | releases | `released`, `already_lost` |
 //! | failures | `attempt`, `wait`, `cleanup`, `release`, `close` |
 //!
+//! An ending that a holder asked for is counted when its release is confirmed, or given up: a lock that the release finds
+//! lost counts as `gone` or `expired`, and `leasehold.lost` tells of it.
+//!
 //! `leasehold_passed_on_total` counts the acquisitions that needed no request of their own in the end: the release of
 //! another task of this process passed the lock on. They are in `leasehold_acquires_total` as well.
+//!
+//! What each of them is, and in which unit, is told to the recorder with each manager that is made: install the recorder
+//! before. Set the buckets of the histograms yourself, as the defaults of exporters are for web requests, or are none: for
+//! `leasehold_acquire_seconds` 0.001, 0.005, 0.02, 0.1, 0.5, 2 and 10, and the `wait` that you give, and for
+//! `leasehold_hold_seconds` 0.01, 0.1, 1, 10, 60 and 600, and the `max_hold`. With `metrics-exporter-prometheus` that is
+//! `set_buckets_for_metric`.
 //!
 //! A key that is one of several counts as an acquisition of its own in traces and metrics, each time that it is asked
 //! for; a nested acquire in an [`OwnerScope`] is none.
@@ -216,6 +226,7 @@ pub mod conformance;
 mod ending;
 mod engine;
 mod error;
+mod event;
 mod fence;
 mod grip;
 pub mod guarantees;
@@ -235,6 +246,7 @@ mod reentrant;
 mod run;
 mod runtime;
 mod several;
+mod shown;
 mod slot;
 mod ticket;
 mod token;
@@ -278,7 +290,9 @@ pub use leasehold_macros::distributed_lock;
 pub mod __private {
     pub use std::format;
 
-    pub use crate::annotated::{Answer, AsManager, Call, Entry, FromLockError, Held, Skippable};
+    pub use crate::annotated::{
+        Answer, AsManager, Call, Entry, FromLockError, Held, Skippable, escaped,
+    };
 }
 
 /// The README's examples compile.

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use crate::backend::Mode;
+use crate::backend::{Handover, Mode};
 use crate::engine::{Engine, Part, Patience, Wanted};
 use crate::grip::run_under;
 use crate::kind::{Exclusive, Kind, Permits, Reentrant, Sole};
 use crate::options::{LockOptions, validate_permits};
 use crate::own_locks::refuse_own;
-use crate::{AcquireError, Error, InvalidKey, Key, LockGuard, LockHandle, OwnerId, OwnerScope};
+use crate::{AcquireError, Error, InvalidKey, Key, LockGuard, LockHandle, OwnerScope};
 
 /// A lock that can be acquired: a key and how to hold it. Made by
 /// [`LockManager::lock`](crate::LockManager::lock).
@@ -47,7 +47,7 @@ pub struct Lock<K: Kind = Exclusive> {
     engine: Arc<Engine>,
     key: Result<Key, InvalidKey>,
     mode: Mode,
-    giver: Option<OwnerId>,
+    handover: Option<Box<Handover>>,
     scope: Option<OwnerScope>,
     options: LockOptions,
     kind: PhantomData<fn() -> K>,
@@ -89,7 +89,7 @@ impl Lock {
             engine: self.engine,
             key: self.key,
             mode: self.mode,
-            giver: self.giver,
+            handover: self.handover,
             scope: Some(scope.clone()),
             options: self.options,
             kind: PhantomData,
@@ -118,15 +118,15 @@ impl<K: Kind> Lock<K> {
             engine,
             key,
             mode,
-            giver: None,
+            handover: None,
             scope: None,
             options,
             kind: PhantomData,
         }
     }
 
-    pub(crate) fn taking_up_from(mut self, giver: OwnerId) -> Self {
-        self.giver = Some(giver);
+    pub(crate) fn taking_up(mut self, handover: Handover) -> Self {
+        self.handover = Some(Box::new(handover));
         self
     }
 
@@ -170,7 +170,7 @@ impl<K: Kind> Lock<K> {
     /// - [`AcquireError::AlreadyHeld`], [`AcquireError::Upgrade`]: this task holds it, in a
     ///   [`scope`](crate::LockHandle::scope) or in an [`OwnerScope`] that it has entered.
     /// - [`AcquireError::OtherKind`]: the key is in use as a semaphore and this is a lock, or the other way round.
-    /// - [`AcquireError::HandoverSpent`]: it is not there to be taken up.
+    /// - [`AcquireError::HandoverSpent`]: it is not there to be taken up, or not by this ticket.
     /// - [`AcquireError::Unsupported`]: the backend does not have this kind of lock.
     /// - [`AcquireError::Key`], [`AcquireError::Option`]: what was asked for cannot work.
     /// - [`AcquireError::NoRuntime`]: not polled by a tokio runtime.
@@ -216,7 +216,7 @@ impl<K: Kind> Lock<K> {
 
     async fn take(self, may_wait: bool) -> Result<LockGuard<K>, AcquireError> {
         let key = self.key?;
-        supported(self.mode, self.giver, &self.engine, &key)?;
+        supported(self.mode, self.handover.is_some(), &self.engine, &key)?;
         if let Mode::Permits { count, of } = self.mode {
             validate_permits(count, of)?;
         }
@@ -224,7 +224,7 @@ impl<K: Kind> Lock<K> {
         self.options.validate(can.least_ttl, can.most_ttl)?;
         let scope = self.scope.as_ref();
         // Nobody shares what a ticket stands for before it is taken up.
-        if let Some(scope) = scope.filter(|_| self.giver.is_none())
+        if let Some(scope) = scope.filter(|_| self.handover.is_none())
             && let Some(hold) = scope.share(&self.engine, &key)
         {
             return Ok(LockGuard::new(Part::Shared(hold)));
@@ -236,7 +236,7 @@ impl<K: Kind> Lock<K> {
         let wanted = Wanted {
             key,
             mode: self.mode,
-            giver: self.giver,
+            handover: self.handover,
         };
         let (engine, options) = (&self.engine, &self.options);
         let hold = match scope {
@@ -295,7 +295,7 @@ impl<K: Sole> Lock<K> {
 
 fn supported(
     mode: Mode,
-    giver: Option<OwnerId>,
+    is_taken_up: bool,
     engine: &Engine,
     key: &Key,
 ) -> Result<(), AcquireError> {
@@ -303,7 +303,7 @@ fn supported(
     let what = match mode {
         Mode::Shared if !capabilities.shared => "readers that share a lock",
         Mode::Permits { .. } if !capabilities.permits => "semaphores",
-        _ if giver.is_some() && !capabilities.handover => "locks that are handed over",
+        _ if is_taken_up && !capabilities.handover => "locks that are handed over",
         _ => return Ok(()),
     };
     let key = key.clone();
@@ -316,7 +316,7 @@ impl<K: Kind> Clone for Lock<K> {
             engine: Arc::clone(&self.engine),
             key: self.key.clone(),
             mode: self.mode,
-            giver: self.giver,
+            handover: self.handover.clone(),
             scope: self.scope.clone(),
             options: self.options,
             kind: PhantomData,

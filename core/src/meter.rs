@@ -9,9 +9,54 @@ pub(crate) use self::on::*;
 mod on {
     use std::time::Duration;
 
-    use metrics::{counter, gauge, histogram};
+    use metrics::{
+        Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+    };
 
     use crate::clock::Moment;
+
+    /// Tells the recorder that there is what each of them is.
+    pub(crate) fn describe() {
+        let (counts, seconds) = (Unit::Count, Unit::Seconds);
+        let counters = [
+            (
+                "leasehold_acquires_total",
+                "Acquires that have ended, by outcome",
+            ),
+            (
+                "leasehold_passed_on_total",
+                "Acquires that got the lock with the release of another task of the process",
+            ),
+            (
+                "leasehold_endings_total",
+                "Holds that have ended, by reason",
+            ),
+            ("leasehold_renewals_total", "Renewals of leases, by outcome"),
+            (
+                "leasehold_releases_total",
+                "Releases that the backend has answered, by outcome",
+            ),
+            (
+                "leasehold_failures_total",
+                "Failed commands to the backend, by command",
+            ),
+        ];
+        for (name, what) in counters {
+            describe_counter!(name, counts, what);
+        }
+        describe_gauge!("leasehold_acquiring", counts, "Acquires that are under way");
+        describe_gauge!("leasehold_held", counts, "Locks that are held");
+        describe_histogram!(
+            "leasehold_acquire_seconds",
+            seconds,
+            "How long an acquire took, by outcome"
+        );
+        describe_histogram!(
+            "leasehold_hold_seconds",
+            seconds,
+            "How long a lock was held"
+        );
+    }
 
     pub(crate) fn acquiring(change: f64) {
         gauge!("leasehold_acquiring").increment(change);
@@ -56,6 +101,7 @@ mod off {
 
     use crate::clock::Moment;
 
+    pub(crate) fn describe() {}
     pub(crate) fn acquiring(_change: f64) {}
     pub(crate) fn acquire(_outcome: &'static str, _started: Moment) {}
     #[cfg(feature = "redis")]

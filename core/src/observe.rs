@@ -4,10 +4,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use tracing::{Span, debug, field, trace, warn};
+use tracing::{Span, field};
 
 use crate::backend::{Applied, Attempt, BackendError, Claim};
 use crate::clock::Moment;
+use crate::event::event;
 use crate::options::LockOptions;
 use crate::{AcquireError, Key, LossReason, ReleaseOutcome, meter};
 
@@ -82,6 +83,10 @@ impl Drop for Acquisition {
     }
 }
 
+pub(crate) fn manager_made() {
+    tell(meter::describe);
+}
+
 pub(crate) fn held() {
     tell(|| meter::held(1.0));
 }
@@ -89,8 +94,9 @@ pub(crate) fn held() {
 pub(crate) fn attempt_failed(attempt: &Attempt, error: &BackendError) {
     tell(|| meter::failure("attempt"));
     tell(|| {
-        warn!(
-            name: "leasehold.attempt_failed",
+        event!(
+            warn,
+            "leasehold.attempt_failed",
             {
                 lock.key = attempt.key.name(),
                 lock.owner = %attempt.owner,
@@ -105,8 +111,9 @@ pub(crate) fn attempt_failed(attempt: &Attempt, error: &BackendError) {
 pub(crate) fn wait_failed(attempt: &Attempt, error: &BackendError) {
     tell(|| meter::failure("wait"));
     tell(|| {
-        warn!(
-            name: "leasehold.wait_failed",
+        event!(
+            warn,
+            "leasehold.wait_failed",
             {
                 lock.key = attempt.key.name(),
                 lock.owner = %attempt.owner,
@@ -119,12 +126,10 @@ pub(crate) fn wait_failed(attempt: &Attempt, error: &BackendError) {
 
 pub(crate) fn cleaned_up(attempt: &Attempt) {
     tell(|| {
-        trace!(
-            name: "leasehold.cleaned_up",
-            {
-                lock.key = attempt.key.name(),
-                lock.owner = %attempt.owner,
-            },
+        event!(
+            trace,
+            "leasehold.cleaned_up",
+            { lock.key = attempt.key.name(), lock.owner = %attempt.owner },
             "an abandoned attempt is undone"
         );
     });
@@ -133,8 +138,9 @@ pub(crate) fn cleaned_up(attempt: &Attempt) {
 pub(crate) fn cleanup_failed(attempt: &Attempt, error: &BackendError) {
     tell(|| meter::failure("cleanup"));
     tell(|| {
-        warn!(
-            name: "leasehold.cleanup_failed",
+        event!(
+            warn,
+            "leasehold.cleanup_failed",
             {
                 lock.key = attempt.key.name(),
                 lock.owner = %attempt.owner,
@@ -148,12 +154,10 @@ pub(crate) fn cleanup_failed(attempt: &Attempt, error: &BackendError) {
 pub(crate) fn renewed(claim: &Claim) {
     tell(|| meter::renewal("extended"));
     tell(|| {
-        trace!(
-            name: "leasehold.renewed",
-            {
-                lock.key = claim.key.name(),
-                lock.token = claim.token.get(),
-            },
+        event!(
+            trace,
+            "leasehold.renewed",
+            { lock.key = claim.key.name(), lock.token = claim.token.get() },
             "a lease was renewed"
         );
     });
@@ -162,8 +166,9 @@ pub(crate) fn renewed(claim: &Claim) {
 pub(crate) fn renewal_failed(claim: &Claim, error: &BackendError) {
     tell(|| meter::renewal("failed"));
     tell(|| {
-        warn!(
-            name: "leasehold.renewal_failed",
+        event!(
+            warn,
+            "leasehold.renewal_failed",
             {
                 lock.key = claim.key.name(),
                 lock.token = claim.token.get(),
@@ -175,34 +180,48 @@ pub(crate) fn renewal_failed(claim: &Claim, error: &BackendError) {
 }
 
 pub(crate) fn ended(claim: &Claim, reason: LossReason, held_for: Duration) {
+    tell(|| meter::held(-1.0));
+    // Whether what is given up had been lost before, its release finds out.
+    if reason != LossReason::Released {
+        ending(reason, held_for);
+    }
+    if reason.is_wanted() {
+        given_up(claim, held_for);
+    } else {
+        lost(claim, reason, held_for);
+    }
+}
+
+/// Counts how a hold ended.
+pub(crate) fn ending(reason: LossReason, held_for: Duration) {
+    tell(|| meter::ended(reason.as_str(), held_for));
+}
+
+fn given_up(claim: &Claim, held_for: Duration) {
     tell(|| {
-        meter::held(-1.0);
-        meter::ended(reason.as_str(), held_for);
+        event!(
+            debug,
+            "leasehold.given_up",
+            { lock.key = claim.key.name(), lock.token = claim.token.get(), held_for = ?held_for },
+            "a holder gives its lock up"
+        );
     });
+}
+
+pub(crate) fn lost(claim: &Claim, reason: LossReason, held_for: Duration) {
     tell(|| {
-        if reason.is_wanted() {
-            debug!(
-                name: "leasehold.given_up",
-                {
-                    lock.key = claim.key.name(),
-                    lock.token = claim.token.get(),
-                    held_for = ?held_for,
-                },
-                "a holder gives its lock up"
-            );
-        } else {
-            warn!(
-                name: "leasehold.lost",
-                {
-                    lock.key = claim.key.name(),
-                    lock.owner = %claim.owner,
-                    lock.token = claim.token.get(),
-                    reason = reason.as_str(),
-                    held_for = ?held_for,
-                },
-                "a lock was lost"
-            );
-        }
+        event!(
+            warn,
+            "leasehold.lost",
+            {
+                lock.key = claim.key.name(),
+                lock.owner = %claim.owner,
+                lock.token = claim.token.get(),
+                reason = reason.as_str(),
+                held_for = ?held_for,
+            },
+            "a lock was lost"
+        );
     });
 }
 
@@ -213,13 +232,10 @@ pub(crate) fn released(claim: &Claim, outcome: ReleaseOutcome) {
             ReleaseOutcome::AlreadyLost(_) => "already_lost",
         };
         meter::release(outcome);
-        debug!(
-            name: "leasehold.released",
-            {
-                lock.key = claim.key.name(),
-                lock.token = claim.token.get(),
-                lock.outcome = outcome,
-            },
+        event!(
+            debug,
+            "leasehold.released",
+            { lock.key = claim.key.name(), lock.token = claim.token.get(), lock.outcome = outcome },
             "a release is confirmed"
         );
     });
@@ -228,8 +244,9 @@ pub(crate) fn released(claim: &Claim, outcome: ReleaseOutcome) {
 pub(crate) fn release_failed(claim: &Claim, error: &BackendError) {
     tell(|| meter::failure("release"));
     tell(|| {
-        warn!(
-            name: "leasehold.release_failed",
+        event!(
+            warn,
+            "leasehold.release_failed",
             {
                 lock.key = claim.key.name(),
                 lock.token = claim.token.get(),
@@ -243,11 +260,10 @@ pub(crate) fn release_failed(claim: &Claim, error: &BackendError) {
 #[cfg(feature = "macros")]
 pub(crate) fn skipped(key: &Key) {
     tell(|| {
-        debug!(
-            name: "leasehold.skipped",
-            {
-                lock.key = key.name(),
-            },
+        event!(
+            debug,
+            "leasehold.skipped",
+            { lock.key = key.name() },
             "a function did not run: its lock was busy"
         );
     });
@@ -256,11 +272,10 @@ pub(crate) fn skipped(key: &Key) {
 pub(crate) fn close_failed(error: &BackendError) {
     tell(|| meter::failure("close"));
     tell(|| {
-        warn!(
-            name: "leasehold.close_failed",
-            {
-                error = error as &dyn std::error::Error,
-            },
+        event!(
+            warn,
+            "leasehold.close_failed",
+            { error = error as &dyn std::error::Error },
             "the backend did not close in good order"
         );
     });

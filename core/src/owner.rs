@@ -10,6 +10,9 @@ use uuid::{Builder, Uuid};
 ///
 /// Made new for every attempt: never per thread, object or process, so that no two holders can be
 /// mistaken for each other and a request that is sent twice is recognised as one.
+///
+/// Who knows it can act as the holder where the backend is reached, so people, logs and traces see a short hash of
+/// it: `Display` and `Debug` write twelve digits, which tell the owners of a key apart and from which nobody finds the id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OwnerId(Uuid);
 
@@ -47,22 +50,61 @@ impl OwnerId {
         Self(Builder::from_random_bytes(bytes).into_uuid())
     }
 
+    /// The whole id, as a backend keeps it and a request names it. Whoever reads it can act as this owner: it does not
+    /// belong in logs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use leasehold::OwnerId;
+    ///
+    /// let owner = OwnerId::random();
+    /// assert_eq!((owner.reveal().len(), owner.to_string().len()), (36, 12));
+    /// ```
+    #[must_use]
+    pub fn reveal(self) -> String {
+        self.0.to_string()
+    }
+
+    /// How a holder is shown that a backend names: by the short hash, if it is one of ours.
+    #[cfg(any(test, feature = "redis"))]
+    pub(crate) fn shown(holder: String) -> String {
+        match Self::read(&holder) {
+            // Other programs' ids may be written in other ways, and are theirs to hide.
+            Some(owner) if owner.reveal() == holder => owner.to_string(),
+            _ => holder,
+        }
+    }
+
+    /// Of a random id these are as many bits as twelve digits have; the others cannot be told from them.
+    fn hash(self) -> u64 {
+        let (high, low) = self.0.as_u64_pair();
+        mixed(high ^ mixed(low)) >> 16
+    }
+
     /// What [`written`](Self::written) writes on.
     #[cfg(feature = "redis")]
     pub(crate) const fn paper() -> [u8; Hyphenated::LENGTH] {
         [0; Hyphenated::LENGTH]
     }
 
-    /// What `Display` writes, without an allocation.
+    /// What [`reveal`](Self::reveal) answers, without an allocation.
     #[cfg(feature = "redis")]
     pub(crate) fn written(self, paper: &mut [u8; Hyphenated::LENGTH]) -> &str {
         self.0.hyphenated().encode_lower(paper)
     }
 
-    /// What `Display` has written.
+    /// What [`reveal`](Self::reveal) has answered.
     pub(crate) fn read(text: &str) -> Option<Self> {
         Uuid::try_parse(text).ok().map(Self)
     }
+}
+
+/// Each bit of the word becomes half of all bits (the last step of `SplitMix64`).
+const fn mixed(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
 }
 
 /// A map by ids, which are random already. A backend that makes them otherwise makes its own maps slow.
@@ -93,13 +135,13 @@ impl Hasher for Folded {
 
 impl fmt::Debug for OwnerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OwnerId({})", self.0)
+        write!(f, "OwnerId({self})")
     }
 }
 
 impl fmt::Display for OwnerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        write!(f, "{:012x}", self.hash())
     }
 }
 
@@ -109,6 +151,25 @@ mod tests {
     use std::hash::BuildHasher;
 
     use super::*;
+
+    #[test]
+    fn people_see_a_short_hash_that_is_the_same_everywhere_and_no_part_of_the_id() {
+        let owner = OwnerId::from_random_bytes([7; 16]);
+        assert_eq!(owner.to_string(), "aa52a6f25af4");
+        assert_eq!(format!("{owner:?}"), format!("OwnerId({owner})"));
+        assert_eq!(OwnerId::shown(owner.reveal()), owner.to_string());
+        let theirs = owner.reveal().replace('-', "");
+        assert_eq!(OwnerId::shown(theirs.clone()), theirs);
+        for owner in (0..1000).map(|_| OwnerId::random()) {
+            let (shown, whole) = (owner.to_string(), owner.reveal().replace('-', ""));
+            assert!(
+                shown.len() == 12 && !whole.contains(&shown),
+                "{shown} of {whole}"
+            );
+        }
+        let shown: HashSet<_> = (0..10_000).map(|_| OwnerId::random().to_string()).collect();
+        assert_eq!(shown.len(), 10_000);
+    }
 
     #[test]
     fn ids_are_told_apart_and_found_again() {

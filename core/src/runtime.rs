@@ -2,6 +2,8 @@
 //! on paused time in tests. A runtime without a timer is the one thing that tokio does not let us see.
 
 use std::future::Future;
+#[cfg(feature = "redis")]
+use std::task::Context;
 use std::time::Duration;
 
 #[cfg(feature = "zookeeper")]
@@ -64,6 +66,14 @@ pub(crate) fn sleep_until(instant: std::time::Instant) -> Option<Sleep> {
 pub(crate) fn timeout<F: Future>(limit: Duration, task: F) -> Option<Timeout<F>> {
     Handle::try_current().ok()?;
     Some(tokio::time::timeout(limit, task))
+}
+
+/// Has a task polled again, after what else is to be polled, and when timers and sockets have been looked at.
+#[cfg(feature = "redis")]
+pub(crate) fn poll_later(context: &mut Context<'_>) {
+    let pause = std::pin::pin!(tokio::task::yield_now());
+    // tokio has the waker from here on.
+    let _is_pending = pause.poll(context);
 }
 
 /// How long what ends with [`OwnThread`] has to say goodbye.

@@ -2,6 +2,8 @@ use std::fmt;
 use std::num::NonZeroI64;
 use std::str::FromStr;
 
+use crate::shown::Shown;
+
 /// A number that grows with every acquisition of a key, so that a resource can refuse a stale holder.
 ///
 /// A lock alone cannot stop a holder that was paused past its lease from writing late. The resource
@@ -70,7 +72,8 @@ impl fmt::Display for FencingToken {
 /// Something that is not a positive 64-bit whole number in its one spelling was offered as a [`FencingToken`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a fencing token; tokens are whole numbers from 1 to {max}, without leading zeros",
+    "`{}` is not a fencing token; tokens are whole numbers from 1 to {max}, without leading zeros",
+    Shown(_0),
     max = i64::MAX
 )]
 pub struct InvalidToken(String);

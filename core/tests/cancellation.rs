@@ -67,7 +67,8 @@ impl Operation {
         match self {
             Self::Acquire | Self::TryAcquire => Command::Attempt,
             Self::Wait => Command::Wait,
-            Self::Renew | Self::HandOver => Command::Renew,
+            Self::Renew => Command::Renew,
+            Self::HandOver => Command::HandOver,
             Self::Downgrade => Command::Downgrade,
             Self::Release => Command::Release,
         }

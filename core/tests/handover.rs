@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use leasehold::{LockGuard, LockManager, LossReason};
+use leasehold::backend::InProcess;
+use leasehold::{AcquireError, HandoverTicket, KeyProblem, LockGuard, LockManager, LossReason};
 use tokio::time::sleep;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -44,4 +45,66 @@ async fn what_nobody_takes_up_is_free_one_ttl_after_it_was_given() {
     assert!(locks.lock("k").try_acquire().await.unwrap().is_none());
     sleep(SECOND).await;
     assert!(locks.lock("k").try_acquire().await.unwrap().is_some());
+}
+
+/// Takes a lock up with a ticket that was never written, or was changed.
+async fn is_refused(locks: &LockManager, ticket: &str) -> bool {
+    let Ok(ticket) = ticket.parse::<HandoverTicket>() else {
+        return true;
+    };
+    let taken = locks.take_up(&ticket).acquire().await;
+    matches!(taken, Err(AcquireError::HandoverSpent { .. }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ticket_that_somebody_made_of_what_is_shown_takes_nothing() {
+    let locks = LockManager::in_process();
+    // How a ticket looks, from another lock.
+    let other = locks.lock("other").acquire().await.unwrap();
+    let model = other.hand_over().await.unwrap().to_string();
+    let words: Vec<_> = model.split(' ').collect();
+    let [form, id, _, secret, ttl, prefix, _] = words[..] else {
+        panic!("{model}");
+    };
+    let guard = held(&locks).await;
+    let token = guard.token();
+    let shown = locks.inspect("k").await.unwrap().owner.unwrap();
+    assert_eq!(shown.len(), 12, "{shown}");
+    for owner in [&*shown, id] {
+        for secret in [&*shown, id, secret] {
+            let forged = format!("{form} {owner} {token} {secret} {ttl} {prefix} lock:k");
+            assert!(is_refused(&locks, &forged).await, "{forged}");
+        }
+    }
+    assert!(guard.is_valid() && guard.renew().await.is_ok());
+
+    let ticket = guard.hand_over().await.unwrap().to_string();
+    let words: Vec<_> = ticket.split(' ').collect();
+    for changed in [1, 2, 3] {
+        let mut words = words.clone();
+        let token = (token.get() + 1).to_string();
+        words[changed] = [id, &token, secret][changed - 1];
+        assert!(is_refused(&locks, &words.join(" ")).await, "{changed}");
+    }
+    let taken = locks.take_up(&ticket.parse().unwrap()).acquire().await;
+    assert!(taken.unwrap().token() > token);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_manager_with_another_prefix_takes_nothing_up() {
+    let world = InProcess::new();
+    let managed = |prefix| {
+        let builder = LockManager::builder(world.clone());
+        builder.prefix(prefix).build().unwrap()
+    };
+    let (locks, other) = (managed("lock:"), managed("shop:"));
+    let ticket = held(&locks).await.hand_over().await.unwrap();
+    let refused = other.take_up(&ticket).acquire().await.unwrap_err();
+    let is_of_prefix = |it: &AcquireError| matches!(it, AcquireError::Key(key) if *key.problem() == KeyProblem::OtherPrefix);
+    assert!(is_of_prefix(&refused), "{refused}");
+    // Nor one that names the same key in other parts.
+    let divided = ticket.to_string().replace(" 5 lock:k", " 0 lock:k");
+    let ticket: HandoverTicket = divided.parse().unwrap();
+    let refused = locks.take_up(&ticket).acquire().await.unwrap_err();
+    assert!(is_of_prefix(&refused), "{refused}");
 }

@@ -5,8 +5,11 @@ mod life;
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::time::Duration;
 
-use leasehold::{LockManager, OwnerScope};
+use leasehold::backend::InProcess;
+use leasehold::conformance::{Command, Fault, Faulty};
+use leasehold::{LockManager, LossReason, OwnerScope, ReleaseOutcome};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 
 /// What is counted in a life, by name and labels.
@@ -19,7 +22,9 @@ fn counted(life: impl Future<Output = ()>) -> BTreeMap<String, String> {
         runtime.block_on(life);
     });
     let mut counts = BTreeMap::new();
-    for (key, _unit, _description, value) in snapshots.snapshot().into_vec() {
+    for (key, unit, description, value) in snapshots.snapshot().into_vec() {
+        let described = unit.is_some() && description.is_some_and(|it| !it.is_empty());
+        assert!(described, "{key:?}");
         let labels: Vec<_> = key.key().labels().map(|l| l.value().to_owned()).collect();
         let name = [vec![key.key().name().to_owned()], labels]
             .concat()
@@ -83,4 +88,47 @@ fn each_of_several_keys_counts_and_a_nested_acquire_does_not() {
         let seen = counts.get(name).map(String::as_str);
         assert_eq!(seen, Some(count), "{name} in {counts:#?}");
     }
+}
+
+#[test]
+fn a_loss_that_the_release_finds_is_counted_as_one() {
+    let counts = counted(async {
+        let world = InProcess::new();
+        let locks = LockManager::new(world.clone());
+        let guard = locks.lock("k").acquire().await.unwrap();
+        let others = LockManager::new(world);
+        others.force_release("k").await.unwrap();
+        let outcome = guard.release().await.unwrap();
+        assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::Gone));
+        drop(others.lock("k").acquire().await.unwrap());
+    });
+    for (name, count) in [
+        ("leasehold_endings_total gone", Some("1")),
+        ("leasehold_endings_total released", Some("1")),
+        ("leasehold_hold_seconds", Some("2 values")),
+        ("leasehold_held", Some("0")),
+    ] {
+        let seen = counts.get(name).map(String::as_str);
+        assert_eq!(seen, count, "{name} in {counts:#?}");
+    }
+}
+
+#[test]
+fn a_release_that_is_never_confirmed_is_counted_once() {
+    let counts = counted(async {
+        let backend = Faulty::new(InProcess::new(), |call| match call.command {
+            Command::Release => Fault::LoseAnswer,
+            _ => Fault::None,
+        });
+        let locks = LockManager::new(backend);
+        let guard = locks.lock("k").acquire().await.unwrap();
+        assert!(guard.release().await.is_err());
+        tokio::time::sleep(Duration::from_secs(600)).await;
+    });
+    let seen = counts.get("leasehold_endings_total released");
+    assert_eq!(seen.map(String::as_str), Some("1"), "{counts:#?}");
+    assert!(
+        !counts.contains_key("leasehold_endings_total gone"),
+        "{counts:#?}"
+    );
 }

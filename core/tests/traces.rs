@@ -6,6 +6,7 @@
 mod life;
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use leasehold::conformance::{Fault, Faulty};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
+use tracing_subscriber::fmt;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
@@ -24,6 +26,31 @@ struct Traces(Arc<Mutex<Vec<Trace>>>);
 
 /// A name, and fields as text.
 type Trace = (String, BTreeMap<String, String>);
+
+/// What a formatter has written.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(text)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    fn writer(&self) -> impl Fn() -> Self + use<> {
+        let log = self.clone();
+        move || log.clone()
+    }
+
+    fn all(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
 
 #[derive(Default)]
 struct Fields(BTreeMap<String, String>);
@@ -56,6 +83,10 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Traces {
     fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
+        assert_eq!(
+            fields.0.get("event").map(String::as_str),
+            Some(event.metadata().name())
+        );
         self.push(event.metadata().name(), fields);
     }
 }
@@ -86,7 +117,11 @@ impl Traces {
 #[tokio::test(start_paused = true)]
 async fn spans_and_events_have_stable_names_and_fields() {
     let traces = Traces::default();
-    let subscriber = tracing_subscriber::registry().with(traces.clone());
+    let (text, json) = (Log::default(), Log::default());
+    let subscriber = tracing_subscriber::registry()
+        .with(traces.clone())
+        .with(fmt::layer().with_ansi(false).with_writer(text.writer()))
+        .with(fmt::layer().json().with_writer(json.writer()));
     tracing::subscriber::set_global_default(subscriber).unwrap();
     life::a_life().await;
 
@@ -112,6 +147,9 @@ async fn spans_and_events_have_stable_names_and_fields() {
         ("leasehold.cleaned_up", "lock.key", "order:42"),
         ("leasehold.lost", "reason", "gone"),
     ]);
+    let (text, json) = (text.all(), json.all());
+    assert!(text.contains(r#"event="leasehold.lost""#), "{text}");
+    assert!(json.contains(r#""event":"leasehold.lost""#), "{json}");
     a_hard_life().await;
     traces.assert_have(&[
         ("leasehold.attempt_failed", "applied", "no"),

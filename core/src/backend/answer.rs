@@ -27,7 +27,8 @@ pub enum AttemptAnswer {
 pub enum Refusal {
     /// The key is in use as a semaphore and the attempt wants a lock, or the other way round.
     OtherKind,
-    /// The giver does not hold the lock any more: its lease ran out, or the handover was taken up already.
+    /// The giver does not hold the lock any more: its lease ran out, or the handover was taken up already. Or it has
+    /// handed nothing over under this token and secret.
     HandoverSpent,
 }
 
@@ -58,8 +59,8 @@ pub enum ReleaseAnswer {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// Who alone holds the lock, as the backend names it: an attempt's id, or whatever a foreign program
-    /// wrote there. None where several may hold it.
+    /// Who alone holds the lock: a short hash of an attempt's id, as events and spans have it, or whatever a foreign
+    /// program wrote there. None where several may hold it.
     pub owner: Option<String>,
     /// The token of its holder, or the last that was drawn by those who share it; none while a hand-off is not
     /// yet confirmed.

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::time::Duration;
 
 use crate::{FencingToken, Key, OwnerId};
@@ -16,8 +17,8 @@ pub struct Attempt {
     pub queue: bool,
     /// Beside whom it may be held.
     pub mode: Mode,
-    /// The holder that hands the lock over, if this attempt takes it up rather than waits for it.
-    pub giver: Option<OwnerId>,
+    /// The handover, if this attempt takes the lock up rather than waits for it.
+    pub handover: Option<Box<Handover>>,
     /// How soon an answer is wanted, be it that the lock is busy. A backend may take a part of that, if the caller may be
     /// granted the lock meanwhile.
     pub answer_within: Duration,
@@ -38,7 +39,7 @@ impl Attempt {
             ttl,
             queue,
             mode: Mode::Exclusive,
-            giver: None,
+            handover: None,
             answer_within: Duration::MAX,
         }
     }
@@ -50,10 +51,10 @@ impl Attempt {
         self
     }
 
-    /// The same attempt, as one that takes the lock up from `giver`.
+    /// The same attempt, as one that takes up what is handed over.
     #[must_use]
-    pub const fn taking_up_from(mut self, giver: Option<OwnerId>) -> Self {
-        self.giver = giver;
+    pub fn taking_up(mut self, handover: Option<Box<Handover>>) -> Self {
+        self.handover = handover;
         self
     }
 
@@ -91,6 +92,63 @@ pub struct Claim {
     pub token: FencingToken,
     /// Beside whom it is held.
     pub mode: Mode,
+}
+
+/// What a ticket says of a lock that is handed over. All of it must be as the giver told the backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Handover {
+    /// Who hands the lock over.
+    pub giver: OwnerId,
+    /// The token under which the giver held it.
+    pub token: FencingToken,
+    /// What nobody knows but the backend and the ticket.
+    pub secret: HandoverSecret,
+}
+
+impl Handover {
+    /// The handover of what a claim holds.
+    #[must_use]
+    pub const fn new(claim: &Claim, secret: HandoverSecret) -> Self {
+        Self {
+            giver: claim.owner,
+            token: claim.token,
+            secret,
+        }
+    }
+}
+
+/// A secret that is made for one handover, and of which nothing else knows: not who looks at the lock, nor a log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct HandoverSecret(OwnerId);
+
+impl HandoverSecret {
+    /// One that nobody can guess.
+    ///
+    /// # Panics
+    ///
+    /// If the operating system has no random numbers.
+    #[must_use]
+    pub fn random() -> Self {
+        Self(OwnerId::random())
+    }
+
+    /// The secret, as a backend keeps it and a ticket carries it.
+    #[must_use]
+    pub fn reveal(self) -> String {
+        self.0.reveal()
+    }
+
+    /// What [`reveal`](Self::reveal) has answered.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        OwnerId::read(text).map(Self)
+    }
+}
+
+impl fmt::Debug for HandoverSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HandoverSecret(..)")
+    }
 }
 
 /// Beside whom a lock may be held.

@@ -1,5 +1,7 @@
 use std::error::Error;
 
+#[cfg(any(feature = "redis", feature = "zookeeper"))]
+use super::Applied;
 use super::BackendError;
 use crate::InvalidOption;
 
@@ -24,8 +26,10 @@ pub enum ConnectError {
         source: Box<dyn Error + Send + Sync>,
     },
     /// The server did not answer, or refused.
-    #[error("the server cannot be used")]
+    #[error("the server at {address} cannot be used")]
     Server {
+        /// Where it is: `host:port`, with commas between several, or the path of a socket.
+        address: String,
         /// What it said, and what to do.
         source: BackendError,
     },
@@ -54,9 +58,21 @@ pub enum ConnectError {
         /// What the others said.
         source: BackendError,
     },
+    /// Two of several nodes are one server, which would have two votes.
+    #[error(
+        "the nodes {one} and {other} are one server, which would vote twice; name independent servers"
+    )]
+    NotIndependent {
+        /// The address of one of them.
+        one: String,
+        /// The address of the other.
+        other: String,
+    },
     /// The server's scripts cannot be relied on.
-    #[error("the server has version `{version}`; {least} or later is needed")]
+    #[error("the server at {address} has version `{version}`; {least} or later is needed")]
     TooOld {
+        /// Where it is: `host:port`, or the path of a socket.
+        address: String,
         /// What it says of itself.
         version: String,
         /// What it should be, at least.
@@ -72,7 +88,7 @@ impl ConnectError {
         }
     }
 
-    #[cfg(feature = "zookeeper-tls")]
+    #[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
     pub(crate) fn certificates(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Certificates {
             source: source.into(),
@@ -80,7 +96,11 @@ impl ConnectError {
     }
 
     #[cfg(any(feature = "redis", feature = "zookeeper"))]
-    pub(crate) fn server(source: BackendError) -> Self {
-        Self::Server { source }
+    pub(crate) fn server(address: impl Into<String>, source: BackendError) -> Self {
+        Self::Server {
+            address: address.into(),
+            // Whatever the failure says of its command: nobody has asked for a lock yet.
+            source: source.with_applied(Applied::No),
+        }
     }
 }

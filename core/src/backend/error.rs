@@ -58,7 +58,7 @@ impl BackendError {
     }
 
     /// The same failure, where more is known of what was done.
-    #[cfg(feature = "redis")]
+    #[cfg(any(feature = "redis", feature = "zookeeper"))]
     pub(crate) fn with_applied(self, applied: Applied) -> Self {
         Self { applied, ..self }
     }

@@ -4,6 +4,8 @@
 
 mod answer;
 mod attempt;
+#[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
+mod certificates;
 mod connect;
 mod error;
 #[cfg(all(test, any(feature = "redis", feature = "zookeeper")))]
@@ -25,7 +27,7 @@ use std::time::{Duration, Instant};
 pub use async_trait::async_trait;
 
 pub use self::answer::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswer};
-pub use self::attempt::{Attempt, Claim, Mode};
+pub use self::attempt::{Attempt, Claim, Handover, HandoverSecret, Mode};
 pub use self::connect::ConnectError;
 pub use self::error::{Applied, BackendError};
 pub use self::memory::InProcess;
@@ -58,7 +60,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     fn capabilities(&self) -> Capabilities;
 
     /// A new identity for an attempt on this backend: unlike that of any other attempt, and such that nobody can
-    /// guess it, as whoever knows a holder's can take its lock up.
+    /// guess it, as whoever knows a holder's can release its lock.
     ///
     /// Provided: [`OwnerId::random`]. Where others than this process reach the backend it has to be that, as a fork,
     /// and a snapshot of a machine, go on with copies of whatever an id is made of.
@@ -111,12 +113,26 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// `shared`.
     async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError>;
 
+    /// Sets the lease of a claim in [`Mode::Exclusive`] anew, if its owner holds the lock under its token, and lets one
+    /// attempt take it up that names this handover: the same giver, token and secret. Without this, and with any other
+    /// secret, nobody does. The owner holds the lock until then, and may release it; the secret is of no use after that,
+    /// nor when the lease has ended. Only called with the capability `handover`.
+    ///
+    /// Provided: refuses, for good.
+    async fn hand_over(
+        &self,
+        claim: &Claim,
+        secret: HandoverSecret,
+    ) -> Result<RenewAnswer, BackendError> {
+        let (_, _) = (claim, secret);
+        Err(BackendError::not_applied("this backend hands no lock over").permanent())
+    }
+
     /// Gives the lock up if the claim's owner holds it, and hands it on.
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError>;
 
     /// What [`release`](Self::release) would do and answer, where that takes no wait: as
-    /// [`attempt_now`](Self::attempt_now) for an attempt. After `None`, and after an error, `release` follows. What is
-    /// released in the background is so by `release` alone.
+    /// [`attempt_now`](Self::attempt_now) for an attempt. After `None`, and after an error, `release` follows.
     fn release_now(
         &self,
         claim: &Claim,
@@ -129,6 +145,13 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Undoes an attempt whose outcome is unknown or unwanted: removes its place in the queue and, if
     /// it had become owner, hands on.
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError>;
+
+    /// What [`cleanup`](Self::cleanup) would do, where that takes no wait: as [`release_now`](Self::release_now) for a
+    /// claim. After `None`, and after an error, `cleanup` follows.
+    fn cleanup_now(&self, attempt: &Attempt, now: Instant) -> Option<Result<(), BackendError>> {
+        let (_, _) = (attempt, now);
+        None
+    }
 
     /// Who holds a key, until when, and how many wait.
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError>;
@@ -253,6 +276,14 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         (**self).downgrade(claim).await
     }
 
+    async fn hand_over(
+        &self,
+        claim: &Claim,
+        secret: HandoverSecret,
+    ) -> Result<RenewAnswer, BackendError> {
+        (**self).hand_over(claim, secret).await
+    }
+
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
         (**self).release(claim).await
     }
@@ -267,6 +298,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
         (**self).cleanup(attempt).await
+    }
+
+    fn cleanup_now(&self, attempt: &Attempt, now: Instant) -> Option<Result<(), BackendError>> {
+        (**self).cleanup_now(attempt, now)
     }
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {

@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 use tokio::time::sleep;
 
 use crate::backend::{
-    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
-    RenewAnswer, async_trait,
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
+    ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::{Key, OwnerId};
 
@@ -24,6 +24,8 @@ pub enum Command {
     Renew,
     /// [`Backend::downgrade`]
     Downgrade,
+    /// [`Backend::hand_over`]
+    HandOver,
     /// [`Backend::release`]
     Release,
     /// [`Backend::cleanup`]
@@ -231,6 +233,16 @@ impl<B: Backend> Backend for Faulty<B> {
             .await?
     }
 
+    async fn hand_over(
+        &self,
+        claim: &Claim,
+        secret: HandoverSecret,
+    ) -> Result<RenewAnswer, BackendError> {
+        let carry_out = self.inner.hand_over(claim, secret);
+        self.call(Command::HandOver, vec![claim.owner], carry_out)
+            .await?
+    }
+
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
         let carry_out = self.inner.release(claim);
         self.call(Command::Release, vec![claim.owner], carry_out)
@@ -241,6 +253,11 @@ impl<B: Backend> Backend for Faulty<B> {
         let carry_out = self.inner.cleanup(attempt);
         self.call(Command::Cleanup, vec![attempt.owner], carry_out)
             .await?
+    }
+
+    /// As with attempts.
+    fn cleanup_now(&self, _attempt: &Attempt, _now: Instant) -> Option<Result<(), BackendError>> {
+        None
     }
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 
-use super::tools::{attempt, eventually, fresh_key, insist, queue_for, short_ttl, take};
-use crate::Key;
-use crate::backend::{
-    Attempt, AttemptAnswer, Backend, Claim, Inspection, Mode, Refusal, ReleaseAnswer, RenewAnswer,
+use super::tools::{
+    attempt, eventually, fresh_key, hand_over, insist, queue_for, refusal, short_ttl, take,
 };
+use crate::backend::{
+    Attempt, AttemptAnswer, Backend, Claim, Handover, HandoverSecret, Inspection, Mode, Refusal,
+    ReleaseAnswer, RenewAnswer,
+};
+use crate::{FencingToken, Key};
 
 const TTL: Duration = Duration::from_secs(30);
 
@@ -46,13 +49,6 @@ async fn is_held(backend: &impl Backend, claim: &Claim) -> bool {
         answers.pop().expect("an answer per claim")
     });
     matches!(answer.await, RenewAnswer::Extended { .. })
-}
-
-async fn refusal(backend: &impl Backend, request: &Attempt) -> Option<Refusal> {
-    match insist(async || backend.attempt(request).await).await {
-        AttemptAnswer::Refused(refusal) => Some(refusal),
-        _ => None,
-    }
 }
 
 /// Readers hold a lock together and keep writers out; a writer keeps all out.
@@ -370,7 +366,8 @@ pub async fn a_handover_works_once<B: Backend>(connect: impl AsyncFn() -> B) {
     let given = take(&here, &queueing(&key, Mode::Exclusive)).await;
     let waiting = queueing(&key, Mode::Exclusive);
     assert_eq!(attempt(&here, &waiting).await, None);
-    let taking = || queueing(&key, Mode::Exclusive).taking_up_from(Some(given.owner));
+    let handover = hand_over(&here, &given).await;
+    let taking = || queueing(&key, Mode::Exclusive).taking_up(Some(Box::new(handover.clone())));
     let (first, second) = (taking(), taking());
     let taken = take(&there, &first).await;
     assert!(taken.token > given.token);
@@ -383,6 +380,45 @@ pub async fn a_handover_works_once<B: Backend>(connect: impl AsyncFn() -> B) {
     release(&there, &taken).await;
     assert_eq!(refusal(&there, &taking()).await, spent);
     queue_for(&here, &waiting).await;
+}
+
+/// A lock that nobody hands over is not taken up by who knows its holder, nor one that is by who knows all but its
+/// secret; and a secret is of no use once its lock was released.
+pub async fn a_handover_takes_its_secret<B: Backend>(connect: impl AsyncFn() -> B) {
+    let (here, there) = (connect().await, connect().await);
+    if !here.capabilities().handover {
+        return;
+    }
+    let key = fresh_key("forged");
+    let given = take(&here, &queueing(&key, Mode::Exclusive)).await;
+    let taking = |handover: &Handover| {
+        queueing(&key, Mode::Exclusive).taking_up(Some(Box::new(handover.clone())))
+    };
+    let spent = Some(Refusal::HandoverSpent);
+    let forged = Handover::new(&given, HandoverSecret::random());
+    assert_eq!(refusal(&there, &taking(&forged)).await, spent);
+    let handover = hand_over(&here, &given).await;
+    let mut other = handover.clone();
+    other.token = FencingToken::try_from(given.token.get() - 1).expect("a token");
+    for wrong in [&forged, &other] {
+        assert_eq!(refusal(&there, &taking(wrong)).await, spent);
+    }
+    // Who asks once more has another secret, and it is the last that counts.
+    let last = hand_over(&here, &given).await;
+    assert_eq!(refusal(&there, &taking(&handover)).await, spent);
+    let taken = take(&there, &taking(&last)).await;
+    release(&there, &taken).await;
+
+    let given = take(&here, &queueing(&key, Mode::Exclusive)).await;
+    let handover = hand_over(&here, &given).await;
+    release(&here, &given).await;
+    assert_eq!(refusal(&there, &taking(&handover)).await, spent);
+    let gone = HandoverSecret::random();
+    let told = insist(async || here.hand_over(&given, gone).await).await;
+    assert_eq!(told, RenewAnswer::Gone);
+    let held = take(&here, &queueing(&key, Mode::Exclusive)).await;
+    assert_eq!(refusal(&there, &taking(&handover)).await, spent);
+    release(&here, &held).await;
 }
 
 /// An operator takes a lock from all who share it.

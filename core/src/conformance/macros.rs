@@ -82,6 +82,7 @@ macro_rules! __conformance_parts {
                 each_keeps_to_its_own_number
                 locks_and_permits_do_not_mix
                 a_handover_works_once
+                a_handover_takes_its_secret
                 shares_can_be_forced_open
             }
         }

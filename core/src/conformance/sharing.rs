@@ -204,6 +204,14 @@ pub async fn a_lock_is_handed_over<B: Backend>(connect: impl AsyncFn() -> B) {
         }
     };
     assert_eq!(given.lost().await.reason, LossReason::HandedOver);
+    // Who looks at a lock, or reads of it in a log, cannot make one.
+    let seen = loop {
+        if let Ok(seen) = here.inspect(&key).await {
+            break seen;
+        }
+    };
+    let shown = seen.owner.expect("it is held");
+    assert!(!ticket.contains(&shown), "{shown} is in {ticket}");
     let ticket: HandoverTicket = ticket.parse().expect("a ticket");
     let taken = there.take_up(&ticket).acquire().await.expect("take up");
     assert_eq!((taken.key(), ticket.token()), (&*key, given.token()));

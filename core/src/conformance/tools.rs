@@ -3,7 +3,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::backend::{Attempt, AttemptAnswer, Backend, BackendError, Claim};
+use crate::backend::{
+    Attempt, AttemptAnswer, Backend, BackendError, Claim, Handover, HandoverSecret, Refusal,
+    RenewAnswer,
+};
 use crate::{FencingToken, Key, OwnerId};
 
 /// Long enough for any backend on any machine; a case that takes this long has failed.
@@ -53,6 +56,22 @@ pub(super) async fn attempt(backend: &impl Backend, attempt: &Attempt) -> Option
 pub(super) async fn take(backend: &impl Backend, request: &Attempt) -> Claim {
     let token = attempt(backend, request).await;
     request.claim(token.expect("the lock should have been free"))
+}
+
+/// Why an attempt has no prospect, if it has none.
+pub(super) async fn refusal(backend: &impl Backend, request: &Attempt) -> Option<Refusal> {
+    match insist(async || backend.attempt(request).await).await {
+        AttemptAnswer::Refused(refusal) => Some(refusal),
+        _ => None,
+    }
+}
+
+/// Makes a secret by which a lock can be taken up.
+pub(super) async fn hand_over(backend: &impl Backend, claim: &Claim) -> Handover {
+    let secret = HandoverSecret::random();
+    let told = insist(async || backend.hand_over(claim, secret).await).await;
+    assert!(matches!(told, RenewAnswer::Extended { .. }), "{told:?}");
+    Handover::new(claim, secret)
 }
 
 /// Attempts and waits, as a manager does, until the lock is granted.

@@ -41,6 +41,7 @@ impl Engine {
         let Some(runtime) = Runtime::current() else {
             return Begun::Over(Err(AcquireError::NoRuntime));
         };
+        self.backlog.adopt_orphans();
         let attempt = wanted.attempt(self, options, patience);
         let mut armed = Armed::new(self, attempt, runtime);
         if self.is_closed() {

@@ -1,12 +1,14 @@
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::background::Work;
 use super::call::{Backoff, at_once, bounded, bounded_since};
-use super::unpaid::Unpaid;
 use super::{Engine, Hold, Lease};
-use crate::backend::{Applied, Attempt, AttemptAnswer, BackendError};
+use crate::backend::{Applied, Attempt, AttemptAnswer, Backend, BackendError};
 use crate::clock::{Look, Moment};
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
@@ -133,23 +135,46 @@ impl Drop for Armed<'_> {
         if !self.armed {
             return;
         }
-        let unpaid = Unpaid::new(self.engine, self.engine.unfinished.token());
-        let cleanup = clean_up(unpaid, self.attempt.clone());
-        self.runtime.spawn_here(cleanup);
+        let (engine, attempt) = (self.engine, &self.attempt);
+        let now = Look::now().instant;
+        if let Some(Ok(())) = at_once(|| engine.backend.cleanup_now(attempt, now)) {
+            observe::cleaned_up(attempt);
+            return;
+        }
+        let clean_up = CleanUp {
+            backend: Arc::clone(&engine.backend),
+            limit: engine.limits.command,
+            attempt: attempt.clone(),
+            end: engine.background_end(attempt.ttl),
+        };
+        let waited_for = engine.unfinished.token();
+        engine.backlog.add(&self.runtime, clean_up, waited_for);
     }
 }
 
-async fn clean_up(unpaid: Unpaid, attempt: Attempt) {
-    let engine = unpaid.engine();
-    let end = engine.background_end(attempt.ttl);
-    let mut backoff = Backoff::default();
-    let command = || async { engine.backend.cleanup(&attempt).await };
-    while let Err(error) = bounded(engine.limits.command, command()).await {
-        observe::cleanup_failed(&attempt, &error);
-        if backoff.pause_after(error, end).await.is_err() {
-            return;
-        }
+/// A cleanup that goes on in the background.
+#[derive(Debug)]
+struct CleanUp {
+    backend: Arc<dyn Backend>,
+    limit: Duration,
+    attempt: Attempt,
+    end: Moment,
+}
+
+impl Work for CleanUp {
+    fn carry_out(self: Arc<Self>) -> Pin<Box<dyn Future<Output = bool> + Send>> {
+        Box::pin(async move {
+            let attempt = &self.attempt;
+            let mut backoff = Backoff::default();
+            let command = || async { self.backend.cleanup(attempt).await };
+            while let Err(error) = bounded(self.limit, command()).await {
+                observe::cleanup_failed(attempt, &error);
+                if backoff.pause_after(error, self.end).await.is_err() {
+                    return false;
+                }
+            }
+            observe::cleaned_up(attempt);
+            true
+        })
     }
-    observe::cleaned_up(&attempt);
-    unpaid.paid();
 }

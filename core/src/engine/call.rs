@@ -15,6 +15,9 @@ use crate::runtime;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// How long before the end the last try is made.
+const LAST_TRY: Duration = Duration::from_millis(10);
+
 /// Carries out one command within `limit`.
 ///
 /// Whatever a backend does (hang, panic), and wherever this is called, the caller gets an answer in time, and an outcome that was
@@ -121,16 +124,18 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// Pauses before another try; gives the error back if none is of use before `end`.
+    /// Pauses before another try; gives the error back if none is of use before `end`. The last try comes just before.
     pub(super) async fn pause_after(
         &mut self,
         error: BackendError,
         end: Moment,
     ) -> Result<(), BackendError> {
-        if !error.is_temporary() || end.remaining() <= self.next {
+        let left = end.remaining().saturating_sub(LAST_TRY);
+        if !error.is_temporary() || left.is_zero() {
             return Err(error);
         }
-        self.pause().await;
+        let pause = self.next().min(left);
+        clock::sleep_until(Moment::now().after(pause)).await;
         Ok(())
     }
 

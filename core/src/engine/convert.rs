@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::call::bounded;
-use super::{Engine, Hold, Lease, renew_now};
-use crate::backend::{BackendError, Claim, Mode, RenewAnswer};
+use super::{Engine, Hold, Lease};
+use crate::backend::{BackendError, Claim, Handover, HandoverSecret, Mode, RenewAnswer};
 use crate::clock::Moment;
-use crate::{ConvertError, LossReason, RenewError};
+use crate::{ConvertError, LossReason};
 
 /// Shares what was held alone. Whatever goes wrong, the lock is released as the hold is dropped.
 pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, ConvertError> {
@@ -21,10 +21,7 @@ pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, ConvertError> {
     let command = engine.backend.downgrade(&old.claim);
     let granted = match bounded(engine.limits.command.min(left), command).await {
         Ok(RenewAnswer::Extended { lease }) => lease,
-        Ok(RenewAnswer::Gone) => {
-            let reason = old.end(LossReason::Gone).err().unwrap_or(LossReason::Gone);
-            return Err(old.lost(reason).into());
-        }
+        Ok(RenewAnswer::Gone) => return Err(gone(&old)),
         Err(source) => return Err(failed(&old, source)),
     };
     let claim = Claim {
@@ -46,22 +43,32 @@ pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, ConvertError> {
     Ok(hold)
 }
 
-/// Sets the lease anew and stops looking after it: what is left is for whoever takes it up.
-pub(crate) async fn hand_over(hold: &Hold) -> Result<(), ConvertError> {
+/// Sets the lease anew and stops looking after it: what is left is for whoever takes it up. Whatever goes wrong, the lock
+/// is released as the hold is dropped, and the secret is of no use.
+pub(crate) async fn hand_over(hold: &Hold) -> Result<Handover, ConvertError> {
     let (engine, lease) = (&hold.engine, &hold.lease);
     if !engine.backend.capabilities().handover {
         return Err(unsupported(lease, "locks that are handed over"));
     }
-    renew_now(engine, lease)
-        .await
-        .map_err(|error| match error {
-            RenewError::Lost(lost) => ConvertError::Lost(lost),
-            RenewError::Backend { source, .. } => failed(lease, source),
-        })?;
     // A renewal that is under way is over before the ticket exists.
     let turn = lease.turn(engine.limits.command).await;
     let _turn = turn.map_err(|source| failed(lease, source))?;
-    give_away(engine, lease, LossReason::HandedOver).map_err(|reason| lease.lost(reason).into())
+    let left = lease.validity().map_err(|reason| lease.lost(reason))?;
+    let secret = HandoverSecret::random();
+    let command = engine.backend.hand_over(&lease.claim, secret);
+    match bounded(engine.limits.command.min(left), command).await {
+        Ok(RenewAnswer::Extended { .. }) => {}
+        Ok(RenewAnswer::Gone) => return Err(gone(lease)),
+        Err(source) => return Err(failed(lease, source)),
+    }
+    give_away(engine, lease, LossReason::HandedOver).map_err(|reason| lease.lost(reason))?;
+    Ok(Handover::new(&lease.claim, secret))
+}
+
+/// The backend knows nothing of the lease any more.
+fn gone(lease: &Lease) -> ConvertError {
+    let reason = lease.end(LossReason::Gone).err();
+    lease.lost(reason.unwrap_or(LossReason::Gone)).into()
 }
 
 /// Ends a lease whose lock is not released with it. A shutdown may release it all the same.

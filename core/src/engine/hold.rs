@@ -43,7 +43,10 @@ impl Drop for Hold {
     fn drop(&mut self) {
         if self.lease.owes_release() {
             // A shutdown that is quicker is as well.
-            drop(ReleaseDebt::take(&self.engine, &self.lease));
+            if let Ok(mut debt) = ReleaseDebt::take(&self.engine, &self.lease) {
+                // Where the backend has no answer at once, the background has one.
+                let _outcome = debt.pay_now();
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod acquire;
 mod armed;
+mod background;
 mod by_hand;
 mod call;
 mod convert;
@@ -16,13 +17,12 @@ mod rota;
 mod schedule;
 mod search;
 mod shutdown;
-mod unpaid;
 mod wanted;
 mod watchdog;
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -30,6 +30,7 @@ use tokio::runtime::Id;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::background::Backlog;
 pub(crate) use self::by_hand::{renew_all, renew_now};
 pub(crate) use self::call::bounded;
 pub(crate) use self::convert::{downgrade, hand_over};
@@ -54,8 +55,9 @@ pub(crate) struct Engine {
     watchdogs: Mutex<Vec<(Id, Watchdog)>>,
     /// Acquires under way, and debts not yet paid.
     unfinished: TaskTracker,
-    /// How many of those debts nobody will pay any more, since the manager was shut down.
-    given_up: AtomicUsize,
+    backlog: Arc<Backlog>,
+    /// How much of the backlog had been given up when the manager was shut down.
+    given_up_before: OnceLock<usize>,
 }
 
 impl Engine {
@@ -67,7 +69,8 @@ impl Engine {
             closing: CancellationToken::new(),
             watchdogs: Mutex::default(),
             unfinished: TaskTracker::new(),
-            given_up: AtomicUsize::new(0),
+            backlog: Arc::default(),
+            given_up_before: OnceLock::new(),
         })
     }
 
@@ -76,6 +79,7 @@ impl Engine {
     }
 
     fn close(&self) {
+        self.given_up_before.get_or_init(|| self.backlog.given_up());
         self.closed.store(true, Ordering::Release);
         self.closing.cancel();
     }
@@ -91,11 +95,10 @@ impl Engine {
         Moment::now().after(ttl.saturating_add(self.limits.outage))
     }
 
-    /// What was owed to the backend is left to run out.
-    fn give_up(&self) {
-        if self.is_closed() {
-            self.given_up.fetch_add(1, Ordering::AcqRel);
-        }
+    /// How much was left to run out since the manager was shut down.
+    fn given_up(&self) -> usize {
+        let before = self.given_up_before.get().copied().unwrap_or(0);
+        self.backlog.given_up().saturating_sub(before)
     }
 
     fn watch(&self, lease: &Arc<Lease>, now: Moment) {
@@ -111,7 +114,8 @@ impl Engine {
         }
         // The guards of a runtime that is gone can still be told of a shutdown.
         watchdogs.retain(|(_, watchdog)| watchdog.is_alive() || !watchdog.leases().is_empty());
-        let watchdog = Watchdog::start(&lease.runtime, Arc::clone(&self.backend), self.limits);
+        let (backend, backlog) = (Arc::clone(&self.backend), Arc::clone(&self.backlog));
+        let watchdog = Watchdog::start(&lease.runtime, backend, backlog, self.limits);
         let desk = watchdog.desk();
         watchdogs.push((id, watchdog));
         desk

@@ -1,11 +1,15 @@
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::background::Work;
 use super::call::{Backoff, at_once, bounded, bounded_since};
-use super::unpaid::Unpaid;
 use super::{Engine, Lease};
-use crate::backend::{Applied, BackendError, ReleaseAnswer};
+use crate::backend::{Applied, Backend, BackendError, ReleaseAnswer};
 use crate::clock::{Look, Moment};
 use crate::{LossReason, ReleaseOutcome, observe};
 
@@ -27,8 +31,26 @@ struct Debt {
     since: Look,
     /// Why the lease had ended before the release.
     lost: Option<LossReason>,
-    /// A copy that was not answered may have been the one that released.
-    unanswered: bool,
+    /// A copy that was sent and not answered may have been the one that released.
+    unanswered: AtomicBool,
+    ending: Ending,
+}
+
+/// How a hold ended, for the metrics. One that was given up may have been lost before, which its release finds out.
+#[derive(Debug)]
+struct Ending {
+    held_for: Duration,
+    is_counted: AtomicBool,
+}
+
+/// A release that goes on in the background.
+#[derive(Debug)]
+struct Release {
+    backend: Arc<dyn Backend>,
+    limit: Duration,
+    lease: Arc<Lease>,
+    debt: Debt,
+    end: Moment,
 }
 
 impl<'a> ReleaseDebt<'a> {
@@ -43,7 +65,11 @@ impl<'a> ReleaseDebt<'a> {
         let debt = Debt {
             since,
             lost,
-            unanswered: false,
+            unanswered: AtomicBool::new(false),
+            ending: Ending {
+                held_for: since.moment.since(lease.since()),
+                is_counted: AtomicBool::new(lost.is_some()),
+            },
         };
         Ok(Self {
             engine,
@@ -54,8 +80,8 @@ impl<'a> ReleaseDebt<'a> {
 
     /// Pays at once what was just taken over, if that can be done.
     pub(crate) fn pay_now(&mut self) -> Option<ReleaseOutcome> {
-        let (debt, _owed) = self.debt.as_mut()?;
-        let outcome = debt.pay_now(self.engine, self.lease)?;
+        let (debt, _owed) = self.debt.as_ref()?;
+        let outcome = debt.pay_now(&*self.engine.backend, self.lease)?;
         self.debt = None;
         Some(outcome)
     }
@@ -63,12 +89,13 @@ impl<'a> ReleaseDebt<'a> {
     /// Tries for as long as one command may take, counted from when it was taken over, then leaves the rest to the
     /// background.
     pub(crate) async fn pay(&mut self) -> Result<ReleaseOutcome, BackendError> {
-        let Some((debt, _owed)) = &mut self.debt else {
+        let Some((debt, _owed)) = &self.debt else {
             return Ok(ReleaseOutcome::Released);
         };
         let since = debt.since;
-        let end = since.moment.after(self.engine.limits.command);
-        let outcome = debt.pay(self.engine, self.lease, since, end).await?;
+        let (backend, limit) = (&*self.engine.backend, self.engine.limits.command);
+        let end = since.moment.after(limit);
+        let outcome = debt.pay(backend, limit, self.lease, since, end).await?;
         self.debt = None;
         Ok(outcome)
     }
@@ -76,41 +103,55 @@ impl<'a> ReleaseDebt<'a> {
 
 impl Drop for ReleaseDebt<'_> {
     fn drop(&mut self) {
-        let Some((mut debt, owed)) = self.debt.take() else {
+        let Some((debt, owed)) = self.debt.take() else {
             return;
         };
-        let (unpaid, lease) = (Unpaid::new(self.engine, owed), Arc::clone(self.lease));
-        self.lease.runtime.spawn_here(async move {
-            let engine = unpaid.engine();
-            let end = engine.background_end(lease.claim.ttl);
+        let (engine, lease) = (self.engine, self.lease);
+        let release = Release {
+            backend: Arc::clone(&engine.backend),
+            limit: engine.limits.command,
+            lease: Arc::clone(lease),
+            debt,
+            end: engine.background_end(lease.claim.ttl),
+        };
+        engine.backlog.add(&lease.runtime, release, owed);
+    }
+}
+
+impl Work for Release {
+    fn carry_out(self: Arc<Self>) -> Pin<Box<dyn Future<Output = bool> + Send>> {
+        Box::pin(async move {
+            let (backend, lease) = (&*self.backend, &*self.lease);
+            let pay = self
+                .debt
+                .pay(backend, self.limit, lease, Look::now(), self.end);
             // Each failure was reported as it came, and nobody is left to be told.
-            if debt.pay(engine, &lease, Look::now(), end).await.is_ok() {
-                unpaid.paid();
-            }
-        });
+            pay.await.is_ok()
+        })
     }
 }
 
 impl Debt {
     /// Only where the backend has an answer at once, and no command about the lease is under way.
-    fn pay_now(&mut self, engine: &Engine, lease: &Lease) -> Option<ReleaseOutcome> {
+    fn pay_now(&self, backend: &dyn Backend, lease: &Lease) -> Option<ReleaseOutcome> {
         let _turn = match lease.last_command() {
             Some(command) => Some(command.try_lock().ok()?),
             None => None,
         };
-        let answer = at_once(|| engine.backend.release_now(&lease.claim, self.since.instant))?;
-        self.paid(lease, answer).ok()
+        let earlier = self.unanswered.load(Ordering::Relaxed);
+        let answer = at_once(|| backend.release_now(&lease.claim, self.since.instant))?;
+        self.paid(lease, answer, earlier).ok()
     }
 
     /// Begins at `now`, and tries until `end`.
     async fn pay(
-        &mut self,
-        engine: &Engine,
+        &self,
+        backend: &dyn Backend,
+        limit: Duration,
         lease: &Lease,
         now: Look,
         end: Moment,
     ) -> Result<ReleaseOutcome, BackendError> {
-        let (claim, limit) = (&lease.claim, engine.limits.command);
         let mut sent = Some(now);
         // A renewal that is under way comes first: nothing may renew after the release was sent. It is
         // bounded itself, unless nobody drives its runtime any more.
@@ -125,10 +166,11 @@ impl Debt {
         };
         let mut backoff = Backoff::default();
         loop {
-            let release = async { engine.backend.release(claim).await };
+            let release = async { backend.release(&lease.claim).await };
             let sent = sent.take().unwrap_or_else(Look::now);
+            let earlier = self.unanswered.swap(true, Ordering::Relaxed);
             let answer = bounded_since(sent, limit.min(end.since(sent.moment)), release).await;
-            match self.paid(lease, answer) {
+            match self.paid(lease, answer, earlier) {
                 Ok(outcome) => return Ok(outcome),
                 Err(error) => Box::pin(backoff.pause_after(error, end)).await?,
             }
@@ -136,33 +178,63 @@ impl Debt {
     }
 
     fn paid(
-        &mut self,
+        &self,
         lease: &Lease,
         answer: Result<ReleaseAnswer, BackendError>,
+        earlier_is_unanswered: bool,
     ) -> Result<ReleaseOutcome, BackendError> {
         match answer {
             Ok(answer) => {
-                let outcome = self.outcome(lease, answer);
+                let outcome = self.outcome(lease, answer, earlier_is_unanswered);
+                if let ReleaseOutcome::AlreadyLost(reason) = outcome
+                    && self.ending.count(reason)
+                {
+                    observe::lost(&lease.claim, reason, self.ending.held_for);
+                }
                 observe::released(&lease.claim, outcome);
                 Ok(outcome)
             }
             Err(error) => {
-                self.unanswered |= error.applied() == Applied::Unknown;
+                let unanswered = earlier_is_unanswered || error.applied() == Applied::Unknown;
+                self.unanswered.store(unanswered, Ordering::Relaxed);
                 observe::release_failed(&lease.claim, &error);
                 Err(error)
             }
         }
     }
 
-    fn outcome(&self, lease: &Lease, answer: ReleaseAnswer) -> ReleaseOutcome {
+    fn outcome(
+        &self,
+        lease: &Lease,
+        answer: ReleaseAnswer,
+        earlier_is_unanswered: bool,
+    ) -> ReleaseOutcome {
         match (self.lost, answer) {
             (Some(reason), _) => ReleaseOutcome::AlreadyLost(reason),
             (None, ReleaseAnswer::Released) => ReleaseOutcome::Released,
             (None, ReleaseAnswer::AlreadyGone) if lease.deadline_has_passed() => {
                 ReleaseOutcome::AlreadyLost(LossReason::Expired)
             }
-            (None, ReleaseAnswer::AlreadyGone) if self.unanswered => ReleaseOutcome::Released,
+            (None, ReleaseAnswer::AlreadyGone) if earlier_is_unanswered => ReleaseOutcome::Released,
             (None, ReleaseAnswer::AlreadyGone) => ReleaseOutcome::AlreadyLost(LossReason::Gone),
         }
+    }
+}
+
+impl Ending {
+    /// True the first time, and never for a lease that had ended before it was released.
+    fn count(&self, reason: LossReason) -> bool {
+        let counts = !self.is_counted.swap(true, Ordering::Relaxed);
+        if counts {
+            observe::ending(reason, self.held_for);
+        }
+        counts
+    }
+}
+
+impl Drop for Ending {
+    /// Confirmed or left to run out, the lock was given up by its holder.
+    fn drop(&mut self) {
+        self.count(LossReason::Released);
     }
 }

@@ -138,6 +138,8 @@ impl<'a> Search<'a> {
         tokio::select! {
             () = hint => Ok(()),
             () = engine.closed() => Err(self.armed.closed()),
+            // Whoever vanished with its runtime may be who this one waits for.
+            never = engine.backlog.keep_adopting() => match never {},
             () = clock::sleep_until(until) => match self.give_up {
                 Some(give_up) if give_up.has_passed() => Err(self.timed_out()),
                 _ => Ok(()),

@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::Engine;
 use super::call::bounded;
@@ -23,13 +22,19 @@ impl Engine {
         self.unfinished.close();
         // However soon an acquire gives up, a release that does not fail has the time of one command.
         let limit = self.limits.outage.max(self.limits.command);
-        if let Some(waiting) = timeout(limit, self.unfinished.wait()) {
+        let done = async {
+            tokio::select! {
+                () = self.unfinished.wait() => {}
+                never = self.backlog.keep_adopting() => match never {},
+            }
+        };
+        if let Some(waiting) = timeout(limit, done) {
             // What is late is counted.
             let _in_time = waiting.await;
         }
         // In this order: what is given up in between is counted twice rather than never.
         let unfinished = self.unfinished.len();
-        let unconfirmed = unfinished + self.given_up.load(Ordering::Acquire);
+        let unconfirmed = unfinished + self.given_up();
         let close = async {
             self.backend.close().await;
             Ok(())

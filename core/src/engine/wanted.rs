@@ -1,14 +1,14 @@
 use super::{Engine, Patience};
-use crate::backend::{Attempt, Mode};
+use crate::Key;
+use crate::backend::{Attempt, Handover, Mode};
 use crate::options::LockOptions;
-use crate::{Key, OwnerId};
 
 /// What an acquire is for, over all its attempts.
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {
     pub(crate) key: Key,
     pub(crate) mode: Mode,
-    pub(crate) giver: Option<OwnerId>,
+    pub(crate) handover: Option<Box<Handover>>,
 }
 
 impl Wanted {
@@ -16,7 +16,7 @@ impl Wanted {
         Self {
             key,
             mode: Mode::Exclusive,
-            giver: None,
+            handover: None,
         }
     }
 
@@ -32,7 +32,7 @@ impl Wanted {
         let limit = engine.limits.command.min(options.ttl);
         Attempt::by(owner, self.key.clone(), options.ttl, queue)
             .in_mode(self.mode)
-            .taking_up_from(self.giver)
+            .taking_up(self.handover.clone())
             .answered_within(options.wait.map_or(limit, |wait| wait.min(limit)))
     }
 }

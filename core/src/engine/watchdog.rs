@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::Lease;
+use super::background::Backlog;
 use super::call::caught;
 use super::renew::{batches, renew_batch};
 use super::rota::Rota;
@@ -38,7 +39,12 @@ pub(super) struct Desk {
 }
 
 impl Watchdog {
-    pub(super) fn start(runtime: &Runtime, backend: Arc<dyn Backend>, limits: Limits) -> Self {
+    pub(super) fn start(
+        runtime: &Runtime,
+        backend: Arc<dyn Backend>,
+        backlog: Arc<Backlog>,
+        limits: Limits,
+    ) -> Self {
         // Where the runtime has no timers, this says so to who acquires, in place of a task that nobody looks at.
         drop(sleep(Duration::ZERO));
         let desk = Arc::new(Desk {
@@ -46,7 +52,8 @@ impl Watchdog {
             rota: Mutex::default(),
             changed: Notify::new(),
         });
-        let task = runtime.spawn(keep_watch(Arc::clone(&desk), backend, limits));
+        let watch = keep_watch(Arc::clone(&desk), backend, backlog, limits);
+        let task = runtime.spawn(watch);
         Self { desk, task }
     }
 
@@ -76,13 +83,20 @@ impl Drop for Watchdog {
 
 /// Watches for as long as the runtime lives. Who waits for the end of a lease may panic when it is woken, and a backend when
 /// it is asked where a key is: that must not take the renewals of all others along.
-async fn keep_watch(desk: Arc<Desk>, backend: Arc<dyn Backend>, limits: Limits) {
+async fn keep_watch(
+    desk: Arc<Desk>,
+    backend: Arc<dyn Backend>,
+    backlog: Arc<Backlog>,
+    limits: Limits,
+) {
     // It outlives a panic, or each would be followed by an interruption that was seen before.
     let mut seen = 0;
     loop {
         let watching = async {
-            watch(&desk, &backend, limits, &mut seen).await;
-            Ok(())
+            tokio::select! {
+                () = watch(&desk, &backend, limits, &mut seen) => Ok(()),
+                never = backlog.keep_adopting() => match never {},
+            }
         };
         let _panicked = caught(watching).await;
         // Where every look panics, others have their turn in between.

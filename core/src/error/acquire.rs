@@ -61,7 +61,8 @@ pub enum AcquireError {
         /// What was to be locked.
         key: Key,
     },
-    /// The lock is not there to be taken up: the handover was taken up already, or its lease ran out.
+    /// The lock is not there to be taken up: the handover was taken up already, or its lease ran out, or the ticket is not
+    /// the one that its giver made.
     #[error("`{key}` was not taken up: its handover is spent or has run out; acquire it anew")]
     HandoverSpent {
         /// What was to be taken up.

@@ -1,6 +1,7 @@
 use std::error::Error;
 
 use super::Stale;
+use crate::shown::Shown;
 
 /// A [`FenceStore`](crate::FenceStore) did not admit.
 #[derive(Debug, thiserror::Error)]
@@ -10,7 +11,7 @@ pub enum AdmitError {
     #[error(transparent)]
     Stale(#[from] Stale),
     /// The store failed. Whether it has noted the token is unknown; asking again with the same token is right.
-    #[error("the fence of `{resource}` cannot be asked")]
+    #[error("the fence of `{}` cannot be asked", Shown(resource))]
     Store {
         /// What was to be written.
         resource: String,

@@ -73,7 +73,14 @@ impl LockManager {
 }
 
 async fn backend_at(url: &str) -> Result<Arc<dyn Backend>, ConnectError> {
-    let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    // What else there is may hold a password, and is not repeated.
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+    let Some(scheme) = scheme.filter(|scheme| scheme.chars().all(is_word)) else {
+        return Err(ConnectError::url(
+            "it does not begin with a scheme and `://`",
+        ));
+    };
     match scheme {
         #[cfg(feature = "redis")]
         "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix"

@@ -1,11 +1,12 @@
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::backend::{Backend, Capabilities, InProcess, Inspection, Mode};
 use crate::engine::{Engine, bounded};
 use crate::kind::{Permits, Shared};
 use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
-use crate::{Error, HandoverTicket, InvalidKey, Key, Lock, LockSet, ShutdownError};
+use crate::{Error, HandoverTicket, InvalidKey, Key, Lock, LockSet, ShutdownError, observe};
 
 /// Where all locks come from: it has a backend, a watchdog, and the options that locks have if they name none.
 ///
@@ -66,6 +67,7 @@ impl LockManager {
         prefix: &str,
         defaults: LockOptions,
     ) -> Self {
+        observe::manager_made();
         Self {
             inner: Arc::new(Inner {
                 engine: Engine::new(backend, limits),
@@ -173,16 +175,17 @@ impl LockManager {
     }
 
     /// The lock that a ticket stands for, under the key that its giver named. Acquiring it takes the lock up, with
-    /// a larger token; a second time is [`HandoverSpent`](crate::AcquireError::HandoverSpent). The TTL is the
-    /// giver's, unless another is set.
+    /// a larger token; a second time is [`HandoverSpent`](crate::AcquireError::HandoverSpent), and so is a ticket that says
+    /// anything else than the giver did. The TTL is the giver's, unless another is set. The giver's manager must have had
+    /// this one's prefix: else acquiring is [`KeyProblem::OtherPrefix`](crate::KeyProblem::OtherPrefix).
     ///
     /// It never waits. A dropped acquire may have taken the lock up, and then releases it.
     pub fn take_up(&self, ticket: &HandoverTicket) -> Lock {
         let inner = &self.inner;
         let engine = Arc::clone(&inner.engine);
-        let key = Ok(ticket.full_key().clone());
+        let key = ticket.full_key().under(&inner.prefix);
         Lock::new(engine, key, Mode::Exclusive, inner.defaults)
-            .taking_up_from(ticket.giver())
+            .taking_up(ticket.handover().clone())
             .ttl(ticket.ttl())
     }
 
@@ -206,6 +209,12 @@ impl LockManager {
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         self.inner.engine.backend.capabilities()
+    }
+
+    /// The longest hold of locks that name none.
+    #[must_use]
+    pub fn max_hold(&self) -> Option<Duration> {
+        self.inner.defaults.max_hold
     }
 
     /// Who holds `key`, for how long, and how many wait. For people and dashboards: by the time it is

@@ -153,7 +153,7 @@ impl OwnerScope {
             waited: Moment::now().since(started),
         })?;
         // A ticket that is taken up stands for a lease of its own.
-        if wanted.giver.is_none()
+        if wanted.handover.is_none()
             && let Some(hold) = self.share(engine, &wanted.key)
         {
             return Ok(hold);

@@ -6,11 +6,15 @@
     reason = "helpers of tests"
 )]
 
+#[path = "../documented/mod.rs"]
+mod documented;
 mod ears;
 mod moving;
 mod outage;
+mod planned;
 mod promotion;
 mod refused;
+mod rights;
 mod servers;
 mod slots;
 mod suite;

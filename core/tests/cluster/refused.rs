@@ -2,6 +2,7 @@
 
 use leasehold::{ConnectError, LockManager};
 use leasehold_testkit::servers::RedisServer;
+use tokio::net::TcpListener;
 
 use crate::servers::{UNBROKEN, whole};
 
@@ -33,4 +34,28 @@ async fn a_cluster_that_is_not_there_and_one_with_databases_are_refused() {
     let url = format!("redis+cluster://{}/3", UNBROKEN.hosts());
     let error = LockManager::connect(&url).await.unwrap_err();
     assert!(whole(&error).contains("no databases"), "{}", whole(&error));
+}
+
+#[tokio::test]
+async fn who_is_not_reached_is_named() {
+    let refused = async |hosts: &str| {
+        let url = format!("redis+cluster://{hosts}");
+        let error = LockManager::connect(&url).await.unwrap_err();
+        let said = whole(&error);
+        assert!(
+            said.contains(&format!("the server at {hosts} cannot")),
+            "{said}"
+        );
+        said
+    };
+    // Nobody accepts, and the system does.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = silent.local_addr().unwrap().to_string();
+    let said = refused(&silent).await;
+    assert!(said.contains(&format!("{silent} did not answer")), "{said}");
+    // A label has 63 letters at most, so that nobody is asked for it.
+    let host = format!("{}.example:7", "a".repeat(64));
+    let said = refused(&host).await;
+    let unresolved = format!("the name in {host} could not be resolved");
+    assert!(said.contains(&unresolved), "{said}");
 }

@@ -29,6 +29,8 @@ enum Mood {
     Silent,
     /// Right all the time, from a server of a version too old that was started a second ago.
     Old,
+    /// Right as long as it is asked what a new connection asks.
+    Right,
     /// Right until then, and then in the shape of an answer, with anything in it.
     Plausible,
     /// Right until then, and then any value, or none.
@@ -63,9 +65,17 @@ impl Answers {
         }
     }
 
+    /// Nothing is wrong with it until it is connected.
+    pub(crate) fn right() -> Self {
+        Self {
+            random: Rng::with_seed(0),
+            mood: Mood::Right,
+        }
+    }
+
     /// Somebody new is there.
     pub(crate) fn connected(&mut self) {
-        if !matches!(self.mood, Mood::Silent | Mood::Old) {
+        if !matches!(self.mood, Mood::Silent | Mood::Old | Mood::Right) {
             self.mood = match self.random.u32(0..8) {
                 0..4 => Mood::Plausible,
                 4..7 => Mood::Arbitrary,
@@ -83,12 +93,12 @@ impl Answers {
             "INFO" if self.mood == Mood::Old => Some(OLD_INFO),
             "INFO" => Some(INFO),
             "PUBLISH" => Some(&b":1\r\n"[..]),
+            "TIME" if self.mood == Mood::Right => Some(TIME),
             _ => None,
         };
         match (self.mood, greeting) {
-            (Mood::Plausible | Mood::Arbitrary | Mood::Silent | Mood::Old, Some(right)) => {
-                Answer::Bytes(right.to_vec())
-            }
+            (Mood::Rude, _) | (Mood::Arbitrary, None) => self.anything(),
+            (_, Some(right)) => Answer::Bytes(right.to_vec()),
             (Mood::Plausible, None) if command == "TIME" && self.random.bool() => {
                 Answer::Bytes(TIME.to_vec())
             }

@@ -5,6 +5,9 @@
 
 mod answers;
 mod caller;
+mod endless;
+mod flood;
+mod reply_size;
 mod server;
 
 use std::env;
@@ -73,9 +76,10 @@ async fn a_server_that_falls_silent_after_its_greeting_keeps_no_caller_for_ever(
     let url = hostile.url();
     let connected = timeout(Duration::from_secs(30), Redis::connect(&url)).await;
     let refused = connected.expect("connecting hangs").unwrap_err();
-    let ConnectError::Server { source } = refused else {
+    let ConnectError::Server { source, address } = refused else {
         panic!("{refused:?}");
     };
+    assert!(url.ends_with(&address), "{address}");
     assert!(BackendError::is_temporary(&source), "{source}");
     let told = "the server did not answer within 5s";
     assert!(source.to_string().contains(told), "{source}");

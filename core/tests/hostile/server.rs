@@ -66,7 +66,7 @@ async fn talk(mut stream: TcpStream, answers: &mut Answers) {
 }
 
 /// The names of the commands that have come, roughly: a script's text may look like several.
-fn commands(come: &mut Vec<u8>) -> Vec<String> {
+pub(crate) fn commands(come: &mut Vec<u8>) -> Vec<String> {
     let text = String::from_utf8_lossy(come).into_owned();
     let Some(whole) = text.rfind("\r\n") else {
         return Vec::new();

@@ -15,6 +15,8 @@ struct Holder {
     who: Id,
     mode: Mode,
     confirmed: bool,
+    /// The last secret that it has made.
+    secret: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +33,8 @@ struct Waiter {
 struct Asked {
     mode: Mode,
     queues: bool,
-    giver: Option<Id>,
+    /// From whom it takes the lock up, and by which secret.
+    giver: Option<(Id, Option<usize>)>,
 }
 
 #[derive(Debug, Clone)]
@@ -41,6 +44,8 @@ pub(crate) struct Model<F, P> {
     line: Vec<Waiter>,
     /// Those who have handed the lock over.
     givers: Vec<Id>,
+    /// The makers of all secrets.
+    secrets: Vec<Id>,
     /// Those who wait, in the order in which each process heard of them.
     seats: Vec<Id>,
     /// To whom the last step passed the lock on.
@@ -65,6 +70,7 @@ impl<F: Family, P: Place> Model<F, P> {
             holders: Vec::new(),
             line: Vec::new(),
             givers: Vec::new(),
+            secrets: Vec::new(),
             seats: Vec::new(),
             passed_to: None,
             answer: Answer::Nothing,
@@ -140,6 +146,7 @@ impl<F: Family, P: Place> Model<F, P> {
                     who: waiter.who,
                     mode: waiter.mode,
                     confirmed: true,
+                    secret: None,
                 });
                 self.seats.retain(|seat| *seat != waiter.who);
                 self.passed_to = Some(waiter.who);
@@ -153,6 +160,7 @@ impl<F: Family, P: Place> Model<F, P> {
                     who: waiter.who,
                     mode: waiter.mode,
                     confirmed: false,
+                    secret: None,
                 });
                 let_in += 1;
                 self.tally.handed_on_together += u64::from(let_in > 1);
@@ -202,12 +210,16 @@ impl<F: Family, P: Place> Model<F, P> {
             self.tally.late += 1;
             return Answer::Late;
         }
-        if let Some(giver) = giver
+        if let Some((giver, secret)) = giver
             && !self.holds(who)
         {
             let mut holders = self.holders.iter_mut();
-            match holders.find(|h| h.who == giver && h.confirmed && h.mode == Mode::Exclusive) {
-                Some(holder) => (holder.who, holder.confirmed) = (who, false),
+            let gives =
+                |h: &&mut Holder| h.who == giver && h.secret.is_some() && h.secret == secret;
+            match holders.find(|h| gives(h) && h.mode == Mode::Exclusive) {
+                Some(holder) => {
+                    (holder.who, holder.confirmed, holder.secret) = (who, false, None);
+                }
                 None => {
                     self.tally.spent += 1;
                     return Answer::Spent;
@@ -246,12 +258,15 @@ impl<F: Family, P: Place> Model<F, P> {
         let others = self.holders.iter().any(|h| h.who != who);
         self.tally.granted_beside_others += u64::from(others);
         self.tally.granted_alone += u64::from(!others);
+        let before = self.holders.iter().find(|h| h.who == who);
+        let secret = before.and_then(|h| h.secret);
         self.holders.retain(|h| h.who != who);
         self.line.retain(|w| w.who != who);
         self.holders.push(Holder {
             who,
             mode,
             confirmed: true,
+            secret,
         });
         Answer::Granted
     }
@@ -264,6 +279,17 @@ impl<F: Family, P: Place> Model<F, P> {
         holder.mode = Mode::Shared;
         self.tally.downgraded += 1;
         self.hand_on(None);
+        Answer::Extended
+    }
+
+    fn hand_over(&mut self, giver: Id) -> Answer {
+        let mut holders = self.holders.iter_mut();
+        let alone = |h: &&mut Holder| h.who == giver && h.confirmed && h.mode == Mode::Exclusive;
+        let Some(holder) = holders.find(alone) else {
+            return Answer::Gone;
+        };
+        holder.secret = Some(self.secrets.len());
+        self.secrets.push(giver);
         Answer::Extended
     }
 
@@ -296,10 +322,11 @@ impl<F: Family, P: Place> Model<F, P> {
                 self.attempts.push(Asked {
                     mode: Mode::Exclusive,
                     queues: true,
-                    giver: Some(giver),
+                    giver: Some((giver, self.secrets.iter().rposition(|it| *it == giver))),
                 });
                 return self.attempt(self.attempts.len() - 1);
             }
+            Step::HandOver(giver) => return self.hand_over(giver),
             Step::Attempt(who) => return self.attempt(who),
             Step::Downgrade(who) => return self.downgrade(who),
             Step::Renew(who) => {
@@ -354,7 +381,11 @@ impl<F: Family, P: Place> ReferenceStateMachine for Model<F, P> {
         let mut speakers: Vec<Id> = (all.saturating_sub(3)..all).collect();
         speakers.extend(state.line.iter().map(|w| w.who));
         speakers.extend(state.holders.iter().flat_map(|h| [h.who; 2]));
-        any_step::<F>(speakers)
+        let any = any_step::<F>(speakers);
+        match state.holders.iter().find(|h| h.secret.is_some()) {
+            Some(giver) => prop_oneof![6 => any, 1 => Just(Step::TakeUp(giver.who))].boxed(),
+            None => any,
+        }
     }
 
     fn apply(mut model: Self, step: &Step) -> Self {
@@ -373,7 +404,7 @@ impl<F: Family, P: Place> ReferenceStateMachine for Model<F, P> {
             Step::Fresh(..) => model.attempts.len() < 14,
             // A giver has been granted the lock alone, whatever became of it.
             Step::TakeUp(giver) => model.attempts.len() < 14 && alone(giver) && !F::PERMITS,
-            Step::Downgrade(who) => alone(who) && !F::PERMITS,
+            Step::HandOver(who) | Step::Downgrade(who) => alone(who) && !F::PERMITS,
             Step::LeaseEnds(who) => model.has_confirmed(who) || (P::IS_LAZY && model.holds(who)),
             // The place of one who was handed the lock ends with what it was handed.
             Step::PlaceEnds(who) => P::IS_LAZY && exists(who) && !model.holds(who),
@@ -381,7 +412,11 @@ impl<F: Family, P: Place> ReferenceStateMachine for Model<F, P> {
             // A manager does not release what it was not granted.
             Step::Release(who) => exists(who) && (P::IS_LAZY || !model.waits(who)),
             // Inside one process there are no late copies.
-            Step::Attempt(who) => exists(who) && (P::IS_LAZY || !model.givers.contains(&who)),
+            // A server tells a secret's lease by its owner and token: one that has left does not come for another.
+            Step::Attempt(who) => {
+                let comes_again = model.secrets.contains(&who) && !model.holds(who);
+                exists(who) && !comes_again && (P::IS_LAZY || !model.givers.contains(&who))
+            }
             Step::Renew(who) | Step::Cleanup(who) => exists(who),
             Step::ForceRelease => true,
         }

@@ -66,7 +66,7 @@ impl Place for OnRedis {
     }
 
     fn end_lease(claim: &Claim) {
-        let (lock, owner) = (claim.key.full(), claim.owner.to_string());
+        let (lock, owner) = (claim.key.full(), claim.owner.reveal());
         let holder: Option<String> = ask("GET", &[lock]);
         if holder.as_deref() == Some(&*owner) {
             say("PEXPIRE", &[lock, "0"]);
@@ -89,7 +89,7 @@ impl Place for OnRedis {
 }
 
 fn rewrite_place(key: &Key, owner: OwnerId, change: impl Fn(&str, &str, &str) -> String) {
-    let (leases, owner) = (companion(key, "leases"), owner.to_string());
+    let (leases, owner) = (companion(key, "leases"), owner.reveal());
     let place: Option<String> = ask("HGET", &[&leases, &owner]);
     let fields = place.as_deref().map(|place| place.splitn(3, ' '));
     if let Some([ends, mode, inbox]) = fields.map(|mut f| [(); 3].map(|()| f.next().unwrap())) {

@@ -22,7 +22,9 @@ pub(crate) enum Step {
     Fresh(Mode, bool),
     /// The same request again: a confirm, a refresh, or a second copy.
     Attempt(Id),
-    /// A new attempt that takes the lock up from a holder.
+    /// A holder makes a secret by which the lock can be taken up.
+    HandOver(Id),
+    /// A new attempt that takes the lock up from a holder, by its last secret or a forged one.
     TakeUp(Id),
     Renew(Id),
     Downgrade(Id),
@@ -103,15 +105,29 @@ pub(crate) fn any_step<F: Family>(speakers: Vec<Id>) -> BoxedStrategy<Step> {
     prop_oneof![
         6 => fresh,
         12 => who.clone().prop_map(Step::Attempt),
-        1 => who.clone().prop_map(Step::TakeUp),
+        7 => of_one_holder::<F>(who.clone()),
         3 => who.clone().prop_map(Step::Renew),
-        2 => who.clone().prop_map(Step::Downgrade),
         5 => who.clone().prop_map(Step::Release),
         3 => who.clone().prop_map(Step::Cleanup),
         1 => Just(Step::ForceRelease),
         3 => who.clone().prop_map(Step::LeaseEnds),
         2 => who.clone().prop_map(Step::PlaceEnds),
         2 => who.prop_map(Step::GoesDeaf),
+    ]
+    .boxed()
+}
+
+/// What can be done with a lock that one holds alone.
+fn of_one_holder<F: Family>(
+    who: impl Strategy<Value = Id> + Clone + 'static,
+) -> BoxedStrategy<Step> {
+    if F::PERMITS {
+        return who.prop_map(Step::Renew).boxed();
+    }
+    prop_oneof![
+        3 => who.clone().prop_map(Step::HandOver),
+        2 => who.clone().prop_map(Step::TakeUp),
+        2 => who.prop_map(Step::Downgrade),
     ]
     .boxed()
 }

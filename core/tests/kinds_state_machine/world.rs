@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use futures_util::poll;
 use leasehold::backend::{
-    Applied, Attempt, AttemptAnswer, Backend, Claim, Mode, Refusal, ReleaseAnswer, RenewAnswer,
+    Applied, Attempt, AttemptAnswer, Backend, Claim, Handover, HandoverSecret, Mode, Refusal,
+    ReleaseAnswer, RenewAnswer,
 };
 use leasehold::{FencingToken, Key, OwnerId};
 
@@ -48,6 +49,8 @@ pub(crate) struct World<P> {
     tokens: Tokens,
     /// Those who hold in another mode than they asked for.
     downgraded: HashSet<Id>,
+    /// The last that each has made.
+    handovers: HashMap<Id, Handover>,
     waits: Waits,
     place: std::marker::PhantomData<P>,
 }
@@ -75,6 +78,7 @@ impl<P: Place> World<P> {
             former: Vec::new(),
             tokens: Tokens::default(),
             downgraded: HashSet::new(),
+            handovers: HashMap::new(),
             waits: Waits::default(),
             place: std::marker::PhantomData,
         }
@@ -86,10 +90,21 @@ impl<P: Place> World<P> {
                 let attempt = Attempt::new(self.key.clone(), TTL, queues).in_mode(mode);
                 return self.first_attempt(attempt);
             }
+            Step::HandOver(giver) => {
+                let (claim, secret) = (self.claim(giver), HandoverSecret::random());
+                let told = renewed(P::run(P::backend(giver).hand_over(&claim, secret)).unwrap());
+                if told == Answer::Extended {
+                    let handover = Handover::new(&claim, secret);
+                    self.handovers.insert(giver, handover);
+                }
+                return told;
+            }
             Step::TakeUp(giver) => {
-                let giver = self.attempts[giver].owner;
+                let made = self.handovers.get(&giver).cloned();
+                let forged = || Handover::new(&self.claim(giver), HandoverSecret::random());
+                let handover = Box::new(made.unwrap_or_else(forged));
                 let attempt = Attempt::new(self.key.clone(), TTL, true);
-                return self.first_attempt(attempt.taking_up_from(Some(giver)));
+                return self.first_attempt(attempt.taking_up(Some(handover)));
             }
             Step::Attempt(who) => return self.attempt(who),
             Step::Renew(who) => {

@@ -245,7 +245,8 @@ async fn copies_of_a_givers_request_are_refused_once_its_lock_is_taken_up() {
     let server = Server::start().await;
     let (locks, mut raw) = (server.locks().await, server.raw().await);
     let guard = locks.lock("k").acquire().await.unwrap();
-    let giver = locks.inspect("k").await.unwrap().owner.unwrap();
+    let mut get = redis::cmd("GET");
+    let giver: String = get.arg("lock:k").query_async(&mut raw).await.unwrap();
     let ticket = guard.hand_over().await.unwrap();
     let taken = locks.take_up(&ticket).acquire().await.unwrap();
     let mut exists = redis::cmd("EXISTS");

@@ -11,9 +11,9 @@ use leasehold::backend::redis::Redis;
 use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend, Claim, RenewAnswer};
 use leasehold_testkit::proxy::{Proxy, Which};
 use tokio::runtime::Builder;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::server::Server;
+use crate::server::{Server, waiters};
 
 const TTL: Duration = Duration::from_secs(30);
 
@@ -195,4 +195,96 @@ async fn a_grant_about_which_no_replica_could_be_asked_may_stand_and_costs_no_co
     assert_eq!(seen.owner, Some(attempt.owner.to_string()), "{seen:?}");
     backend.cleanup(&attempt).await.unwrap();
     assert!(backend.inspect(&attempt.key).await.unwrap().is_free());
+}
+
+/// A waiter gets the lock while `ended` that stood before it have ended with their runtimes. Answers how long after the
+/// release.
+fn served_behind(ended: usize) -> Duration {
+    // Each is driven by a thread of its own, as those of tests that run beside each other.
+    let mut builder = Builder::new_multi_thread();
+    let mut runtime = || builder.worker_threads(1).enable_all().build().unwrap();
+    let lives = runtime();
+    let server = lives.block_on(Server::start());
+    let locks = lives.block_on(server.locks());
+    let guard = lives.block_on(locks.lock("k").acquire()).unwrap();
+    let end: Vec<_> = (1..=ended)
+        .map(|n| {
+            let ends = runtime();
+            ends.spawn(locks.lock("k").acquire());
+            ends.block_on(waiters(&locks, n));
+            ends
+        })
+        .collect();
+    let behind = lives.spawn(locks.lock("k").acquire());
+    lives.block_on(waiters(&locks, ended + 1));
+    drop(end);
+    lives.block_on(async {
+        guard.release().await.unwrap();
+        let released = Instant::now();
+        let _next = behind.await.unwrap().unwrap();
+        released.elapsed()
+    })
+}
+
+#[test]
+fn waiters_that_ended_with_their_runtime_do_not_delay_those_of_another() {
+    for ended in [1, 2] {
+        let took = served_behind(ended);
+        println!("behind {ended}: {took:?}");
+        assert!(took < Duration::from_secs(2), "behind {ended}: {took:?}");
+    }
+}
+
+/// Threads whose runtimes end in the middle of everything, beside one that lives.
+#[test]
+fn runtimes_that_come_and_go_keep_nobody_waiting_and_leave_nothing() {
+    const THREADS: u64 = 4;
+    const RUNTIMES: usize = 25;
+    let lives = Builder::new_multi_thread().enable_all().build().unwrap();
+    let server = lives.block_on(Server::start());
+    let locks = lives.block_on(server.locks());
+    let threads: Vec<_> = (0..THREADS)
+        .map(|seed| {
+            let locks = locks.clone();
+            std::thread::spawn(move || {
+                let mut random = fastrand::Rng::with_seed(seed);
+                for _ in 0..RUNTIMES {
+                    let ends = Builder::new_current_thread().enable_all().build().unwrap();
+                    for _ in 0..4 {
+                        let (locks, hold) = (locks.clone(), random.u64(0..20));
+                        ends.spawn(async move {
+                            let guard = locks.lock("k").acquire().await;
+                            sleep(Duration::from_millis(hold)).await;
+                            drop(guard);
+                        });
+                    }
+                    let lives_for = Duration::from_millis(random.u64(0..30));
+                    ends.block_on(async { sleep(lives_for).await });
+                }
+            })
+        })
+        .collect();
+    let longest = lives.block_on(async {
+        let mut longest = Duration::ZERO;
+        while threads.iter().any(|it| !it.is_finished()) {
+            let begin = Instant::now();
+            let guard = soon(locks.lock("k").acquire()).await.unwrap();
+            longest = longest.max(begin.elapsed());
+            guard.release().await.unwrap();
+            sleep(Duration::from_millis(1)).await;
+        }
+        longest
+    });
+    println!("the longest wait: {longest:?}");
+    assert!(longest < Duration::from_secs(5), "{longest:?}");
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    lives.block_on(waiters(&locks, 0));
+    let free = async {
+        while !locks.inspect("k").await.unwrap().is_free() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    lives.block_on(soon(free));
 }

@@ -103,12 +103,13 @@ async fn who_was_cut_off_unanswered_is_sealed_when_it_leaves() {
     let scene = Scene::new().await;
     scene.proxy.cut_after(Which::mentioning("lock:k").times(1));
     let guard = scene.locks.lock("k").acquire().await.unwrap();
-    let owner = scene.other.inspect("k").await.unwrap().owner.unwrap();
+    let mut raw = scene.server.raw().await;
+    let mut get = redis::cmd("GET");
+    let owner: String = get.arg("lock:k").query_async(&mut raw).await.unwrap();
     guard.release().await.unwrap();
     // A copy of its request may yet be on its way.
     let mut exists = redis::cmd("EXISTS");
     let exists = exists.arg(format!("{{lock:k}}:lh1:sealed:{owner}"));
-    let mut raw = scene.server.raw().await;
     assert_eq!(exists.query_async::<u8>(&mut raw).await.unwrap(), 1);
 }
 

@@ -13,6 +13,8 @@ mod clock;
 mod companions;
 mod connecting;
 mod crowd;
+#[path = "../documented/mod.rs"]
+mod documented;
 mod ended;
 mod faults;
 mod fence;
@@ -25,6 +27,7 @@ mod pipeline;
 mod porch;
 mod quiet;
 mod renewal;
+mod rights;
 mod rollout;
 mod server;
 mod several;

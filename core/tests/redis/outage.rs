@@ -211,3 +211,35 @@ async fn info(server: &Server) -> String {
     let info = redis::cmd("INFO");
     info.query_async(&mut server.raw().await).await.unwrap()
 }
+
+#[tokio::test]
+async fn waiters_whose_places_were_flushed_are_served_once_the_first_of_them_notices() {
+    const WAITERS: usize = 12;
+    for held_by_their_process in [true, false] {
+        let server = Server::start().await;
+        let (locks, other) = (server.locks().await, server.locks().await);
+        let holder = if held_by_their_process {
+            &locks
+        } else {
+            &other
+        };
+        let guard = holder.lock("k").acquire().await.unwrap();
+        let mut waiting = JoinSet::new();
+        for _ in 0..WAITERS {
+            let acquire = locks.lock("k").acquire();
+            waiting.spawn(async { acquire.await.unwrap().release().await });
+        }
+        waiters(&locks, WAITERS).await;
+        let flush = redis::cmd("FLUSHALL");
+        flush.exec_async(&mut server.raw().await).await.unwrap();
+        drop(guard);
+        let begin = Instant::now();
+        while let Some(served) = waiting.join_next().await {
+            served.unwrap().unwrap();
+        }
+        let took = begin.elapsed();
+        println!("held by their process, {held_by_their_process}: {took:?}");
+        // The first looks after a second.
+        assert!(took < Duration::from_secs(3), "{took:?}");
+    }
+}

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use leasehold::backend::Applied;
+use leasehold::backend::redis::ReplyTooLarge;
 use leasehold::{
     FenceStore, FencedPipelineError, FencingToken, MAX_COMMAND_WORDS, RedisFenceStore, RedisReply,
     Stale,
@@ -263,4 +264,41 @@ async fn a_server_that_is_down_executes_nothing_and_says_so() {
     assert_eq!(applied().await, Applied::No);
     server.start_again().await;
     assert_eq!(value(&store, 7, "k").await, None);
+}
+
+#[tokio::test]
+async fn a_large_reply_is_read_and_one_that_is_too_large_is_told() {
+    const MIB: usize = 1024 * 1024;
+    let server = Server::start().await;
+    let store = store(&server).await;
+    let write = async |length: usize| {
+        let last = (length - 1).to_string();
+        let write = store.pipeline("r", token(7));
+        let write = write.cmd("SETRANGE", ["k", &*last, "x"]).execute();
+        write.await.unwrap();
+    };
+    let read = async || {
+        store
+            .pipeline("r", token(7))
+            .cmd("GET", ["k"])
+            .execute()
+            .await
+    };
+    write(60 * MIB).await;
+    let RedisReply::Bytes(large) = read().await.unwrap().remove(0) else {
+        panic!("it is no value");
+    };
+    assert!(large.len() == 60 * MIB && large.ends_with(b"x"));
+    write(65 * MIB).await;
+    let error = read().await.unwrap_err();
+    let FencedPipelineError::Store {
+        applied, source, ..
+    } = &error
+    else {
+        panic!("{error:?}");
+    };
+    assert_eq!(*applied, Applied::Unknown);
+    let why = source.source().unwrap().downcast_ref::<ReplyTooLarge>();
+    assert_eq!(why.unwrap().limit, 64 * MIB);
+    assert_eq!(value(&store, 7, "nothing").await, None, "it goes on");
 }

@@ -441,7 +441,7 @@ async fn whoever_cannot_ask_after_a_release_that_was_not_answered_may_have_the_l
         let mut get = redis::cmd("GET");
         get.arg("lock:k");
         let holder: Option<String> = get.query_async(&mut server.raw().await).await.unwrap();
-        (took, (error, holder == Some(next.owner.to_string())))
+        (took, (error, holder == Some(next.owner.reveal())))
     };
     let (error, holds) = swiftly(round).await;
     assert!(holds);

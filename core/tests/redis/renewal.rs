@@ -136,7 +136,7 @@ async fn each_is_answered_for_itself_and_in_order() {
                 let held = take(&backend, &name).await;
                 let _gone: i64 = ask(&mut raw, &["DEL", held.key.full()]).await;
                 let other = take(&backend, &name).await;
-                let owner = held.owner.to_string();
+                let owner = held.owner.reveal();
                 let _back: String = ask(&mut raw, &["SET", other.key.full(), &owner]).await;
                 (held, false)
             }
@@ -167,7 +167,7 @@ async fn each_is_answered_for_itself_and_in_order() {
         assert_eq!(lasts > 30_000, extended, "{lock}: {lasts}");
         if extended && claim.mode == Mode::Exclusive {
             let record: String = ask(&mut raw, &["GET", &fence]).await;
-            assert_eq!(record, format!("{} {}", claim.token, claim.owner));
+            assert_eq!(record, format!("{} {}", claim.token, claim.owner.reveal()));
         }
     }
 }

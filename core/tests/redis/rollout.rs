@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leasehold::backend::redis::Redis;
 use leasehold::backend::{Attempt, Backend, RenewAnswer};
-use leasehold::{FencingToken, Key, OwnerId};
+use leasehold::{AcquireError, FencingToken, HandoverTicket, Key, OwnerId};
 use leasehold_testkit::resp::RawClient;
 use redis::aio::MultiplexedConnection;
 use redis::{Script, ScriptInvocation};
@@ -247,28 +247,34 @@ async fn readers_and_permits_of_both_are_counted_together() {
 }
 
 #[tokio::test]
-async fn a_lock_is_handed_over_in_both_directions() {
+async fn a_lock_is_taken_up_by_the_version_that_hands_it_over_and_kept_from_the_other() {
     let server = Server::start().await;
     let (mut old, new) = (Old::connect(&server).await, server.locks().await);
     let guard = new.lock("k").acquire().await.unwrap();
     let given = guard.token();
-    let giver = new.inspect("k").await.unwrap().owner.unwrap();
     let ticket = guard.hand_over().await.unwrap();
-    let taken = old.take("taker", "x", &giver).await.token();
-    assert!(taken > given);
-    assert!(old.take("second", "x", &giver).await.is("spent"));
-    assert!(new.take_up(&ticket).try_acquire().await.is_err());
-    assert_eq!(old.leave("taker").await, "left");
+    assert!(!ticket.to_string().starts_with("leasehold-ticket-1 "));
+    assert!(old.acquire("o", "x").await.is("busy"));
+    assert_eq!(old.leave("o").await, "absent");
+    let taken = new.take_up(&ticket).acquire().await.unwrap();
+    assert!(taken.token() > given);
+    taken.release().await.unwrap();
 
-    // As the first `lh1` wrote it.
+    // As the first `lh1` wrote it, and with a secret that its giver noted nowhere.
     let giver = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
     let given = old.acquire(giver, "x").await.token();
-    let ticket = format!("leasehold-ticket-1 {giver} {given} 30000 5 lock:k");
-    let guard = new.take_up(&ticket.parse().unwrap()).acquire().await;
-    let guard = guard.unwrap();
-    assert!(guard.token() > given);
-    assert!(!old.renew(giver, given, "x").await);
-    guard.release().await.unwrap();
+    let first = format!("leasehold-ticket-1 {giver} {given} 30000 5 lock:k");
+    assert!(first.parse::<HandoverTicket>().unwrap_err().is_outdated());
+    let forged = format!("leasehold-ticket-2 {giver} {given} {giver} 30000 5 lock:k");
+    let refused = new.take_up(&forged.parse().unwrap()).acquire().await;
+    let refused = refused.unwrap_err();
+    assert!(
+        matches!(refused, AcquireError::HandoverSpent { .. }),
+        "{refused}"
+    );
+    let taken = old.take("taker", "x", giver).await.token();
+    assert!(taken > given);
+    assert_eq!(old.leave("taker").await, "left");
 }
 
 /// All that is kept of a lock, but for how long.
@@ -291,7 +297,7 @@ async fn leases_extended_together_leave_what_the_first_version_leaves() {
     let new = Redis::connect(&server.url()).await.unwrap();
     let owner = OwnerId::random();
     let other = OwnerId::random();
-    let record = |token: i64, owner: OwnerId| Some(format!("{token} {owner}"));
+    let record = |token: i64, owner: OwnerId| Some(format!("{token} {}", owner.reveal()));
     let cases = [
         (Some(owner), record(7, owner)),
         (Some(owner), None),
@@ -322,7 +328,7 @@ async fn leases_extended_together_leave_what_the_first_version_leaves() {
             }
             before.exec_async(&mut old.raw).await.unwrap();
         }
-        let extended = old.renew(&owner.to_string(), token, "x").await;
+        let extended = old.renew(&owner.reveal(), token, "x").await;
         expected.push((extended, kept(&mut old.raw, "lock:k").await));
         claims.push(claim);
     }

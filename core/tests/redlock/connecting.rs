@@ -1,13 +1,18 @@
 //! Which nodes can be used, as far as that shows when a client connects.
 
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::time::Duration;
 
 use leasehold::backend::redis::Redlock;
+use leasehold::backend::{Applied, BackendError};
 use leasehold::{ConnectError, Error};
 use leasehold_testkit::servers::RedisServer;
+use tempfile::TempDir;
 
 use crate::election::in_words;
-use crate::nodes::{NODE_TIMEOUT, Nodes, eventually};
+use crate::nodes::{NODE_TIMEOUT, Nodes, durable, eventually, manager};
 
 /// How long the node has been up, as it says.
 async fn uptime(nodes: &Nodes, place: usize) -> u64 {
@@ -49,4 +54,105 @@ async fn nodes_that_refuse_our_scripts_are_not_taken_for_such_as_vote_later() {
     })
     .await;
     is_refused(votes_soon.connect().await);
+}
+
+/// Whichever of them answers first.
+#[tokio::test]
+async fn a_server_that_goes_by_two_names_is_refused_each_time() {
+    let nodes = Nodes::start(3).await;
+    let port = |place: usize| nodes.servers[place].port();
+    let names = [
+        format!("127.0.0.1:{}", port(0)),
+        format!("127.0.0.1:{}", port(1)),
+        format!("127.0.0.1:{}", port(2)),
+        format!("localhost:{}", port(0)),
+    ];
+    let urls: Vec<_> = names.iter().map(|name| format!("redis://{name}")).collect();
+    let mut accepted = 0;
+    for _ in 0..20 {
+        match durable(urls.clone()).connect().await {
+            Ok(_) => accepted += 1,
+            Err(ConnectError::NotIndependent { one, other }) => {
+                let mut told = [one, other];
+                told.sort();
+                assert_eq!(told, [names[0].clone(), names[3].clone()]);
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(accepted, 0, "of 20");
+}
+
+/// Has a name lead to a server from now on.
+fn lead(name: &Path, server: &RedisServer) {
+    let next = name.with_extension("next");
+    symlink(server.socket(), &next).unwrap();
+    fs::rename(next, name).unwrap();
+}
+
+#[tokio::test]
+async fn a_name_that_leads_to_another_nodes_server_later_has_no_vote() {
+    let nodes = Nodes::start(3).await;
+    let folder = TempDir::new().unwrap();
+    let name = folder.path().join("third");
+    lead(&name, &nodes.servers[2]);
+    let mut urls = nodes.urls();
+    urls[2] = format!("unix://{}", name.display());
+    let locks = manager(durable(urls)).await;
+    drop(nodes.held_everywhere(&locks, "k").await);
+    lead(&name, &nodes.servers[0]);
+    nodes.servers[2].kill();
+    let third = name.display().to_string();
+    eventually("it is told that it is the first", async || {
+        let seen = locks.lock("k").try_acquire().await;
+        drop(seen.unwrap());
+        nodes.servers[1].pause().unwrap();
+        let alone = locks.lock("l").try_acquire().await.map(|it| it.is_some());
+        nodes.servers[1].resume().unwrap();
+        // One server of three has no majority, by whatever names.
+        let words = in_words(&Error::from(alone.unwrap_err()));
+        words.contains(&format!("{third}: it is the same server as"))
+    })
+    .await;
+    // The name leads to a server of its own again.
+    let successor = RedisServer::start().await.unwrap();
+    lead(&name, &successor);
+    nodes.servers[1].kill();
+    eventually("it votes", async || {
+        let held = locks.lock("k").try_acquire().await;
+        held.is_ok_and(|it| it.is_some())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn members_of_a_cluster_and_replicas_are_no_nodes() {
+    let nodes = Nodes::start(2).await;
+    let port = nodes.servers[0].port().to_string();
+    let replica = RedisServer::builder().arg("--replicaof").arg("127.0.0.1");
+    let replica = replica.arg(port).start().await.unwrap();
+    let of_a_cluster = RedisServer::builder().arg("--cluster-enabled").arg("yes");
+    let of_a_cluster = of_a_cluster.start().await.unwrap();
+    for (server, why) in [
+        (&replica, "it is a replica"),
+        (&of_a_cluster, "it is a member of a Cluster"),
+    ] {
+        let mut urls = nodes.urls();
+        urls.push(server.url());
+        for builder in [durable(urls.clone()), Redlock::new(urls.clone())] {
+            let refused = builder.connect().await.unwrap_err();
+            let ConnectError::Server { address, source } = &refused else {
+                panic!("{refused:?}");
+            };
+            assert_eq!(*address, format!("127.0.0.1:{}", server.port()));
+            let words = in_words(&refused);
+            assert!(words.contains(why), "{words}");
+            assert_eq!(BackendError::applied(source), Applied::No);
+        }
+    }
+    let nobody = durable(vec!["redis://127.0.0.1:1".to_owned()]);
+    let ConnectError::NoQuorum { source, .. } = nobody.connect().await.unwrap_err() else {
+        panic!("nobody is there");
+    };
+    assert_eq!(BackendError::applied(&source), Applied::No);
 }

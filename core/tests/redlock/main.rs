@@ -8,11 +8,17 @@
 )]
 
 mod connecting;
+#[path = "../crowd/mod.rs"]
+mod crowd;
+#[path = "../documented/mod.rs"]
+mod documented;
 mod election;
 mod faults;
 mod foreign;
 mod memory;
 mod nodes;
 mod places;
+mod planned;
+mod rights;
 mod rollout;
 mod suite;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use leasehold::Key;
 use leasehold::backend::{Attempt, AttemptAnswer, Backend};
 use leasehold_testkit::proxy::{Direction, Traffic};
+use tokio::time::sleep;
 
 use crate::nodes::{Nodes, durable, eventually};
 
@@ -51,5 +52,39 @@ async fn a_cleanup_that_overtakes_its_request_leaves_no_dead_waiter_in_line() {
             nodes.line(place).await == (1, 0)
         })
         .await;
+    }
+}
+
+/// A place in line lasts for 33 s, and a lock for two at most.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_node_that_comes_back_late_is_told_of_waiters_that_have_gone() {
+    let max_ttl = Duration::from_secs(2);
+    let nodes = Nodes::start(3).await;
+    let redlock = durable(nodes.urls_behind()).max_ttl(max_ttl);
+    let redlock = redlock.connect().await.unwrap();
+    for place in 0..3 {
+        assert!(nodes.occupy(place, 60_000).await);
+    }
+    let attempt = Attempt::new(Key::new("lock:", "k").unwrap(), max_ttl, true);
+    let waits = async |place: usize| nodes.line(place).await.1 == 1;
+    eventually("the waiter stands in line everywhere", async || {
+        let busy = redlock.attempt(&attempt).await.unwrap();
+        assert!(matches!(busy, AttemptAnswer::Busy { .. }), "{busy:?}");
+        waits(0).await && waits(1).await && waits(2).await
+    })
+    .await;
+    for proxy in &nodes.proxies[1..] {
+        proxy.set(Direction::ToClient, Traffic::Drop);
+        proxy.set(Direction::ToServer, Traffic::Drop);
+    }
+    redlock.cleanup(&attempt).await.unwrap_err();
+    sleep(max_ttl * 2 + Duration::from_secs(1)).await;
+    assert!(waits(1).await && waits(2).await);
+    for proxy in &nodes.proxies[1..] {
+        proxy.pass();
+        proxy.cut();
+    }
+    for place in 0..3 {
+        eventually("nobody stands in line", async || !waits(place).await).await;
     }
 }

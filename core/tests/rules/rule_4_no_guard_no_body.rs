@@ -56,3 +56,35 @@ async fn an_outage_is_never_reported_as_busy() {
         );
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_acquire_whose_backend_fails_tries_until_just_before_its_wait_is_over() {
+    for wait in [500, 1_000, 2_000, 3_000].map(Duration::from_millis) {
+        let scene = Scene::new(|_, _| Fault::Fail);
+        let started = Instant::now();
+        let waited = scene.locks.lock(KEY).wait(wait).acquire().await;
+        assert!(
+            matches!(waited, Err(AcquireError::Backend { .. })),
+            "{waited:?}"
+        );
+        let left = wait.saturating_sub(started.elapsed());
+        assert!(
+            left <= Duration::from_millis(10),
+            "{left:?} of {wait:?} were left"
+        );
+        assert!(started.elapsed() <= wait);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_acquire_succeeds_if_the_backend_is_back_before_its_wait_is_over() {
+    for wait in [500, 1_000, 2_000, 3_000].map(Duration::from_millis) {
+        let back = Instant::now() + wait - Duration::from_millis(15);
+        let scene = Scene::new(move |_, _| match Instant::now() < back {
+            true => Fault::Fail,
+            false => Fault::None,
+        });
+        let waited = scene.locks.lock(KEY).wait(wait).acquire().await;
+        assert!(waited.is_ok(), "{wait:?}: {waited:?}");
+    }
+}

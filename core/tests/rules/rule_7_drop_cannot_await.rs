@@ -134,3 +134,103 @@ fn nothing_panics_when_the_runtime_is_gone() {
     assert!(polled(guard.renew()).unwrap().is_err());
     assert!(polled(guard.release()).unwrap().is_err());
 }
+
+#[test]
+fn a_guard_dropped_in_a_runtime_that_ends_is_released_by_that_which_took_it() {
+    let (lives, ends) = (runtime(), runtime());
+    let scene = Scene::calm();
+    let guard = lives.block_on(scene.locks.lock(KEY).acquire()).unwrap();
+    ends.block_on(async { drop(guard) });
+    drop(ends);
+    lives.block_on(settle());
+    assert!(lives.block_on(scene.is_free()));
+}
+
+#[test]
+fn a_release_under_way_in_a_runtime_that_ends_goes_on_in_another() {
+    let (lives, ends) = (runtime(), runtime());
+    let scene = Scene::new(|command, nth| match (command, nth) {
+        (Command::Release, 1) => Fault::HangBefore,
+        _ => Fault::None,
+    });
+    let guard = lives.block_on(scene.locks.lock(KEY).acquire()).unwrap();
+    ends.block_on(async {
+        drop(guard);
+        settle().await;
+    });
+    assert_eq!(scene.log.count(Command::Release), 1);
+    drop(ends);
+    lives.block_on(settle());
+    assert_eq!(scene.log.count(Command::Release), 2);
+    assert!(lives.block_on(scene.is_free()));
+}
+
+#[test]
+fn what_an_ended_runtime_left_behind_is_seen_to_by_the_next_acquire() {
+    let scene = Scene::calm();
+    let left = runtime();
+    let guard = left.block_on(scene.locks.lock(KEY).acquire()).unwrap();
+    left.spawn(async move {
+        std::future::pending::<()>().await;
+        drop(guard);
+    });
+    left.block_on(settle());
+    drop(left);
+    let next = runtime();
+    assert!(!next.block_on(scene.is_free()));
+    let wait = Duration::from_secs(1);
+    let acquire = scene.locks.lock(KEY).wait(wait).acquire();
+    assert!(next.block_on(acquire).is_ok());
+}
+
+#[test]
+fn a_waiter_that_ended_with_its_runtime_is_cleaned_up_by_one_that_waits_behind_it() {
+    let (lives, ends) = (runtime(), runtime());
+    let scene = Scene::calm();
+    let guard = lives.block_on(scene.locks.lock(KEY).acquire()).unwrap();
+    ends.spawn(scene.locks.lock(KEY).acquire());
+    ends.block_on(settle());
+    let behind = lives.spawn(scene.locks.lock(KEY).acquire());
+    lives.block_on(settle());
+    drop(ends);
+    lives.block_on(async {
+        settle().await;
+        assert_eq!(scene.log.count(Command::Cleanup), 1);
+        guard.release().await.unwrap();
+        settle().await;
+        assert!(behind.is_finished());
+    });
+}
+
+#[test]
+fn a_shutdown_sees_to_what_ended_runtimes_left_behind() {
+    let scene = Scene::calm();
+    let left = runtime();
+    let guard = left.block_on(scene.locks.lock(KEY).acquire()).unwrap();
+    left.spawn(async move {
+        std::future::pending::<()>().await;
+        drop(guard);
+    });
+    left.block_on(settle());
+    drop(left);
+    let last = runtime();
+    last.block_on(scene.locks.shutdown()).unwrap();
+    assert!(last.block_on(scene.is_free()));
+}
+
+#[test]
+fn in_process_a_guard_and_a_waiter_are_gone_when_their_drop_returns() {
+    let (lives, ends) = (runtime(), runtime());
+    let world = InProcess::new();
+    let locks = LockManager::new(world.clone());
+    let guard = lives.block_on(locks.lock(KEY).acquire()).unwrap();
+    ends.spawn(locks.lock(KEY).acquire());
+    ends.block_on(settle());
+    let key = Key::new("lock:", KEY).unwrap();
+    let inspect = || runtime().block_on(world.inspect(&key)).unwrap();
+    assert_eq!(inspect().waiting, 1);
+    drop(ends);
+    assert_eq!(inspect().waiting, 0);
+    drop(guard);
+    assert!(inspect().is_free());
+}

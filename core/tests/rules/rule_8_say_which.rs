@@ -163,3 +163,33 @@ fn every_error_is_one_leasehold_error_and_keeps_its_cause() {
         "a message that is told once is not told again as its own cause"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_acquire_ends_within_its_wait_and_one_command_whatever_the_backend_does() {
+    let wait = Duration::from_secs(5);
+    let command = Duration::from_secs(2);
+    for seed in 0..500 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let worst = random.u64(1..5_000);
+        let scene = Scene::new(move |_, _| {
+            let delay = Duration::from_millis(random.u64(..worst));
+            match random.u8(..8) {
+                0 => Fault::Fail,
+                1 => Fault::LoseAnswer,
+                2 => Fault::SlowRequest(delay),
+                3 => Fault::SlowAnswer(delay),
+                4 => Fault::HangBefore,
+                5 => Fault::HangAfter,
+                6 => Fault::Panic,
+                _ => Fault::None,
+            }
+        });
+        let _held = scene.other().lock(KEY).acquire().await.unwrap();
+        let started = Instant::now();
+        let waited = scene.locks.lock(KEY).wait(wait).acquire().await;
+        assert!(waited.is_err(), "seed {seed}");
+        let took = started.elapsed();
+        let most = wait + command + Duration::from_millis(10);
+        assert!(took <= most, "seed {seed} took {took:?}");
+    }
+}

@@ -47,6 +47,26 @@ async fn without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_ol
 }
 
 #[tokio::test]
+async fn a_planned_failover_lets_two_in_and_the_fence_refuses_the_older() {
+    let redis = SentinelRedis::start().await.unwrap();
+    let fences = InProcessFenceStore::new();
+    redis.servers().hold();
+    let locks = connected(&redis, plain()).await;
+    let first = standing_still(&locks).await.unwrap();
+    let mut sentinel = redis.sentinels()[0].client().await.unwrap();
+    let swap = ["SENTINEL", "FAILOVER", redis.name()];
+    sentinel.command(swap).await.unwrap();
+    redis.until_failed_over().await.unwrap();
+    let second = soon(locks.lock("k").ttl(TTL).acquire()).await.unwrap();
+    assert!(first.is_valid() && second.is_valid(), "this is the hole");
+
+    assert!(second.token() > first.token());
+    fences.admit("k", second.token()).await.unwrap();
+    let late = fences.admit("k", first.token()).await;
+    assert!(matches!(late, Err(AdmitError::Stale(_))), "{late:?}");
+}
+
+#[tokio::test]
 async fn with_acknowledgements_the_first_is_refused_and_the_fence_holds_as_well() {
     let redis = SentinelRedis::start().await.unwrap();
     let fences = InProcessFenceStore::new();

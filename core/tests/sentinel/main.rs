@@ -6,11 +6,16 @@
     reason = "helpers of tests"
 )]
 
+#[path = "../documented/mod.rs"]
+mod documented;
 mod failover;
 mod hole;
+mod planned;
 mod refused;
+mod rights;
 mod servers;
 mod split;
 mod suite;
 mod synced;
 mod tokens;
+mod votes;

@@ -1,6 +1,7 @@
 //! What can be wrong with Sentinels, and what is said then.
 
 use leasehold::{ConnectError, LockManager};
+use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use crate::servers::{PATIENCE, UNBROKEN, whole};
@@ -27,6 +28,7 @@ async fn sentinels_that_are_not_there_are_named_and_the_others_asked() {
         said.contains("no Sentinel says where the primary is"),
         "{said}"
     );
+    assert!(said.contains("nobody listens at 127.0.0.1:1"), "{said}");
 
     let last = UNBROKEN.sentinels()[2].port();
     let hosts = format!("127.0.0.1:1,localhost:1,127.0.0.1:{last}");
@@ -42,4 +44,28 @@ async fn a_url_without_a_name_is_refused_with_the_shape() {
     let error = LockManager::connect(&url).await.unwrap_err();
     assert!(matches!(error, ConnectError::Url { .. }), "{error}");
     assert!(whole(&error).contains("/master-name/"), "{}", whole(&error));
+}
+
+#[tokio::test]
+async fn who_is_not_reached_is_named() {
+    let refused = async |hosts: &str| {
+        let url = format!("redis+sentinel://{hosts}/main");
+        let error = LockManager::connect(&url).await.unwrap_err();
+        let said = whole(&error);
+        assert!(
+            said.contains(&format!("the server at {hosts} cannot")),
+            "{said}"
+        );
+        said
+    };
+    // Nobody accepts, and the system does.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = silent.local_addr().unwrap();
+    let said = refused(&format!("127.0.0.1:1,{silent}")).await;
+    assert!(said.contains(&format!("{silent} did not answer")), "{said}");
+    // A label has 63 letters at most, so that nobody is asked for it.
+    let host = format!("{}.example:7", "a".repeat(64));
+    let said = refused(&host).await;
+    let unresolved = format!("the name in {host} could not be resolved");
+    assert!(said.contains(&unresolved), "{said}");
 }

@@ -81,9 +81,23 @@ async fn an_unreachable_server_is_an_error_at_once_with_the_remedy() {
     assert!(matches!(error, ConnectError::Server { .. }), "{error:?}");
     let whole = whole(&error);
     assert!(whole.contains("check the addresses"), "{whole}");
+    assert!(
+        whole.contains("the server at 127.0.0.1:1 cannot"),
+        "{whole}"
+    );
     assert!(started.elapsed() < SOON);
     let error = LockManager::connect("zookeeper://a b").await.unwrap_err();
     assert!(matches!(error, ConnectError::Url { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_name_that_leads_nowhere_is_told() {
+    // A label has 63 letters at most, so that nobody is asked for it.
+    let host = format!("{}.example:2181", "a".repeat(64));
+    let url = format!("zookeeper://127.0.0.1:1,{host}/locks");
+    let said = whole(&LockManager::connect(&url).await.unwrap_err());
+    let unresolved = format!("the name in {host} could not be resolved");
+    assert!(said.contains(&unresolved), "{said}");
 }
 
 /// Its session, asked for 10 s, would keep it for longer.

@@ -3,14 +3,18 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stdout,
     reason = "helpers of tests"
 )]
 
 mod access;
 mod attempts;
+#[path = "../crowd/mod.rs"]
+mod crowd;
 mod ensemble;
 mod faults;
 mod mute;
+mod planned;
 mod server;
 mod suite;
 #[cfg(feature = "zookeeper-tls")]

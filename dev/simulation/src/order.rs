@@ -50,7 +50,7 @@ pub(crate) fn out_of_order(served: &[Served]) -> Vec<String> {
             match (request.asked, request.answer) {
                 (Asked::Leave { named }, answer) => {
                     line.waiting.retain(|it| it != owner);
-                    if let (_, Some(_passed)) = answer {
+                    if answer.1.is_some_and(|token| token != "unawaited") {
                         line.granted(lock, named, micros, &mut found);
                     } else if line.waiting.is_empty() {
                         line.released = None;

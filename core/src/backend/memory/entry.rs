@@ -8,8 +8,8 @@ use tokio::time::Instant;
 use super::queue::{Queue, REFRESH};
 use super::token::Tokens;
 use crate::backend::{
-    Attempt, AttemptAnswer, BackendError, Claim, Inspection, Mode, Refusal, ReleaseAnswer,
-    RenewAnswer,
+    Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, Mode, Refusal,
+    ReleaseAnswer, RenewAnswer,
 };
 use crate::{FencingToken, OwnerId};
 
@@ -33,6 +33,8 @@ struct Holder {
     token: Option<FencingToken>,
     /// It was granted the lock alone, and shares it since.
     downgraded: bool,
+    /// It hands the lock over to whoever knows this.
+    secret: Option<HandoverSecret>,
 }
 
 impl Entry {
@@ -43,14 +45,17 @@ impl Entry {
         tokens: &mut Tokens,
     ) -> Result<AttemptAnswer, BackendError> {
         self.settle(now);
-        if let Some(giver) = attempt.giver
+        if let Some(handover) = &attempt.handover
             && self.holder(attempt.owner).is_none()
         {
-            let holds = |h: &&mut Holder| h.token.is_some() && h.mode == attempt.mode;
-            let Some(holder) = self.holder(giver).filter(holds) else {
+            let gives = |h: &&mut Holder| {
+                let is_told = h.secret == Some(handover.secret) && h.token == Some(handover.token);
+                is_told && h.mode == attempt.mode
+            };
+            let Some(holder) = self.holder(handover.giver).filter(gives) else {
                 return Ok(AttemptAnswer::Refused(Refusal::HandoverSpent));
             };
-            (holder.owner, holder.token) = (attempt.owner, None);
+            (holder.owner, holder.token, holder.secret) = (attempt.owner, None, None);
         }
         if self
             .holder(attempt.owner)
@@ -72,6 +77,7 @@ impl Entry {
             Some(token) => token,
             None => tokens.draw()?,
         };
+        let secret = self.holder(attempt.owner).and_then(|h| h.secret);
         self.queue.remove(attempt.owner);
         self.remove(attempt.owner);
         self.holders.push(Holder {
@@ -80,6 +86,7 @@ impl Entry {
             expires: now + attempt.ttl,
             token: Some(token),
             downgraded: false,
+            secret,
         });
         Ok(AttemptAnswer::Granted {
             token,
@@ -131,6 +138,21 @@ impl Entry {
             self.hand_on(now);
         }
         answer
+    }
+
+    pub(super) fn hand_over(
+        &mut self,
+        claim: &Claim,
+        secret: HandoverSecret,
+        now: Instant,
+    ) -> RenewAnswer {
+        self.settle(now);
+        let alone = |h: &&mut Holder| h.token == Some(claim.token) && h.mode == Mode::Exclusive;
+        let Some(holder) = self.holder(claim.owner).filter(alone) else {
+            return RenewAnswer::Gone;
+        };
+        (holder.expires, holder.secret) = (now + claim.ttl, Some(secret));
+        RenewAnswer::Extended { lease: claim.ttl }
     }
 
     pub(super) fn release(&mut self, claim: &Claim, now: Instant) -> ReleaseAnswer {
@@ -208,6 +230,7 @@ impl Entry {
                     expires,
                     token: None,
                     downgraded: false,
+                    secret: None,
                 });
             }
             place += 1;

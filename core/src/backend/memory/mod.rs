@@ -18,8 +18,8 @@ use tokio::time::Instant;
 use self::ids::Ids;
 use self::world::World;
 use super::{
-    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
-    RenewAnswer,
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
+    ReleaseAnswer, RenewAnswer,
 };
 use crate::{Key, OwnerId};
 
@@ -121,6 +121,14 @@ impl Backend for InProcess {
         Ok(self.world().downgrade(claim, Instant::now()))
     }
 
+    async fn hand_over(
+        &self,
+        claim: &Claim,
+        secret: HandoverSecret,
+    ) -> Result<RenewAnswer, BackendError> {
+        Ok(self.world().hand_over(claim, secret, Instant::now()))
+    }
+
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
         Ok(self.world().release(claim, Instant::now()))
     }
@@ -136,6 +144,15 @@ impl Backend for InProcess {
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
         self.world().cleanup(attempt, Instant::now());
         Ok(())
+    }
+
+    fn cleanup_now(
+        &self,
+        attempt: &Attempt,
+        now: time::Instant,
+    ) -> Option<Result<(), BackendError>> {
+        self.world().cleanup(attempt, now.into());
+        Some(Ok(()))
     }
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {

@@ -9,7 +9,8 @@ use super::entry::Entry;
 use super::token::Tokens;
 use crate::Key;
 use crate::backend::{
-    Attempt, AttemptAnswer, BackendError, Claim, Inspection, ReleaseAnswer, RenewAnswer,
+    Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, ReleaseAnswer,
+    RenewAnswer,
 };
 
 /// Below this many keys nobody looks for leases that ran out unattended.
@@ -63,6 +64,18 @@ impl World {
     pub(super) fn downgrade(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
         let now = self.at(now);
         self.visit(&claim.key, RenewAnswer::Gone, |e| e.downgrade(claim, now))
+    }
+
+    pub(super) fn hand_over(
+        &mut self,
+        claim: &Claim,
+        secret: HandoverSecret,
+        now: Instant,
+    ) -> RenewAnswer {
+        let now = self.at(now);
+        self.visit(&claim.key, RenewAnswer::Gone, |e| {
+            e.hand_over(claim, secret, now)
+        })
     }
 
     pub(super) fn release(&mut self, claim: &Claim, now: Instant) -> ReleaseAnswer {

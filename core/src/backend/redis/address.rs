@@ -1,10 +1,13 @@
 //! Where a node's server is.
 
+use std::fmt;
+
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisError, RedisResult, Value};
 
-use super::dial::Opened;
+use super::dial::{LARGEST_REPLY, Opened};
 use super::failure::{failure, unconnected};
+use super::live::Place;
 #[cfg(feature = "sentinel")]
 use super::sentinel::{Primary, Sentinels};
 use super::times::CONNECT_TIMEOUT;
@@ -36,6 +39,19 @@ pub(super) struct Found {
 impl From<Client> for Address {
     fn from(client: Client) -> Self {
         Self::Fixed(client)
+    }
+}
+
+/// Without what is secret.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(client) => client.get_connection_info().addr().fmt(f),
+            #[cfg(feature = "sentinel")]
+            Self::Sentinels(sentinels) => sentinels.fmt(f),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(_) => f.write_str("simulated"),
+        }
     }
 }
 
@@ -109,9 +125,24 @@ impl Found {
         #[cfg(feature = "simulation")]
         if let Some(transport) = &self.transport {
             let dialled = transport.dial();
-            return Opened::over(dialled, &self.client, config, CONNECT_TIMEOUT).await;
+            return Opened::over(
+                dialled,
+                &self.client,
+                config,
+                CONNECT_TIMEOUT,
+                LARGEST_REPLY,
+            )
+            .await;
         }
-        Opened::by(&self.client, config, CONNECT_TIMEOUT).await
+        Opened::by(&self.client, config, CONNECT_TIMEOUT, LARGEST_REPLY).await
+    }
+
+    /// Which server it is, of those that may be there.
+    pub(super) fn place(&self) -> Option<Place> {
+        #[cfg(feature = "sentinel")]
+        return self.primary.as_ref().map(Primary::place);
+        #[cfg(not(feature = "sentinel"))]
+        None
     }
 
     /// Why there is no connection to it.

@@ -1,5 +1,6 @@
-//! Which servers may be asked: not one that has forgotten what it had granted.
+//! Which servers may be asked: each node is a server of its own, and has not forgotten what it had granted.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -7,85 +8,117 @@ use redis::aio::MultiplexedConnection;
 
 use super::answer;
 use super::failure::failure;
+use super::roster::{Roster, Unfit};
+use super::warning;
 use crate::backend::BackendError;
 use crate::clock::Moment;
 
-/// Keeps away from a server that was restarted a short while ago: it may have forgotten locks that are still held,
-/// and tokens that were drawn.
+/// Keeps away from a server that is no node of its own, and from one that was restarted a short while ago: it may have
+/// forgotten locks that are still held, and tokens that were drawn.
 ///
 /// A server is known by its run id, so that each connection that is made anew shows whether it is still the same.
 /// How long it has been up is asked once per run and counted on by this process' own clock: a server counts by the
 /// time of day, which can jump.
 #[derive(Debug)]
 pub(super) struct Admission {
-    away: Duration,
-    known: Mutex<Option<Known>>,
+    place: usize,
+    roster: Arc<Roster>,
+    /// None where servers forget nothing.
+    away: Option<Duration>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    known: Option<Known>,
+    /// Why the server that was met last was kept out, if it was.
+    out: Option<Out>,
 }
 
 #[derive(Debug)]
 struct Known {
-    server: Server,
+    run_id: String,
     admitted_from: Moment,
-    /// It was too young when it was met last.
-    is_out: bool,
 }
 
-/// What a server says of itself.
+/// Why a server that is there is not asked for locks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Server {
-    pub(super) run_id: String,
-    pub(super) version: String,
+pub(super) enum Out {
+    /// Its time to vote will come.
+    TooYoung {
+        version: String,
+    },
+    Unfit(Unfit),
 }
 
 impl Admission {
-    /// Admits servers that have been up for longer than `away`.
-    pub(super) fn after(away: Duration) -> Self {
+    /// Admits servers that fit in with the others and have been up for longer than `away`, if that matters.
+    pub(super) fn of(place: usize, roster: &Arc<Roster>, away: Option<Duration>) -> Self {
         Self {
+            place,
+            roster: Arc::clone(roster),
             away,
-            known: Mutex::default(),
+            state: Mutex::default(),
         }
     }
 
-    /// Asks the server behind a new connection how old it is, and fails if that is not enough.
+    /// Asks the server behind a new connection who it is and how old, and fails if it is not to be asked for locks.
     pub(super) async fn ask(
         &self,
         connection: &mut MultiplexedConnection,
     ) -> Result<(), BackendError> {
-        let mut info = redis::cmd("INFO");
-        info.arg("server");
-        let text: String = info.query_async(connection).await.map_err(failure)?;
-        let field = |name| answer::info_field(&text, name);
+        let info = redis::cmd("INFO");
+        let info: String = info.query_async(connection).await.map_err(failure)?;
+        self.fits(&info)?;
+        match self.away {
+            Some(away) => self.judge(&info, away),
+            None => {
+                self.state.lock().out = None;
+                Ok(())
+            }
+        }
+    }
+
+    /// Why the server that was met last was kept out, if it was.
+    pub(super) fn kept_out(&self) -> Option<Out> {
+        self.state.lock().out.clone()
+    }
+
+    /// Fails for now: its name may lead to another server, and what is owed to that one stays owed.
+    fn fits(&self, info: &str) -> Result<(), BackendError> {
+        let Err(unfit) = self.roster.enter(self.place, info) else {
+            return Ok(());
+        };
+        let refused = BackendError::not_applied(unfit.to_string());
+        let out = Some(Out::Unfit(unfit));
+        let before = std::mem::replace(&mut self.state.lock().out, out.clone());
+        // It is tried again and again.
+        if before != out {
+            warning::unfit_node(&self.roster.address(self.place), &refused);
+        }
+        Err(refused)
+    }
+
+    fn judge(&self, info: &str, away: Duration) -> Result<(), BackendError> {
+        let field = |name| answer::info_field(info, name);
         let uptime = field("uptime_in_seconds").and_then(|it| it.parse().ok());
         let (Some(run_id), Some(uptime)) = (field("run_id"), uptime) else {
             return Err(BackendError::not_applied(
                 "the server does not say how long it has been up (INFO server)",
             ));
         };
-        let server = Server {
-            run_id: run_id.to_owned(),
-            version: field("redis_version").unwrap_or_default().to_owned(),
-        };
-        self.judge(server, Duration::from_secs(uptime))
-    }
-
-    /// The server that was met last, if it was too young then.
-    pub(super) fn too_young(&self) -> Option<Server> {
-        let known = self.known.lock();
-        let out = known.as_ref().filter(|known| known.is_out);
-        out.map(|known| known.server.clone())
-    }
-
-    fn judge(&self, server: Server, uptime: Duration) -> Result<(), BackendError> {
-        let mut known = self.known.lock();
-        let admitted_from = match &*known {
-            Some(known) if known.server.run_id == server.run_id => known.admitted_from,
-            _ => Moment::now().after(self.away.saturating_sub(uptime)),
+        let mut state = self.state.lock();
+        let admitted_from = match &state.known {
+            Some(known) if known.run_id == run_id => known.admitted_from,
+            _ => Moment::now().after(away.saturating_sub(Duration::from_secs(uptime))),
         };
         let left = admitted_from.remaining();
-        *known = Some(Known {
-            server,
+        state.known = Some(Known {
+            run_id: run_id.to_owned(),
             admitted_from,
-            is_out: !left.is_zero(),
+        });
+        state.out = (!left.is_zero()).then(|| Out::TooYoung {
+            version: field("redis_version").unwrap_or_default().to_owned(),
         });
         if left.is_zero() {
             return Ok(());
@@ -104,47 +137,61 @@ mod tests {
 
     const AWAY: Duration = Duration::from_secs(60);
 
-    fn server(run_id: &str) -> Server {
-        Server {
-            run_id: run_id.to_owned(),
-            version: String::new(),
-        }
+    /// The only node.
+    fn admission() -> Admission {
+        let roster = Roster::of(["a".to_owned()]);
+        Admission::of(0, &Arc::new(roster), Some(AWAY))
+    }
+
+    fn info(run_id: &str, uptime: u64) -> String {
+        format!("redis_version:7.0.15\r\nrun_id:{run_id}\r\nuptime_in_seconds:{uptime}\r\n")
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_server_is_admitted_when_it_has_been_up_long_enough() {
-        let admission = Admission::after(AWAY);
-        assert!(admission.judge(server("old"), AWAY).is_ok());
-        assert!(Admission::after(AWAY).judge(server("a"), AWAY * 3).is_ok());
+        let admission = admission();
+        let judge = |run_id, uptime| admission.judge(&info(run_id, uptime), AWAY);
+        assert!(judge("old", 60).is_ok());
+        assert!(judge("a", 180).is_ok());
         // Restarted: by its own account it has been up for ten seconds.
-        let refused = admission.judge(server("new"), Duration::from_secs(10));
-        let refused = refused.unwrap_err();
+        let refused = judge("new", 10).unwrap_err();
         assert!(
             refused.is_temporary() && refused.to_string().contains("in 50.0s"),
             "{refused}"
         );
-        assert_eq!(admission.too_young(), Some(server("new")));
+        let too_young = || {
+            let version = "7.0.15".to_owned();
+            Some(Out::TooYoung { version })
+        };
+        assert_eq!(admission.kept_out(), too_young());
         advance(Duration::from_secs(49)).await;
-        assert!(
-            admission
-                .judge(server("new"), Duration::from_secs(59))
-                .is_err()
-        );
+        assert!(judge("new", 59).is_err());
         advance(Duration::from_secs(1)).await;
         // As it was when it was met.
-        assert_eq!(admission.too_young(), Some(server("new")));
-        assert!(
-            admission
-                .judge(server("new"), Duration::from_secs(60))
-                .is_ok()
-        );
-        assert_eq!(admission.too_young(), None);
+        assert_eq!(admission.kept_out(), too_young());
+        assert!(judge("new", 60).is_ok());
+        assert_eq!(admission.kept_out(), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_jump_of_the_servers_clock_admits_nobody() {
-        let admission = Admission::after(AWAY);
-        assert!(admission.judge(server("new"), Duration::ZERO).is_err());
-        assert!(admission.judge(server("new"), AWAY * 100).is_err());
+        let admission = admission();
+        assert!(admission.judge(&info("new", 0), AWAY).is_err());
+        assert!(admission.judge(&info("new", 6000), AWAY).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_cannot_be_a_node_is_kept_out_and_is_not_older_for_that_later() {
+        let admission = admission();
+        let replica = format!("{}role:slave\r\n", info("new", 0));
+        let refused = admission.fits(&replica).unwrap_err();
+        assert!(refused.is_temporary(), "{refused}");
+        assert_eq!(admission.kept_out(), Some(Out::Unfit(Unfit::Replica)));
+        // It was made a primary.
+        let primary = info("new", 0);
+        assert!(admission.fits(&primary).is_ok());
+        assert!(admission.judge(&primary, AWAY).is_err());
+        advance(AWAY).await;
+        assert!(admission.judge(&primary, AWAY).is_ok());
     }
 }

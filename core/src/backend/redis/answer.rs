@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use redis::{FromRedisValue, Value, from_redis_value};
 
-use crate::FencingToken;
 use crate::backend::{BackendError, Inspection, Refusal};
+use crate::{FencingToken, OwnerId};
 
 /// The answer to an acquire, with the server's time in microseconds.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,6 +28,17 @@ pub(super) enum Verdict {
     Refused(Refusal),
 }
 
+/// What became of the waiter that a release named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HandOn {
+    /// The lock is its own now, under this token.
+    Passed(FencingToken),
+    /// It was not its turn, or nobody was named.
+    None,
+    /// Nobody stands in line, so that the server has forgotten its place.
+    Unawaited,
+}
+
 /// The answer to a release or cleanup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Left {
@@ -35,8 +46,7 @@ pub(super) enum Left {
     Ended {
         /// It held the lock.
         held: bool,
-        /// The lock is now the named waiter's, under this token.
-        passed: Option<FencingToken>,
+        outcome: HandOn,
     },
     /// The same, but copies of its request may still come.
     Unsealed,
@@ -55,8 +65,12 @@ pub(super) fn left(value: Value) -> Result<Left, BackendError> {
         ("unsealed", None) => return Ok(Left::Unsealed),
         _ => return Err(strange(&[said])),
     };
-    let passed = passed.map(number_token).transpose()?;
-    Ok(Left::Ended { held, passed })
+    let outcome = match passed {
+        None => HandOn::None,
+        Some("unawaited") => HandOn::Unawaited,
+        Some(token) => HandOn::Passed(number_token(token)?),
+    };
+    Ok(Left::Ended { held, outcome })
 }
 
 pub(super) fn acquired(value: Value) -> Result<Acquired, BackendError> {
@@ -104,7 +118,7 @@ pub(super) fn inspected(value: Value) -> Result<Inspection, BackendError> {
         return Err(strange(&fields));
     };
     Ok(Inspection {
-        owner: (!holder.is_empty()).then(|| shown(&holder)),
+        owner: (!holder.is_empty()).then(|| holder_shown(&holder)),
         token: token.parse().ok(),
         expires_in: millis(left),
         holders: holders.parse().map_err(|_| strange(&fields))?,
@@ -118,6 +132,11 @@ pub(super) fn holder_first(value: Value) -> Result<(Vec<u8>, Vec<String>), Backe
     let holder = words.pop_front().ok_or_else(|| strange(&[]))?;
     let rest = words.into_iter().map(read).collect::<Result<_, _>>()?;
     Ok((read(holder)?, rest))
+}
+
+/// A holder, as people are shown it.
+pub(super) fn holder_shown(holder: &[u8]) -> String {
+    OwnerId::shown(shown(holder))
 }
 
 /// Bytes as text, as far as they are.
@@ -173,15 +192,15 @@ mod tests {
 
     #[test]
     fn an_answer_to_a_release_says_whether_it_held_and_what_it_passed_on() {
-        let ended = |held, token: Option<i64>| Left::Ended {
-            held,
-            passed: token.map(|it| it.try_into().unwrap()),
-        };
+        let passed = HandOn::Passed(7_i64.try_into().unwrap());
+        let ended = |held, outcome| Left::Ended { held, outcome };
         for (words, means) in [
-            ("left", ended(true, None)),
-            ("left 7", ended(true, Some(7))),
-            ("absent", ended(false, None)),
-            ("absent 7", ended(false, Some(7))),
+            ("left", ended(true, HandOn::None)),
+            ("left 7", ended(true, passed)),
+            ("left unawaited", ended(true, HandOn::Unawaited)),
+            ("absent", ended(false, HandOn::None)),
+            ("absent 7", ended(false, passed)),
+            ("absent unawaited", ended(false, HandOn::Unawaited)),
             ("unsealed", Left::Unsealed),
         ] {
             assert_eq!(left(said(words)).unwrap(), means, "{words}");

@@ -19,6 +19,8 @@ use super::tls;
 use super::transport::{Connecting, Transport};
 use super::{Redis, answer, script, url, warning};
 use crate::backend::ConnectError;
+#[cfg(feature = "tls-rustls")]
+use crate::backend::certificates::Certificates;
 
 /// How to connect to a server. Made by [`Redis::builder`].
 #[derive(Debug, Clone, Default)]
@@ -26,6 +28,8 @@ use crate::backend::ConnectError;
 pub struct RedisBuilder {
     heal: bool,
     synced: Option<Synced>,
+    #[cfg(feature = "tls-rustls")]
+    certificates: Certificates,
 }
 
 impl RedisBuilder {
@@ -46,6 +50,11 @@ impl RedisBuilder {
     ///
     /// With too few acknowledgements the lock is given back, and the error says how many there were. Callers that wait
     /// try again, as after any failure. A guard whose renewals are not acknowledged is lost by its deadline.
+    ///
+    /// While too few replicas can be reached, whoever is first holds the lock for as long as they are waited for, and gives
+    /// it back. The others find it busy meanwhile. So in such an outage most of those who want the same key have
+    /// [`TimedOut`](crate::AcquireError::TimedOut), as they would if somebody held it for long, and only those who had their
+    /// turn last are told how many replicas there were. The event `leasehold.attempt_failed` has it each time.
     ///
     /// The time counts against the manager's command timeout and against the TTL, so it should be far below both; a
     /// replica nearby acknowledges in less than a millisecond, and an acquire takes one more round trip. Each acquire
@@ -72,12 +81,63 @@ impl RedisBuilder {
         self
     }
 
+    /// Trusts servers whose certificates these authorities have signed, and no others. As PEM, with any number of
+    /// certificates. For URLs that begin with `rediss`: of one server, of Sentinels and the servers that they name, and
+    /// of a Cluster.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::fs::read_to_string;
+    ///
+    /// use leasehold::LockManager;
+    /// use leasehold::backend::redis::Redis;
+    ///
+    /// let redis = Redis::builder()
+    ///     .authorities(read_to_string("authorities.pem")?)
+    ///     .client_certificate(read_to_string("client.pem")?, read_to_string("client.key")?)
+    ///     .connect("rediss+cluster://a,b,c")
+    ///     .await?;
+    /// let locks = LockManager::new(redis);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "tls-rustls")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "tls-rustls")))]
+    pub fn authorities(mut self, pem: impl Into<String>) -> Self {
+        self.certificates.authorities = Some(pem.into());
+        self
+    }
+
+    /// Shows servers that ask for it this certificate, followed by those between it and its authority, all as PEM.
+    /// The private key is PEM without a password. For URLs that begin with `rediss`.
+    #[cfg(feature = "tls-rustls")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "tls-rustls")))]
+    pub fn client_certificate(
+        mut self,
+        certificate: impl Into<String>,
+        key: impl Into<String>,
+    ) -> Self {
+        self.certificates.client = Some((certificate.into(), key.into()));
+        self
+    }
+
     /// Connects to the server at `url`; see [`Redis::connect`].
     ///
     /// # Errors
     ///
-    /// As [`Redis::connect`].
+    /// As [`Redis::connect`], and [`ConnectError::Certificates`] if there are some that cannot be used, or `url` does not
+    /// ask for TLS.
     pub async fn connect(self, url: &str) -> Result<Redis, ConnectError> {
+        #[cfg(feature = "tls-rustls")]
+        let certificates = tls::read(&self.certificates, url)?;
+        let prepared = |info| {
+            let info = prepared(info);
+            #[cfg(feature = "tls-rustls")]
+            let info = tls::with(info, certificates.as_ref());
+            info
+        };
         let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
         let address = match scheme.split_once('+') {
             #[cfg(feature = "cluster")]
@@ -100,21 +160,22 @@ impl RedisBuilder {
                 let told = "Sentinel is not built in; enable the feature `sentinel`";
                 return Err(ConnectError::url(told));
             }
-            _ => fixed(url::one(url)?)?,
+            _ => fixed(prepared(url::one(url)?))?,
         };
         self.connect_at(address).await
     }
 
-    /// Connects as `client` would: with a TLS configuration or credentials of your own. Its protocol is set to
-    /// RESP3, and `TCP_NODELAY` is turned on.
+    /// Connects as `client` would: with a TLS configuration or credentials of your own, in place of this builder's
+    /// certificates. Its protocol is set to RESP3, and `TCP_NODELAY` is turned on.
     ///
-    /// Tied to version 1 of the `redis` crate.
+    /// Tied to version 1 of the `redis` crate, which opens the connection by itself if the client has certificates of its
+    /// own, or a linger time: the size of replies is not bounded there ([`ReplyTooLarge`](super::ReplyTooLarge)).
     ///
     /// # Errors
     ///
     /// As [`Redis::connect`].
     pub async fn connect_client(self, client: Client) -> Result<Redis, ConnectError> {
-        let address = fixed(client.get_connection_info().clone())?;
+        let address = fixed(prepared(client.get_connection_info().clone()))?;
         self.connect_at(address).await
     }
 
@@ -126,7 +187,8 @@ impl RedisBuilder {
         connector: impl Fn() -> Connecting + Send + Sync + 'static,
     ) -> Result<Redis, ConnectError> {
         self.synced = None;
-        let client = client_at("redis://simulated")?;
+        let simulated = url::one("redis://simulated")?;
+        let client = Client::open(prepared(simulated)).map_err(ConnectError::url)?;
         let transport = Transport::new(client, connector);
         self.connect_at(Address::Simulated(transport)).await
     }
@@ -145,12 +207,12 @@ impl RedisBuilder {
 }
 
 fn fixed(info: ConnectionInfo) -> Result<Address, ConnectError> {
-    let client = Client::open(prepared(info)).map_err(ConnectError::url)?;
+    let client = Client::open(info).map_err(ConnectError::url)?;
     Ok(client.into())
 }
 
 /// Wake-ups come as pushes, on the connection that carries the commands.
-fn prepared(info: ConnectionInfo) -> ConnectionInfo {
+pub(super) fn prepared(info: ConnectionInfo) -> ConnectionInfo {
     let settings = info.redis_settings().clone();
     let settings = settings.set_protocol(ProtocolVersion::RESP3);
     let tcp = info.tcp_settings().clone().set_nodelay(true);
@@ -164,12 +226,15 @@ impl Redis {
     /// Connects to the server at `url`: `redis://user:password@host:port/database`, or
     /// `unix:///path?db=0`. `valkey` works in place of `redis`. `rediss` and `valkeys` speak TLS, with the feature
     /// `tls-rustls` and the authorities that the system trusts (`SSL_CERT_FILE` names others); for certificates
-    /// of your own see [`RedisBuilder::connect_client`].
+    /// of your own see [`RedisBuilder`]. A server's certificate has to be for the name, or address, by which it is
+    /// reached: that in the URL, and with Sentinels and in a Cluster the one that these tell.
     ///
     /// `redis+sentinel://user:password@host:26379,host:26379/master-name/database`, with the feature `sentinel`,
     /// connects to the primary that these Sentinels name, and to the next one after a failover. The user is the
     /// servers'; `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` speaks TLS to
-    /// all.
+    /// all. Name all Sentinels: more than half of those in the URL have to name the same primary, so that one alone that lies
+    /// leads nobody to a server of its own, with the servers' password. Where so many do not answer, those that do have to
+    /// be unanimous, be it one.
     ///
     /// `redis+cluster://user:password@host,host`, with the feature `cluster`, connects to the Redis Cluster, version 7 or
     /// later, that these hosts are members of. `rediss+cluster` speaks TLS.
@@ -205,13 +270,14 @@ impl Redis {
     }
 
     async fn check(&mut self) -> Result<(), ConnectError> {
-        let infos = self.servers.infos().await.map_err(ConnectError::server)?;
+        let infos = self.servers.infos().await?;
         let least = self.servers.least_version();
-        infos.iter().try_for_each(|info| judge(info, least))?;
+        infos
+            .iter()
+            .try_for_each(|(address, info)| judge(address, info, least))?;
         // The URL may not say so.
-        let is_of_a_cluster =
-            |info: &String| answer::info_field(info, "cluster_enabled") == Some("1");
-        self.names_all |= infos.iter().any(is_of_a_cluster);
+        let is_of_a_cluster = |info: &str| answer::info_field(info, "cluster_enabled") == Some("1");
+        self.names_all |= infos.iter().any(|(_, info)| is_of_a_cluster(info));
         if let Err(error) = self.servers.publish(&self.inbox).await {
             warning::no_wake_ups(&error);
         }
@@ -220,9 +286,9 @@ impl Redis {
 }
 
 /// Fails if the server cannot keep locks, and warns of what it cannot do well.
-pub(super) fn judge(info: &str, least: (u32, u32)) -> Result<(), ConnectError> {
+pub(super) fn judge(address: &str, info: &str, least: (u32, u32)) -> Result<(), ConnectError> {
     let version = answer::info_field(info, "redis_version").unwrap_or_default();
-    judge_version(version, least)?;
+    judge_version(address, version, least)?;
     if let Some(policy) = answer::info_field(info, "maxmemory_policy")
         && policy != "noeviction"
     {
@@ -232,19 +298,19 @@ pub(super) fn judge(info: &str, least: (u32, u32)) -> Result<(), ConnectError> {
 }
 
 /// Fails if the server is too old.
-pub(super) fn judge_version(version: &str, least: (u32, u32)) -> Result<(), ConnectError> {
+pub(super) fn judge_version(
+    address: &str,
+    version: &str,
+    least: (u32, u32),
+) -> Result<(), ConnectError> {
     if is_recent(version, least) {
         return Ok(());
     }
     Err(ConnectError::TooOld {
+        address: address.to_owned(),
         version: version.to_owned(),
         least: format!("{}.{}", least.0, least.1),
     })
-}
-
-/// What the URL of one server names, with what our connections need.
-pub(super) fn client_at(url: &str) -> Result<Client, ConnectError> {
-    Client::open(prepared(url::one(url)?)).map_err(ConnectError::url)
 }
 
 /// Valkey says which Redis it is compatible with in the same field.

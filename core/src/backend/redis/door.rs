@@ -11,7 +11,7 @@ use super::address::{Address, Found};
 use super::admission::Admission;
 use super::dial::Opened;
 use super::ear::{Ear, Health};
-use super::failure::failure;
+use super::failure::{failure, reply_too_large};
 use super::inbox::Inbox;
 use super::live::{Live, Slot};
 use super::script::{self, Library};
@@ -82,7 +82,9 @@ impl Door {
             .set_push_sender(Ear::new(self.inbox.clone(), &health));
         let connecting = found.open(config);
         let opened = connecting.await.map_err(|e| found.unconnected(e))?;
-        let live = self.greet(&found, opened, health).await?;
+        let reading = opened.reading.clone();
+        let greeted = self.greet(&found, opened, health).await;
+        let live = greeted.map_err(|error| reading.too_large().map_or(error, reply_too_large))?;
         #[cfg(feature = "sentinel")]
         self.watch(found, &live);
         Ok(live)
@@ -95,10 +97,7 @@ impl Door {
         opened: Opened,
         health: Arc<Health>,
     ) -> Result<Arc<Live>, BackendError> {
-        let Opened {
-            mut connection,
-            driver,
-        } = opened;
+        let mut connection = opened.connection.clone();
         self.address.check(&mut connection).await?;
         if let Some(admission) = &self.admission
             && let Err(kept_out) = admission.ask(&mut connection).await
@@ -117,7 +116,8 @@ impl Door {
             warning::no_wake_ups(&failure(error));
         }
         let desks = Desks::new(found.client.clone());
-        Ok(Arc::new(Live::new(connection, driver, health, desks)))
+        let live = Live::new(opened, health, desks, found.place());
+        Ok(Arc::new(live))
     }
 
     /// Leaves the server as soon as a Sentinel tells of another. A connection to a primary that is cut off from the

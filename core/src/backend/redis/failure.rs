@@ -1,12 +1,18 @@
 use std::error::Error;
+use std::io;
+use std::sync::Arc;
 
 use redis::{ConnectionAddr, ErrorKind, RedisError};
 
 use super::code::code;
+use super::reply_size::ReplyTooLarge;
 use crate::backend::{Applied, BackendError};
 
 /// What an error of the server or of the connection means for the command that met it.
 pub(crate) fn failure(error: RedisError) -> BackendError {
+    if let Some(too_large) = is_too_large(&error) {
+        return reply_too_large(too_large);
+    }
     let advice = advice(&error);
     let failed = match error.kind() {
         // The server has looked at the command and refused it. Scripts write nothing before they are
@@ -21,6 +27,18 @@ pub(crate) fn failure(error: RedisError) -> BackendError {
         failed
     };
     failed.with_source(error)
+}
+
+/// We have closed the connection.
+pub(super) fn reply_too_large(too_large: ReplyTooLarge) -> BackendError {
+    let told = "the server's reply is too large; the connection was closed";
+    BackendError::unknown(told).with_source(too_large)
+}
+
+fn is_too_large(error: &RedisError) -> Option<ReplyTooLarge> {
+    let cause: &Arc<dyn Error + Send + Sync> = error.source()?.downcast_ref()?;
+    let ended: &io::Error = cause.downcast_ref()?;
+    ended.get_ref()?.downcast_ref().copied()
 }
 
 /// Whether a server refused a command because its keys are in several slots.
@@ -67,6 +85,8 @@ fn advice(error: &RedisError) -> String {
 pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendError {
     let told = if error.is_connection_refusal() {
         format!("nobody listens at {to}")
+    } else if is_unresolved(&error) {
+        format!("the name in {to} could not be resolved")
     } else if error.is_timeout() {
         format!("{to} did not answer in time")
     } else if error.is_io_error() {
@@ -75,6 +95,15 @@ pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendErro
         return unsent(failure(error));
     };
     unsent(failure(error)).with_message(told)
+}
+
+/// A name leads nowhere, or nobody answers who knows. The type of the error does not tell, but the words are the same on
+/// each system that has `getaddrinfo`.
+fn is_unresolved(error: &RedisError) -> bool {
+    error.is_io_error()
+        && error
+            .to_string()
+            .contains("failed to lookup address information")
 }
 
 /// Without a connection nothing was sent, whatever the failure says of it.
@@ -89,9 +118,6 @@ pub(super) fn asked_before(failed: BackendError) -> BackendError {
 
 #[cfg(test)]
 mod tests {
-    use std::error::Error;
-    use std::io;
-
     use super::*;
 
     #[test]
@@ -112,6 +138,17 @@ mod tests {
     }
 
     #[test]
+    fn a_reply_that_is_too_large_is_told_with_its_limit() {
+        let limit = ReplyTooLarge { limit: 7 };
+        let ended = RedisError::from(io::Error::from(limit));
+        assert!(ended.is_unrecoverable_error());
+        let failed = failure(ended);
+        assert_eq!(failed.applied(), Applied::Unknown);
+        let cause = failed.source().unwrap();
+        assert_eq!(cause.downcast_ref(), Some(&limit));
+    }
+
+    #[test]
     fn who_is_not_reached_is_named() {
         let to = ConnectionAddr::Tcp("redis.example".into(), 6379);
         let told = |kind: io::ErrorKind| unconnected(&to, io::Error::from(kind).into()).to_string();
@@ -119,6 +156,13 @@ mod tests {
         assert_eq!(refused, "nobody listens at redis.example:6379");
         let late = told(io::ErrorKind::TimedOut);
         assert_eq!(late, "redis.example:6379 did not answer in time");
+        let lookup =
+            io::Error::other("failed to lookup address information: Name or service not known");
+        let unresolved = unconnected(&to, lookup.into()).to_string();
+        assert_eq!(
+            unresolved,
+            "the name in redis.example:6379 could not be resolved"
+        );
         let other = told(io::ErrorKind::HostUnreachable);
         assert_eq!(other, "no connection to redis.example:6379 can be made");
     }

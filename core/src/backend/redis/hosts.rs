@@ -38,7 +38,8 @@ impl<'a> Several<'a> {
         let at = authority.rfind('@').map_or(0, |at| at + 1);
         let (login, hosts) = authority.split_at(at);
         let hosts: Vec<_> = hosts.split(',').collect();
-        if hosts.iter().any(|host| host.is_empty()) {
+        // An `@` behind the hosts ends a password that has a `/`.
+        if hosts.iter().any(|host| host.is_empty()) || path.contains('@') {
             return Err(refused());
         }
         let query = query.split('&').filter(|it| !it.is_empty());
@@ -62,6 +63,10 @@ impl<'a> Several<'a> {
     /// Refuses what nobody has asked for.
     pub(super) fn finish(&self) -> Result<(), ConnectError> {
         match self.query.first() {
+            // A password that has a `?`.
+            Some((_, value)) if value.contains('@') => Err(ConnectError::url(
+                "its user or password has a `?`; write %3F",
+            )),
             Some((name, _)) => Err(ConnectError::url(format!("`{name}` is no setting of it"))),
             None => Ok(()),
         }

@@ -47,7 +47,7 @@ struct Seats {
 impl Inbox {
     pub(super) fn new() -> Self {
         Self {
-            channel: format!("leasehold:inbox:{}", OwnerId::random()).into(),
+            channel: format!("leasehold:inbox:{}", OwnerId::random().reveal()).into(),
             sharded: false,
             seats: Arc::default(),
             interruptions: watch::Sender::default(),
@@ -143,6 +143,15 @@ impl Inbox {
     pub(super) fn nudge(&self, owner: OwnerId) {
         if let Some(waiter) = self.wake_ups(owner) {
             waiter.tell();
+        }
+    }
+
+    /// Has all look that had a place in line for `key`.
+    pub(super) fn places_are_lost(&self, key: &Key) {
+        let seats = self.seats.lock();
+        let line = seats.lines.get(key).into_iter().flatten();
+        for waiter in line.filter_map(|owner| seats.waiters.get(owner)) {
+            waiter.lose_place();
         }
     }
 
@@ -273,7 +282,9 @@ pub(super) struct Seat<'a> {
 }
 
 impl Seat<'_> {
+    /// The server has given the waiter a place in line.
     pub(super) fn keep(mut self) {
+        self.presence.waiter().has_place();
         self.kept = true;
     }
 
@@ -371,7 +382,7 @@ mod tests {
         inbox.enter(&key, named, None).keep();
         inbox.enter(&key, other, None).keep();
         let push = |kind| {
-            let data = ["channel".to_owned(), named.to_string()].map(String::into_bytes);
+            let data = ["channel".to_owned(), named.reveal()].map(String::into_bytes);
             let data = data.map(Value::BulkString).to_vec();
             inbox.send(PushInfo { kind, data }).unwrap();
             let woken = |owner| {

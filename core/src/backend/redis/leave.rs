@@ -97,7 +97,7 @@ impl Leave {
 impl Named {
     fn in_one_word(self) -> String {
         let expiry = self.expiry.map_or_else(String::new, |it| it.to_string());
-        format!("{} {} {expiry}", self.owner, millis_of(self.ttl))
+        format!("{} {} {expiry}", self.owner.reveal(), millis_of(self.ttl))
     }
 }
 
@@ -113,11 +113,11 @@ mod tests {
         let named = ["k".into(), companion("queue")];
         let fence = [companion("fence")];
         let rest = [
-            companion(&format!("sealed:{owner}")),
+            companion(&format!("sealed:{}", owner.reveal())),
             companion("leases"),
             companion("shares"),
         ];
-        let nexts = [companion(&format!("sealed:{next}"))];
+        let nexts = [companion(&format!("sealed:{}", next.reveal()))];
         let unnamed = [&named[..], &fence, &rest].concat();
         for (names_one, names_all, outstanding, keys, arguments) in [
             (false, false, 0, named.to_vec(), 1),

@@ -1,5 +1,6 @@
 //! A connection that many use, and who finds out that it is dead.
 
+use std::io;
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,11 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use redis::RedisError;
 use redis::aio::MultiplexedConnection;
+use redis::{RedisError, RedisResult};
 #[cfg(feature = "sentinel")]
 use tokio::task::AbortHandle;
 
+use super::bounded_stream::Reading;
+use super::dial::Opened;
 use super::driver::Driver;
 use super::ear::Health;
 use super::synced::Desks;
@@ -28,12 +31,18 @@ const SILENCE: Duration = Duration::from_secs(1);
 #[derive(Clone, Default)]
 pub(super) struct Slot(Arc<Mutex<Option<Arc<Live>>>>);
 
+/// A server, by the address at which it was found.
+pub(super) type Place = u64;
+
 pub(super) struct Live {
     pub(super) connection: MultiplexedConnection,
     /// None where the `redis` crate has a task of its own carry it.
     driver: Option<Driver>,
+    reading: Reading,
     pub(super) health: Arc<Health>,
     pub(super) since: Moment,
+    /// Where it leads to; none if that is always the same.
+    pub(super) place: Option<Place>,
     suspected: AtomicBool,
     pub(super) desks: Desks,
     /// The task that listens to the Sentinels.
@@ -52,16 +61,23 @@ impl Drop for Live {
 
 impl Live {
     pub(super) fn new(
-        connection: MultiplexedConnection,
-        driver: Option<Driver>,
+        opened: Opened,
         health: Arc<Health>,
         desks: Desks,
+        place: Option<Place>,
     ) -> Self {
+        let Opened {
+            connection,
+            driver,
+            reading,
+        } = opened;
         Self {
             connection,
             driver,
+            reading,
             health,
             since: Moment::now(),
+            place,
             suspected: AtomicBool::new(false),
             desks,
             #[cfg(feature = "sentinel")]
@@ -70,11 +86,18 @@ impl Live {
     }
 
     /// Waits for an answer of this connection.
-    pub(super) async fn attend<T>(&self, answer: Pin<&mut impl Future<Output = T>>) -> T {
-        match &self.driver {
+    pub(super) async fn attend<T>(
+        &self,
+        answer: Pin<&mut impl Future<Output = RedisResult<T>>>,
+    ) -> RedisResult<T> {
+        let answer = match &self.driver {
             Some(driver) => driver.attend(answer).await,
             None => answer.await,
-        }
+        };
+        answer.map_err(|error| match self.reading.too_large() {
+            Some(too_large) if error.is_unrecoverable_error() => io::Error::from(too_large).into(),
+            _ => error,
+        })
     }
 
     /// Ends a task with this connection.

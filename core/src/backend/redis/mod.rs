@@ -4,11 +4,13 @@ mod address;
 mod admission;
 mod answer;
 mod batch;
+mod bounded_stream;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod code;
 mod connect;
 mod copies;
+mod departures;
 mod dial;
 mod door;
 mod driver;
@@ -27,7 +29,9 @@ mod pass;
 mod porch;
 mod redlock;
 mod renewal;
+mod reply_size;
 mod requests;
+mod roster;
 mod script;
 #[cfg(feature = "sentinel")]
 mod sentinel;
@@ -49,34 +53,38 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::Value;
+use redis::{Cmd, Value};
 
 use self::answer::Verdict;
 use self::batch::Batches;
 pub(crate) use self::code::is_readonly;
 pub use self::connect::RedisBuilder;
 use self::copies::Copies;
+use self::departures::Departures;
+pub(crate) use self::dial::Opened;
 pub(crate) use self::errand::Errand;
 use self::failure::asked_before;
 pub(crate) use self::failure::{failure, unconnected, unsent};
 use self::inbox::{Inbox, Seat};
-use self::names::Names;
+use self::names::{Companions, Names};
 use self::porch::Porch;
 pub use self::redlock::{Redlock, RedlockBuilder};
+pub use self::reply_size::ReplyTooLarge;
 use self::servers::Servers;
 use self::synced::Synced;
 pub(crate) use self::times::READ_ONLY_FOR;
-use self::times::{FIRST_LOOKS, REFRESH};
+use self::times::{FENCE_TTL, FIRST_LOOKS, REFRESH};
 #[cfg(feature = "tls-rustls")]
 pub(crate) use self::tls::choose_provider;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub use self::transport::{Connecting, Stream};
+pub(crate) use self::url::one as info_of;
 use self::wake_ups::Presence;
 use self::words::millis;
 use super::{
-    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, Mode,
-    ReleaseAnswer, RenewAnswer, async_trait,
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
+    Mode, ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::Key;
 
@@ -110,8 +118,8 @@ use crate::Key;
 /// queue again, and holders renew at once. A lock that the new primary knows goes on; one that it does not know is
 /// lost, loudly.
 ///
-/// The hole of every failover: a primary may die with a lock that no replica had, and the new one grants it a second
-/// time while the first holder has not heard of anything. [`RedisBuilder::synced`] closes it as far as replicas
+/// The hole of every failover, planned or not: a primary may die, or serve for a moment beside its successor, with a lock
+/// that no replica had, and the new one grants it a second time while the first holder has not heard of anything. [`RedisBuilder::synced`] closes it as far as replicas
 /// acknowledge; a fence ([`FenceStore`](crate::FenceStore), or the `leasehold-sqlx` crate) makes it harmless. Tokens
 /// are never less than the server's clock, in microseconds, when they are drawn. So they go on growing over a failover
 /// that lost them, if the new primary's clock is past the newest of the lost tokens: if clocks differ by less than
@@ -139,27 +147,38 @@ use crate::Key;
 ///
 /// `K` is the prefix and the key: the owner's id, with a TTL. Beside it, in the same slot of a Cluster:
 /// `{K}:lh1:fence`, the last token and who drew it, for two days after the last acquisition, or up to 17 minutes less;
-/// `{K}:lh1:queue` and `{K}:lh1:leases` while somebody waits; `{K}:lh1:shares` while several hold it; `{K}:lh1:sealed:…` for a minute after an
-/// attempt that was given up unanswered. Every key has a TTL.
+/// `{K}:lh1:queue` and `{K}:lh1:leases` while somebody waits; `{K}:lh1:shares` while several hold it; `{K}:lh1:handover` while it is
+/// handed over; `{K}:lh1:sealed:…` for a minute after an attempt that was given up unanswered. Every key has a TTL.
+///
+/// **Each key that is locked once leaves its last token for two days**: a million of them are about 225 MB, and a server
+/// that is full (`noeviction`) grants no lock to anybody. Where clients choose keys, such as idempotency keys, leave them no
+/// number without end: limit how many requests each may make, or lock one of a fixed number of names that the key is hashed
+/// into, and watch `used_memory`. What evicts keys loses locks.
 ///
 /// # Rights
 ///
 /// The least that a user needs, with the default prefix:
 ///
 /// ```text
-/// ~lock:* ~{lock:*}:lh1:* resetchannels &leasehold:inbox:* +@connection +ping +info +time +evalsha +script|load +get
-/// +mget +set +del +exists +pexpire +pexpireat +pttl +zadd +zcard +zrange +zrevrange +zrem +zremrangebyscore +zscore
+/// ~lock:* ~{lock:*}:lh1:* resetchannels &leasehold:inbox:*
+/// +hello +auth +select +ping +info +time +evalsha +script|load +publish +subscribe
+/// +get +mget +set +del +exists +pexpire +pexpireat +pttl +zadd +zcard +zrange +zrevrange +zrem +zremrangebyscore +zscore
 /// +hget +hset +hdel +hgetall
-/// +publish +subscribe
 /// ```
 ///
 /// With Sentinels `+role`, in a Cluster `+cluster|info +cluster|slots +spublish +ssubscribe`, and with [`RedisBuilder::synced`] `+wait`.
+/// Where the Sentinels have users, a user of the Sentinels needs
+/// `resetchannels &+switch-master +hello +auth +ping +subscribe +sentinel|master +sentinel|get-master-addr-by-name`.
 ///
-/// Without the channels nobody is woken, and waiters poll.
+/// Without the channels nobody is woken, and waiters poll. Do not give `+@connection`: it has `CLIENT PAUSE`, `CLIENT KILL` and
+/// `CLIENT TRACKING`, which stall and disconnect others and tell of their keys. From 7.2 on a server notes in its `ACL LOG`
+/// that a connection did not tell the name of its library; `+client|setinfo` ends that. With the right to run scripts
+/// one that has no end can be run, too: that keeps everybody waiting.
 pub struct Redis {
-    servers: Servers,
+    servers: Arc<Servers>,
     inbox: Inbox,
     copies: Copies,
+    departures: Departures,
     batches: Batches,
     porch: Porch,
     /// Whether the scripts are told of all keys of a lock, as a Cluster wants it.
@@ -172,13 +191,22 @@ impl Redis {
     fn new(servers: Servers, inbox: Inbox, heal: bool, synced: Option<Synced>) -> Self {
         Self {
             names_all: !servers.is_one(),
-            servers,
+            departures: Departures::new(&servers, inbox.clone()),
+            servers: Arc::new(servers),
             inbox,
             copies: Copies::new(),
             batches: Batches::default(),
             porch: Porch::default(),
             heal,
             synced,
+        }
+    }
+
+    /// What a lock is to become, which replicas have to know of if that was wished for.
+    async fn carried_out(&self, key: &Key, command: &Cmd) -> Result<Value, BackendError> {
+        match self.synced {
+            None => self.servers.call(key, command).await,
+            Some(synced) => self.insist(key, command, synced).await,
         }
     }
 
@@ -282,16 +310,32 @@ impl Backend for Redis {
         let command = script::DOWNGRADE.call(
             &Names::of(&claim.key).all(),
             &[
-                &claim.owner.to_string(),
+                &claim.owner.reveal(),
                 &millis(claim.ttl),
                 &claim.token.to_string(),
             ],
         );
-        let answer = match self.synced {
-            None => self.servers.call(&claim.key, &command).await,
-            Some(synced) => self.insist(&claim.key, &command, synced).await,
-        };
-        extended(claim, answer)
+        extended(claim, self.carried_out(&claim.key, &command).await)
+    }
+
+    async fn hand_over(
+        &self,
+        claim: &Claim,
+        secret: HandoverSecret,
+    ) -> Result<RenewAnswer, BackendError> {
+        let mut companions = Companions::of(&claim.key);
+        let fence = companions.fence().to_owned();
+        let command = script::HAND_OVER.call(
+            &[claim.key.full(), &fence, companions.handover()],
+            &[
+                &claim.owner.reveal(),
+                &claim.token.to_string(),
+                &secret.reveal(),
+                &millis(claim.ttl),
+                &millis(FENCE_TTL),
+            ],
+        );
+        extended(claim, self.carried_out(&claim.key, &command).await)
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
@@ -324,6 +368,7 @@ impl Backend for Redis {
     }
 
     async fn close(&self) {
+        self.departures.forget();
         self.servers.close();
     }
 }

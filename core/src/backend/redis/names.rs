@@ -60,6 +60,11 @@ impl Companions {
         self.named("shares")
     }
 
+    /// Where the secret of a handover is.
+    pub(super) fn handover(&mut self) -> &str {
+        self.named("handover")
+    }
+
     /// Where it is noted that an attempt is over, as long as copies of its request may come.
     pub(super) fn seal(&mut self, owner: OwnerId) -> &str {
         let mut paper = OwnerId::paper();
@@ -209,11 +214,11 @@ mod tests {
     fn each_key_has_its_name() {
         let (key, owner) = (Key::new("lock:", "k").unwrap(), OwnerId::random());
         let names = Names::of(&key);
-        let companion = |what| format!("{{lock:k}}:lh1:{what}");
+        let companion = |what: &str| format!("{{lock:k}}:lh1:{what}");
         let [fence, queue, leases, shares] = ["fence", "queue", "leases", "shares"].map(companion);
         let all = ["lock:k", &fence, &queue, &leases, &shares];
         assert_eq!(names.all(), all);
-        let seal = companion(&format!("sealed:{owner}"));
+        let seal = companion(&format!("sealed:{}", owner.reveal()));
         let mut companions = Companions::of(&key);
         let room = companions.name.capacity();
         assert_eq!(companions.seal(owner), seal);
@@ -221,6 +226,7 @@ mod tests {
         assert_eq!(companions.queue(), queue);
         assert_eq!(companions.leases(), leases);
         assert_eq!(companions.shares(), shares);
+        assert_eq!(companions.handover(), companion("handover"));
         assert_eq!(companions.seal(owner), seal);
         assert_eq!(companions.name.capacity(), room, "it is grown into");
     }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
-use super::admission::{Admission, Server};
+use super::admission::{Admission, Out};
 use super::code::is_readonly;
 use super::door::{Door, in_time};
 use super::errand::Errand;
 use super::failure::{failure, unsent};
-use super::live::{Listening, Live};
+use super::live::{Listening, Live, Place};
 use super::synced::{Settled, Synced, Unsettled};
 use super::times::{CONNECT_TIMEOUT, READ_ONLY_FOR};
 use crate::backend::BackendError;
@@ -122,10 +122,25 @@ impl Node {
         })
     }
 
-    /// The server that was there last, if nothing but its age kept it out.
-    pub(super) fn too_young(&self) -> Option<Server> {
+    /// Where its server is looked for.
+    pub(super) fn address(&self) -> String {
+        self.door.address.to_string()
+    }
+
+    /// Why the server that was there last was kept out, if it was.
+    pub(super) fn kept_out(&self) -> Option<Out> {
         let admission = self.door.admission.as_ref();
-        admission.and_then(Admission::too_young)
+        admission.and_then(Admission::kept_out)
+    }
+
+    /// The server that there is a connection to, where it is not always the same.
+    pub(super) fn place(&self) -> Option<Place> {
+        self.current().and_then(|live| live.place)
+    }
+
+    /// Whether it may be another server by and by.
+    pub(super) fn may_move(&self) -> bool {
+        self.door.address.may_move()
     }
 
     pub(super) fn is_connected(&self) -> bool {

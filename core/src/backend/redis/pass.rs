@@ -12,6 +12,7 @@
 use std::time::Duration;
 
 use super::Redis;
+use super::answer::HandOn;
 use super::copies::Copy;
 use super::inbox::Successor;
 use super::leave::Named;
@@ -20,7 +21,7 @@ use super::times::GRANT_TTL;
 use super::wake_ups::{Passed, WakeUps};
 use crate::backend::{Attempt, AttemptAnswer, Mode};
 use crate::clock::Moment;
-use crate::{FencingToken, Key, OwnerId, meter};
+use crate::{Key, OwnerId, meter};
 
 /// Who wants an answer sooner than that stands in line at once.
 const IN_A_HURRY: Duration = Duration::from_millis(100);
@@ -29,7 +30,7 @@ impl Redis {
     /// The TTL of an attempt that the lock can be passed on to. Others have more to say than that, or more to wait for, or
     /// would have less time to take it than to confirm it.
     pub(super) fn passable(&self, attempt: &Attempt) -> Option<Duration> {
-        let plain = attempt.mode == Mode::Exclusive && attempt.giver.is_none();
+        let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none();
         let lasts = attempt.ttl >= GRANT_TTL;
         (plain && lasts && self.synced.is_none()).then_some(attempt.ttl)
     }
@@ -153,12 +154,15 @@ impl Passing<'_> {
         })
     }
 
-    /// Tells the named waiter, if the lock was passed on to it.
-    pub(super) fn answered(mut self, passed: Option<FencingToken>) {
+    /// Tells the named waiter, if the lock was passed on to it, and all of its process if the server has forgotten them.
+    pub(super) fn answered(mut self, outcome: HandOn) {
         let Some(to) = self.to.take() else {
             return;
         };
-        let Some(token) = passed else {
+        if outcome == HandOn::Unawaited {
+            self.redis.inbox.places_are_lost(self.key);
+        }
+        let HandOn::Passed(token) = outcome else {
             let owner = to.owner();
             if let To::AtThePorch { copy, caller, .. } = to {
                 copy.answered();
@@ -221,6 +225,7 @@ mod tests {
     use tokio::time::advance;
 
     use super::*;
+    use crate::FencingToken;
 
     const TTL: Duration = Duration::from_secs(10);
 

@@ -1,6 +1,5 @@
 //! Renewals, many of them in one step of the server.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use redis::{Cmd, Value};
@@ -12,6 +11,7 @@ use super::synced::Settled;
 use super::times::FENCE_TTL;
 use super::words::{millis, written};
 use super::{Redis, answer, script};
+use crate::OwnerId;
 use crate::backend::{Applied, BackendError, Claim, Mode, RenewAnswer};
 
 /// How many leases are extended in one step: the server does nothing else meanwhile.
@@ -166,7 +166,7 @@ fn share(claim: &Claim) -> Cmd {
     script::RENEW_SHARE.call(
         &Names::of(&claim.key).all(),
         &[
-            &claim.owner.to_string(),
+            &claim.owner.reveal(),
             &millis(claim.ttl),
             &written(claim.mode),
         ],
@@ -183,11 +183,11 @@ fn alone(claims: &[&Claim]) -> Cmd {
         command.arg(claim.key.full()).arg(&word);
     }
     command.arg(millis(FENCE_TTL));
+    let mut paper = OwnerId::paper();
     for claim in claims {
-        word.clear();
-        // Into a string nothing fails.
-        let _written = write!(word, "{}", claim.owner);
-        command.arg(&word).arg(claim.token.get());
+        command
+            .arg(claim.owner.written(&mut paper))
+            .arg(claim.token.get());
         command.arg(millis(claim.ttl));
     }
     command

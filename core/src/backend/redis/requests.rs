@@ -128,8 +128,25 @@ impl Redis {
             .ok_or_else(|| BackendError::not_applied("the server's clock is unknown"))
     }
 
-    /// Ends whatever the owner has: true if it held the lock.
+    /// Ends whatever the owner has, for good: true if it held the lock. A server that comes after is told as well.
     pub(super) async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
+        let outstanding = || self.copies.outstanding(owner);
+        let departure = self
+            .departures
+            .begin(&self.servers, key, owner, outstanding);
+        let held = self.leave_for_now(key, owner).await?;
+        if let Some(departure) = departure {
+            self.departures.confirmed(&self.servers, departure);
+        }
+        Ok(held)
+    }
+
+    /// Ends whatever the owner has: true if it held the lock. It may come back.
+    pub(super) async fn leave_for_now(
+        &self,
+        key: &Key,
+        owner: OwnerId,
+    ) -> Result<bool, BackendError> {
         self.inbox.leave(key, owner);
         let outstanding = self.copies.outstanding(owner);
         let passing = self.passing(key, owner, outstanding);
@@ -139,12 +156,12 @@ impl Redis {
             outstanding,
             named: passing.named(),
         };
-        let Left::Ended { held, passed } = self.send_leave(leave).await? else {
+        let Left::Ended { held, outcome } = self.send_leave(leave).await? else {
             return Err(BackendError::unknown(
                 "the server has no memory left to note that an attempt is over; asking again",
             ));
         };
-        passing.answered(passed);
+        passing.answered(outcome);
         self.copies.forget(owner, outstanding);
         Ok(held)
     }

@@ -86,6 +86,10 @@ impl Script {
     }
 }
 
+/// So does this one.
+pub(super) static HAND_OVER: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("scripts/hand_over.lua")));
+
 /// The scripts of locks on one server.
 pub(super) static ALL: Library = &[
     &ACQUIRE,
@@ -94,6 +98,7 @@ pub(super) static ALL: Library = &[
     &RENEW,
     &RENEW_SHARE,
     &DOWNGRADE,
+    &HAND_OVER,
     &FORCE,
     &INSPECT,
 ];

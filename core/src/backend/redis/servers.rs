@@ -7,15 +7,17 @@ use futures_util::future::join_all;
 #[cfg(feature = "cluster")]
 use futures_util::{StreamExt, stream};
 use redis::{Cmd, Pipeline, Value};
+use tokio::sync::watch;
 
 use super::answer;
 #[cfg(feature = "cluster")]
 use super::cluster::Cluster;
 use super::inbox::Inbox;
+use super::live::Place;
 use super::node::{How, Node};
 use super::synced::{Settled, Synced};
 use crate::Key;
-use crate::backend::BackendError;
+use crate::backend::{BackendError, ConnectError};
 
 /// How many connections wait for replicas at once, on behalf of one batch of renewals.
 #[cfg(feature = "cluster")]
@@ -28,6 +30,43 @@ pub(super) enum Servers {
 }
 
 impl Servers {
+    /// The server that has `key`, as far as known.
+    pub(super) fn place(&self, key: &Key) -> Option<Place> {
+        let _places_it = key;
+        match self {
+            Self::One(node) => node.place(),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => Some(cluster.server_of(key)),
+        }
+    }
+
+    /// Whether a key may be on another server by and by.
+    pub(super) fn may_move(&self) -> bool {
+        match self {
+            Self::One(node) => node.may_move(),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => true,
+        }
+    }
+
+    /// Counts what moves keys while connections stay.
+    pub(super) fn moves(&self) -> watch::Sender<u64> {
+        match self {
+            Self::One(_) => watch::Sender::default(),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => cluster.moves(),
+        }
+    }
+
+    /// Returns when it is known where each key is.
+    pub(super) async fn ready(&self) -> Result<(), BackendError> {
+        match self {
+            Self::One(node) => node.ready().await,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => cluster.look_again().await,
+        }
+    }
+
     /// The channel on which waiters for `key` are told.
     pub(super) fn channel(&self, inbox: &Inbox, key: &Key) -> Arc<str> {
         let _places_it = key;
@@ -144,16 +183,18 @@ impl Servers {
         }
     }
 
-    /// What each primary says of itself.
-    pub(super) async fn infos(&self) -> Result<Vec<String>, BackendError> {
-        let info = redis::cmd("INFO");
+    /// What each primary says of itself, with its address.
+    pub(super) async fn infos(&self) -> Result<Vec<(String, String)>, ConnectError> {
         match self {
-            Self::One(node) => Ok(vec![answer::read(node.call_in_time(&info).await?)?]),
+            Self::One(node) => Ok(vec![info(node).await?]),
             #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => {
+                let masters = cluster.masters().await;
+                let masters =
+                    masters.map_err(|error| ConnectError::server(cluster.address(), error))?;
                 let mut infos = Vec::new();
-                for member in cluster.masters().await? {
-                    infos.push(answer::read(member.node.call_in_time(&info).await?)?);
+                for member in masters {
+                    infos.push(info(&member.node).await?);
                 }
                 Ok(infos)
             }
@@ -189,6 +230,15 @@ impl Servers {
             #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => cluster.close(),
         }
+    }
+}
+
+async fn info(node: &Node) -> Result<(String, String), ConnectError> {
+    let info = node.call_in_time(&redis::cmd("INFO")).await;
+    let address = node.address();
+    match info.and_then(answer::read) {
+        Ok(info) => Ok((address, info)),
+        Err(error) => Err(ConnectError::server(address, error)),
     }
 }
 

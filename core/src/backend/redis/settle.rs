@@ -35,10 +35,10 @@ impl Redis {
     async fn undo(&self, attempt: &Attempt, too_few: String) -> BackendError {
         // While copies may come a cleanup ends the attempt for good, and it may yet be tried again; and what was taken
         // up cannot be taken up twice. The caller cleans up when it gives up.
-        if attempt.giver.is_some() || self.copies.outstanding(attempt.owner) > 0 {
+        if attempt.handover.is_some() || self.copies.outstanding(attempt.owner) > 0 {
             return BackendError::unknown(too_few);
         }
-        match self.leave(&attempt.key, attempt.owner).await {
+        match self.leave_for_now(&attempt.key, attempt.owner).await {
             Ok(_) => BackendError::not_applied(format!("{too_few}; it was given back")),
             Err(error) => BackendError::unknown(too_few).with_source(error),
         }

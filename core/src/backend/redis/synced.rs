@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Pipeline, RedisError, Value};
+
+use super::dial::{LARGEST_REPLY, Opened};
 
 /// How many idle connections are kept.
 const KEPT: usize = 8;
@@ -36,7 +37,7 @@ impl<T> Settled<T> {
 /// speaks of the writes of its own connection.
 pub(super) struct Desks {
     client: Client,
-    idle: Mutex<Vec<MultiplexedConnection>>,
+    idle: Mutex<Vec<Opened>>,
 }
 
 impl Desks {
@@ -61,15 +62,16 @@ impl Desks {
             .arg(synced.replicas)
             .arg(u64::try_from(within).unwrap_or(u64::MAX));
         let mut why: fn(RedisError) -> Unsettled = Unsettled::Unsent;
-        let (connection, mut answer) = loop {
+        let (desk, mut answer) = loop {
             let idle = self.idle.lock().pop();
             let was_idle = idle.is_some();
-            let mut connection = match idle {
-                Some(connection) => connection,
+            let mut desk = match idle {
+                Some(desk) => desk,
                 None => self.connect(connect_timeout).await.map_err(why)?,
             };
-            match connection.send_packed_commands(&all, 0, count + 1).await {
-                Ok(answer) => break (connection, answer),
+            let sent = desk.connection.send_packed_commands(&all, 0, count + 1);
+            match sent.await {
+                Ok(answer) => break (desk, answer),
                 // It ended while it was idle, and nobody looked. Should the server have heard it all the same, it hears the
                 // same request again.
                 Err(error) if was_idle && error.is_connection_dropped() => why = Unsettled::Sent,
@@ -87,7 +89,7 @@ impl Desks {
         };
         let mut idle = self.idle.lock();
         if idle.len() < KEPT {
-            idle.push(connection);
+            idle.push(desk);
         }
         Ok(Settled {
             answer,
@@ -95,13 +97,9 @@ impl Desks {
         })
     }
 
-    async fn connect(&self, within: Duration) -> Result<MultiplexedConnection, RedisError> {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(within))
-            .set_response_timeout(None);
-        let client = &self.client;
-        let connecting = client.get_multiplexed_async_connection_with_config(&config);
-        connecting.await
+    async fn connect(&self, within: Duration) -> Result<Opened, RedisError> {
+        let config = AsyncConnectionConfig::new().set_response_timeout(None);
+        Opened::by(&self.client, config, within, LARGEST_REPLY).await
     }
 }
 

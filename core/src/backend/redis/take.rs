@@ -8,7 +8,7 @@ use redis::Cmd;
 use super::names::Companions;
 use super::script;
 use super::words::{flag, millis_of, written};
-use crate::backend::{Attempt, Mode};
+use crate::backend::{Attempt, Handover, Mode};
 use crate::{Key, OwnerId};
 
 /// What asks for a lock.
@@ -19,7 +19,7 @@ pub(super) struct Take {
     ttl: Duration,
     pub(super) queue: bool,
     mode: Mode,
-    giver: Option<OwnerId>,
+    handover: Option<Box<Handover>>,
     /// From when on it is refused, on the server's clock.
     expiry: u64,
 }
@@ -46,31 +46,36 @@ impl Take {
             ttl: attempt.ttl,
             queue: attempt.queue,
             mode: attempt.mode,
-            giver: attempt.giver,
+            handover: attempt.handover.clone(),
             expiry,
         }
     }
 
     /// Whether a batch has words for all that it asks.
     pub(super) fn is_plain(&self) -> bool {
-        self.mode == Mode::Exclusive && self.giver.is_none()
+        self.mode == Mode::Exclusive && self.handover.is_none()
     }
 
     pub(super) fn alone(&self, terms: &Terms) -> Cmd {
         let is_usual = self.is_plain() && !terms.heal;
-        let keys = match (terms.names_all, self.giver) {
+        let keys = match (terms.names_all, &self.handover) {
             (false, _) => Self::KEYS,
             (true, None) => Self::KEYS + 2,
-            (true, Some(_)) => Self::KEYS + 3,
+            (true, Some(_)) => Self::KEYS + 4,
         };
-        let arguments = if is_usual { 4 } else { 7 };
+        let arguments = match (is_usual, &self.handover) {
+            (true, _) => 4,
+            (false, None) => 7,
+            (false, Some(_)) => 8,
+        };
         let bytes = keys * (self.key.full().len() + 16) + 256;
         let mut command = script::ACQUIRE.begin(keys, arguments, bytes);
         let mut companions = self.add_keys(&mut command);
         if terms.names_all {
             command.arg(companions.leases()).arg(companions.shares());
-            if let Some(giver) = self.giver {
-                command.arg(companions.seal(giver));
+            if let Some(handover) = &self.handover {
+                command.arg(companions.seal(handover.giver));
+                command.arg(companions.handover());
             }
         }
         let mut paper = OwnerId::paper();
@@ -79,11 +84,14 @@ impl Take {
         command.arg(if self.queue { &*terms.channel } else { "" });
         if !is_usual {
             command.arg(&*written(self.mode));
-            match self.giver {
-                Some(giver) => command.arg(giver.written(&mut paper)),
+            match &self.handover {
+                Some(handover) => command.arg(handover.giver.written(&mut paper)),
                 None => command.arg(""),
             };
             command.arg(flag(terms.heal));
+            if let Some(Handover { token, secret, .. }) = self.handover.as_deref() {
+                command.arg(format!("{token} {}", secret.reveal()));
+            }
         }
         command
     }
@@ -119,18 +127,23 @@ impl Terms {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FencingToken;
+    use crate::backend::HandoverSecret;
     use crate::backend::redis::words::keys_of;
 
     #[test]
     fn a_cluster_is_told_of_all_keys_and_one_server_of_those_that_are_mostly_needed() {
-        let giver = OwnerId::random();
         let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(30), true);
-        let taking_up = attempt.clone().taking_up_from(Some(giver));
+        let given = Attempt::new(attempt.key.clone(), attempt.ttl, true);
+        let given = given.claim(FencingToken::try_from(7).unwrap());
+        let handover = Handover::new(&given, HandoverSecret::random());
+        let taking_up = attempt.clone().taking_up(Some(Box::new(handover)));
         let companion = |name: &str| format!("{{k}}:lh1:{name}");
-        let seal = companion(&format!("sealed:{}", attempt.owner));
+        let seal = companion(&format!("sealed:{}", attempt.owner.reveal()));
         let named = ["k".into(), companion("queue"), companion("fence"), seal];
         let rest = [companion("leases"), companion("shares")];
-        let givers = [companion(&format!("sealed:{giver}"))];
+        let givers = format!("sealed:{}", given.owner.reveal());
+        let givers = [companion(&givers), companion("handover")];
         for (attempt, names_all, keys) in [
             (&attempt, false, named.to_vec()),
             (&attempt, true, [&named[..], &rest].concat()),

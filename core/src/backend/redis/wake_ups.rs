@@ -1,7 +1,7 @@
 //! What one waiter was told, and what it was given.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -32,6 +32,8 @@ pub(super) struct WakeUps {
     /// When it was first seen that none has come since so many.
     missed: Mutex<Option<(usize, Moment)>>,
     told: AtomicUsize,
+    /// Whether the server has given it a place, as far as is known.
+    has_place: AtomicBool,
     bell: Notify,
     /// Rung when nobody of this process waits before it any more, or whoever does has been passed the lock.
     promotion: Notify,
@@ -48,6 +50,17 @@ impl WakeUps {
     pub(super) fn tell(&self) {
         self.told.fetch_add(1, Ordering::AcqRel);
         self.bell.notify_one();
+    }
+
+    pub(super) fn has_place(&self) {
+        self.has_place.store(true, Ordering::Release);
+    }
+
+    /// Has it look, if it had a place.
+    pub(super) fn lose_place(&self) {
+        if self.has_place.swap(false, Ordering::AcqRel) {
+            self.tell();
+        }
     }
 
     pub(super) fn promote(&self) {

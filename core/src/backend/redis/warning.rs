@@ -1,25 +1,31 @@
 //! What a connection finds and can live with.
 
-use tracing::warn;
-
 use crate::backend::BackendError;
+use crate::event::event;
 
 pub(super) fn no_wake_ups(error: &BackendError) {
-    warn!(
-        name: "leasehold.no_wake_ups",
-        {
-            error = error as &dyn std::error::Error,
-        },
+    event!(
+        warn,
+        "leasehold.no_wake_ups",
+        { error = error as &dyn std::error::Error },
         "the server lets nobody be woken; waiters poll"
     );
 }
 
 pub(super) fn evicting_server(policy: &str) {
-    warn!(
-        name: "leasehold.evicting_server",
-        {
-            policy = policy,
-        },
+    event!(
+        warn,
+        "leasehold.evicting_server",
+        { policy = policy },
         "the server may evict locks when its memory is full; set maxmemory-policy to noeviction"
+    );
+}
+
+pub(super) fn unfit_node(node: &str, error: &BackendError) {
+    event!(
+        warn,
+        "leasehold.unfit_node",
+        { node = node, error = error as &dyn std::error::Error },
+        "the node has no vote, since its server is none of its own"
     );
 }

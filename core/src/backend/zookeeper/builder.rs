@@ -1,11 +1,14 @@
+use std::fmt;
 use std::time::Duration;
 
 use super::failure::not_connected;
 use super::link::Link;
 #[cfg(feature = "zookeeper-tls")]
-use super::tls::Certificates;
+use super::tls;
 use super::{ZooKeeper, url};
 use crate::backend::ConnectError;
+#[cfg(feature = "zookeeper-tls")]
+use crate::backend::certificates::Certificates;
 
 /// How to connect to an ensemble. Made by [`ZooKeeper::builder`].
 ///
@@ -18,7 +21,7 @@ use crate::backend::ConnectError;
 /// | [`share_with`](Self::share_with) | nobody; everybody without credentials |
 /// | `authorities` | those that the system trusts |
 /// | `client_certificate` | none |
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 #[must_use = "a builder does nothing until it connects"]
 pub struct ZooKeeperBuilder {
     session_timeout: Option<Duration>,
@@ -108,17 +111,32 @@ impl ZooKeeperBuilder {
         settings.others = self.others;
         #[cfg(feature = "zookeeper-tls")]
         if settings.is_secure {
-            settings.tls = Some(self.certificates.read()?);
+            settings.tls = Some(tls::read(&self.certificates)?);
         } else if !self.certificates.is_empty() {
             return Err(ConnectError::certificates(
                 "they are for TLS, which the URL does not ask for; begin it with `zookeeper+tls://`",
             ));
         }
-        let is_secure = settings.is_secure;
-        let link = Link::connect(settings).await;
-        Ok(ZooKeeper::new(
-            link.map_err(|error| not_connected(&error, is_secure))?,
-        ))
+        let (address, is_secure) = (settings.address(), settings.is_secure);
+        match Link::connect(settings).await {
+            Ok(link) => Ok(ZooKeeper::new(link)),
+            Err(error) => Err(not_connected(&error, &address, is_secure).await),
+        }
+    }
+}
+
+/// Without what proves who one is: the id of a `digest` is a hash of a password.
+impl fmt::Debug for ZooKeeperBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let schemes = self.others.iter().map(|(scheme, _)| scheme);
+        let mut shown = f.debug_struct("ZooKeeperBuilder");
+        shown
+            .field("session_timeout", &self.session_timeout)
+            .field("user", &self.digest.as_ref().map(|(user, _)| user))
+            .field("shared_with", &schemes.collect::<Vec<_>>());
+        #[cfg(feature = "zookeeper-tls")]
+        shown.field("certificates", &self.certificates);
+        shown.finish_non_exhaustive()
     }
 }
 

@@ -2,10 +2,16 @@
 
 use std::error::Error as StdError;
 use std::io;
+use std::time::Duration;
 
+use tokio::net::lookup_host;
 use zookeeper_client::Error;
 
 use crate::backend::{Applied, BackendError, ConnectError};
+use crate::runtime::timeout;
+
+/// How long a name is looked up to say why there is no connection.
+const LOOKUP: Duration = Duration::from_secs(1);
 
 /// What a failed request means for whoever made it.
 pub(super) fn failed(error: &Error) -> BackendError {
@@ -48,27 +54,42 @@ pub(super) fn ends_session(error: &Error) -> bool {
     )
 }
 
-pub(super) fn not_connected(error: &Error, is_secure: bool) -> ConnectError {
-    match error {
-        Error::NoHosts | Error::Timeout | Error::ConnectionLoss if is_secure => {
-            ConnectError::server(
-                BackendError::not_applied(
+/// Why there is no session with the servers at `address`.
+pub(super) async fn not_connected(error: &Error, address: &str, is_secure: bool) -> ConnectError {
+    let failed = match error {
+        Error::BadArguments(_) => return ConnectError::url(opaque(error)),
+        Error::NoHosts | Error::Timeout | Error::ConnectionLoss => {
+            let remedy = match is_secure {
+                true => {
                     "no server of the ensemble could be reached over TLS; check the addresses, that the ports are \
                      those for TLS, that an authority trusted here has signed the servers' certificates and for \
-                     these names, that they trust the client's if they ask for one, and that a majority is up",
-                )
-                .with_source(opaque(error)),
-            )
+                     these names, that they trust the client's if they ask for one, and that a majority is up"
+                }
+                false => {
+                    "no server of the ensemble could be reached; check the addresses, and that a majority is up"
+                }
+            };
+            let told = match unresolved(address).await {
+                Some(told) => format!("{remedy}: {told}"),
+                None => remedy.to_owned(),
+            };
+            BackendError::not_applied(told).with_source(opaque(error))
         }
-        Error::BadArguments(_) => ConnectError::url(opaque(error)),
-        Error::NoHosts | Error::Timeout | Error::ConnectionLoss => ConnectError::server(
-            BackendError::not_applied(
-                "no server of the ensemble could be reached; check the addresses, and that a majority is up",
-            )
-            .with_source(opaque(error)),
-        ),
-        _ => ConnectError::server(failed(error)),
+        _ => failed(error),
+    };
+    ConnectError::server(address, failed)
+}
+
+/// Whose name leads nowhere, if there is one: the client does not tell.
+async fn unresolved(address: &str) -> Option<String> {
+    for server in address.split(',') {
+        if let Ok(Err(error)) = timeout(LOOKUP, lookup_host(server))?.await {
+            return Some(format!(
+                "the name in {server} could not be resolved ({error})"
+            ));
+        }
     }
+    None
 }
 
 pub(super) fn no_thread(error: &io::Error) -> Error {

@@ -40,7 +40,7 @@ pub(super) fn node(mode: Mode, owner: OwnerId) -> String {
         Mode::Shared => "s".to_owned(),
         Mode::Permits { count, of } => format!("p{count}.{of}"),
     };
-    format!("{mode}-{owner}-")
+    format!("{mode}-{}-", owner.reveal())
 }
 
 /// A node below a container: a place in the line for its key.

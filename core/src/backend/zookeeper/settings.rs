@@ -7,6 +7,9 @@ use zookeeper_client::{Acl, Acls, AuthId, Client, CreateMode, Error, Permission}
 
 use crate::clock::{self, Moment};
 
+/// Before each server that is to speak it.
+pub(super) const TLS: &str = "tcp+tls://";
+
 #[derive(Clone)]
 pub(super) struct Settings {
     /// `host:port,host:port`, or `tcp+tls://host:port,…`
@@ -24,6 +27,11 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// `host:port,host:port`
+    pub(super) fn address(&self) -> String {
+        self.servers.replace(TLS, "")
+    }
+
     pub(super) fn acl(&self) -> Vec<Acl> {
         let own = self.digest.as_ref().map(|_| AuthId::authed());
         let others = self

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::settings::Settings;
+use super::settings::{Settings, TLS};
 #[cfg(feature = "zookeeper-tls")]
 use super::tls::can_have_certificate;
 use crate::backend::ConnectError;
@@ -48,14 +48,20 @@ pub(super) fn read(url: &str) -> Result<Settings, ConnectError> {
         Some((login, hosts)) => (Some(login), hosts),
         None => (None, rest),
     };
+    if login.is_none() && folder.contains('@') {
+        return refuse("its user or password has a `/`; write %2F");
+    }
     let mut servers = Vec::new();
     for host in hosts.split(',') {
         if host.is_empty() || host.contains(char::is_whitespace) {
             return refuse("it should name the servers as in `a:2181,b:2181`");
         }
-        let has_port = host
-            .rsplit_once(':')
-            .is_some_and(|(before, _)| !before.contains(':') || before.ends_with(']'));
+        let port = host.rsplit_once(':');
+        let port = port.filter(|(before, _)| !before.contains(':') || before.ends_with(']'));
+        if port.is_some_and(|(_, port)| port.parse::<u16>().is_err()) {
+            return refuse("a server's port is no number below 65536");
+        }
+        let has_port = port.is_some();
         if is_secure && !has_port {
             return refuse(
                 "it should name each server's port for TLS, `secureClientPort`, as in `a:2281,b:2281`",
@@ -66,7 +72,7 @@ pub(super) fn read(url: &str) -> Result<Settings, ConnectError> {
             return refuse("a server's name is neither a DNS name nor an IP address");
         }
         servers.push(if is_secure {
-            format!("tcp+tls://{host}")
+            format!("{TLS}{host}")
         } else if has_port {
             host.to_owned()
         } else {

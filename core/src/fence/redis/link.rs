@@ -66,7 +66,7 @@ impl Link {
         live: &Arc<Live>,
         call: &ScriptInvocation<'_>,
     ) -> Result<T, Fault> {
-        let mut connection = live.connection.clone();
+        let mut connection = live.opened.connection.clone();
         let answer = bounded(COMMAND_TIMEOUT, call.invoke_async(&mut connection)).await;
         let answer = match answer {
             Ok(answer) => answer.map_err(Fault::Theirs),

@@ -10,13 +10,14 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
-use redis::{Client, IntoConnectionInfo, Script};
+use redis::{Client, Script};
 
 use self::link::Link;
 pub use self::pipeline::{FencedPipeline, MAX_COMMAND_WORDS};
 pub use self::refusal::FencedPipelineError;
 pub use self::reply::RedisReply;
 use super::{AdmitError, FenceStore, Stale};
+use crate::backend::redis::info_of;
 use crate::backend::{BackendError, ConnectError};
 use crate::{FencingToken, InvalidKey, Key};
 
@@ -55,8 +56,8 @@ static ADMIT: LazyLock<Script> =
 ///
 /// # Rights
 ///
-/// The least that a user needs, with the default prefix: `~{fence:*}:lh1:mark +@connection +evalsha +script|load +get
-/// +set`.
+/// The least that a user needs, with the default prefix: `~{fence:*}:lh1:mark ~fence:*:lh1:mark +hello +auth +select
+/// +ping +evalsha +script|load +get +set`. The second pattern is for resources with a hash tag, as `{42}:report`.
 ///
 /// # Examples
 ///
@@ -86,8 +87,7 @@ impl RedisFenceStore {
     ///
     /// Dropping the future closes what was opened.
     pub async fn connect(url: &str) -> Result<Self, ConnectError> {
-        let info = url.into_connection_info().map_err(refused_url)?;
-        Self::connect_client(Client::open(info).map_err(refused_url)?).await
+        Self::connect_client(Client::open(info_of(url)?).map_err(ConnectError::url)?).await
     }
 
     /// A store on the server that `client` connects to: with a TLS configuration or credentials of your own.
@@ -98,9 +98,10 @@ impl RedisFenceStore {
     ///
     /// As [`connect`](Self::connect).
     pub async fn connect_client(client: Client) -> Result<Self, ConnectError> {
-        let link = Link::new(&client).map_err(refused_url)?;
+        let link = Link::new(&client).map_err(ConnectError::url)?;
         let connected = link.open().await;
-        connected.map_err(|source| ConnectError::Server { source })?;
+        let address = client.get_connection_info().addr();
+        connected.map_err(|error| ConnectError::server(address.to_string(), error))?;
         Ok(Self {
             link,
             prefix: DEFAULT_PREFIX.into(),
@@ -206,12 +207,6 @@ fn mark(resource: &Key) -> String {
         format!("{full}:lh1:mark")
     } else {
         format!("{{{full}}}:lh1:mark")
-    }
-}
-
-fn refused_url(error: redis::RedisError) -> ConnectError {
-    ConnectError::Url {
-        source: error.into(),
     }
 }
 

@@ -42,6 +42,9 @@ static PIPELINE: LazyLock<Script> = LazyLock::new(|| {
 /// # Limits
 ///
 /// - [`MAX_COMMAND_WORDS`] words per command. While it runs the server serves nobody else, as with any script.
+/// - Replies of 64 MiB in all, where each part of a list counts with 64 bytes more than it has, and statuses of 64 KiB: for
+///   more the connection is closed, and the source of the error is
+///   [`ReplyTooLarge`](crate::backend::redis::ReplyTooLarge). The commands have been executed then.
 /// - What no script may do is refused by the server: transactions, subscriptions, other scripts. Blocking commands do
 ///   not wait.
 /// - Integers in replies are exact up to 2^53.

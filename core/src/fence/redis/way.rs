@@ -2,16 +2,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisError};
 
 use crate::backend::BackendError;
-use crate::backend::redis::{unconnected, unsent};
+use crate::backend::redis::{Opened, unconnected, unsent};
 use crate::clock::Moment;
 use crate::runtime::timeout;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The largest reply that is taken, in bytes: all that a pipeline reads.
+const LARGEST_REPLY: usize = 64 * 1024 * 1024;
 
 /// The way to a server, and the connection that callers use.
 pub(super) struct Way {
@@ -20,7 +22,7 @@ pub(super) struct Way {
 }
 
 pub(super) struct Live {
-    pub(super) connection: MultiplexedConnection,
+    pub(super) opened: Opened,
     pub(super) since: Moment,
 }
 
@@ -45,16 +47,12 @@ impl Way {
         if let Some(live) = self.live() {
             return Ok(live);
         }
-        let settings = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_TIMEOUT))
-            .set_response_timeout(Some(COMMAND_TIMEOUT));
-        let connect = self
-            .client
-            .get_multiplexed_async_connection_with_config(&settings);
+        let settings = AsyncConnectionConfig::new().set_response_timeout(Some(COMMAND_TIMEOUT));
+        let connect = Opened::by(&self.client, settings, CONNECT_TIMEOUT, LARGEST_REPLY);
         let connected = bounded(CONNECT_TIMEOUT, connect).await.map_err(unsent)?;
         let to = self.client.get_connection_info().addr();
         let live = Arc::new(Live {
-            connection: connected.map_err(|e| unconnected(to, e))?,
+            opened: connected.map_err(|e| unconnected(to, e))?,
             since: Moment::now(),
         });
         let earlier = self.live.lock().replace(Arc::clone(&live));

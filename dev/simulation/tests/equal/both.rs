@@ -69,6 +69,7 @@ impl Both {
         let answer = self.script(asked, &format!("{place}: {asked:?}")).await;
         if let Some(said) = answer.text() {
             let verdict = match said.split_once(' ') {
+                Some(("left", "unawaited")) => "unawaited",
                 Some(("left", _token)) => "passed",
                 Some((verdict, _)) => verdict,
                 None => said,
@@ -119,7 +120,14 @@ impl Both {
     pub(crate) fn expect_verdicts(&mut self, seed: u64) {
         let verdicts = std::mem::take(&mut self.verdicts);
         for verdict in [
-            "granted", "busy", "late", "mixed", "left", "passed", "together",
+            "granted",
+            "busy",
+            "late",
+            "mixed",
+            "left",
+            "passed",
+            "unawaited",
+            "together",
         ] {
             let times = verdicts.get(verdict).copied().unwrap_or_default();
             assert!(times > 0, "seed {seed}: {verdicts:?}");

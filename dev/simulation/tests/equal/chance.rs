@@ -3,11 +3,11 @@
 use fastrand::Rng;
 
 use crate::scripts::{
-    ACQUIRE, BATCH, COMMAND, DOWNGRADE, FORCE, INSPECT, LEAVE, RENEW, RENEW_SHARE,
+    ACQUIRE, BATCH, COMMAND, DOWNGRADE, FORCE, HAND_OVER, INSPECT, LEAVE, RENEW, RENEW_SHARE,
 };
 
 /// The keys of two locks, and one of no lock.
-pub(crate) const KEYS: [&str; 25] = [
+pub(crate) const KEYS: [&str; 27] = [
     "lock:a",
     "{lock:a}:lh1:fence",
     "{lock:a}:lh1:queue",
@@ -32,6 +32,8 @@ pub(crate) const KEYS: [&str; 25] = [
     "{lock:b}:lh1:sealed:o4",
     "{lock:b}:lh1:sealed:o5",
     "{lock:b}:lh1:sealed:o6",
+    "{lock:a}:lh1:handover",
+    "{lock:b}:lh1:handover",
     "loose",
 ];
 
@@ -115,7 +117,36 @@ impl Chance {
                     .chain([(self.now + 60_000_000).to_string()])
                     .collect(),
             },
+            // Who has it then hands it over.
+            5 => self.hands_over("lock:a", "o2", self.now + 2),
+            6 => {
+                let mut asked = self.asks("o3");
+                let handed = format!("{} s0", self.now + 2);
+                asked
+                    .arguments
+                    .extend(["x", "o2", "0", &handed].map(ToOwned::to_owned));
+                asked
+            }
+            // Who took it up names one that stands in no line.
+            7 => Asked {
+                script: LEAVE,
+                keys: [keys("lock:a", "o3"), vec![seal("lock:a", "o1")]].concat(),
+                arguments: ["o3", "0", "o1", "30000", ""]
+                    .map(ToOwned::to_owned)
+                    .to_vec(),
+            },
             _ => self.any(),
+        }
+    }
+
+    fn hands_over(&mut self, lock: &str, giver: &str, token: u64) -> Asked {
+        let companions = ["fence", "handover"].map(|it| format!("{{{lock}}}:lh1:{it}"));
+        let (token, ttl) = (token.to_string(), self.ttl());
+        let words = [giver, &token, "s0", &ttl, "172800000"];
+        Asked {
+            script: HAND_OVER,
+            keys: [vec![lock.to_owned()], companions.to_vec()].concat(),
+            arguments: words.map(ToOwned::to_owned).to_vec(),
         }
     }
 
@@ -162,8 +193,13 @@ impl Chance {
                     arguments.truncate(4);
                 }
                 let mut keys = cut(keys(lock, &owner), 4, all);
-                if all && !giver.is_empty() {
-                    keys.push(seal(lock, &giver));
+                if !giver.is_empty() {
+                    let secret = ["s0", "s1"][usize::from(self.random.u32(0..4) == 0)];
+                    arguments.push(format!("{} {secret}", self.token()));
+                    if all {
+                        keys.push(seal(lock, &giver));
+                        keys.push(format!("{{{lock}}}:lh1:handover"));
+                    }
                 }
                 (ACQUIRE, keys, arguments)
             }
@@ -199,6 +235,10 @@ impl Chance {
                 .map(ToOwned::to_owned)
                 .to_vec();
                 (RENEW, keys, self.renew())
+            }
+            16 if self.random.bool() => {
+                let token = self.drawn - self.random.u64(0..2);
+                return self.hands_over(lock, &owner, token);
             }
             16 => {
                 let token = self.token();

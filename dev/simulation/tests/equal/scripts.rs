@@ -26,6 +26,7 @@ pub(crate) const BATCH: &str = concat!(
 pub(crate) const RENEW: &str = script!("renew");
 pub(crate) const RENEW_SHARE: &str = script!("times" "words" "look" "queue" "renew_share");
 pub(crate) const DOWNGRADE: &str = script!("times" "words" "look" "queue" "downgrade");
+pub(crate) const HAND_OVER: &str = script!("hand_over");
 pub(crate) const FORCE: &str = script!("times" "words" "look" "queue" "force");
 pub(crate) const INSPECT: &str = script!("times" "words" "look" "queue" "inspect");
 
@@ -43,13 +44,14 @@ for _, key in ipairs(KEYS) do
 end
 return found";
 
-pub(crate) const ALL: [&str; 10] = [
+pub(crate) const ALL: [&str; 11] = [
     ACQUIRE,
     LEAVE,
     BATCH,
     RENEW,
     RENEW_SHARE,
     DOWNGRADE,
+    HAND_OVER,
     FORCE,
     INSPECT,
     COMMAND,

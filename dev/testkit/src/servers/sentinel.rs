@@ -5,9 +5,11 @@ use std::process::Stdio;
 
 use parking_lot::Mutex;
 
+use super::certificates::{AUTHORITY, Certificates, SERVER, SERVER_KEY};
 use super::error::ServerError;
 use super::folder::Folder;
 use super::ready;
+use super::redis::RedisServer;
 use crate::install::{self, Places};
 use crate::port::Port;
 use crate::processes::Process;
@@ -43,6 +45,7 @@ pub struct SentinelServer {
     folder: Folder,
     port: Port,
     password: Option<String>,
+    certificates: Option<Certificates>,
 }
 
 impl SentinelServer {
@@ -50,11 +53,29 @@ impl SentinelServer {
         primary: u16,
         passwords: Option<(&str, &str)>,
     ) -> Result<Self, ServerError> {
+        Self::start_with(primary, passwords, None).await
+    }
+
+    /// One that speaks TLS only, with the certificates of the server that it watches over, and asks for the client's.
+    ///
+    /// # Errors
+    ///
+    /// As of [`RedisServer::start`].
+    pub async fn start_beside(primary: &RedisServer) -> Result<Self, ServerError> {
+        Self::start_with(primary.port(), None, primary.certificates().cloned()).await
+    }
+
+    async fn start_with(
+        primary: u16,
+        passwords: Option<(&str, &str)>,
+        certificates: Option<Certificates>,
+    ) -> Result<Self, ServerError> {
         let sentinel = Self {
             process: Mutex::new(None),
             folder: Folder::make()?,
             port: Port::reserve().map_err(ServerError::Port)?,
             password: passwords.map(|(_, own)| own.to_owned()),
+            certificates,
         };
         let settings = sentinel.folder.path().join(SETTINGS);
         let text = sentinel.settings(primary, passwords);
@@ -110,7 +131,11 @@ impl SentinelServer {
     }
 
     async fn connect(&self) -> Result<RawClient, RespError> {
-        let mut client = RawClient::connect(&self.port.address().to_string()).await?;
+        let mut client = match &self.certificates {
+            None => RawClient::connect(&self.port.address().to_string()).await?,
+            // It speaks no TLS there.
+            Some(_) => RawClient::connect_unix(&self.folder.socket()).await?,
+        };
         if let Some(password) = &self.password {
             client.command(["AUTH", password]).await?;
         }
@@ -155,11 +180,11 @@ impl SentinelServer {
 
     fn settings(&self, primary: u16, passwords: Option<(&str, &str)>) -> String {
         let mut text = format!(
-            "bind 127.0.0.1\nport {}\ndir {}\n\
+            "bind 127.0.0.1\n{}\ndir {}\n\
              sentinel monitor {NAME} 127.0.0.1 {primary} 2\n\
              sentinel down-after-milliseconds {NAME} 500\n\
              sentinel failover-timeout {NAME} 60000\n",
-            self.port(),
+            self.ports(),
             self.folder.path().display(),
         );
         if let Some((servers, own)) = passwords {
@@ -170,9 +195,25 @@ impl SentinelServer {
         text
     }
 
+    fn ports(&self) -> String {
+        let port = self.port();
+        if self.certificates.is_none() {
+            return format!("port {port}");
+        }
+        let file = |name: &str| self.folder.path().join(name).display().to_string();
+        format!(
+            "port 0\ntls-port {port}\nunixsocket {}\ntls-replication yes\ntls-auth-clients yes\n\
+             tls-ca-cert-file {}\ntls-cert-file {}\ntls-key-file {}",
+            self.folder.socket().display(),
+            file(AUTHORITY),
+            file(SERVER),
+            file(SERVER_KEY)
+        )
+    }
+
     async fn launch(&self) -> Result<(), ServerError> {
         let program = install::find(&install::REDIS, &Places::of(&install::REDIS))?;
-        let (output, errors) = self.folder.prepare(None)?;
+        let (output, errors) = self.folder.prepare(self.certificates.as_ref())?;
         let mut command = program.command();
         command
             .arg(self.folder.path().join(SETTINGS))

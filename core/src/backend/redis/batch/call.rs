@@ -7,7 +7,7 @@ use redis::{Cmd, Value};
 use tokio::select;
 use tokio::sync::oneshot;
 
-use crate::backend::redis::answer::{self, Acquired, Left, Verdict};
+use crate::backend::redis::answer::{self, Acquired, HandOn, Left, Verdict};
 use crate::backend::redis::failure::is_of_a_cluster;
 use crate::backend::redis::leave::Leave;
 use crate::backend::redis::node::Node;
@@ -205,7 +205,7 @@ fn left(answer: Value) -> Told<Left> {
         Value::BulkString(word) if word == b"0" => None,
         Value::BulkString(word) if word == b"1" => Some(Ok(Left::Ended {
             held: true,
-            passed: None,
+            outcome: HandOn::None,
         })),
         other => Some(answer::left(other)),
     }

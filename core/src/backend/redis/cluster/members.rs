@@ -10,6 +10,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use redis::{Client, Cmd, ConnectionAddr, ConnectionInfo, Value};
+use tokio::sync::watch;
 
 use super::atlas::{Atlas, Place};
 use super::channels::Channels;
@@ -51,6 +52,8 @@ pub(in crate::backend::redis) struct Cluster {
     /// Somebody has had no answer from where the atlas led.
     in_doubt: AtomicBool,
     asking: Errand<()>,
+    /// How often it was learnt where slots are.
+    moves: watch::Sender<u64>,
     deaf: AtomicBool,
 }
 
@@ -72,6 +75,7 @@ impl Cluster {
             atlas: Mutex::default(),
             in_doubt: AtomicBool::new(true),
             asking: Errand::default(),
+            moves: watch::Sender::default(),
             deaf: AtomicBool::new(false),
         })
     }
@@ -87,6 +91,10 @@ impl Cluster {
         let atlas = self.atlas.lock();
         atlas.master(slot::of(key.full())).hash(&mut number);
         number.finish()
+    }
+
+    pub(in crate::backend::redis) fn moves(&self) -> watch::Sender<u64> {
+        self.moves.clone()
     }
 
     /// Has a command about `key` carried out by the member that has it.
@@ -109,7 +117,10 @@ impl Cluster {
                 Err(error) => error,
             };
             match Redirection::of(&error, &member.host) {
-                Some(Redirection::Moved(moved, to)) => self.atlas.lock().moved(moved, to),
+                Some(Redirection::Moved(moved, to)) => {
+                    self.atlas.lock().moved(moved, to);
+                    self.moves.send_modify(|count| *count += 1);
+                }
                 Some(Redirection::Moving) => {
                     let told = "the key's slot is being moved to another member of the Cluster";
                     return Err(BackendError::not_applied(told).with_source(error));
@@ -147,6 +158,15 @@ impl Cluster {
             }
             Ok(()) => Ok(()),
         }
+    }
+
+    /// Where the members are that the URL names.
+    pub(in crate::backend::redis) fn address(&self) -> String {
+        let seeds = self
+            .seeds
+            .iter()
+            .map(|(host, port)| format!("{host}:{port}"));
+        seeds.collect::<Vec<_>>().join(",")
     }
 
     /// Every master, as far as known.
@@ -189,7 +209,9 @@ impl Cluster {
     }
 
     /// Asks who has which slot, if that is in doubt.
-    async fn look_again(self: &Arc<Self>) -> Result<(), BackendError> {
+    pub(in crate::backend::redis) async fn look_again(
+        self: &Arc<Self>,
+    ) -> Result<(), BackendError> {
         if !self.in_doubt.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -225,6 +247,7 @@ impl Cluster {
         };
         let masters = told.atlas.masters();
         *self.atlas.lock() = told.atlas;
+        self.moves.send_modify(|count| *count += 1);
         // Seeds are asked again and again, and may be no masters, or masters by another name.
         let is_asked = |place: &Place| masters.contains(place) || self.seeds.contains(place);
         self.members.lock().retain(|place, _| is_asked(place));
@@ -243,7 +266,8 @@ impl Cluster {
             BackendError::not_applied(told).permanent()
         })?;
         let answers = asked.await.map_err(|_elapsed| {
-            let told = format!("a member of the Cluster did not answer within {PATIENCE:?}");
+            let (host, port) = place;
+            let told = format!("{host}:{port} did not answer within {PATIENCE:?}");
             BackendError::not_applied(told)
         })??;
         let [info, slots] = <[_; 2]>::try_from(answers).map_err(|_| strange())?;

@@ -10,6 +10,7 @@ use redis::aio::{AsyncPushSender, MultiplexedConnection, SendError};
 use redis::{AsyncConnectionConfig, Client, Cmd, PushInfo, PushKind, Value};
 
 use crate::backend::BackendError;
+use crate::backend::redis::dial::{LARGEST_REPLY, Opened};
 use crate::backend::redis::errand::Errand;
 use crate::backend::redis::failure;
 use crate::backend::redis::inbox::Inbox;
@@ -26,6 +27,7 @@ const SILENCE: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub(super) struct Subscriber {
     connection: MultiplexedConnection,
+    _opened: Arc<Opened>,
     state: Arc<State>,
 }
 
@@ -49,12 +51,13 @@ impl Subscriber {
             ended: AtomicBool::new(false),
         });
         let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_TIMEOUT))
             .set_response_timeout(None)
             .set_push_sender(Pushes(Arc::clone(&state)));
-        let connecting = client.get_multiplexed_async_connection_with_config(&config);
+        let opened = Opened::by(client, config, CONNECT_TIMEOUT, LARGEST_REPLY);
+        let opened = opened.await.map_err(failure)?;
         Ok(Self {
-            connection: connecting.await.map_err(failure)?,
+            connection: opened.connection.clone(),
+            _opened: Arc::new(opened),
             state,
         })
     }

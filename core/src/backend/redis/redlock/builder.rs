@@ -2,17 +2,26 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use redis::Client;
+
 use super::Redlock;
 use super::asked::Asked;
 use super::election::majority;
 use super::member::Member;
 use super::quorum::no_quorum;
 use super::settings::Settings;
+#[cfg(feature = "tls-rustls")]
+use crate::backend::certificates::Certificates;
+use crate::backend::redis::admission::Out;
 use crate::backend::redis::answer;
-use crate::backend::redis::connect::{client_at, judge, judge_version};
+use crate::backend::redis::connect::{judge, judge_version, prepared};
 use crate::backend::redis::inbox::Inbox;
-use crate::backend::redis::warning;
-use crate::backend::{BackendError, ConnectError};
+use crate::backend::redis::roster::Unfit;
+#[cfg(feature = "tls-rustls")]
+use crate::backend::redis::tls;
+use crate::backend::redis::{url, warning};
+use crate::backend::{Applied, BackendError, ConnectError};
+use crate::clock::{self, Moment};
 use crate::runtime::timeout;
 
 /// The most nodes that there can be: more only cost, for three of five may fail already.
@@ -24,12 +33,17 @@ const LEAST_VERSION: (u32, u32) = (6, 2);
 /// How long a node may take to answer at first.
 const MEETING: Duration = Duration::from_secs(5);
 
+/// A majority has answered: how long the others are waited for, of which one may be no node of its own.
+const LATE: Duration = Duration::from_millis(200);
+
 /// How to lock on several nodes. Made by [`Redlock::new`].
 #[derive(Clone)]
 #[must_use = "a builder does nothing until it connects"]
 pub struct RedlockBuilder {
     urls: Vec<String>,
     settings: Settings,
+    #[cfg(feature = "tls-rustls")]
+    certificates: Certificates,
 }
 
 impl RedlockBuilder {
@@ -64,13 +78,47 @@ impl RedlockBuilder {
         self
     }
 
-    /// Connects to the nodes, and waits for a majority of them.
+    /// Trusts nodes whose certificates these authorities have signed, and no others. As PEM, with any number of
+    /// certificates. All URLs have to begin with `rediss`.
+    #[cfg(feature = "tls-rustls")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "tls-rustls")))]
+    pub fn authorities(mut self, pem: impl Into<String>) -> Self {
+        self.certificates.authorities = Some(pem.into());
+        self
+    }
+
+    /// Shows nodes that ask for it this certificate, followed by those between it and its authority, all as PEM.
+    /// The private key is PEM without a password. All URLs have to begin with `rediss`.
+    #[cfg(feature = "tls-rustls")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "tls-rustls")))]
+    pub fn client_certificate(
+        mut self,
+        certificate: impl Into<String>,
+        key: impl Into<String>,
+    ) -> Self {
+        self.certificates.client = Some((certificate.into(), key.into()));
+        self
+    }
+
+    /// What one node's URL names, with what our connections need.
+    fn client(&self, url: &str) -> Result<Client, ConnectError> {
+        let info = prepared(url::one(url)?);
+        #[cfg(feature = "tls-rustls")]
+        let info = tls::with(info, tls::read(&self.certificates, url)?.as_ref());
+        Client::open(info).map_err(ConnectError::url)
+    }
+
+    /// Connects to the nodes, and waits for a majority of them, and 200 ms for the others.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::NoQuorum`] if less than a majority can be used, [`ConnectError::TooOld`] if one of the servers
-    /// is, [`ConnectError::Url`] if a URL is wrong, or names a node twice, and [`ConnectError::Option`] for an option
-    /// that cannot work. A node that does not vote yet, for it was restarted a short while ago, can be used.
+    /// [`ConnectError::NoQuorum`] if less than a majority can be used, [`ConnectError::NotIndependent`] if two names lead
+    /// to one server, [`ConnectError::Server`] if a server is a replica or a member of a Cluster, [`ConnectError::TooOld`]
+    /// if one of the servers is, [`ConnectError::Url`] if a URL is wrong, or names a node twice, and
+    /// [`ConnectError::Option`] for an option that cannot work, [`ConnectError::Certificates`] for certificates that cannot be
+    /// used. A node that does not vote yet, for it was restarted a
+    /// short while ago, can be used. What is found out later about a node that was not waited for is a warning in the
+    /// trace, and such a node has no vote.
     ///
     /// # Cancel safety
     ///
@@ -78,22 +126,15 @@ impl RedlockBuilder {
     pub async fn connect(self) -> Result<Redlock, ConnectError> {
         self.settings.validate()?;
         let inbox = Inbox::new();
-        let mut members = Vec::new();
-        for url in &self.urls {
-            let client = client_at(url)?;
-            members.push(Member::new(
-                members.len(),
-                client,
-                inbox.clone(),
-                &self.settings,
-            ));
-        }
-        let nodes = members.len();
+        let clients = self.urls.iter().map(|url| self.client(url));
+        let clients: Vec<_> = clients.collect::<Result<_, _>>()?;
+        let nodes = clients.len();
         if nodes == 0 || nodes > NODES_AT_MOST {
             return Err(ConnectError::url(format!(
                 "{nodes} nodes are named; name between 1 and {NODES_AT_MOST}, and best 5"
             )));
         }
+        let members = Member::all(clients, &inbox, &self.settings);
         for member in &members {
             if let Some(twin) = members[..member.place]
                 .iter()
@@ -134,37 +175,38 @@ impl Redlock {
         RedlockBuilder {
             urls: urls.into_iter().map(Into::into).collect(),
             settings: Settings::default(),
+            #[cfg(feature = "tls-rustls")]
+            certificates: Certificates::default(),
         }
     }
 
-    /// Waits until a majority was reached, and not for the others.
+    /// Waits until a majority was reached, and a little for the others.
     async fn meet(&self) -> Result<(), ConnectError> {
         let nodes = self.members.len();
         let needed = majority(nodes);
         let mut reached = 0;
         let mut failures = Vec::new();
-        let mut servers: Vec<(String, usize)> = Vec::new();
         let mut asked = Asked::new(self.members.iter().map(|member| {
             let (member, channel) = (Arc::clone(member), self.inbox.channel());
             async move { (member.place, member.meet(&channel).await) }
         }));
-        while reached < needed
-            && let Some((place, met)) = asked.next().await
-        {
+        let mut end = None;
+        loop {
+            let met = match end {
+                None => asked.next().await,
+                Some(end) => tokio::select! {
+                    met = asked.next() => met,
+                    () = clock::sleep_until(end) => None,
+                },
+            };
             match met {
-                Ok(server) => {
-                    reached += 1;
-                    if let Some((_, twin)) = servers.iter().find(|it| it.0 == server) {
-                        return Err(ConnectError::url(format!(
-                            "{} and {} are one server, which would vote twice; name independent servers",
-                            self.members[*twin].address(),
-                            self.members[place].address()
-                        )));
-                    }
-                    servers.extend(Some((server, place)).filter(|it| !it.0.is_empty()));
-                }
-                Err(ConnectError::Server { source }) => failures.push((place, source)),
-                Err(unusable) => return Err(unusable),
+                None => break,
+                Some((_, Ok(()))) => reached += 1,
+                Some((place, Err(Unmet::Down(error)))) => failures.push((place, error)),
+                Some((_, Err(Unmet::Wrong(error)))) => return Err(error),
+            }
+            if reached >= needed && end.is_none() {
+                end = Some(Moment::now().after(LATE));
             }
         }
         if reached >= needed {
@@ -175,46 +217,61 @@ impl Redlock {
             reached,
             needed,
             nodes,
-            source,
+            // Nobody has asked for a lock yet.
+            source: source.with_applied(Applied::No),
         })
     }
 }
 
+/// Why a node is not there.
+enum Unmet {
+    /// The others may do.
+    Down(BackendError),
+    /// Nobody should lock with it among them.
+    Wrong(ConnectError),
+}
+
 impl Member {
-    /// The server's run id.
-    async fn check(&self, channel: &str) -> Result<String, ConnectError> {
+    async fn check(&self, channel: &str) -> Result<(), Unmet> {
         let info = self.node.call(&redis::cmd("INFO")).await;
-        let info: String = info.and_then(answer::read).map_err(ConnectError::server)?;
-        judge(&info, LEAST_VERSION)?;
+        let info: String = info.and_then(answer::read).map_err(Unmet::Down)?;
+        judge(self.address(), &info, LEAST_VERSION).map_err(Unmet::Wrong)?;
         let mut publish = redis::cmd("PUBLISH");
         publish.arg(channel).arg("");
         if let Err(error) = self.node.call(&publish).await {
             warning::no_wake_ups(&error);
         }
-        let run_id = answer::info_field(&info, "run_id");
-        Ok(run_id.unwrap_or_default().to_owned())
+        Ok(())
     }
 
-    async fn meet(&self, channel: &str) -> Result<String, ConnectError> {
+    async fn meet(&self, channel: &str) -> Result<(), Unmet> {
         let checked = timeout(MEETING, self.check(channel));
         let silent = || {
             let silent = format!("it did not answer within {MEETING:?}");
-            Err(ConnectError::server(BackendError::unknown(silent)))
+            Err(Unmet::Down(BackendError::unknown(silent)))
         };
         let met = match checked {
             Some(checked) => checked.await.unwrap_or_else(|_elapsed| silent()),
             None => silent(),
         };
-        let Err(ConnectError::Server { source }) = &met else {
+        let Err(Unmet::Down(error)) = met else {
             return met;
         };
-        match self.node.too_young() {
+        match self.node.kept_out() {
             // It is there, and its time to vote will come.
-            Some(server) if source.is_temporary() => {
-                judge_version(&server.version, LEAST_VERSION)?;
-                Ok(server.run_id)
+            Some(Out::TooYoung { version }) if error.is_temporary() => {
+                judge_version(self.address(), &version, LEAST_VERSION).map_err(Unmet::Wrong)
             }
-            _ => met,
+            Some(Out::Unfit(Unfit::Twin { other })) => {
+                Err(Unmet::Wrong(ConnectError::NotIndependent {
+                    one: other,
+                    other: self.address().to_owned(),
+                }))
+            }
+            Some(Out::Unfit(Unfit::OfACluster | Unfit::Replica)) => {
+                Err(Unmet::Wrong(ConnectError::server(self.address(), error)))
+            }
+            _ => Err(Unmet::Down(error)),
         }
     }
 }

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::backend::redis::times::WAITER_LEASE;
 use crate::clock::Moment;
 use crate::{Key, OwnerId};
 
@@ -28,12 +29,17 @@ impl Debt {
         waiter: Option<OwnerId>,
         max_ttl: Duration,
     ) -> Self {
+        // A request may be carried out for one `max_ttl` after its sending, and then what it takes begins to run out.
+        let lasts = match waiter {
+            Some(_) => max_ttl.max(WAITER_LEASE),
+            None => max_ttl,
+        };
         Self {
             key: key.clone(),
             round,
             waiter,
-            // A request may be carried out for one `max_ttl` after its sending, and what it takes lasts for another.
-            until: Moment::now().after(max_ttl * 2),
+            // Clocks do not all run alike.
+            until: Moment::now().after((max_ttl + lasts).mul_f64(1.01)),
         }
     }
 
@@ -119,17 +125,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_release_is_owed_until_what_a_late_request_took_has_run_out() {
-        let (debts, max_ttl) = (Debts::default(), Duration::from_secs(60));
+        let second = Duration::from_secs(1);
         let (key, round) = (Key::new("", "k").unwrap(), OwnerId::random());
-        for waiter in [None, Some(round)] {
+        for (max_ttl, waiter, lasts) in [
+            (second * 60, None, second * 60),
+            (second * 60, Some(round), second * 60),
+            (second * 2, None, second * 2),
+            (second * 2, Some(round), WAITER_LEASE),
+        ] {
+            let debts = Debts::default();
             debts.owe(Debt::new(&key, round, waiter, max_ttl));
+            // The request came at the end of its time.
+            tokio::time::advance(max_ttl + lasts).await;
+            assert!(debts.next().is_some(), "{max_ttl:?} {waiter:?}");
+            tokio::time::advance(second * 2).await;
+            assert!(debts.next().is_none() && debts.is_empty());
         }
-        // The request came at the end of its time, and the lease is that of the longest TTL.
-        tokio::time::advance(max_ttl * 2 - Duration::from_millis(1)).await;
-        let owed = debts.next().unwrap();
-        debts.paid(&owed);
-        assert!(debts.next().is_some());
-        tokio::time::advance(Duration::from_millis(1)).await;
-        assert!(debts.next().is_none() && debts.is_empty());
     }
 }

@@ -41,7 +41,7 @@ pub(super) async fn inspect(
     let mut waiting: Vec<usize> = views.iter().map(|it| it.waiting).collect();
     waiting.sort_unstable();
     Ok(Inspection {
-        owner: elected.map(answer::shown),
+        owner: elected.map(answer::holder_shown),
         // What a majority has in common is the token, and the majority ends with the first of its leases.
         token: common(&tokens, needed).and_then(|it| it.try_into().ok()),
         expires_in: lefts.len().checked_sub(needed).map(|it| lefts[it]),

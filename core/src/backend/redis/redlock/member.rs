@@ -15,11 +15,13 @@ use super::round::Round;
 use super::script;
 use super::settings::Settings;
 use crate::backend::BackendError;
+use crate::backend::redis::admission::Admission;
 use crate::backend::redis::answer;
 use crate::backend::redis::copies::Copies;
 use crate::backend::redis::door::Door;
 use crate::backend::redis::inbox::Inbox;
 use crate::backend::redis::node::Node;
+use crate::backend::redis::roster::Roster;
 use crate::runtime::timeout;
 
 /// One of several nodes.
@@ -54,15 +56,16 @@ impl Drop for Owed<'_> {
 }
 
 impl Member {
-    pub(super) fn new(
+    fn new(
         place: usize,
         client: Client,
         inbox: Inbox,
         settings: &Settings,
+        roster: &Arc<Roster>,
     ) -> Arc<Self> {
-        let address = client.get_connection_info().addr().to_string();
+        let address = address_of(&client);
         let mut door = Door::new(client, inbox, script::ALL);
-        door.admission = settings.admission();
+        door.admission = Some(Admission::of(place, roster, settings.away()));
         let node = Node::new(door);
         Arc::new_cyclic(|this| Self {
             place,
@@ -75,6 +78,15 @@ impl Member {
             debts: Debts::default(),
             this: Weak::clone(this),
         })
+    }
+
+    /// One for each client.
+    pub(super) fn all(clients: Vec<Client>, inbox: &Inbox, settings: &Settings) -> Vec<Arc<Self>> {
+        let roster = Arc::new(Roster::of(clients.iter().map(address_of)));
+        let clients = clients.into_iter().enumerate();
+        clients
+            .map(|(place, client)| Self::new(place, client, inbox.clone(), settings, &roster))
+            .collect()
     }
 
     /// What the nodes' errors call it.
@@ -213,12 +225,14 @@ impl Member {
 impl Member {
     /// Nodes that nobody can reach.
     pub(super) fn unreachable(count: usize, inbox: &Inbox) -> Vec<Arc<Self>> {
-        let node = |place| {
-            let client = Client::open(format!("redis://127.0.0.{}:1", place + 1)).unwrap();
-            Self::new(place, client, inbox.clone(), &Settings::default())
-        };
-        (0..count).map(node).collect()
+        let client = |place| Client::open(format!("redis://127.0.0.{}:1", place + 1)).unwrap();
+        let clients = (0..count).map(client).collect();
+        Self::all(clients, inbox, &Settings::default())
     }
+}
+
+fn address_of(client: &Client) -> String {
+    client.get_connection_info().addr().to_string()
 }
 
 fn outside_of_runtimes() -> BackendError {

@@ -81,6 +81,9 @@ use crate::backend::{
 ///
 /// # Other nodes
 ///
+/// Each node is a server of its own. Two names that lead to one server, at first or later, are recognised by its run id:
+/// only one of them has a vote. A replica, and a member of a Cluster, has none.
+///
 /// Clients that name different nodes do not exclude each other. To replace one of them, stop it, wait for `max_ttl`,
 /// start its successor *under the same name*, and let it stay out as above. To go from three nodes to five, or to
 /// move them all, stop all clients, wait for `max_ttl`, and start them with the new list; tokens go on growing as the
@@ -116,7 +119,7 @@ impl Backend for Redlock {
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        if attempt.mode != Mode::Exclusive || attempt.giver.is_some() {
+        if attempt.mode != Mode::Exclusive || attempt.handover.is_some() {
             let refusal = "Redlock has exclusive locks only, and they cannot be handed over";
             return Err(BackendError::not_applied(refusal).permanent());
         }
@@ -184,8 +187,8 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::OwnerId;
-    use crate::backend::Applied;
+    use crate::FencingToken;
+    use crate::backend::{Applied, Handover, HandoverSecret};
 
     #[tokio::test]
     async fn what_it_does_not_have_is_refused_and_a_node_that_was_away_interrupts_nobody() {
@@ -193,7 +196,9 @@ mod tests {
         let members = Member::unreachable(3, &inbox);
         let redlock = Redlock::of(members, inbox, Settings::default());
         let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(30), true);
-        let taking_up = attempt.clone().taking_up_from(Some(OwnerId::random()));
+        let given = attempt.claim(FencingToken::try_from(7).unwrap());
+        let handover = Handover::new(&given, HandoverSecret::random());
+        let taking_up = attempt.clone().taking_up(Some(Box::new(handover)));
         for unknown in [attempt.clone().in_mode(Mode::Shared), taking_up] {
             let refused = redlock.attempt(&unknown).await.unwrap_err();
             assert_eq!(refused.applied(), Applied::No, "{refused}");

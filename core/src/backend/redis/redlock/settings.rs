@@ -1,7 +1,6 @@
 use std::time::Duration;
 
 use super::request::CLAMP;
-use crate::backend::redis::admission::Admission;
 use crate::{InvalidOption, MAX_TTL};
 
 /// What holds for all nodes.
@@ -25,16 +24,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// A node is told from one that keeps what it knows by having been restarted.
-    pub(super) fn admission(&self) -> Option<Admission> {
-        (!self.durable).then(|| Admission::after(self.away()))
-    }
-
-    /// How long a node that was restarted stays out.
-    fn away(&self) -> Duration {
+    /// How long a node that was restarted stays out, unless it keeps what it knows.
+    pub(super) fn away(&self) -> Option<Duration> {
         // A server says how long it has been up in whole seconds, and clocks do not all run alike.
         let away = self.max_ttl.max(self.clock_difference + CLAMP);
-        away.mul_f64(1.01) + Duration::from_secs(1)
+        (!self.durable).then(|| away.mul_f64(1.01) + Duration::from_secs(1))
     }
 
     /// Far more than a node may take to answer: a sixth of a lease is what a renewal waits for.
@@ -90,7 +84,7 @@ mod tests {
                 clock_difference: seconds(clock_difference),
                 ..Settings::default()
             };
-            let away = settings.away();
+            let away = settings.away().unwrap_or_default();
             assert!(away > seconds(least + 1), "{away:?}");
             assert!(away < seconds(least + 3), "{away:?}");
         }

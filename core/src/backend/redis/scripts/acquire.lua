@@ -15,14 +15,19 @@ local token, drawer = string.match(record, '^(%d+) (.*)$')
 local mine = holder == owner or has_share(owner)
 
 if not mine and giver ~= '' then
-  -- A handover: the lock passes from the giver to the caller, once. The giver had confirmed its own grant: it drew
-  -- last, and has no place.
-  if holder ~= giver or drawer ~= giver or redis.call('ZSCORE', queue, giver) then
+  -- A handover: the lock passes from the giver to the caller, once, if the caller knows under which token and what the
+  -- giver noted with it. The giver had confirmed its own grant: it drew last, and has no place.
+  local handover, noted = KEYS[8] or companion(queue, 'handover'), nil
+  if holder == giver and drawer == giver and not redis.call('ZSCORE', queue, giver) then
+    noted = redis.call('GET', handover)
+  end
+  if not noted or noted ~= giver .. ' ' .. (ARGV[8] or '') or not string.find(noted, ' ' .. token .. ' ', 1, true) then
     return 'spent ' .. written
   end
   -- The giver cannot leave any more, so copies of its request are refused from here on.
   redis.call('PEXPIRE', lock, ttl_ms)
   redis.call('SET', KEYS[7] or companion(queue, 'sealed:' .. giver), '1', 'PX', COPIES_MS)
+  redis.call('DEL', handover)
   mine = true
 end
 

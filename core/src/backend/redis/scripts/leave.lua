@@ -21,4 +21,8 @@ if copies_until > now then
   end
 end
 local ended = held and 'left' or 'absent'
-return passed and ended .. ' ' .. passed or ended
+if passed then
+  return ended .. ' ' .. passed
+end
+-- Whoever names a waiter takes it to stand in line. Where nobody does, places were lost, and all look at once (no-stall).
+return named and redis.call('EXISTS', queue) == 0 and ended .. ' unawaited' or ended

@@ -11,7 +11,8 @@ use redis::{
 
 use super::primary::Primary;
 use crate::backend::BackendError;
-use crate::backend::redis::failure;
+use crate::backend::redis::dial::{LARGEST_REPLY, Opened};
+use crate::backend::redis::{failure, unconnected};
 use crate::runtime::timeout;
 
 /// How long one Sentinel may take, to connect and to answer.
@@ -25,21 +26,23 @@ pub(super) enum Asked {
 }
 
 pub(super) async fn once(client: &Client, name: &str) -> Result<Primary, Asked> {
-    let mut connection = connect(client, AsyncConnectionConfig::new()).await?;
-    on(&mut connection, name).await
+    let mut opened = connect(client, AsyncConnectionConfig::new()).await?;
+    on(client, &mut opened.connection, name).await
 }
 
 pub(super) async fn connect(
     client: &Client,
     config: AsyncConnectionConfig,
-) -> Result<MultiplexedConnection, Asked> {
-    let config = config
-        .set_connection_timeout(Some(PATIENCE))
-        .set_response_timeout(Some(PATIENCE));
-    bounded(client.get_multiplexed_async_connection_with_config(&config)).await
+) -> Result<Opened, Asked> {
+    let config = config.set_response_timeout(Some(PATIENCE));
+    let connecting = Opened::by(client, config, PATIENCE, LARGEST_REPLY);
+    let to = client.get_connection_info().addr();
+    let connected = bounded(client, connecting).await?;
+    connected.map_err(|error| Asked::Failed(unconnected(to, error)))
 }
 
 pub(super) async fn on(
+    client: &Client,
     connection: &mut MultiplexedConnection,
     name: &str,
 ) -> Result<Primary, Asked> {
@@ -48,7 +51,8 @@ pub(super) async fn on(
     let mut ask = redis::pipe();
     ask.cmd("SENTINEL").arg("MASTER").arg(name);
     ask.cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name);
-    let answers = bounded(connection.send_packed_commands(&ask, 0, 2)).await?;
+    let answers = bounded(client, connection.send_packed_commands(&ask, 0, 2)).await?;
+    let answers = answers.map_err(told)?;
     let [state, address] = <[Value; 2]>::try_from(answers).map_err(|_| strange())?;
     let state: HashMap<String, String> = read(state)?;
     let address: Option<(String, u16)> = read(address)?;
@@ -70,7 +74,7 @@ fn strange() -> Asked {
     ))
 }
 
-async fn bounded<T>(ask: impl Future<Output = Result<T, RedisError>>) -> Result<T, Asked> {
+async fn bounded<T>(client: &Client, ask: impl Future<Output = T>) -> Result<T, Asked> {
     let answer = match timeout(PATIENCE, ask) {
         Some(answer) => answer.await,
         None => {
@@ -78,13 +82,11 @@ async fn bounded<T>(ask: impl Future<Output = Result<T, RedisError>>) -> Result<
             return Err(Asked::Failed(BackendError::not_applied(told).permanent()));
         }
     };
-    match answer {
-        Ok(answer) => answer.map_err(told),
-        Err(_elapsed) => {
-            let told = format!("a Sentinel did not answer within {PATIENCE:?}");
-            Err(Asked::Failed(BackendError::not_applied(told)))
-        }
-    }
+    answer.map_err(|_elapsed| {
+        let at = client.get_connection_info().addr();
+        let told = format!("the Sentinel at {at} did not answer within {PATIENCE:?}");
+        Asked::Failed(BackendError::not_applied(told))
+    })
 }
 
 fn told(error: RedisError) -> Asked {

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::fmt;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -6,13 +6,10 @@ use redis::{Client, ConnectionInfo};
 
 use super::ask::{self, Asked};
 use super::primary::Primary;
+use super::votes::Votes;
 use crate::backend::BackendError;
 use crate::backend::redis::failure;
 use crate::backend::redis::hosts::at;
-use crate::runtime::sleep;
-
-/// Most have answered: how long the others are waited for.
-const LATE: Duration = Duration::from_millis(100);
 
 /// Those who know where the primary is.
 #[derive(Clone)]
@@ -23,40 +20,37 @@ pub(in crate::backend::redis) struct Sentinels {
     pub(super) server: ConnectionInfo,
 }
 
+/// Where they are.
+impl fmt::Display for Sentinels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, client) in self.clients.iter().enumerate() {
+            let comma = if number > 0 { "," } else { "" };
+            write!(f, "{comma}{}", client.get_connection_info().addr())?;
+        }
+        Ok(())
+    }
+}
+
 impl Sentinels {
-    /// The primary, as the best informed of the Sentinels know it.
+    /// The primary that a majority of the Sentinels name; where too few answer for that, the one that all of those name.
     pub(in crate::backend::redis) async fn primary(&self) -> Result<Primary, BackendError> {
         let ask = |client| ask::once(client, &self.name);
         let mut asked: FuturesUnordered<_> = self.clients.iter().map(ask).collect();
-        let (mut newest, mut answers, mut failed) = (None, 0, None);
-        while let Some(asked) = self.next(&mut asked, answers).await {
+        let (mut votes, mut failed) = (Votes::of(self.clients.len()), None);
+        // A failover often takes a Sentinel with the primary, and nobody waits for it.
+        while votes.elected().is_none()
+            && let Some(asked) = asked.next().await
+        {
             match asked {
-                Ok(primary) => {
-                    answers += 1;
-                    newest = newest.max(Some(primary));
-                }
+                Ok(primary) => votes.count(primary),
                 Err(error) => failed = Some(error),
             }
         }
-        newest.ok_or_else(|| self.unknown(failed))
-    }
-
-    /// A failover often takes a Sentinel with the primary, and nobody waits for it.
-    async fn next(
-        &self,
-        asked: &mut (impl StreamExt<Item = Result<Primary, Asked>> + Unpin),
-        answers: usize,
-    ) -> Option<Result<Primary, Asked>> {
-        let late = (answers > self.clients.len() / 2)
-            .then(|| sleep(LATE))
-            .flatten();
-        match late {
-            None => asked.next().await,
-            Some(late) => tokio::select! {
-                asked = asked.next() => asked,
-                () = late => None,
-            },
-        }
+        let elected = votes.elected_by_those_who_answered();
+        elected.ok_or_else(|| match votes.are_none() {
+            true => self.unknown(failed),
+            false => divided(&votes),
+        })
     }
 
     pub(in crate::backend::redis) fn client_of(
@@ -82,4 +76,11 @@ impl Sentinels {
             None => BackendError::not_applied("there are no Sentinels to ask").permanent(),
         }
     }
+}
+
+fn divided(votes: &Votes) -> BackendError {
+    BackendError::not_applied(format!(
+        "no majority of the Sentinels names the same primary: a failover is under way, they know it by several names, or \
+         one of them cannot be trusted; they name {votes}"
+    ))
 }

@@ -2,14 +2,21 @@
 //!
 //! # Implementation details
 //!
-//! Sentinels do not agree at every moment: one that was away names the old primary until it hears of the failover.
-//! Each failover has an epoch, and the answer with the newest one counts. So nobody who was told of a failover goes
-//! back behind it, and an old primary that returns is used by those alone who reach no Sentinel that knows better.
+//! Sentinels do not agree at every moment: one that was away names the old primary until it hears of the failover. And one
+//! of them may be in the wrong hands: whoever it names is sent the servers' password, and decides about all locks. So a
+//! majority of those that the URL names has to agree, whatever epoch the others tell; where the votes are divided nobody
+//! is connected to, until they agree again, which takes them a moment after a failover. Each failover has an epoch: a
+//! primary is left for another one only if a majority vouches for a later one, so that nobody goes back behind a failover.
+//!
+//! Where most do not answer at all, those that do have to be unanimous, one alone included: Sentinels often go with the
+//! primary that they watch over, and a lock that can be had with one of three left is worth more than to withstand
+//! somebody who has one in his hands and keeps the others from answering.
 
 mod ask;
 mod members;
 mod primary;
 mod url;
+mod votes;
 mod watch;
 
 pub(super) use self::members::Sentinels;

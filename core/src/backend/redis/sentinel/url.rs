@@ -1,18 +1,16 @@
 //! `redis+sentinel://…`
 
-use redis::{Client, ConnectionInfo, ProtocolVersion};
+use redis::{Client, ConnectionInfo};
 
 use super::members::Sentinels;
 use crate::backend::ConnectError;
-#[cfg(feature = "tls-rustls")]
-use crate::backend::redis::choose_provider;
 use crate::backend::redis::hosts::Several;
 
 const SHAPE: &str = "redis+sentinel://user:password@host:26379,host:26379/master-name/0";
 const PORT: u16 = 26_379;
 
 impl Sentinels {
-    /// The Sentinels that `url` names; `prepare` adds to the server's settings what ours are.
+    /// The Sentinels that `url` names; `prepare` adds to their settings, and the server's, what ours are.
     pub(in crate::backend::redis) fn at(
         url: &str,
         prepare: impl Fn(ConnectionInfo) -> ConnectionInfo,
@@ -30,14 +28,11 @@ impl Sentinels {
         };
         parts.finish()?;
         let servers = parts.servers(PORT, database)?.into_iter();
-        let server = servers.map(prepare).next();
-        let clients = parts.with_login(&login, PORT, "")?.into_iter().map(|info| {
-            let redis = info.redis_settings().clone();
-            let info = info.set_redis_settings(redis.set_protocol(ProtocolVersion::RESP3));
-            #[cfg(feature = "tls-rustls")]
-            choose_provider(info.addr());
-            Client::open(info).map_err(ConnectError::url)
-        });
+        let server = servers.map(&prepare).next();
+        let clients = parts
+            .with_login(&login, PORT, "")?
+            .into_iter()
+            .map(|info| Client::open(prepare(info)).map_err(ConnectError::url));
         Ok(Self {
             clients: clients.collect::<Result<_, _>>()?,
             name: name.to_owned(),

@@ -17,15 +17,26 @@ use crate::clock::{self, Moment};
 /// Who has heard nothing for so long asks: pushes get lost, and nobody sees it.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Before a Sentinel that cannot be listened to is tried again.
+/// Before the others are asked again about what one has told, and twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// The longest of these, and before a Sentinel that cannot be listened to is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl Sentinels {
-    /// Returns when a Sentinel tells of a failover since `known` that led elsewhere.
+    /// Returns when the Sentinels tell of a failover since `known` that led elsewhere. One alone may lie, or be early.
     pub(in crate::backend::redis) async fn moved(&self, known: &Primary) {
-        let watch = |client| watch(client, &self.name, known);
-        let mut watched: FuturesUnordered<_> = self.clients.iter().map(watch).collect();
-        watched.next().await;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let watch = |client| watch(client, &self.name, known);
+            let mut watched: FuturesUnordered<_> = self.clients.iter().map(watch).collect();
+            watched.next().await;
+            if self.primary().await.is_ok_and(|it| it.replaces(known)) {
+                return;
+            }
+            clock::sleep_until(Moment::now().after(pause)).await;
+            pause = PAUSE.min(pause * 2);
+        }
     }
 }
 
@@ -44,10 +55,11 @@ async fn listen(client: &Client, name: &str, known: &Primary) -> Result<(), Aske
         }
         Ok::<(), Infallible>(())
     });
-    let mut connection = ask::connect(client, config).await?;
+    let mut opened = ask::connect(client, config).await?;
+    let connection = &mut opened.connection;
     // Where that is not allowed, asking has to do.
     let _not_allowed = connection.subscribe("+switch-master").await;
-    while !ask::on(&mut connection, name).await?.replaces(known) {
+    while !ask::on(client, connection, name).await?.replaces(known) {
         tokio::select! {
             () = news.notified() => {}
             () = clock::sleep_until(Moment::now().after(LOOK)) => {}

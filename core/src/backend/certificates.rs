@@ -1,0 +1,83 @@
+//! Certificates for TLS, as PEM: whom to trust, and who we are.
+
+use std::error::Error;
+use std::fmt;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+
+use super::{ConnectError, provider};
+
+/// What a builder was given.
+#[derive(Clone, Default)]
+pub(crate) struct Certificates {
+    pub(crate) authorities: Option<String>,
+    /// A certificate, with those between it and its authority, and its private key.
+    pub(crate) client: Option<(String, String)>,
+}
+
+impl Certificates {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.authorities.is_none() && self.client.is_none()
+    }
+
+    /// Refuses what a client would refuse only when it connects, and then not so that it could be told from other
+    /// failures.
+    pub(crate) fn check(&self) -> Result<(), ConnectError> {
+        provider::choose();
+        if let Some(authorities) = &self.authorities {
+            let error = match count(authorities) {
+                Ok(0) => "there is none in it".into(),
+                Ok(_) => return self.check_client(),
+                Err(error) => error,
+            };
+            return Err(ConnectError::certificates(format!(
+                "the authorities have no certificate that can be read; give PEM ({error})"
+            )));
+        }
+        self.check_client()
+    }
+
+    fn check_client(&self) -> Result<(), ConnectError> {
+        let Some((certificate, key)) = &self.client else {
+            return Ok(());
+        };
+        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| {
+            ConnectError::certificates(format!(
+                "the client's private key cannot be read; give PEM, without a password ({error})"
+            ))
+        })?;
+        fit(certificate, key).map_err(|error| {
+            ConnectError::certificates(format!(
+                "the client's certificate and its private key do not fit each other ({error})"
+            ))
+        })
+    }
+}
+
+/// How many certificates there are that can be trusted.
+fn count(authorities: &str) -> Result<usize, Box<dyn Error + Send + Sync>> {
+    let mut store = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(authorities.as_bytes()) {
+        store.add(certificate?)?;
+    }
+    Ok(store.len())
+}
+
+fn fit(certificate: &str, key: PrivateKeyDer<'static>) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate.as_bytes()).collect();
+    let config = ClientConfig::builder().with_root_certificates(RootCertStore::empty());
+    config.with_client_auth_cert(chain?, key)?;
+    Ok(())
+}
+
+/// Without what it was given, which may be a key where none should be.
+impl fmt::Debug for Certificates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Certificates")
+            .field("authorities", &self.authorities.is_some())
+            .field("client", &self.client.is_some())
+            .finish()
+    }
+}

@@ -1,0 +1,117 @@
+//! A replica that somebody has take its master's place, while many wait: what is released on the one meanwhile is not on
+//! the other.
+
+use std::time::Duration;
+
+use leasehold::LockManager;
+use leasehold_testkit::servers::ClusterRedis;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::servers::{eventually, key_on, locks};
+
+/// Nobody waits for longer because of it, whatever the TTL and the number of waiters.
+const AT_MOST: Duration = Duration::from_secs(3);
+/// Longer than any place in line lasts.
+const PATIENCE: Duration = Duration::from_secs(60);
+const HOLD: Duration = Duration::from_millis(5);
+/// Less than what members allow each other to be silent.
+const BEHIND: Duration = Duration::from_millis(200);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Locks the key again and again.
+async fn again_and_again(
+    locks: LockManager,
+    key: String,
+    ttl: Duration,
+    tell: mpsc::UnboundedSender<Instant>,
+) {
+    loop {
+        let lock = locks.lock(&key).ttl(ttl).wait(MINUTE);
+        if let Ok(guard) = lock.acquire().await {
+            let _is_over = tell.send(Instant::now());
+            sleep(HOLD).await;
+            // It may be lost.
+            let _outcome = guard.release().await;
+        }
+    }
+}
+
+/// Has the replica of the first master take over while it is behind by what was done in the last moments.
+async fn take_over(cluster: &ClusterRedis, key: &str) {
+    let mut master = cluster.server(0).client().await.unwrap();
+    let mut replica = cluster.server(3).client().await.unwrap();
+    let (much, long) = (format!("{{lock:{key}}}"), "x".repeat(1 << 20));
+    cluster.server(3).pause().unwrap();
+    // It takes over before it has read all of this.
+    for _ in 0..4 {
+        master.command(["SET", &much, &long]).await.unwrap();
+    }
+    sleep(BEHIND).await;
+    let swap = ["CLUSTER", "FAILOVER", "TAKEOVER"];
+    let swapped = async {
+        replica.command(swap).await.unwrap();
+    };
+    let goes_on = async {
+        sleep(BEHIND / 4).await;
+        cluster.server(3).resume().unwrap();
+    };
+    tokio::join!(swapped, goes_on);
+}
+
+async fn is(cluster: &ClusterRedis, server: usize, part: &str) -> bool {
+    let mut server = cluster.server(server).client().await.unwrap();
+    // Who changes its part cuts its clients off.
+    let role = server.command(["ROLE"]).await;
+    role.is_ok_and(|role| role.items()[0].text() == Some(part))
+}
+
+/// The lock is never given to nobody for long.
+async fn holds_up_nobody(managers: usize, tasks: usize, ttl: Duration) {
+    let cluster = ClusterRedis::start_with_replicas().await.unwrap();
+    let key = key_on(&cluster, 0).await;
+    let (tell, mut grants) = mpsc::unbounded_channel();
+    let mut all = JoinSet::new();
+    for _ in 0..managers {
+        let locks = locks(&cluster).await;
+        for _ in 0..tasks / managers {
+            let (locks, key, tell) = (locks.clone(), key.clone(), tell.clone());
+            all.spawn(again_and_again(locks, key, ttl, tell));
+        }
+    }
+    let (mut last, mut longest, mut count) = (Instant::now(), Duration::ZERO, 0);
+    let (mut taken, mut counted) = (None::<Instant>, 0);
+    loop {
+        let next = timeout(PATIENCE, grants.recv()).await;
+        let at = next.expect("the lock stands idle").unwrap();
+        if count > 0 {
+            longest = longest.max(at - last);
+        }
+        last = at;
+        count += 1;
+        if taken.is_none() && count > tasks * 5 {
+            take_over(&cluster, &key).await;
+            eventually("they have changed places", async || {
+                is(&cluster, 0, "slave").await && is(&cluster, 3, "master").await
+            })
+            .await;
+            (taken, counted) = (Some(Instant::now()), count);
+        }
+        let is_long_ago = taken.is_some_and(|it| it + Duration::from_secs(1) < at);
+        if is_long_ago && count > counted + tasks * 10 {
+            assert!(longest < AT_MOST, "{longest:?}");
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn waiters_are_served_after_a_takeover() {
+    holds_up_nobody(1, 5, Duration::from_secs(30)).await;
+}
+
+#[tokio::test]
+async fn waiters_of_several_managers_are_served_after_a_takeover() {
+    holds_up_nobody(3, 9, Duration::from_secs(5)).await;
+}

@@ -1,0 +1,228 @@
+//! The rights that the documentation calls the least, a user who has no others, and all that it does.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use std::future::IntoFuture as _;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::poll;
+use leasehold::LockManager;
+use leasehold_testkit::resp::{RawClient, RespError};
+use tokio::time::{sleep, timeout};
+
+/// The user, and its password.
+pub(crate) const USER: &str = "locker";
+pub(crate) const PASSWORD: &str = "secret";
+
+/// Whoever is woken has the lock long before that; whoever polls may not.
+const WOKEN: Duration = Duration::from_secs(4);
+
+pub(crate) const OF_LOCKS: &str = include_str!("../../src/backend/redis/mod.rs");
+
+/// Those that locks need on every server, and those that the documentation names behind some words.
+pub(crate) fn least(also: &[&str]) -> Vec<&'static str> {
+    let block = section(OF_LOCKS).split("```").nth(1).unwrap();
+    let mut rights = words(block.strip_prefix("text").unwrap());
+    rights.extend(also.iter().flat_map(|behind| named(OF_LOCKS, behind)));
+    rights
+}
+
+/// Those that a file's documentation names behind some words.
+pub(crate) fn named(file: &'static str, behind: &str) -> Vec<&'static str> {
+    let (_, rest) = section(file).split_once(behind).unwrap();
+    words(rest.split('`').nth(1).unwrap())
+}
+
+fn section(file: &'static str) -> &'static str {
+    file.split_once("/// # Rights\n").unwrap().1
+}
+
+fn words(text: &'static str) -> Vec<&'static str> {
+    text.split_whitespace().filter(|it| *it != "///").collect()
+}
+
+/// Makes the user, who has these rights alone.
+pub(crate) async fn make_user(server: &mut RawClient, rights: &[&str]) {
+    let password = format!(">{PASSWORD}");
+    let user = ["ACL", "SETUSER", USER, "reset", "on", &password];
+    let made = server.command([&user[..], rights].concat()).await;
+    assert!(made.unwrap().is_ok());
+}
+
+/// What the server has refused the user. That it was not told the name of a library harms nobody.
+pub(crate) async fn refused(server: &mut RawClient) -> Vec<String> {
+    let log = server.command(["ACL", "LOG"]).await.unwrap();
+    let said = log.items().iter().map(|entry| {
+        let fields = entry.items().iter();
+        let fields: Vec<_> = fields.filter_map(|it| it.text()).collect();
+        fields.join(" ")
+    });
+    said.filter(|it| it.contains(USER) && !it.contains("client|setinfo"))
+        .collect()
+}
+
+/// Does all that can be done with locks, by two managers. Where there are no others, with exclusive locks alone.
+pub(crate) async fn everything(connect: impl AsyncFn() -> LockManager) {
+    let (here, there) = (connect().await, connect().await);
+    let can = here.capabilities();
+    for key in ["k", "{42}:k"] {
+        exclusive(&here, &there, key).await;
+        if can.shared {
+            shared(&here, &there, key).await;
+        }
+        if can.permits {
+            let permits = || here.semaphore(format!("{key}:permits"), 3);
+            let two = permits().permits(2).acquire().await.unwrap();
+            two.renew().await.unwrap();
+            assert!(permits().permits(2).try_acquire().await.unwrap().is_none());
+            two.release().await.unwrap();
+        }
+        if can.handover {
+            let given = here.lock(key).acquire().await.unwrap();
+            let ticket = given.hand_over().await.unwrap();
+            let taken = there.take_up(&ticket).acquire().await.unwrap();
+            taken.release().await.unwrap();
+        }
+        let both = here.lock_all([format!("{key}:1"), format!("{key}:2")]);
+        both.acquire().await.unwrap().release().await.unwrap();
+    }
+    // So many go to the server together.
+    let many = join_all((0..40).map(|n| here.lock(format!("many:{n}")).acquire()));
+    let many = many.await.into_iter().map(|it| it.unwrap().release());
+    assert!(join_all(many).await.iter().all(Result::is_ok));
+    here.shutdown().await.unwrap();
+    there.shutdown().await.unwrap();
+}
+
+async fn exclusive(here: &LockManager, there: &LockManager, key: &str) {
+    let guard = here.lock(key).acquire().await.unwrap();
+    guard.renew().await.unwrap();
+    // One is given up with its request under way, and one while it waits.
+    {
+        let mut dropped = pin!(there.lock(key).acquire().into_future());
+        assert!(poll!(&mut dropped).is_pending());
+    }
+    let impatient = there.lock(key).wait(Duration::from_millis(50));
+    assert!(impatient.acquire().await.is_err());
+    let next = tokio::spawn(there.lock(key).acquire().into_future());
+    waiting(here, key, 1).await;
+    guard.release().await.unwrap();
+    let next = timeout(WOKEN, next).await.expect("nobody wakes it");
+    let next = next.unwrap().unwrap();
+    assert!(here.force_release(key).await.unwrap());
+    assert!(next.renew().await.is_err());
+}
+
+async fn shared(here: &LockManager, there: &LockManager, key: &str) {
+    let writer = here.lock(key).acquire().await.unwrap();
+    let other = tokio::spawn(there.read_lock(key).acquire().into_future());
+    waiting(here, key, 1).await;
+    let reader = writer.downgrade().await.unwrap();
+    let other = timeout(WOKEN, other).await.expect("nobody wakes it");
+    let other = other.unwrap().unwrap();
+    reader.renew().await.unwrap();
+    reader.release().await.unwrap();
+    other.release().await.unwrap();
+}
+
+async fn waiting(locks: &LockManager, key: &str, count: usize) {
+    while locks.inspect(key).await.unwrap().waiting != count {
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// What would harm others on the server, or tell of them.
+const DANGEROUS: [&str; 66] = [
+    "CLIENT PAUSE 1",
+    "CLIENT UNPAUSE",
+    "CLIENT KILL ID 1",
+    "CLIENT LIST",
+    "CLIENT INFO",
+    "CLIENT TRACKING ON BCAST",
+    "CLIENT NO-EVICT ON",
+    "CLIENT REPLY ON",
+    "CLIENT UNBLOCK 1",
+    "CLIENT SETNAME a",
+    "KEYS *",
+    "SCAN 0",
+    "RANDOMKEY",
+    "DBSIZE",
+    "FLUSHALL",
+    "FLUSHDB",
+    "SWAPDB 0 1",
+    "CONFIG GET *",
+    "CONFIG SET maxmemory 1mb",
+    "CONFIG REWRITE",
+    "CONFIG RESETSTAT",
+    "MONITOR",
+    "SHUTDOWN NOSAVE",
+    "SAVE",
+    "BGSAVE",
+    "BGREWRITEAOF",
+    "REPLICAOF NO ONE",
+    "SLAVEOF NO ONE",
+    "FAILOVER ABORT",
+    "PSYNC ? -1",
+    "SYNC",
+    "SCRIPT FLUSH",
+    "SCRIPT KILL",
+    "SCRIPT EXISTS a",
+    "EVAL return 0",
+    "FUNCTION LIST",
+    "FUNCTION FLUSH",
+    "FUNCTION KILL",
+    "FCALL f 0",
+    "ACL LIST",
+    "ACL SETUSER a",
+    "ACL DELUSER a",
+    "ACL LOG",
+    "MODULE LIST",
+    "MIGRATE h 1 lock:k 0 1",
+    "RESTORE lock:k 0 a",
+    "DUMP lock:k",
+    "RENAME lock:k lock:l",
+    "COPY lock:k lock:l",
+    "MOVE lock:k 1",
+    "OBJECT FREQ lock:k",
+    "SORT lock:k",
+    "UNLINK lock:k",
+    "PERSIST lock:k",
+    "BLPOP lock:k 0",
+    "SLOWLOG GET",
+    "LATENCY RESET",
+    "MEMORY PURGE",
+    "COMMAND LIST",
+    "PSUBSCRIBE *",
+    "PUBSUB CHANNELS",
+    "CLUSTER RESET",
+    "CLUSTER NODES",
+    "CLUSTER FORGET a",
+    "CLUSTER FAILOVER",
+    "WAITAOF 0 0 0",
+];
+
+/// What is nobody's business but the owner's of the key or the channel.
+const OF_OTHERS: [&str; 4] = [
+    "GET session:42",
+    "SET session:42 1",
+    "GET {session:42}:lh1:fence",
+    "PUBLISH news 1",
+];
+
+/// Tries what the user may not do, on a server at `port`.
+pub(crate) async fn tries_what_is_dangerous(port: u16) {
+    let mut user = RawClient::connect(&format!("127.0.0.1:{port}"))
+        .await
+        .unwrap();
+    user.command(["AUTH", USER, PASSWORD]).await.unwrap();
+    for command in DANGEROUS.into_iter().chain(OF_OTHERS) {
+        match user.command(command.split(' ')).await {
+            Err(RespError::Refused(why)) if why.starts_with("NOPERM") => {}
+            // A version that has no such command.
+            Err(RespError::Refused(why)) if why.contains("unknown command") => {}
+            other => panic!("`{command}`: {other:?}"),
+        }
+    }
+}

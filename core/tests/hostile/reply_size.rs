@@ -1,0 +1,129 @@
+//! Replies that are larger than a client has room for.
+
+use std::env;
+use std::error::Error;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use leasehold::backend::redis::{Redis, ReplyTooLarge};
+use leasehold::{FenceStore, FencingToken, LockManager, RedisFenceStore};
+use tokio::time::timeout;
+
+use crate::endless::Endless;
+use crate::most_memory_kib;
+
+/// How much more memory a client may take for one of them: twice what it accepts.
+const LOCKS_KIB: u64 = 40 * 1024;
+const FENCES_KIB: u64 = 160 * 1024;
+
+/// Set for a process that is to be measured.
+const MEASURED: &str = "LEASEHOLD_MEASURED";
+
+/// What a reply begins with, and what follows for ever.
+const REPLIES: [(&str, &str); 14] = [
+    ("$2147483648\r\n", "x"),
+    ("$9223372036854775807\r\n", "x"),
+    ("=2147483648\r\n", "x"),
+    ("!2147483648\r\n", "x"),
+    ("=-1\r\n", "x"),
+    ("*2147483648\r\n", ":1\r\n"),
+    ("~2147483648\r\n", ":1\r\n"),
+    ("%2147483648\r\n", ":1\r\n"),
+    ("|2147483648\r\n", ":1\r\n"),
+    (">2147483648\r\n+message\r\n", ":1\r\n"),
+    ("", "*1000000\r\n"),
+    ("+", "x"),
+    ("-ERR ", "x"),
+    ("$", "1"),
+];
+
+fn is_too_large(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.is::<ReplyTooLarge>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// Has the test of that name carried out by a process of its own, which fails where it asks for much more than it may take.
+fn is_to_be_measured(name: &str) -> bool {
+    if env::var_os(MEASURED).is_some() {
+        return true;
+    }
+    let mut itself = Command::new("sh");
+    itself.args(["-c", "ulimit -v 1500000; exec \"$0\" \"$@\""]);
+    itself
+        .arg(env::current_exe().unwrap())
+        .args(["--exact", name]);
+    let told = itself.env(MEASURED, "1").output().unwrap();
+    let said = [told.stdout, told.stderr].concat();
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&said));
+    false
+}
+
+#[tokio::test]
+async fn a_reply_that_is_too_large_ends_the_connection_and_takes_no_memory() {
+    if !is_to_be_measured(
+        "reply_size::a_reply_that_is_too_large_ends_the_connection_and_takes_no_memory",
+    ) {
+        return;
+    }
+    let before = most_memory_kib();
+    for (first, again) in REPLIES {
+        for from in ["HELLO", "SCRIPT", "INFO", "TIME", "EVALSHA"] {
+            let server = Endless::start(from, first.as_bytes(), again.as_bytes());
+            let begun = Instant::now();
+            let asked = timeout(Duration::from_secs(30), ask(&server.url())).await;
+            let asked = asked.unwrap_or_else(|_| panic!("{from} hangs on {first:?}"));
+            let error = asked.unwrap_err();
+            let took = begun.elapsed();
+            assert!(
+                took < Duration::from_secs(2),
+                "{took:?}: {first:?} to {from}"
+            );
+            // Of nonsense the crate tells.
+            let is_told = is_too_large(&*error) || first == "=-1\r\n";
+            assert!(is_told, "{error:?}: {first:?} to {from}");
+        }
+    }
+    let taken = most_memory_kib() - before;
+    assert!(taken < LOCKS_KIB, "{taken} KiB");
+}
+
+async fn ask(url: &str) -> Result<(), Box<dyn Error>> {
+    let redis = Redis::connect(url).await?;
+    let builder = LockManager::builder(redis).outage_limit(Duration::ZERO);
+    builder.build()?.lock("k").try_acquire().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_fence_that_is_answered_too_much_says_so_and_takes_no_memory() {
+    if !is_to_be_measured(
+        "reply_size::a_fence_that_is_answered_too_much_says_so_and_takes_no_memory",
+    ) {
+        return;
+    }
+    let before = most_memory_kib();
+    for (first, again) in REPLIES {
+        for from in ["CLIENT", "EVALSHA"] {
+            let server = Endless::start(from, first.as_bytes(), again.as_bytes());
+            let asked = timeout(Duration::from_secs(30), admit(&server.url())).await;
+            let asked = asked.unwrap_or_else(|_| panic!("{from} hangs on {first:?}"));
+            let error = asked.unwrap_err();
+            let is_told = is_too_large(&*error) || first == "=-1\r\n";
+            assert!(is_told, "{error:?}: {first:?} to {from}");
+        }
+    }
+    let taken = most_memory_kib() - before;
+    assert!(taken < FENCES_KIB, "{taken} KiB");
+}
+
+async fn admit(url: &str) -> Result<(), Box<dyn Error>> {
+    let store = RedisFenceStore::connect(url).await?;
+    store.admit("r", FencingToken::try_from(7)?).await?;
+    Ok(())
+}

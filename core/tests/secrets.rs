@@ -1,0 +1,191 @@
+//! No password is told: in no error, event, span or `Debug`.
+//!
+//! One test, in a binary of its own: `tracing` remembers per process who is interested in what.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::error::Error;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use leasehold::backend::redis::{Redis, Redlock};
+use leasehold::backend::zookeeper::ZooKeeper;
+use leasehold::{LockManager, RedisFenceStore};
+use leasehold_testkit::servers::RedisServer;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+/// What is planted wherever a secret may be. The digits could be a port.
+const SECRET: &str = "55512hunter2";
+const PARTS: [&str; 2] = ["55512", "hunter2"];
+
+/// All that was told.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<String>>>);
+
+impl Told {
+    fn add(&self, about: &str, text: &str) {
+        self.0.lock().unwrap().push(format!("{about}: {text}"));
+    }
+
+    fn shown(&self, value: &impl Debug) {
+        self.add("Debug", &format!("{value:?} {value:#?}"));
+    }
+
+    fn error(&self, error: &(dyn Error + 'static)) {
+        self.add("Debug of an error", &format!("{error:?}"));
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            self.add("error", &error.to_string());
+            cause = error.source();
+        }
+    }
+}
+
+impl Visit for Told {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.add(field.name(), &format!("{value:?}"));
+    }
+
+    fn record_error(&mut self, _field: &Field, value: &(dyn Error + 'static)) {
+        self.error(value);
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Told {
+    fn on_new_span(&self, span: &Attributes<'_>, _id: &Id, _context: Context<'_, S>) {
+        span.record(&mut self.clone());
+    }
+
+    fn on_record(&self, _id: &Id, values: &Record<'_>, _context: Context<'_, S>) {
+        values.record(&mut self.clone());
+    }
+
+    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
+        event.record(&mut self.clone());
+    }
+}
+
+/// What is meant for a backend, and what is almost so. Nobody listens at port 1.
+fn urls() -> Vec<String> {
+    let of_redis = [
+        "redis://u:SECRET@127.0.0.1:1",
+        "redis://:SECRET@127.0.0.1:1",
+        "redis://u:SECRET@127.0.0.1:1/x",
+        "redis://u:SECRET@127.0.0.1:port",
+        "redis://u:55512/hunter2@127.0.0.1:1",
+        "redis://u:55512?hunter2@127.0.0.1:1",
+        "redis://u:55512#hunter2@127.0.0.1:1",
+        "redis://127.0.0.1:1?password=SECRET",
+        "redis:/u:SECRET@127.0.0.1:1",
+        "redis:u:SECRET@127.0.0.1:1",
+        "rediss://u:SECRET@127.0.0.1:1",
+        "unix:///nowhere?user=u&pass=SECRET",
+        "redis+sentinel://u:SECRET@127.0.0.1:1/main?sentinel_password=SECRET",
+        "redis+sentinel://u:SECRET@127.0.0.1:1",
+        "redis+sentinel://u:SECRET@127.0.0.1:1/main?password=SECRET",
+        "redis+sentinel://u:55512/hunter2@127.0.0.1:1/main",
+        "redis+sentinel://u:55512?hunter2=x@127.0.0.1:1/main",
+        "redis+sentinel://u:55512#hunter2@127.0.0.1:1/main",
+        "redis+cluster://u:SECRET@127.0.0.1:1",
+        "redis+cluster://u:SECRET@127.0.0.1:1/3",
+        "redis+cluster://u:55512/hunter2@127.0.0.1:1",
+        "redis+cluster://u:55512?hunter2=x@127.0.0.1:1",
+        "redlock://u:SECRET@127.0.0.1:1,127.0.0.2:1",
+        "redlock://u:SECRET@127.0.0.1:1,127.0.0.1:1",
+        "redlock://u:55512/hunter2@127.0.0.1:1",
+        "redlock://u:55512?hunter2@127.0.0.1:1",
+    ];
+    let others = [
+        "zookeeper://u:SECRET@127.0.0.1:1/locks",
+        "zookeeper://SECRET@127.0.0.1:1/locks",
+        "zookeeper://u:%zzSECRET@127.0.0.1:1/locks",
+        "zookeeper://u:55512/hunter2@127.0.0.1:1/locks",
+        "zookeeper://u:SECRET/x@127.0.0.1:1/locks",
+        "zookeeper://u:SECRET",
+        "zookeeper+tls://u:SECRET@127.0.0.1:1/locks",
+        "u:SECRET@127.0.0.1:1",
+        "SECRET",
+        "u:SECRET@127.0.0.1://1",
+        "postgres://u:SECRET@127.0.0.1:1",
+    ];
+    let all = of_redis.into_iter().chain(others);
+    all.map(|url| url.replace("SECRET", SECRET)).collect()
+}
+
+#[tokio::test]
+async fn planted_password_is_in_no_text() {
+    let told = Told::default();
+    let subscriber = tracing_subscriber::registry().with(told.clone());
+    tracing::subscriber::set_global_default(subscriber).unwrap();
+
+    for url in urls() {
+        told.error(&LockManager::connect(&url).await.unwrap_err());
+        if let Err(error) = Redis::connect(&url).await {
+            told.error(&error);
+        }
+        if let Err(error) = RedisFenceStore::connect(&url).await {
+            told.error(&error);
+        }
+        let nodes = Redlock::new([url.clone()]);
+        told.shown(&nodes);
+        told.error(&nodes.connect().await.unwrap_err());
+        told.error(&ZooKeeper::connect(&url).await.unwrap_err());
+    }
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n");
+    let redis = Redis::builder()
+        .authorities(&key)
+        .client_certificate(&key, &key);
+    told.shown(&redis);
+    told.error(&redis.connect("rediss://127.0.0.1:1").await.unwrap_err());
+    let nodes = Redlock::new(["rediss://127.0.0.1:1"]).client_certificate(&key, &key);
+    told.shown(&nodes);
+    told.error(&nodes.connect().await.unwrap_err());
+    let zookeeper = ZooKeeper::builder()
+        .digest("u", SECRET)
+        .share_with("digest", format!("u:{SECRET}"))
+        .client_certificate(&key, &key);
+    told.shown(&zookeeper);
+    let unreached = zookeeper.connect("zookeeper+tls://127.0.0.1:1");
+    told.error(&unreached.await.unwrap_err());
+
+    // One that knows it, and one that knows another.
+    let server = RedisServer::builder()
+        .password(SECRET)
+        .start()
+        .await
+        .unwrap();
+    let redis = Redis::connect(&server.url()).await.unwrap();
+    told.shown(&redis);
+    let locks = LockManager::new(redis);
+    told.shown(&locks);
+    let guard = locks.lock("k").acquire().await.unwrap();
+    told.shown(&guard);
+    let fences = RedisFenceStore::connect(&server.url()).await.unwrap();
+    told.shown(&fences);
+    let nodes = Redlock::new([server.url()]).durable_nodes(true);
+    let nodes = nodes.connect().await.unwrap();
+    told.shown(&nodes);
+    let other = RedisServer::builder().password("another").start().await;
+    let other = other
+        .unwrap()
+        .url_at(server.port())
+        .replace("another", &SECRET[1..]);
+    told.error(&LockManager::connect(&other).await.unwrap_err());
+    server.kill();
+    told.error(&guard.release().await.unwrap_err());
+    let wait = Duration::from_millis(200);
+    told.error(&locks.lock("k").wait(wait).acquire().await.unwrap_err());
+    let nodes = LockManager::new(nodes);
+    told.error(&nodes.lock("k").try_acquire().await.unwrap_err());
+
+    let told = told.0.lock().unwrap();
+    assert!(told.len() > 100, "{} texts", told.len());
+    let leaks = told
+        .iter()
+        .filter(|text| PARTS.iter().any(|part| text.contains(part)));
+    let leaks: Vec<_> = leaks.collect();
+    assert!(leaks.is_empty(), "{leaks:#?}");
+}

@@ -1,0 +1,171 @@
+//! A failover that somebody asked for, while many wait: for a moment two servers take themselves for the primary, and what
+//! is released on the old one is not on the new one.
+
+use std::time::Duration;
+
+use leasehold::LockManager;
+use leasehold_testkit::resp::Value;
+use leasehold_testkit::servers::SentinelRedis;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::servers::{eventually, locks, replicated};
+
+/// Nobody waits for longer because of it, whatever the TTL and the number of waiters.
+const AT_MOST: Duration = Duration::from_secs(3);
+/// Longer than any place in line lasts.
+const PATIENCE: Duration = Duration::from_secs(60);
+const HOLD: Duration = Duration::from_millis(5);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Tasks that lock the same key again and again.
+struct Load {
+    grants: mpsc::UnboundedReceiver<Instant>,
+    seen: Vec<Instant>,
+    _tasks: JoinSet<()>,
+}
+
+impl Load {
+    fn of(managers: &[LockManager], tasks: usize, ttl: Duration) -> Self {
+        let (tell, grants) = mpsc::unbounded_channel();
+        let mut all = JoinSet::new();
+        for locks in managers.iter().cycle().take(tasks) {
+            let (locks, tell) = (locks.clone(), tell.clone());
+            all.spawn(async move {
+                loop {
+                    let lock = locks.lock("k").ttl(ttl).wait(MINUTE);
+                    if let Ok(guard) = lock.acquire().await {
+                        let _is_over = tell.send(Instant::now());
+                        sleep(HOLD).await;
+                        // It may be lost.
+                        let _outcome = guard.release().await;
+                    }
+                }
+            });
+        }
+        Self {
+            grants,
+            seen: Vec::new(),
+            _tasks: all,
+        }
+    }
+
+    async fn goes_on(&mut self, grants: usize) {
+        for _ in 0..grants {
+            let next = timeout(PATIENCE, self.grants.recv()).await;
+            self.seen.push(next.expect("the lock stands idle").unwrap());
+        }
+    }
+
+    /// The longest time without a grant since there was a primary again.
+    fn longest(&self, since: Instant) -> Duration {
+        let gaps = self
+            .seen
+            .windows(2)
+            .map(|it| it[1] - it[0].max(since).min(it[1]));
+        gaps.max().unwrap_or_default()
+    }
+}
+
+async fn fail_over(redis: &SentinelRedis) {
+    eventually("a failover begins", async || {
+        let mut sentinel = redis.sentinels()[0].client().await.unwrap();
+        let swap = ["SENTINEL", "FAILOVER", redis.name()];
+        sentinel.command(swap).await.is_ok()
+    })
+    .await;
+    redis.until_failed_over().await.unwrap();
+}
+
+/// Returns when the old primary is a replica, and all Sentinels have seen that: before, they make replicas of both.
+async fn settled(redis: &SentinelRedis) {
+    eventually("the old primary is a replica", async || {
+        let mut old = redis.servers().replica().client().await.unwrap();
+        // Who changes its part cuts its clients off.
+        let role = old.command(["ROLE"]).await;
+        role.is_ok_and(|role| role.items()[0].text() == Some("slave"))
+    })
+    .await;
+    replicated(redis.servers()).await;
+    eventually("the Sentinels know", async || {
+        let mut settled = 0;
+        for sentinel in redis.sentinels() {
+            let mut sentinel = sentinel.client().await.unwrap();
+            let ask = ["SENTINEL", "REPLICAS", redis.name()];
+            let replicas = sentinel.command(ask).await.unwrap();
+            let words = replicas.items().iter().flat_map(Value::items);
+            let words: Vec<_> = words.filter_map(Value::text).collect();
+            let role = words.iter().position(|it| *it == "role-reported");
+            settled += usize::from(role.is_some_and(|at| words[at + 1] == "slave"));
+        }
+        settled == redis.sentinels().len()
+    })
+    .await;
+}
+
+/// The lock is never given to nobody for long.
+async fn holds_up_nobody(managers: usize, tasks: usize, ttl: Duration, failovers: usize) {
+    let redis = SentinelRedis::start().await.unwrap();
+    let mut all = Vec::new();
+    for _ in 0..managers {
+        all.push(locks(&redis).await);
+    }
+    let mut load = Load::of(&all, tasks, ttl);
+    load.goes_on(tasks * 5).await;
+    for _ in 0..failovers {
+        fail_over(&redis).await;
+        let since = Instant::now();
+        settled(&redis).await;
+        while let Ok(at) = load.grants.try_recv() {
+            load.seen.push(at);
+        }
+        let (followed, before) = (Instant::now(), load.seen.len());
+        while followed.elapsed() < Duration::from_secs(1) || load.seen.len() < before + tasks * 5 {
+            load.goes_on(1).await;
+        }
+        let longest = load.longest(since);
+        assert!(longest < AT_MOST, "{longest:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_old_primary_alone_saw_released_is_free_on_the_new_one() {
+    let redis = SentinelRedis::start().await.unwrap();
+    let (first, next) = (locks(&redis).await, locks(&redis).await);
+    let guard = first.lock("k").ttl(MINUTE).acquire().await.unwrap();
+    replicated(redis.servers()).await;
+    redis.servers().hold();
+    guard.release().await.unwrap();
+    fail_over(&redis).await;
+    // Its manager is asked for nothing any more.
+    let begin = Instant::now();
+    let lock = next.lock("k").wait(PATIENCE);
+    lock.acquire().await.unwrap().release().await.unwrap();
+    assert!(begin.elapsed() < AT_MOST, "{:?}", begin.elapsed());
+}
+
+#[tokio::test]
+async fn two_waiters_are_served() {
+    holds_up_nobody(1, 2, Duration::from_secs(10), 1).await;
+}
+
+#[tokio::test]
+async fn two_waiters_with_a_long_ttl_are_served() {
+    holds_up_nobody(1, 2, Duration::from_secs(30), 1).await;
+}
+
+#[tokio::test]
+async fn many_waiters_of_one_manager_are_served() {
+    holds_up_nobody(1, 20, Duration::from_secs(10), 1).await;
+}
+
+#[tokio::test]
+async fn waiters_of_several_managers_are_served() {
+    holds_up_nobody(3, 9, Duration::from_secs(10), 1).await;
+}
+
+#[tokio::test]
+async fn waiters_are_served_after_a_failover_there_and_back() {
+    holds_up_nobody(2, 6, Duration::from_secs(10), 2).await;
+}
