@@ -1,5 +1,6 @@
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{format_ident, quote};
+use syn::ext::IdentExt;
 use syn::visit_mut::{VisitMut, visit_pat_mut};
 use syn::{Attribute, FnArg, Ident, Pat, PatIdent, PatParen, Receiver, Signature};
 
@@ -61,11 +62,17 @@ impl Arguments {
         &self.known
     }
 
-    /// Statements that make a `move` block take all of them, used or not.
-    pub(crate) fn captured(&self) -> TokenStream {
-        let (always, others): (Vec<&Bound>, Vec<&Bound>) = self
-            .bound
-            .iter()
+    /// Statements that make a `move` block take all of them, used or not. What is named nowhere in `uses` is bound
+    /// anew there, so that rustc says of it that it is not used.
+    pub(crate) fn captured(&self, uses: &[&TokenStream]) -> TokenStream {
+        let is_used = |name: &Ident| {
+            let text = name.unraw().to_string();
+            text.starts_with('_') || text == "self" || uses.iter().any(|it| mentions(it, &text))
+        };
+        let (used, unused): (Vec<&Bound>, Vec<&Bound>) =
+            self.bound.iter().partition(|bound| is_used(&bound.name));
+        let (always, others): (Vec<&Bound>, Vec<&Bound>) = used
+            .into_iter()
             .partition(|bound| bound.conditions.is_empty());
         let names: Vec<&Ident> = always.iter().map(|bound| &bound.name).collect();
         let first = match &*names {
@@ -73,11 +80,39 @@ impl Arguments {
             [name] => quote!(let _ = &#name;),
             names => quote!(let _ = (#(&#names),*);),
         };
-        let others = others
+        let is_marked = |name: &&Ident| {
+            let text = name.to_string();
+            text.starts_with('_') && !text.starts_with("__")
+        };
+        let allowed = |any: bool| any.then(|| quote!(#[allow(clippy::used_underscore_binding)]));
+        let allow_first = allowed(names.iter().any(is_marked));
+        let others = others.iter().map(|Bound { name, conditions }| {
+            let allow = allowed(is_marked(&name));
+            quote!(#(#conditions)* #allow let _ = &#name;)
+        });
+        let unused = unused
             .iter()
-            .map(|Bound { name, conditions }| quote!(#(#conditions)* let _ = &#name;));
-        quote!(#first #(#others)*)
+            .map(|Bound { name, conditions }| quote!(#(#conditions)* let #name = #name;));
+        quote!(#allow_first #first #(#others)* #(#unused)*)
     }
+}
+
+/// Whether `tokens` have a name in them that is no field's and no method's; one in a text may be a format's.
+fn mentions(tokens: &TokenStream, name: &str) -> bool {
+    let mut dots = 0;
+    tokens.clone().into_iter().any(|token| {
+        let is_member = dots == 1;
+        dots = match &token {
+            TokenTree::Punct(mark) if mark.as_char() == '.' => dots + 1,
+            _ => 0,
+        };
+        match token {
+            TokenTree::Ident(ident) => !is_member && ident.unraw() == name,
+            TokenTree::Group(group) => mentions(&group.stream(), name),
+            TokenTree::Literal(literal) => literal.to_string().contains(name),
+            TokenTree::Punct(_) => false,
+        }
+    })
 }
 
 struct Binder<'a> {

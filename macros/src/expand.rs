@@ -1,6 +1,7 @@
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
+use syn::token::Brace;
 use syn::visit_mut::{VisitMut, visit_type_mut};
 use syn::{ExprReference, Ident, Token, Type, TypeInfer};
 
@@ -93,8 +94,17 @@ struct Place {
 impl Place {
     fn of(function: &mut Function) -> Self {
         let mut arguments = Arguments::of(&mut function.signature);
-        let braced = |content: TokenStream, brace: &syn::token::Brace| {
+        let braced = |content: TokenStream, brace: &Brace| {
             let mut tokens = TokenStream::new();
+            let is_expression = !content
+                .clone()
+                .into_iter()
+                .any(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ';'));
+            // Of the user's own braces around a single expression rustc says that they are not needed.
+            let brace = match is_expression {
+                true => Brace(Span::mixed_site().located_at(brace.span.join())),
+                false => *brace,
+            };
             brace.surround(&mut tokens, |inside| content.to_tokens(inside));
             tokens
         };
@@ -149,7 +159,7 @@ impl Place {
         };
         let mut output = self.output;
         ImplTraitInferred.visit_type_mut(&mut output);
-        let captured = self.arguments.captured();
+        let captured = self.arguments.captured(&[&call, &options, &self.body]);
         let Self {
             prelude,
             body,

@@ -198,7 +198,7 @@ async fn a_loss_drops_the_body_and_says_that_it_had_not_completed() {
     );
     assert_eq!(
         lost.to_string(),
-        "the body was stopped before it had completed, as its lock was lost"
+        "the body was stopped before it had completed, as its lock on `k` was lost: it was held for as long as `max_hold` allows"
     );
     assert_eq!(lost.source().unwrap().to_string(), lost.lost.to_string());
     until_free(&locks).await;
@@ -213,7 +213,7 @@ async fn a_body_that_may_finish_does_and_the_loss_is_reported() {
     assert!(lost.completed);
     assert_eq!(
         lost.to_string(),
-        "the body completed, but its lock was not held to the end"
+        "the body completed, but its lock on `k` was not held to the end: it was held for as long as `max_hold` allows"
     );
     assert_eq!(finished(&locks, 9, Ok(1)).await.unwrap(), 1);
 }

@@ -30,6 +30,13 @@ struct Value {
     format: String,
 }
 
+impl Value {
+    /// `{:05}`
+    fn placeholder(&self) -> String {
+        format!("{{{}}}", self.format)
+    }
+}
+
 impl Key {
     pub(crate) fn parse(literal: LitStr, mistakes: &mut Mistakes) -> Self {
         let text = literal.value();
@@ -83,30 +90,31 @@ impl Key {
             let literal = LitStr::new(&text, self.literal.span());
             return quote!(#literal);
         }
-        let values: Vec<TokenStream> = self
-            .values()
-            .map(|value| {
-                let expression = &value.expression;
-                within(quote!(#expression))
-            })
-            .collect();
-        // Names alone go to `format!` as they are: rustc then underlines inside the string.
-        let untouched = self.values().zip(&values).all(|(value, tokens)| {
-            is_plain_name(&value.expression) && tokens.to_string() == value.source
+        let values = self.values().map(|value| {
+            let expression = &value.expression;
+            let expression = within(quote!(#expression));
+            if self.takes_as_it_is(value) {
+                return expression;
+            }
+            let formatted = LitStr::new(&value.placeholder(), self.literal.span());
+            quote!(#root::__private::escaped(&#root::__private::format!(#formatted, #expression)))
         });
-        if untouched {
-            let literal = &self.literal;
-            return quote!(#root::__private::format!(#literal));
-        }
         let literal = LitStr::new(&self.positional(), self.literal.span());
         quote!(#root::__private::format!(#literal, #(#values),*))
     }
 
-    /// The text with its expressions left out: `order:{:05}`.
+    /// Whether a value is no part of the key that has to end where the text says: it is all of it, or a constant, which
+    /// is as good as text.
+    fn takes_as_it_is(&self, value: &Value) -> bool {
+        self.parts.len() == 1 || is_constant(&value.expression)
+    }
+
+    /// The text with its expressions left out: `order:{}`.
     fn positional(&self) -> String {
         let part = |part: &Part| match part {
             Part::Text(text) => text.replace('{', "{{").replace('}', "}}"),
-            Part::Value(value) => format!("{{{}}}", value.format),
+            Part::Value(value) if self.takes_as_it_is(value) => value.placeholder(),
+            Part::Value(_) => "{}".to_owned(),
         };
         self.parts.iter().map(part).collect()
     }
@@ -126,13 +134,13 @@ impl Key {
     }
 }
 
-/// A name that a format string may name: `format!` takes no raw ones.
-fn is_plain_name(expression: &Expr) -> bool {
+/// A path to something in capitals.
+fn is_constant(expression: &Expr) -> bool {
     let Expr::Path(path) = expression else {
         return false;
     };
-    let name = path.path.get_ident();
-    name.is_some_and(|it| !it.to_string().starts_with("r#"))
+    let last = path.path.segments.last().map(|it| it.ident.to_string());
+    last.is_some_and(|name| !name.contains(char::is_lowercase) && name.contains(char::is_uppercase))
 }
 
 fn expression(source: &str, span: Span) -> Result<Expr> {

@@ -24,7 +24,12 @@ where
             __arg1
         };
         let __call = ::leasehold::__private::Call::new(
-                ::leasehold::__private::format!("order:{}:{}", id, __self.shop),
+                ::leasehold::__private::format!(
+                    "order:{}:{}", ::leasehold::__private::escaped(&
+                    ::leasehold::__private::format!("{}", id)),
+                    ::leasehold::__private::escaped(&
+                    ::leasehold::__private::format!("{}", __self.shop))
+                ),
             )
             .manager(&__self.locks)
             .answering::<Result<u64, Error>>();

@@ -6,7 +6,10 @@ pub async fn ship(
     (__unused0): Cart,
 ) -> Result<impl Display, ShopError> {
     let __call = ::vendored::leasehold::__private::Call::new(
-            ::vendored::leasehold::__private::format!("order:{:05}:{{eu}}", order.id),
+            ::vendored::leasehold::__private::format!(
+                "order:{}:{{eu}}", ::vendored::leasehold::__private::escaped(&
+                ::vendored::leasehold::__private::format!("{:05}", order.id))
+            ),
         )
         .manager(&self.locks)
         .ttl(self.ttl)

@@ -72,6 +72,39 @@ async fn raw_names(r#type: u64, r#order: u64, name: &str) -> Result<String, Erro
     Ok(lock.key().to_owned())
 }
 
+#[distributed_lock("tenant:{tenant}:{id}", guard = lock)]
+async fn pair(tenant: &str, id: &str) -> Result<String, Error> {
+    Ok(lock.key().to_owned())
+}
+
+#[distributed_lock("{tenant_and_id(tenant, id)}", guard = lock)]
+async fn whole(tenant: &str, id: u64) -> Result<String, Error> {
+    Ok(lock.key().to_owned())
+}
+
+fn tenant_and_id(tenant: &str, id: u64) -> String {
+    format!("{tenant}:{id}")
+}
+
+const SHOP: &str = "shop:eu";
+
+#[distributed_lock("{SHOP}:{id:?}", guard = lock)]
+async fn behind_a_constant(id: &str) -> Result<String, Error> {
+    Ok(lock.key().to_owned())
+}
+
+/// The key comes from here, and the argument's name from there.
+macro_rules! of_two_origins {
+    ($name:ident, $id:ident) => {
+        #[distributed_lock("a:{id}:{id:>width$}", guard = lock)]
+        async fn $name($id: u64, width: usize) -> Result<String, Error> {
+            Ok(lock.key().to_owned())
+        }
+    };
+}
+
+of_two_origins!(argument_of_a_macro, id);
+
 async fn all() -> Result<(), Error> {
     assert_eq!(plain().await?, "nightly");
     assert_eq!(names(42, "ann").await?, "order:42:ann");
@@ -89,6 +122,13 @@ async fn all() -> Result<(), Error> {
     assert_eq!(question_mark("42").await.ok().as_deref(), Some("42"));
     assert!(question_mark("x").await.is_err());
     assert_eq!(raw_names(7, 8, "ann").await?, "order:7:  7:8:ann");
+    assert_eq!(pair("ann", "5").await?, "tenant:ann:5");
+    assert_eq!(pair("ann:5", "5").await?, "tenant:ann%3A5:5");
+    assert_eq!(pair("ann", "5:5").await?, "tenant:ann:5%3A5");
+    assert_eq!(pair("100%", "").await?, "tenant:100%25:");
+    assert_eq!(whole("ann", 5).await?, "ann:5");
+    assert_eq!(behind_a_constant("a:b").await?, "shop:eu:\"a%3Ab\"");
+    assert_eq!(argument_of_a_macro(7, 3).await?, "a:7:  7");
     Ok(())
 }
 

@@ -7,4 +7,5 @@ mod functions;
 mod instrument;
 mod keys;
 mod kinds;
+mod lints;
 mod options;
