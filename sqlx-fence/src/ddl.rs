@@ -3,8 +3,13 @@
 //! Put [`COLUMN_TYPE`] and the `…_FENCES` into your migrations, or let [`add_column`] and [`create_fences`] do it at
 //! start. Both may be called again and again, by many processes at once.
 //!
+//! On `MySQL` and `MariaDB` each of these statements commits the transaction that is open on its connection, and with it
+//! what was done before.
+//!
 //! Never delete a row of `fences` while holders are at work: with it goes the memory of the newest token, and an older
 //! one is let in.
+
+use std::future::Future;
 
 use sqlx::Acquire;
 
@@ -17,12 +22,18 @@ use crate::{DEFAULT_COLUMN, Error, name};
 /// # Errors
 ///
 /// [`Error::Sqlx`], for example if the right to create tables is missing.
-pub async fn create_fences<'c, A>(at: A) -> Result<(), Error>
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an `async fn` over `Acquire` is not general enough for a spawned task"
+)]
+pub fn create_fences<'a, 'c: 'a, A>(at: A) -> impl Future<Output = Result<(), Error>> + Send + 'a
 where
-    A: Acquire<'c, Database: FencedDatabase> + Send,
+    A: Acquire<'c, Database: FencedDatabase> + Send + 'a,
 {
-    let mut connection = at.acquire().await?;
-    Ok(<A::Database as Driver>::create_fences(&mut connection).await?)
+    async move {
+        let mut connection = at.acquire().await?;
+        Ok(<A::Database as Driver>::create_fences(&mut connection).await?)
+    }
 }
 
 /// Adds the column [`DEFAULT_COLUMN`] to a table, `orders` or `shop.orders`, if it is not there. On Postgres, if it
@@ -47,11 +58,14 @@ where
 /// # Ok(())
 /// # }
 /// ```
-pub async fn add_column<'c, A>(at: A, table: &str) -> Result<(), Error>
+pub fn add_column<'a, 'c: 'a, A>(
+    at: A,
+    table: &'a str,
+) -> impl Future<Output = Result<(), Error>> + Send + 'a
 where
-    A: Acquire<'c, Database: FencedDatabase> + Send,
+    A: Acquire<'c, Database: FencedDatabase> + Send + 'a,
 {
-    add_column_named(at, table, DEFAULT_COLUMN).await
+    add_column_named(at, table, DEFAULT_COLUMN)
 }
 
 /// As [`add_column`], with the name of [`Fence::with_column`](crate::Fence::with_column).
@@ -59,12 +73,22 @@ where
 /// # Errors
 ///
 /// As [`add_column`], and [`Error::Name`] for the column's name, too.
-pub async fn add_column_named<'c, A>(at: A, table: &str, column: &str) -> Result<(), Error>
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an `async fn` over `Acquire` is not general enough for a spawned task"
+)]
+pub fn add_column_named<'a, 'c: 'a, A>(
+    at: A,
+    table: &'a str,
+    column: &'a str,
+) -> impl Future<Output = Result<(), Error>> + Send + 'a
 where
-    A: Acquire<'c, Database: FencedDatabase> + Send,
+    A: Acquire<'c, Database: FencedDatabase> + Send + 'a,
 {
-    name::table(table)?;
-    name::column(column)?;
-    let mut connection = at.acquire().await?;
-    Ok(<A::Database as Driver>::add_column(&mut connection, table, column).await?)
+    async move {
+        name::table(table)?;
+        name::column(column)?;
+        let mut connection = at.acquire().await?;
+        Ok(<A::Database as Driver>::add_column(&mut connection, table, column).await?)
+    }
 }

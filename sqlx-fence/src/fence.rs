@@ -48,7 +48,8 @@ impl Fence {
     ///
     /// # Errors
     ///
-    /// [`Error::Name`] if it is not made of lower-case letters, digits and `_` alone.
+    /// [`Error::Name`] if it is not made of lower-case letters, digits and `_` alone, or is `rowid`, `oid` or `_rowid_`,
+    /// by which `SQLite` calls the primary key.
     pub fn with_column(mut self, name: impl Into<Cow<'static, str>>) -> Result<Self, Error> {
         let column = name.into();
         name::column(&column)?;

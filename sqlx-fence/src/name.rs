@@ -5,8 +5,18 @@ use crate::Error;
 /// The longest name that all databases take.
 const LONGEST: usize = 63;
 
+/// On `SQLite` each of these is the primary key, in every table.
+const KEYS: [&str; 3] = ["rowid", "oid", "_rowid_"];
+
 /// A column's name: plain, so that it is the same with and without quotes.
 pub(crate) fn column(name: &str) -> Result<(), Error> {
+    if KEYS.contains(&name) {
+        return Err(Error::Name {
+            what: "column",
+            name: name.to_owned(),
+            remedy: "on SQLite that is another name of the primary key; use one that is a column's alone",
+        });
+    }
     check("column", name, name)
 }
 

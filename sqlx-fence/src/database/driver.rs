@@ -59,9 +59,13 @@ pub trait Driver: Database<Arguments: Clone> {
     /// Sends a statement that answers with rows.
     fn fetch(connection: &mut Self::Connection, call: Call<Self>) -> Answer<'_, Vec<Self::Row>>;
 
-    /// Sends a question of two numbers: a count, and a largest token if there is one.
-    fn probe(connection: &mut Self::Connection, call: Call<Self>)
-    -> Answer<'_, (i64, Option<i64>)>;
+    /// Sends a question of two numbers: a count, and a largest token if there is one. If policies may hide some of these
+    /// rows from the statement the second question, with the same values, tells.
+    fn probe(
+        connection: &mut Self::Connection,
+        call: Call<Self>,
+        confirmed: Option<SqlStr>,
+    ) -> Answer<'_, (i64, Option<i64>)>;
 
     /// The statement that begins a transaction in which locks are waited for no longer than this.
     fn begin(isolation: Option<Isolation>, limit: Duration) -> String;

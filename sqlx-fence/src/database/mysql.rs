@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use leasehold::FencingToken;
 use sqlx::mysql::{MySqlArguments, MySqlDatabaseError, MySqlQueryResult};
-use sqlx::{Arguments, MySql, MySqlConnection, Row, query_scalar, query_with};
+use sqlx::{Arguments, MySql, MySqlConnection, Row, SqlStr, query_scalar, query_with};
 
 use super::FencedDatabase;
 use super::driver::{Answer, Call, Claim, Driver, Obstacle};
@@ -43,7 +43,11 @@ impl Driver for MySql {
         Box::pin(query.fetch_all(connection))
     }
 
-    fn probe(connection: &mut MySqlConnection, call: Call<Self>) -> Answer<'_, (i64, Option<i64>)> {
+    fn probe(
+        connection: &mut MySqlConnection,
+        call: Call<Self>,
+        _confirmed: Option<SqlStr>,
+    ) -> Answer<'_, (i64, Option<i64>)> {
         Box::pin(async move {
             let query = query_with(call.sql, call.values).persistent(call.persistent);
             let row = query.fetch_one(connection).await?;

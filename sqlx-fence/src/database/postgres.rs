@@ -3,7 +3,7 @@ use std::time::Duration;
 use leasehold::FencingToken;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgArguments, PgQueryResult};
-use sqlx::{Arguments, Connection, PgConnection, Postgres, Row, query_scalar, query_with};
+use sqlx::{Arguments, Connection, PgConnection, Postgres, Row, SqlStr, query_scalar, query_with};
 
 use super::driver::{Answer, Call, Claim, Driver, Obstacle};
 use super::{Completable, FencedDatabase};
@@ -44,12 +44,24 @@ impl Driver for Postgres {
         Box::pin(query.fetch_all(connection))
     }
 
-    fn probe(connection: &mut PgConnection, call: Call<Self>) -> Answer<'_, (i64, Option<i64>)> {
+    fn probe(
+        connection: &mut PgConnection,
+        call: Call<Self>,
+        confirmed: Option<SqlStr>,
+    ) -> Answer<'_, (i64, Option<i64>)> {
         Box::pin(async move {
+            let confirmed = confirmed.map(|sql| (sql, call.values.clone()));
             // Two statements may have one question, and different types for a value that it does not use. The cache
             // of prepared statements goes by the text alone.
             let query = query_with(call.sql, call.values).persistent(false);
-            let row = query.fetch_one(connection).await?;
+            let mut row = query.fetch_one(&mut *connection).await?;
+            let newest: Option<i64> = row.try_get(1)?;
+            if let Some((sql, values)) = confirmed.filter(|_| newest.is_some())
+                && row.try_get(2)?
+            {
+                let query = query_with(sql, values).persistent(false);
+                row = query.fetch_one(connection).await?;
+            }
             Ok((row.try_get(0)?, row.try_get(1)?))
         })
     }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use leasehold::FencingToken;
 use sqlx::error::DatabaseError;
 use sqlx::sqlite::{SqliteArguments, SqliteQueryResult};
-use sqlx::{Arguments, Row, Sqlite, SqliteConnection, query_scalar, query_with};
+use sqlx::{Arguments, Row, SqlStr, Sqlite, SqliteConnection, query_scalar, query_with};
 
 use super::driver::{Answer, Call, Claim, Driver, Obstacle};
 use super::{Completable, FencedDatabase};
@@ -47,6 +47,7 @@ impl Driver for Sqlite {
     fn probe(
         connection: &mut SqliteConnection,
         call: Call<Self>,
+        _confirmed: Option<SqlStr>,
     ) -> Answer<'_, (i64, Option<i64>)> {
         Box::pin(async move {
             let query = query_with(call.sql, call.values).persistent(call.persistent);
@@ -161,8 +162,9 @@ async fn has_column(
     column: &str,
 ) -> Result<bool, sqlx::Error> {
     let (schema, name) = match table.split_once('.') {
-        Some((schema, name)) => (schema, name),
-        None => ("main", table),
+        Some((schema, name)) => (Some(schema), name),
+        // The same table as that of the statement: a temporary one first, then that of `main`, and of the others.
+        None => (None, table),
     };
     let found = query_scalar(HAS_COLUMN)
         .bind(name)

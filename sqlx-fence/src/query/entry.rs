@@ -26,6 +26,16 @@ impl Fence {
     /// choose them in a sub-query:
     /// `WHERE id IN (SELECT id FROM (SELECT id FROM jobs ORDER BY id LIMIT 10) AS chosen)`.
     ///
+    /// The token is written even where the statement changes no value otherwise: triggers run, and on `MySQL` and
+    /// `MariaDB` a column that is declared with `ON UPDATE CURRENT_TIMESTAMP` gets the time.
+    ///
+    /// For an upsert run a fenced `UPDATE` in a transaction of [`begin`](Self::begin), and where it writes no row an
+    /// `INSERT` that sets the column with the token. `ON CONFLICT` and `ON DUPLICATE KEY` would write a row of which
+    /// nobody has asked whether its token is newer.
+    ///
+    /// On Postgres a row that a policy hides from the `UPDATE` counts as none, and so it is not told as stale. Of a
+    /// `DELETE`, whose policies a question cannot have, a row that it may read and not delete is.
+    ///
     /// A deleted row takes its token along: a late write that inserts it anew is not refused.
     pub fn query<DB: FencedDatabase>(&self, sql: impl SqlSafeStr) -> FencedQuery<DB> {
         FencedQuery::new(self.clone(), sql.into_sql_str())

@@ -62,7 +62,8 @@ impl<DB: FencedDatabase> Ready<DB> {
         let as_expected = written > 0 && expected.is_none_or(|it| it == written);
         if !as_expected {
             let probe = call(self.rewritten.probe.clone(), self.probed);
-            let (stale, newest) = DB::probe(connection, probe).await?;
+            let (stale, newest) =
+                DB::probe(connection, probe, self.rewritten.confirmed.clone()).await?;
             explain(self.token, written, expected, stale, newest)?;
         }
         observe::written(written);

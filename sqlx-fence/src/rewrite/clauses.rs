@@ -28,6 +28,8 @@ pub(super) struct Clauses {
     pub(super) set: Option<Range<usize>>,
     /// What stands behind `FROM` or `USING`, further tables.
     pub(super) others: Option<Range<usize>>,
+    /// The commas between these tables.
+    pub(super) commas: Vec<usize>,
     /// The condition.
     pub(super) condition: Option<Range<usize>>,
     /// Where a condition would end.
@@ -59,9 +61,14 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clau
         }
         Verb::Delete => {
             let start = from(Keyword::FROM, at).ok_or_else(incomplete)?;
-            // There it is a JOIN's, since `DELETE … USING` is refused.
-            let further = (dialect != Dialect::MySql).then_some(Keyword::USING);
-            (start + 1..code.len(), None, further)
+            match (dialect, from(Keyword::USING, start)) {
+                // All tables stand behind it, unless it is a JOIN's.
+                (Dialect::MySql, Some(using)) if start == at + 1 => {
+                    (using + 1..code.len(), None, None)
+                }
+                (Dialect::MySql, _) => (start + 1..code.len(), None, None),
+                _ => (start + 1..code.len(), None, Some(Keyword::USING)),
+            }
         }
     };
     let body = set.unwrap_or(head.start);
@@ -93,6 +100,7 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clau
             None => None,
         },
         others: further.and_then(|it| text(it + 1)),
+        commas: further.map_or_else(Vec::new, |it| top.commas(it + 1..until(it + 1))),
         condition: match condition {
             Some(it) => Some(text(it + 1).ok_or_else(incomplete)?),
             None => None,
@@ -123,23 +131,23 @@ fn without_semicolons(code: &[Piece]) -> Result<&[Piece], Refusal> {
 
 fn not_a_write(dialect: Dialect, code: &[Piece]) -> Refusal {
     let first = code.first();
-    let truncates = first.is_some_and(|it| match &it.token {
-        Token::Word(word) => word.keyword == Keyword::TRUNCATE,
-        _ => false,
-    });
+    let is = |keyword: Keyword| first.is_some_and(|it| it.keyword() == keyword);
+    let (truncates, inserts) = (
+        is(Keyword::TRUNCATE),
+        is(Keyword::INSERT) || is(Keyword::REPLACE),
+    );
     Refusal::new(
         first.map_or(0, |it| it.start),
         "only UPDATE and DELETE can be fenced",
         // What commits by itself would end the claim with the transaction.
         match dialect {
+            _ if inserts => {
+                "within `fence.begin(..)` run a fenced UPDATE, and where it writes no row an INSERT that sets the \
+                 token's column"
+            }
             _ if truncates => "write `DELETE FROM`, which can be",
-            Dialect::MySql => {
-                "for others that do not commit by themselves use `fence.begin(..)`, and have an INSERT set the token's \
-                 column"
-            }
-            Dialect::Postgres | Dialect::Sqlite => {
-                "for others use `fence.begin(..)`, and have an INSERT set the token's column"
-            }
+            Dialect::MySql => "for others that do not commit by themselves use `fence.begin(..)`",
+            Dialect::Postgres | Dialect::Sqlite => "for others use `fence.begin(..)`",
         },
     )
 }
@@ -201,6 +209,11 @@ impl<'a> Top<'a> {
             _ => Verb::Delete,
         };
         is_first.then_some((verb, at))
+    }
+
+    fn commas(&self, range: Range<usize>) -> Vec<usize> {
+        let commas = range.filter(|&at| self.at_top[at] && self.code[at].token == Token::Comma);
+        commas.map(|at| self.code[at].start).collect()
     }
 
     /// The first of these keywords, from a place on. `IS DISTINCT FROM` begins no clause.

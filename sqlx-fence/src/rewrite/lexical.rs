@@ -128,7 +128,7 @@ fn line_comment(dialect: Dialect, sql: &str, at: usize) -> Result<usize, Refusal
     let text = &rest[..length];
     // Postgres ends a comment there, the others do not.
     let text = text.strip_suffix('\r').unwrap_or(text);
-    if let Some(inside) = text.find(['\r', '\0']) {
+    if let Some(inside) = text.find('\r') {
         return Err(Refusal::new(
             at + inside,
             format!(
@@ -161,7 +161,7 @@ fn block_comment(dialect: Dialect, sql: &str, at: usize) -> Result<usize, Refusa
         ));
     };
     let text = &rest[2..2 + inner];
-    if let Some(nested) = text.find("/*").or_else(|| text.find('\0')) {
+    if let Some(nested) = text.find("/*") {
         return Err(Refusal::new(
             at + 2 + nested,
             "a comment within a comment, which databases end in different places",

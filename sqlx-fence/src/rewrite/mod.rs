@@ -11,22 +11,27 @@ mod cache;
 mod chains;
 mod clauses;
 mod dialect;
+mod forms;
 mod lexical;
 mod pieces;
 mod placeholders;
 mod probe;
 mod quotes;
 mod refusal;
+mod room;
 mod splice;
 mod target;
 mod tree;
 
 use std::sync::Arc;
 
+use sqlparser::ast::Statement;
+use sqlparser::tokenizer::TokenWithSpan;
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
 pub(crate) use self::cache::rewritten;
 pub(crate) use self::dialect::Dialect;
+use self::pieces::Piece;
 pub(crate) use self::refusal::Refusal;
 use self::tree::Census;
 
@@ -37,6 +42,8 @@ pub(crate) struct Rewritten {
     /// Counts the rows that the statement would have written, had its token not been too old, and tells the largest
     /// of their tokens.
     pub(crate) probe: SqlStr,
+    /// The same of the rows that this role may write, for where policies hide some of them from an `UPDATE` alone.
+    pub(crate) confirmed: Option<SqlStr>,
     /// How many values the user binds.
     pub(crate) values: usize,
     /// How many of the user's values come before each place of the token. Empty where the token comes once, after
@@ -55,12 +62,34 @@ pub(crate) fn rewrite(
     target: Option<&str>,
     sql: &str,
 ) -> Result<Rewritten, Refusal> {
+    if let Some(at) = sql.find('\0') {
+        return Err(Refusal::new(
+            at,
+            "a NUL, at which some databases end the statement",
+            "bind the value",
+        ));
+    }
     let regions = lexical::regions(dialect, sql)?;
     let (pieces, tokens) = pieces::read(dialect, sql)?;
     lexical::agree(&regions, &pieces, sql)?;
-    chains::check(&pieces)?;
-    let clauses = clauses::find(dialect, &pieces, sql)?;
-    let placeholders = placeholders::find(dialect, &pieces)?;
+    let height = chains::height(&pieces)?;
+    room::of(height, |depth| {
+        fenced(dialect, column, target, sql, &pieces, tokens, depth)
+    })
+}
+
+/// The same, with the text taken apart, and a depth that the parser may not exceed.
+fn fenced(
+    dialect: Dialect,
+    column: &str,
+    target: Option<&str>,
+    sql: &str,
+    pieces: &[Piece],
+    tokens: Vec<TokenWithSpan>,
+    depth: usize,
+) -> Result<Rewritten, Refusal> {
+    let clauses = clauses::find(dialect, pieces, sql)?;
+    let placeholders = placeholders::find(dialect, pieces)?;
     let unreadable = |why: String| {
         Refusal::new(
             clauses.start,
@@ -68,7 +97,7 @@ pub(crate) fn rewrite(
             "write it more plainly, or use `fence.begin(..)`, and set and compare the token's column there yourself",
         )
     };
-    let mut statement = tree::parse(dialect, tokens).map_err(|error| Refusal {
+    let mut statement = tree::parse(dialect, tokens, depth).map_err(|error| Refusal {
         at: pieces::place_in(&error, sql).unwrap_or(clauses.start),
         ..unreadable(error)
     })?;
@@ -85,23 +114,40 @@ pub(crate) fn rewrite(
     if texts != census.placeholders {
         return Err(unreadable("its placeholders are unclear".to_owned()));
     }
+    let with = tree::with(&statement);
     let mut write = tree::write_of(&mut statement)
         .ok_or_else(|| unreadable("it is neither UPDATE nor DELETE".to_owned()))?;
     write.check(dialect, column, clauses.start)?;
+    target::refuse_shadowed(&write, &with, clauses.start)?;
     let target = target::of(dialect, &write, target, clauses.start)?;
     let spliced = splice::splice(dialect, sql, &clauses, &placeholders.token, &target, column);
     let returns_rows = write.returns_rows();
+    let joined = write.joins_others();
+    let guarded = write.guarded(dialect);
     write.fence(&spliced.added);
-    let again = read_again(dialect, &spliced.sql).map_err(unreadable)?;
+    let again = read_again(dialect, &spliced.sql, depth).map_err(unreadable)?;
     if again != statement {
         return Err(unreadable(
             "the fence would change more than it should".to_owned(),
         ));
     }
-    let probe = probe::probe(dialect, sql, &clauses, &placeholders, &spliced.added);
-    let asks = read_again(dialect, &probe.sql).map_err(unreadable)?;
-    if Census::of(&asks).writes != 0 {
-        return Err(unreadable("it cannot be asked about".to_owned()));
+    let probe = probe::probe(
+        dialect,
+        sql,
+        &clauses,
+        &placeholders,
+        &spliced.added,
+        joined,
+        guarded.as_deref(),
+    );
+    for question in [Some(&probe.sql), probe.confirmed.as_ref()]
+        .into_iter()
+        .flatten()
+    {
+        let asks = read_again(dialect, question, depth).map_err(unreadable)?;
+        if Census::of(&asks).writes != 0 {
+            return Err(unreadable("it cannot be asked about".to_owned()));
+        }
     }
     let interleaved = match dialect {
         Dialect::MySql => {
@@ -113,6 +159,7 @@ pub(crate) fn rewrite(
     Ok(Rewritten {
         sql: shared(spliced.sql),
         probe: shared(probe.sql + probe::lock(dialect)),
+        confirmed: probe.confirmed.map(shared),
         values: placeholders.values,
         interleaved,
         probed: probe.values,
@@ -120,12 +167,13 @@ pub(crate) fn rewrite(
     })
 }
 
-fn read_again(dialect: Dialect, sql: &str) -> Result<sqlparser::ast::Statement, String> {
+fn read_again(dialect: Dialect, sql: &str, depth: usize) -> Result<Statement, String> {
     let refused = |it: Refusal| it.problem.into_owned();
     let regions = lexical::regions(dialect, sql).map_err(refused)?;
     let (pieces, tokens) = pieces::read(dialect, sql).map_err(refused)?;
     lexical::agree(&regions, &pieces, sql).map_err(refused)?;
-    tree::parse(dialect, tokens)
+    // What is added is within a few brackets more.
+    tree::parse(dialect, tokens, depth + 10)
 }
 
 /// The user has vouched for the statement, and what is added to it is ours.

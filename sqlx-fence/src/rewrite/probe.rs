@@ -21,6 +21,8 @@ pub(super) const fn lock(dialect: Dialect) -> &'static str {
 #[derive(Debug)]
 pub(super) struct Probe {
     pub(super) sql: String,
+    /// The question of the rows that policies let an `UPDATE` see.
+    pub(super) confirmed: Option<String>,
     pub(super) values: Option<Vec<usize>>,
 }
 
@@ -30,8 +32,10 @@ pub(super) fn probe(
     clauses: &Clauses,
     placeholders: &Placeholders,
     added: &Added,
+    joined: bool,
+    guarded: Option<&str>,
 ) -> Probe {
-    let mut copy = Copy {
+    let copy = || Copy {
         dialect,
         sql,
         placeholders,
@@ -44,25 +48,33 @@ pub(super) fn probe(
         Dialect::MySql => "SIGNED",
         Dialect::Postgres | Dialect::Sqlite => "BIGINT",
     };
-    copy.take(0..clauses.start);
-    copy.write(&format!(
-        "SELECT count(*), CAST(max({column}) AS {number}) FROM "
+    let stale = format!("{column} > {}", added.placeholder);
+    let policies = match guarded {
+        Some(table) => format!(", row_security_active('{table}')"),
+        None => String::new(),
+    };
+    let mut first = copy();
+    first.take(0..clauses.start);
+    first.write(&format!(
+        "SELECT count(*), CAST(max({column}) AS {number}){policies} FROM "
     ));
-    copy.take(clauses.tables.clone());
-    if let Some(others) = &clauses.others {
-        copy.write(", ");
-        copy.take(others.clone());
-    }
-    copy.write(" WHERE ");
-    if let Some(condition) = &clauses.condition {
-        copy.write("(");
-        copy.take(condition.clone());
-        copy.write(") AND ");
-    }
-    copy.write(&format!("{column} > {}", added.placeholder));
+    first.rows(clauses, joined, &stale);
+    let confirmed = guarded.map(|_| {
+        let mut confirmed = copy();
+        confirmed.take(0..clauses.start);
+        confirmed.write(&format!(
+            "SELECT count(*), CAST(max(stale.token) AS BIGINT) FROM (SELECT {column} AS token FROM "
+        ));
+        confirmed.rows(clauses, joined, &stale);
+        // With a lock the policies for UPDATE hold, too. This is the weakest.
+        let target = &added.compared[0];
+        confirmed.write(&format!(" FOR KEY SHARE OF {target}) AS stale"));
+        confirmed.text
+    });
     Probe {
-        sql: copy.text,
-        values: (dialect == Dialect::MySql).then_some(copy.taken),
+        sql: first.text,
+        confirmed,
+        values: (dialect == Dialect::MySql).then_some(first.taken),
     }
 }
 
@@ -77,6 +89,39 @@ struct Copy<'a> {
 impl Copy<'_> {
     fn write(&mut self, text: &str) {
         self.text.push_str(text);
+    }
+
+    /// The tables and the condition, and a further condition.
+    fn rows(&mut self, clauses: &Clauses, joined: bool, further: &str) {
+        self.take(clauses.tables.clone());
+        if let Some(others) = &clauses.others {
+            self.write(", ");
+            self.others(others.clone(), clauses, joined);
+        }
+        self.write(" WHERE ");
+        if let Some(condition) = &clauses.condition {
+            self.write("(");
+            self.take(condition.clone());
+            self.write(") AND ");
+        }
+        self.write(further);
+    }
+
+    /// Copies the further tables. `SQLite` joins them among each other before it joins the one that is written to, and a
+    /// comma joins no later than `JOIN` there.
+    fn others(&mut self, others: Range<usize>, clauses: &Clauses, joined: bool) {
+        if self.dialect != Dialect::Sqlite || !joined {
+            return self.take(others);
+        }
+        self.write("(");
+        let mut start = others.start;
+        for &comma in &clauses.commas {
+            self.take(start..comma);
+            self.write(" JOIN ");
+            start = comma + 1;
+        }
+        self.take(start..others.end);
+        self.write(")");
     }
 
     /// Copies a part of the statement. Where `?` count by their places they get numbers, since some are missing now.

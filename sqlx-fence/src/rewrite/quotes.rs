@@ -10,18 +10,12 @@ pub(super) fn length(dialect: Dialect, sql: &str, at: usize) -> Result<Option<us
         (Dialect::Postgres, b'$') => return dollar(rest, at),
         (Dialect::Postgres, b'`' | b'[') | (Dialect::MySql, b'[') | (_, b'$') => return Ok(None),
         (Dialect::Sqlite, b'[') => rest.find(']').map(|end| end + 1),
-        (Dialect::MySql, b'\'' | b'"') | (Dialect::Postgres, b'\'') => unambiguous(rest, at)?,
+        (Dialect::MySql, b'\'' | b'"') | (Dialect::Postgres, b'\'') => {
+            unambiguous(dialect, rest, at)?
+        }
         _ => doubled(rest),
     };
-    let length = length.ok_or_else(|| open(at))?;
-    if let Some(nul) = rest[..length].find('\0') {
-        return Err(Refusal::new(
-            at + nul,
-            "a NUL, at which some databases end the statement",
-            "bind the value",
-        ));
-    }
-    Ok(Some(length))
+    length.map(Some).ok_or_else(|| open(at))
 }
 
 pub(super) fn open(at: usize) -> Refusal {
@@ -29,7 +23,7 @@ pub(super) fn open(at: usize) -> Refusal {
 }
 
 /// Whether a backslash escapes is a setting of the server. Where it decides what is code, nobody can know.
-fn unambiguous(rest: &str, at: usize) -> Result<Option<usize>, Refusal> {
+fn unambiguous(dialect: Dialect, rest: &str, at: usize) -> Result<Option<usize>, Refusal> {
     let (one, other) = (doubled(rest), escaped(rest));
     if one == other {
         return Ok(one);
@@ -37,7 +31,14 @@ fn unambiguous(rest: &str, at: usize) -> Result<Option<usize>, Refusal> {
     Err(Refusal::new(
         at,
         "a backslash before a quote, which ends the string or not by a setting of the server",
-        "bind the value, or double the quote",
+        match dialect {
+            Dialect::Postgres => {
+                "bind the value, or write `E'…'`, where a backslash always escapes"
+            }
+            Dialect::MySql | Dialect::Sqlite => {
+                "bind the value, or double the quote that belongs to it"
+            }
+        },
     ))
 }
 

@@ -2,6 +2,7 @@
 
 use sqlparser::ast::{
     AssignmentTarget, Delete, FromTable, Ident, ObjectName, TableFactor, TableWithJoins, Update,
+    UpdateTableFromKind,
 };
 
 use super::dialect::Dialect;
@@ -19,9 +20,64 @@ pub(super) fn of(
         Write::Update(update) => of_update(dialect, update, wanted, at)?,
         Write::Delete(delete) => of_delete(dialect, delete, wanted, at)?,
     };
+    let folded = found.value.to_lowercase();
+    if others(dialect, write).any(|it| it.value.to_lowercase() == folded) {
+        return Err(Refusal::new(
+            at,
+            format!("two tables are called `{}`", found.value),
+            "give one of them another alias",
+        ));
+    }
     match wanted {
         Some(name) if name != found.value => Err(no_such(name, at)),
         _ => Ok(found),
+    }
+}
+
+/// The names of the tables behind `FROM` or `USING`.
+fn others<'a>(dialect: Dialect, write: &'a Write<'_>) -> impl Iterator<Item = Ident> + 'a {
+    let others = match write {
+        Write::Update(update) => match &update.from {
+            Some(UpdateTableFromKind::AfterSet(tables)) => tables.as_slice(),
+            _ => &[],
+        },
+        // There the table itself is among them.
+        Write::Delete(_) if dialect == Dialect::MySql => &[],
+        Write::Delete(delete) => delete.using.as_deref().unwrap_or_default(),
+    };
+    let joined = |it: &'a TableWithJoins| {
+        let joins = it.joins.iter().map(|it| &it.relation);
+        std::iter::once(&it.relation).chain(joins)
+    };
+    others.iter().flat_map(joined).filter_map(name)
+}
+
+/// A query in `WITH` does not stand for the table that is written to, and would where the table is asked about.
+pub(super) fn refuse_shadowed(write: &Write<'_>, with: &[Ident], at: usize) -> Result<(), Refusal> {
+    let tables: Vec<&TableWithJoins> = match write {
+        Write::Update(update) => vec![&update.table],
+        Write::Delete(delete) => {
+            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+            from.iter().collect()
+        }
+    };
+    let mut plain = tables.iter().filter_map(|it| match &it.relation {
+        TableFactor::Table { name, .. } => match name.0.as_slice() {
+            [one] => one.as_ident(),
+            _ => None,
+        },
+        _ => None,
+    });
+    // Databases fold the case of names by different rules.
+    let folded = |it: &Ident| it.value.to_lowercase();
+    let shadowed = plain.find(|it| with.iter().any(|other| folded(other) == folded(it)));
+    match shadowed {
+        None => Ok(()),
+        Some(name) => Err(Refusal::new(
+            at,
+            format!("`{name}` is a table that is written to, and a query in WITH"),
+            "give the query in WITH another name",
+        )),
     }
 }
 
@@ -68,37 +124,49 @@ fn of_delete(
     at: usize,
 ) -> Result<Ident, Refusal> {
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-    let [from] = from.as_slice() else {
-        return Err(unclear(at));
-    };
-    if delete.using.is_some() && dialect != Dialect::Postgres {
-        return Err(Refusal::new(
-            at,
-            "DELETE … USING",
-            "write `DELETE t FROM t JOIN …` where the database has it, or a sub-select",
-        ));
-    }
-    match delete.tables.as_slice() {
-        [] if from.joins.is_empty() => name(&from.relation).ok_or_else(|| unclear(at)),
-        [] => Err(join(dialect, at)),
-        [one] if dialect == Dialect::MySql => {
-            let tables = tables(from).ok_or_else(|| unclear(at))?;
-            let [part] = one.0.as_slice() else {
-                return Err(unclear(at));
-            };
-            let target = part.as_ident().ok_or_else(|| unclear(at))?;
-            the_one(&tables, wanted.unwrap_or(&target.value), at).and_then(|it| {
-                (it.value == target.value)
-                    .then_some(it)
-                    .ok_or_else(|| unclear(at))
-            })
-        }
-        _ => Err(Refusal::new(
+    let more = || {
+        Refusal::new(
             at,
             "more than one table to delete from",
             "write one statement per table",
-        )),
-    }
+        )
+    };
+    let (target, all) = match (
+        dialect,
+        delete.tables.as_slice(),
+        &delete.using,
+        from.as_slice(),
+    ) {
+        (Dialect::MySql, [one], None, all) => (one, all),
+        (Dialect::MySql, [], Some(all), [one]) if one.joins.is_empty() => match &one.relation {
+            TableFactor::Table { name, .. } => (name, all.as_slice()),
+            _ => return Err(unclear(at)),
+        },
+        (Dialect::MySql, _, Some(_), _) => return Err(more()),
+        (Dialect::Sqlite, _, Some(_), _) => {
+            return Err(Refusal::new(
+                at,
+                "DELETE … USING, which SQLite does not have",
+                "choose the rows in a sub-select, `WHERE id IN (SELECT …)`",
+            ));
+        }
+        (_, [], _, [one]) if one.joins.is_empty() => {
+            return name(&one.relation).ok_or_else(|| unclear(at));
+        }
+        (_, [], _, [_]) => return Err(join(dialect, at)),
+        _ => return Err(more()),
+    };
+    let [part] = target.0.as_slice() else {
+        return Err(unclear(at));
+    };
+    let target = part.as_ident().ok_or_else(|| unclear(at))?;
+    let tables: Option<Vec<_>> = all.iter().map(tables).collect();
+    let tables = tables.ok_or_else(|| unclear(at))?.concat();
+    the_one(&tables, wanted.unwrap_or(&target.value), at).and_then(|it| {
+        (it.value == target.value)
+            .then_some(it)
+            .ok_or_else(|| unclear(at))
+    })
 }
 
 /// The names of joined tables, or none if one of them has no name.

@@ -4,22 +4,25 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Assignment, AssignmentTarget, BinaryOperator, Delete, Expr, Ident, ObjectName, SetExpr,
-    SqliteOnConflict, Statement, Update, UpdateTableFromKind, Value, ValueWithSpan, Visit, Visitor,
+    SqliteOnConflict, Statement, TableFactor, Update, UpdateTableFromKind, Value, ValueWithSpan,
+    Visit, Visitor,
 };
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Span, TokenWithSpan};
 
 use super::dialect::Dialect;
+use super::forms;
 use super::refusal::Refusal;
 
-/// Deeper nesting is refused: the parser would use up the stack.
-const DEPTH: usize = 40;
-
-/// Parses exactly one statement.
-pub(super) fn parse(dialect: Dialect, tokens: Vec<TokenWithSpan>) -> Result<Statement, String> {
+/// Parses exactly one statement. The parser goes so deep into itself, and no deeper.
+pub(super) fn parse(
+    dialect: Dialect,
+    tokens: Vec<TokenWithSpan>,
+    depth: usize,
+) -> Result<Statement, String> {
     let mut parser = Parser::new(dialect.grammar())
-        .with_recursion_limit(DEPTH)
-        .with_tokens_with_locations(tokens);
+        .with_recursion_limit(depth)
+        .with_tokens_with_locations(forms::plainer(dialect, tokens));
     let mut statements = parser.parse_statements().map_err(|it| it.to_string())?;
     match (statements.pop(), statements.pop()) {
         (Some(one), None) => Ok(one),
@@ -46,11 +49,46 @@ pub(super) fn write_of(statement: &mut Statement) -> Option<Write<'_>> {
     }
 }
 
+/// The names that `WITH` gives to queries.
+pub(super) fn with(statement: &Statement) -> Vec<Ident> {
+    let Statement::Query(query) = statement else {
+        return Vec::new();
+    };
+    let with = query.with.iter().flat_map(|it| &it.cte_tables);
+    with.map(|it| it.alias.name.clone()).collect()
+}
+
 impl Write<'_> {
     pub(super) const fn returns_rows(&self) -> bool {
         match self {
             Self::Update(update) => update.returning.is_some(),
             Self::Delete(delete) => delete.returning.is_some(),
+        }
+    }
+
+    /// The table whose policies may hide rows from an `UPDATE` that a `SELECT` sees.
+    pub(super) fn guarded(&self, dialect: Dialect) -> Option<String> {
+        let Self::Update(update) = self else {
+            return None;
+        };
+        let TableFactor::Table { name, .. } = &update.table.relation else {
+            return None;
+        };
+        // It goes into a string.
+        let name = Some(name.to_string()).filter(|it| !it.contains(['\'', '\\']));
+        name.filter(|_| dialect == Dialect::Postgres)
+    }
+
+    /// Whether it joins further tables among each other.
+    pub(super) fn joins_others(&self) -> bool {
+        match self {
+            Self::Update(update) => match &update.from {
+                Some(UpdateTableFromKind::AfterSet(tables)) => {
+                    tables.len() > 1 || tables.iter().any(|it| !it.joins.is_empty())
+                }
+                _ => false,
+            },
+            Self::Delete(_) => false,
         }
     }
 

@@ -7,6 +7,7 @@ mod dropped;
 mod mark;
 mod migrations;
 mod ordered;
+mod policies;
 mod returned;
 mod rows;
 mod sqlx_statements;

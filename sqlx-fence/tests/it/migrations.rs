@@ -63,6 +63,33 @@ async fn on_mariadb() {
     migrations!(pool, "test.bare");
 }
 
+#[tokio::test]
+async fn on_a_connection_and_in_a_transaction_of_a_spawned_task() {
+    let pool = sqlite().await;
+    let task = tokio::spawn(async move {
+        let mut connection = pool.acquire().await?;
+        ddl::create_fences(&mut *connection).await?;
+        let mut tx = connection.begin().await?;
+        ddl::add_column_named(&mut *tx, "items", "epoch").await?;
+        ddl::add_column(&mut *tx, "items").await?;
+        Ok::<_, Error>(tx.commit().await?)
+    });
+    task.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn on_sqlite_of_a_temporary_and_an_attached_table_again_and_again() {
+    let pool = sqlite().await;
+    let schema = "ATTACH ':memory:' AS other; CREATE TABLE other.lone (id INTEGER); \
+         CREATE TEMP TABLE items (id INTEGER)";
+    sqlx::raw_sql(schema).execute(&pool).await.unwrap();
+    for _ in 0..2 {
+        for table in ["items", "temp.items", "main.items", "lone", "other.lone"] {
+            ddl::add_column_named(&pool, table, "epoch").await.unwrap();
+        }
+    }
+}
+
 /// As a role that owns nothing, and may create nothing.
 async fn as_somebody_else(server: &PostgresServer, pool: &PgPool) -> PgPool {
     sqlx::raw_sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC; CREATE ROLE app LOGIN")

@@ -378,6 +378,9 @@ async fn an_unset_token_is_the_oldest_and_the_column_may_have_another_name() {
     for bad in [
         "",
         "Epoch",
+        "rowid",
+        "oid",
+        "_rowid_",
         "1st",
         "a b",
         "a;b",

@@ -43,6 +43,22 @@ async fn of_joined_tables_a_stale_row_counts_once_for_each_row_joined_to_it() {
 }
 
 #[tokio::test]
+async fn on_mariadb_a_fence_touches_the_time_of_an_update_that_changes_nothing_else() {
+    let (_server, pool) = mariadb().await;
+    let schema = "ALTER TABLE items ADD COLUMN changed DATETIME NULL ON UPDATE CURRENT_TIMESTAMP";
+    sqlx::raw_sql(schema).execute(&pool).await.unwrap();
+    let touched = async || -> i64 {
+        let read = sqlx::query_scalar("SELECT count(changed) FROM items");
+        read.fetch_one(&pool).await.unwrap()
+    };
+    let same = "UPDATE items SET amount = amount WHERE id = 1";
+    sqlx::query(same).execute(&pool).await.unwrap();
+    assert_eq!(touched().await, 0);
+    fence(9).query(same).execute(&pool).await.unwrap();
+    assert_eq!(touched().await, 1);
+}
+
+#[tokio::test]
 async fn on_mariadb_a_sub_query_of_an_old_snapshot_hides_why_nothing_was_written() {
     let (_server, pool) = mariadb().await;
     sqlx::raw_sql("CREATE TABLE marked (item BIGINT PRIMARY KEY)")

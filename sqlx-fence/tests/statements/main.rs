@@ -9,7 +9,10 @@
 )]
 
 mod case;
+mod common;
+mod differential;
 mod fuzz;
+mod joins;
 mod judge;
 mod mysql;
 mod postgres;

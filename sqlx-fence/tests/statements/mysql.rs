@@ -3,6 +3,7 @@ use sqlx::MySqlPool;
 
 use crate::case::V::{I, T};
 use crate::case::{case, on};
+use crate::differential::differential;
 use crate::fuzz::fuzz;
 use crate::judge::judge;
 use crate::random::{Flavour, Random, STATEMENTS};
@@ -225,7 +226,11 @@ async fn all_of_mariadb() {
     let pool = MySqlPool::connect(&url).await.unwrap();
     sqlx::raw_sql(SCHEMA).execute(&pool).await.unwrap();
     assert!(CASES.len() >= 50, "{}", CASES.len());
-    for case in CASES {
+    for case in CASES
+        .iter()
+        .chain(crate::common::MYSQL)
+        .chain(&crate::common::built())
+    {
         judge(&pool, case).await;
     }
     let mut random = Random::new(Flavour::MySql);
@@ -233,5 +238,18 @@ async fn all_of_mariadb() {
         judge(&pool, &random.statement()).await;
     }
     fuzz!(MySql, pool, Random::new(Flavour::MySql), CASES);
+    pool.close().await;
+}
+
+#[tokio::test]
+async fn stale_on_mariadb_is_what_the_plain_statement_would_change() {
+    let server = MariaDbServer::start().await.unwrap();
+    let url = format!("{}?socket={}", server.url(), server.socket().display());
+    let pool = MySqlPool::connect(&url).await.unwrap();
+    sqlx::raw_sql(crate::joins::SCHEMA)
+        .execute(&pool)
+        .await
+        .unwrap();
+    differential!(MySql, &pool, Flavour::MySql);
     pool.close().await;
 }

@@ -4,6 +4,7 @@ use sqlx::postgres::PgConnectOptions;
 
 use crate::case::V::{I, T};
 use crate::case::{case, on};
+use crate::differential::differential;
 use crate::fuzz::fuzz;
 use crate::judge::judge;
 use crate::random::{Flavour, Random, STATEMENTS};
@@ -283,7 +284,11 @@ async fn all_of_postgres() {
     let pool = PgPool::connect_with(options).await.unwrap();
     sqlx::raw_sql(SCHEMA).execute(&pool).await.unwrap();
     assert!(CASES.len() >= 75, "{}", CASES.len());
-    for case in CASES {
+    for case in CASES
+        .iter()
+        .chain(crate::common::POSTGRES)
+        .chain(&crate::common::built())
+    {
         judge(&pool, case).await;
     }
     let mut random = Random::new(Flavour::Postgres);
@@ -291,5 +296,20 @@ async fn all_of_postgres() {
         judge(&pool, &random.statement()).await;
     }
     fuzz!(Postgres, pool, Random::new(Flavour::Postgres), CASES);
+    pool.close().await;
+}
+
+#[tokio::test]
+async fn stale_on_postgres_is_what_the_plain_statement_would_change() {
+    let server = PostgresServer::start().await.unwrap();
+    let options: PgConnectOptions = server.url().parse().unwrap();
+    // Without statistics it takes small joins for large ones.
+    let options = options.options([("jit", "off")]);
+    let pool = PgPool::connect_with(options).await.unwrap();
+    sqlx::raw_sql(crate::joins::SCHEMA)
+        .execute(&pool)
+        .await
+        .unwrap();
+    differential!(Postgres, &pool, Flavour::Postgres);
     pool.close().await;
 }

@@ -9,6 +9,12 @@ type Refused = (&'static str, &'static str, &'static str);
 
 const EVERYWHERE: &[Refused] = &[
     ("INSERT INTO items (id) VALUES (1)", "INSERT", "fence.begin"),
+    (
+        "INSERT INTO items (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET a = 1",
+        "INSERT",
+        "run a fenced UPDATE",
+    ),
+    ("UPDATE items SET a = 1\0 WHERE id = 1", "\0", "bind"),
     ("SELECT 1", "SELECT", "fence.begin"),
     ("TRUNCATE items", "TRUNCATE", "write `DELETE FROM`"),
     ("truncate TABLE items;", "truncate", "write `DELETE FROM`"),
@@ -80,6 +86,16 @@ const EVERYWHERE: &[Refused] = &[
 
 const POSTGRES: &[Refused] = &[
     (
+        "WITH items AS (SELECT 1 AS id) UPDATE items SET a = 1",
+        "UPDATE",
+        "another name",
+    ),
+    (
+        "WITH \"Items\" AS (SELECT 1 AS id) DELETE FROM ITEMS AS i",
+        "DELETE",
+        "another name",
+    ),
+    (
         "WITH d AS (DELETE FROM others RETURNING id) UPDATE items SET a = 1",
         "UPDATE",
         "of its own",
@@ -107,7 +123,9 @@ const POSTGRES: &[Refused] = &[
         "plain quotes",
     ),
     ("UPDATE items SET a = 'b\\' WHERE id = 1 -- '", "'b", "bind"),
-    ("UPDATE items SET tags[1] = 'z'", "[", "more plainly"),
+    ("UPDATE items SET a = 'C:\\' WHERE id = 1", "'C", "`E'…'`"),
+    ("UPDATE items SET a = E'x\0y'", "\0", "bind"),
+    ("UPDATE items SET a = $$x\0y$$", "\0", "bind"),
     (
         "UPDATE items i JOIN others o ON true SET a = 1",
         "UPDATE",
@@ -158,10 +176,22 @@ const MYSQL: &[Refused] = &[
         "per table",
     ),
     (
-        "DELETE FROM i USING items i JOIN others o",
+        "DELETE FROM i, o USING items i JOIN others o",
         "DELETE",
-        "DELETE t FROM",
+        "per table",
     ),
+    (
+        "DELETE FROM w USING items i, others o",
+        "DELETE",
+        "by its alias",
+    ),
+    (
+        "UPDATE items i, others o SET i.a = 1, o.b = 2",
+        "UPDATE",
+        "per table",
+    ),
+    ("UPDATE items i, others o SET a = 1", "UPDATE", ".target"),
+    ("UPDATE items SET a = 'C:\\' WHERE id = 1", "'C", "bind"),
     ("UPDATE IGNORE items SET a = 1", "IGNORE", "leave it out"),
     (
         "UPDATE LOW_PRIORITY items SET a = 1",
@@ -200,6 +230,27 @@ const MYSQL: &[Refused] = &[
 ];
 
 const SQLITE: &[Refused] = &[
+    (
+        "DELETE FROM items USING others o WHERE o.id = items.id",
+        "DELETE",
+        "a sub-select",
+    ),
+    ("UPDATE items SET a = 1 -- \0\nWHERE id = 1", "\0", "bind"),
+    (
+        "WITH Items AS (SELECT 1 AS id) UPDATE [items] AS i SET a = 1",
+        "UPDATE",
+        "another name",
+    ),
+    (
+        "WITH items AS (SELECT 1 AS id) DELETE FROM ITEMS",
+        "DELETE",
+        "another name",
+    ),
+    (
+        "UPDATE items AS others SET a = 1 FROM odd, Others",
+        "UPDATE",
+        "another alias",
+    ),
     // One reader takes it for one string, the other for a string and a comment.
     ("UPDATE items SET a = X'\\' WHERE id = 1 --'", "X'", "bind"),
     (

@@ -3,6 +3,7 @@ use sqlx::sqlite::SqlitePoolOptions;
 
 use crate::case::V::{I, T};
 use crate::case::{case, on};
+use crate::differential::differential;
 use crate::fuzz::fuzz;
 use crate::judge::judge;
 use crate::random::{Flavour, Random, STATEMENTS};
@@ -23,6 +24,7 @@ WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 9)
 INSERT INTO items SELECT n, 'o' || (n % 3), n * 10, NULL, '{"a": {"b": 1}}', 0 FROM s;
 INSERT INTO others SELECT id, id, id % 2, 0 FROM items;
 INSERT INTO odd SELECT id, 'x' || id, 'y', 0 FROM items WHERE id < 4;
+CREATE INDEX by_owner ON items (owner);
 "#;
 
 pub(crate) const CASES: &[Case] = &[
@@ -149,6 +151,35 @@ pub(crate) const CASES: &[Case] = &[
         "UPDATE items AS i SET amount = 2 WHERE id = ?",
         &[I(2)],
     ),
+    // The further tables are joined among each other, and not with the one that is written to.
+    case(
+        "UPDATE items SET amount = ? FROM others o JOIN odd w USING (id) WHERE w.id = items.id AND o.factor = ?",
+        &[I(5), I(1)],
+    ),
+    case(
+        "UPDATE items SET amount = ? FROM others o NATURAL JOIN odd w WHERE o.item = items.id",
+        &[I(5)],
+    ),
+    case(
+        "UPDATE items SET amount = ? FROM odd w RIGHT JOIN others o ON o.id = w.id AND o.factor = ? WHERE o.item = items.id AND w.id IS NULL",
+        &[I(5), I(1)],
+    ),
+    case(
+        "UPDATE items SET amount = ? FROM others o FULL JOIN odd w ON o.id = w.id + ? WHERE items.id = 1",
+        &[I(5), I(100)],
+    ),
+    case(
+        "UPDATE items SET amount = ? FROM others o, odd v LEFT JOIN odd w ON factor = w.id WHERE v.id = items.id AND o.factor = ?",
+        &[I(5), I(1)],
+    ),
+    case(
+        "WITH odd AS (SELECT item AS id FROM others WHERE factor = ?) UPDATE items SET amount = 1 FROM odd WHERE odd.id = items.id",
+        &[I(1)],
+    ),
+    case(
+        "WITH items AS (SELECT 1 AS id) UPDATE main.items AS i SET amount = 1 WHERE i.id IN (SELECT id FROM items)",
+        &[],
+    ),
     case("DELETE FROM items", &[]),
     case("DELETE FROM items WHERE id = ? OR id = ?", &[I(1), I(2)]),
     case("DELETE FROM items AS i WHERE i.id = ?1", &[I(1)]),
@@ -168,7 +199,11 @@ async fn all_of_sqlite() {
     let pool = options.connect("sqlite::memory:").await.unwrap();
     sqlx::raw_sql(SCHEMA).execute(&pool).await.unwrap();
     assert!(CASES.len() >= 45, "{}", CASES.len());
-    for case in CASES {
+    for case in CASES
+        .iter()
+        .chain(crate::common::SQLITE)
+        .chain(&crate::common::built())
+    {
         judge(&pool, case).await;
     }
     let mut random = Random::new(Flavour::Sqlite);
@@ -176,4 +211,15 @@ async fn all_of_sqlite() {
         judge(&pool, &random.statement()).await;
     }
     fuzz!(Sqlite, pool, Random::new(Flavour::Sqlite), CASES);
+}
+
+#[tokio::test]
+async fn stale_on_sqlite_is_what_the_plain_statement_would_change() {
+    let options = SqlitePoolOptions::new().max_connections(1);
+    let pool = options.connect("sqlite::memory:").await.unwrap();
+    sqlx::raw_sql(crate::joins::SCHEMA)
+        .execute(&pool)
+        .await
+        .unwrap();
+    differential!(Sqlite, &pool, Flavour::Sqlite);
 }

@@ -1,0 +1,61 @@
+//! Row security of Postgres: a row that the statement may not write is none of its rows.
+
+use leasehold_sqlx::Error;
+use leasehold_testkit::servers::PostgresServer;
+use sqlx::PgPool;
+
+use crate::tools::{fence, postgres};
+
+/// Items with newer tokens from the second on, of which a role may read all, and write the first two.
+async fn guarded() -> (PostgresServer, PgPool, PgPool) {
+    let (server, pool) = postgres().await;
+    let schema = "CREATE ROLE app LOGIN; GRANT SELECT, UPDATE, DELETE ON items TO app; \
+         ALTER TABLE items ENABLE ROW LEVEL SECURITY; \
+         CREATE POLICY reads ON items FOR SELECT USING (true); \
+         CREATE POLICY writes ON items FOR UPDATE USING (id < 3); \
+         UPDATE items SET fencing_token = 9 WHERE id > 1";
+    sqlx::raw_sql(schema).execute(&pool).await.unwrap();
+    let url = server.url().replace("//postgres@", "//app@");
+    let app = PgPool::connect(&url).await.unwrap();
+    (server, pool, app)
+}
+
+#[tokio::test]
+async fn on_postgres_a_row_that_may_be_read_and_not_updated_is_not_told_as_stale() {
+    let (_server, owner, app) = guarded().await;
+    let sql = "UPDATE items AS i SET amount = 5 WHERE i.id = $1";
+    let write = |id: i64| fence(7).query(sql).bind(id);
+
+    let hidden = write(3).execute(&app).await.unwrap();
+    assert_eq!(hidden.rows_affected(), 0);
+    let missing = write(3).expect_rows(1).execute(&app).await;
+    assert!(
+        matches!(missing, Err(Error::NotFound { .. })),
+        "{missing:?}"
+    );
+    let stale = write(2).execute(&app).await;
+    assert!(matches!(stale, Err(Error::Stale(it)) if it.current.get() == 9));
+    assert_eq!(write(1).execute(&app).await.unwrap().rows_affected(), 1);
+    let all = "UPDATE items SET amount = 6 WHERE id > $1 AND id < $2";
+    let partly = fence(7).query(all).bind(0_i64).bind(9_i64).expect_rows(4);
+    let Err(Error::PartiallyStale {
+        applied: 1,
+        stale: 1,
+    }) = partly.execute(&app).await
+    else {
+        panic!("the third and fourth are none of its rows");
+    };
+
+    // The owner is kept from nothing.
+    let stale = write(3).execute(&owner).await;
+    assert!(matches!(stale, Err(Error::Stale(_))), "{stale:?}");
+}
+
+#[tokio::test]
+async fn on_postgres_a_row_that_may_be_read_and_not_deleted_is() {
+    let (_server, _owner, app) = guarded().await;
+    let delete = fence(7).query("DELETE FROM items WHERE id = 3");
+    // Its limit: nothing may be deleted.
+    let told = delete.execute(&app).await;
+    assert!(matches!(told, Err(Error::Stale(_))), "{told:?}");
+}
