@@ -120,8 +120,8 @@
 //!
 //! | | status | gRPC | |
 //! |---|---|---|---|
-//! | <span id="contended">`contended`</span> | 409 | `ABORTED` | somebody else holds the lock; at a fence, somebody is at the resource |
-//! | <span id="too-many-waiters">`too-many-waiters`</span> | 409 | `RESOURCE_EXHAUSTED` | somebody else holds the lock, and enough wait already |
+//! | <span id="contended">`contended`</span> | 409, `Retry-After` | `ABORTED` | somebody else holds the lock; at a fence, somebody is at the resource |
+//! | <span id="too-many-waiters">`too-many-waiters`</span> | 409, `Retry-After` | `RESOURCE_EXHAUSTED` | somebody else holds the lock, and enough wait already; at a fence 503 |
 //! | <span id="unavailable">`unavailable`</span> | 503, `Retry-After` | `UNAVAILABLE` | the backend failed, or the manager was shut down; nothing was done |
 //! | <span id="lost">`lost`</span> | 503 | `ABORTED` | the lock was lost midway; the work may have been done in part |
 //! | <span id="outcome-unknown">`outcome-unknown`</span> | 500 | `UNKNOWN` | a release, a renewal or a conversion failed when the lock was had already; the work may have been done |
@@ -130,7 +130,7 @@
 //! | <span id="misconfigured">`misconfigured`</span> | 500 | `INTERNAL` | the server's mistake; `detail` names it |
 //! | <span id="stale">`stale`</span> | 412 | `FAILED_PRECONDITION` | a newer holder has been at the resource |
 //! | <span id="missing-token">`missing-token`</span> | 428 | `INVALID_ARGUMENT` | the resource asks for a fencing token |
-//! | <span id="invalid-token">`invalid-token`</span> | 400 | `INVALID_ARGUMENT` | that is no fencing token |
+//! | <span id="invalid-token">`invalid-token`</span> | 400 | `INVALID_ARGUMENT` | that is no fencing token, or one that no lock can have yet |
 //!
 //! # Features
 //!
@@ -142,10 +142,11 @@
 //! # Traces
 //!
 //! Events: `leasehold_tower.refused` (`WARN` where the server is to blame, else `DEBUG`),
-//! `.went_on_without_lock`, `.body_outlived_lock` (`WARN`).
+//! `.stale`, `.went_on_without_lock`, `.body_outlived_lock` (`WARN`). Each has its name in the field `event`, too.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod body;
+mod event;
 mod fence;
 mod future;
 mod giving;
@@ -161,14 +162,14 @@ mod source;
 
 pub use self::body::{BodyCut, ResponseBody};
 pub use self::fence::{
-    DEFAULT_LINE_LIMIT, FENCING_TOKEN, FenceLayer, FenceService, FenceTokenLayer,
-    FenceTokenService, FencedToken,
+    DEFAULT_LINE_LIMIT, DEFAULT_TOKEN_LEAD, FENCING_TOKEN, FenceLayer, FenceService,
+    FenceTokenLayer, FenceTokenService, FencedToken,
 };
 pub use self::future::ResponseFuture;
-pub use self::lock::{LockLayer, LockService, OnDisconnect};
+pub use self::lock::{DEFAULT_MAX_HOLD, LockLayer, LockService, OnDisconnect};
 pub use self::locked::Locked;
 pub use self::on_loss::OnLoss;
-pub use self::problem::{DEFAULT_RETRY_AFTER, Problem, ProblemKind};
+pub use self::problem::{DEFAULT_BUSY_RETRY_AFTER, DEFAULT_RETRY_AFTER, Problem, ProblemKind};
 pub use self::source::DEFAULT_MAX_WAITERS;
 
 /// An error of any kind, as Tower and axum have it.

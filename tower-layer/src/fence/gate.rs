@@ -15,6 +15,7 @@ pub(super) struct Gate {
     pub(super) lines: Lines,
     pub(super) methods: Methods,
     pub(super) line_limit: Duration,
+    pub(super) token_lead: Duration,
     pub(super) refusal: Refusal,
 }
 
@@ -24,6 +25,7 @@ impl fmt::Debug for Gate {
             .field("store", &self.store)
             .field("methods", &self.methods)
             .field("line_limit", &self.line_limit)
+            .field("token_lead", &self.token_lead)
             .finish_non_exhaustive()
     }
 }

@@ -1,3 +1,5 @@
+use std::time::{Duration, SystemTime};
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 use leasehold::FencingToken;
 
@@ -24,14 +26,42 @@ pub(super) fn read(headers: &HeaderMap) -> Result<FencingToken, Problem> {
     Ok(value.to_str().unwrap_or_default().parse()?)
 }
 
+/// Refuses what no lock can have drawn by `now`: tokens follow the time of day in microseconds, or are far below it.
+pub(super) fn check(token: FencingToken, now: SystemTime, lead: Duration) -> Result<(), Problem> {
+    let now = now
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let largest = now.saturating_add(lead).as_micros();
+    if u128::from(token.get().unsigned_abs()) <= largest {
+        return Ok(());
+    }
+    let detail = "no lock can have this token yet; send the one that your lock has";
+    Err(Problem::new(ProblemKind::InvalidToken).with_detail(detail))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use super::*;
 
     /// For how long values are tried, unless `LEASEHOLD_FUZZ_SECONDS` says otherwise.
     const SECONDS: u64 = 1;
+
+    #[test]
+    fn a_token_that_is_ahead_of_the_time_of_day_by_more_than_the_lead_is_refused() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_micros(1_795_219_200_123_457);
+        let (lead, ahead) = (Duration::from_secs(60), 60_000_000);
+        let check = |token: i64, lead| check(token.try_into().unwrap(), now, lead);
+        for token in [1, 0x1_0000_0002, 1_795_219_200_123_457 + ahead] {
+            assert_eq!(check(token, lead), Ok(()), "{token}");
+        }
+        for token in [1_795_219_200_123_458 + ahead, i64::MAX] {
+            let refused = check(token, lead).unwrap_err();
+            assert_eq!(refused.kind(), ProblemKind::InvalidToken, "{token}");
+            assert_eq!(check(token, Duration::MAX), Ok(()), "{token}");
+        }
+    }
 
     #[test]
     fn garbled_values_are_refused_or_are_the_token_that_they_write() {

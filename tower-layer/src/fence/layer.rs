@@ -18,6 +18,9 @@ use crate::problem::Refusal;
 /// How long a request waits for those before it at the same resource, unless told otherwise: 5 s.
 pub const DEFAULT_LINE_LIMIT: Duration = Duration::from_secs(5);
 
+/// How far a token may be ahead of the time of day, unless told otherwise: a day.
+pub const DEFAULT_TOKEN_LEAD: Duration = Duration::from_secs(60 * 60 * 24);
+
 /// The resource's side: refuses requests whose fencing token is older than the newest that has been there.
 ///
 /// The requests of one resource are handled one at a time, in the order in which they came. When it is its turn, a
@@ -38,8 +41,10 @@ pub const DEFAULT_LINE_LIMIT: Duration = Duration::from_secs(5);
 /// # Where it belongs
 ///
 /// Inside of authentication, and for clients alone that are trusted to hold the lock. A token is a number, and nothing
-/// proves that it was granted: whoever may send `x-fencing-token` can show the largest there is, and keeps all others out
-/// of that resource for good. A new resource is a new mark in the store, so strangers could fill that, too.
+/// proves that it was granted: whoever may send `x-fencing-token` can show one that is larger than those of the others, and
+/// keeps them out of that resource. Tokens are drawn no higher than the time of day in microseconds, so that one which is
+/// further ahead of this server's clock than [`token_lead`](Self::token_lead) is refused with 400: nobody is kept out for
+/// longer than that. A new resource is a new mark in the store, so strangers could fill that, too.
 ///
 /// To recover, delete the mark: the key `{fence:..}:lh1:mark` of a `RedisFenceStore`, the row in `fences` of a
 /// `SqlFenceStore`; those of an `InProcessFenceStore` end with the process. From then on any token is admitted until a
@@ -51,6 +56,8 @@ pub const DEFAULT_LINE_LIMIT: Duration = Duration::from_secs(5);
 /// |---|---|---|
 /// | methods | all that are not safe: not GET, HEAD, OPTIONS, TRACE | [`methods`](Self::methods), [`all_methods`](Self::all_methods) |
 /// | wait for those before | 5 s, then 409 | [`line_limit`](Self::line_limit) |
+/// | waiters | 1024 in this layer, over all resources; then 503 | [`max_waiters`](Self::max_waiters) |
+/// | largest token | a day ahead of the time of day | [`token_lead`](Self::token_lead) |
 /// | longest key | 256 bytes | [`max_key_bytes`](Self::max_key_bytes) |
 /// | refusals | `application/problem+json`; stale 412, no token 428, bad token 400, store down 503 | [`rejection`](Self::rejection) |
 ///
@@ -96,6 +103,7 @@ impl<K: KeyExtractor> FenceLayer<K> {
                 lines: Lines::default(),
                 methods: Methods::default(),
                 line_limit: DEFAULT_LINE_LIMIT,
+                token_lead: DEFAULT_TOKEN_LEAD,
                 refusal: Refusal::default(),
             },
         }
@@ -117,6 +125,24 @@ impl<K: KeyExtractor> FenceLayer<K> {
     /// successors for so long and no longer.
     pub fn line_limit(mut self, limit: Duration) -> Self {
         self.gate.line_limit = limit;
+        self
+    }
+
+    /// How many requests may wait for others at once, in all services of this layer and over all resources. One more is
+    /// refused with 503 at once.
+    pub fn max_waiters(mut self, most: usize) -> Self {
+        self.gate.lines.max_waiters(most);
+        self
+    }
+
+    /// How far a token may be ahead of this server's time of day. One that is further ahead is refused with 400, and not
+    /// shown to the store: no lock can have drawn it, but where a server of the locks had its clock set forward by so much,
+    /// since tokens never go back. `Duration::MAX` takes any token.
+    ///
+    /// Tokens of Redis and of locks in process follow the time of day in microseconds; those of `ZooKeeper` are far below
+    /// it. For a backend of your own with larger ones take `Duration::MAX`.
+    pub fn token_lead(mut self, lead: Duration) -> Self {
+        self.gate.token_lead = lead;
         self
     }
 

@@ -2,12 +2,25 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
+
+use crate::source::DEFAULT_MAX_WAITERS;
 
 /// Who is at each resource, and who stands in line for it. Clones are the same lines.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Lines {
     turns: Arc<Mutex<HashMap<String, Arc<AsyncMutex<()>>>>>,
+    /// One for each who may wait.
+    waiters: Arc<Semaphore>,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self {
+            turns: Arc::default(),
+            waiters: Arc::new(Semaphore::new(DEFAULT_MAX_WAITERS)),
+        }
+    }
 }
 
 /// A turn at a resource, or a place in the line for it.
@@ -18,17 +31,27 @@ pub(super) struct Place {
 }
 
 impl Lines {
-    /// Waits for the others, in the order in which they came.
-    pub(super) async fn enter(&self, resource: &str) -> Place {
-        let turn = Arc::clone(self.turns.lock().entry(resource.to_owned()).or_default());
+    pub(super) fn max_waiters(&mut self, most: usize) {
+        self.waiters = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
+    }
+
+    /// Waits for the others, in the order in which they came. `None` if too many wait already.
+    pub(super) async fn enter(&self, resource: &str) -> Option<Place> {
         // Exists before the wait, so that a wait that is given up leaves nothing.
         let mut place = Place {
             lines: self.clone(),
             resource: resource.to_owned(),
             turn: None,
         };
-        place.turn = Some(turn.lock_owned().await);
-        place
+        let turn = Arc::clone(self.turns.lock().entry(resource.to_owned()).or_default());
+        place.turn = Some(match Arc::clone(&turn).try_lock_owned() {
+            Ok(turn) => turn,
+            Err(_) => {
+                let _waiting = self.waiters.try_acquire().ok()?;
+                turn.lock_owned().await
+            }
+        });
+        Some(place)
     }
 }
 
@@ -53,8 +76,8 @@ mod tests {
     #[tokio::test]
     async fn one_at_a_time_and_nothing_is_left() {
         let lines = Lines::default();
-        let first = lines.enter("a").await;
-        let _other = lines.enter("b").await;
+        let first = lines.enter("a").await.unwrap();
+        let _other = lines.enter("b").await.unwrap();
         let mut second = Box::pin(lines.enter("a"));
         let mut third = Box::pin(lines.enter("a"));
         assert!(futures_util::poll!(&mut second).is_pending());
@@ -64,6 +87,21 @@ mod tests {
         drop(second.await);
         drop(third.await);
         assert_eq!(lines.turns.lock().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn no_more_wait_than_may_and_who_is_refused_leaves_nothing() {
+        let mut lines = Lines::default();
+        lines.max_waiters(1);
+        let first = lines.enter("a").await;
+        let mut second = Box::pin(lines.enter("a"));
+        assert!(futures_util::poll!(&mut second).is_pending());
+        assert!(lines.enter("a").await.is_none());
+        let other = lines.enter("b").await;
+        assert!(other.is_some(), "nobody waits there");
+        drop((first, other));
+        assert!(second.await.is_some());
+        assert!(lines.turns.lock().is_empty());
     }
 
     #[tokio::test]

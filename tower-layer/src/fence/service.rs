@@ -3,12 +3,13 @@ use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Body;
-use leasehold::{FencingToken, Key};
+use leasehold::{AdmitError, FencingToken, Key};
 use tower_service::Service;
 
 use super::fenced::FencedToken;
@@ -16,7 +17,7 @@ use super::gate::Gate;
 use super::header;
 use crate::key::{KeyExtractor, Keyed};
 use crate::problem::Dialect;
-use crate::{BoxError, Problem, ProblemKind, ResponseBody, ResponseFuture};
+use crate::{BoxError, Problem, ProblemKind, ResponseBody, ResponseFuture, observe};
 
 /// Stands for whatever prefix a store has.
 const PREFIX: &str = "fence:";
@@ -46,7 +47,9 @@ impl<S, K: KeyExtractor> FenceService<S, K> {
         };
         // What one store refuses all refuse, so that it is found out with the first.
         Key::new(PREFIX, &resource)?;
-        Ok(Some((resource, header::read(&head.headers)?)))
+        let token = header::read(&head.headers)?;
+        header::check(token, SystemTime::now(), self.gate.token_lead)?;
+        Ok(Some((resource, token)))
     }
 }
 
@@ -113,12 +116,21 @@ where
 {
     let turn = tokio::time::timeout(gate.line_limit, gate.lines.enter(resource)).await;
     let turn = turn.map_err(|_| Problem::new(ProblemKind::Contended))?;
-    gate.store.admit(resource, token).await?;
+    let turn = turn.ok_or_else(too_many_waiters)?;
+    let admitted = gate.store.admit(resource, token).await;
+    if let Err(AdmitError::Stale(stale)) = &admitted {
+        observe::stale(resource, stale);
+    }
+    admitted?;
     let fenced = FencedToken::new(token, resource);
     request.extensions_mut().insert(fenced);
     let output = pin!(service.call(request)).await;
     drop(turn);
     Ok(output)
+}
+
+fn too_many_waiters() -> Problem {
+    Problem::new(ProblemKind::TooManyWaiters).with_status(StatusCode::SERVICE_UNAVAILABLE)
 }
 
 impl<S: Clone, K> Clone for FenceService<S, K> {

@@ -1,6 +1,7 @@
 use std::fmt;
 
 use http::request::Parts;
+use leasehold::Key;
 
 use crate::{Problem, ProblemKind};
 
@@ -42,7 +43,7 @@ pub trait KeyExtractor: Send + Sync + 'static {
 
     /// Puts the principal behind the key: `key:alice`. For keys that clients choose.
     ///
-    /// `:` and `%` in the principal are escaped, so that no two principals share a key. What a key begins with stays yours to
+    /// `:` and `%` in the principal are [escaped](Key::escape), so that no two principals share a key. What a key begins with stays yours to
     /// say, and keeps it apart from the keys of other layers. A request of which `principal` does not know whose it is, is
     /// refused as misconfigured: this layer belongs inside of the one that authenticates.
     fn scope<F>(self, principal: F) -> Scoped<Self, F>
@@ -77,7 +78,7 @@ where
             let detail = "it is not known whose key this is; add the layer inside of the one that authenticates";
             return Err(Problem::new(ProblemKind::Misconfigured).with_detail(detail));
         };
-        Ok(Some(format!("{key}:{}", escaped(&principal))))
+        Ok(Some(format!("{key}:{}", Key::escape(&principal))))
     }
 }
 
@@ -87,10 +88,6 @@ impl<K: fmt::Debug, F> fmt::Debug for Scoped<K, F> {
             .field("key", &self.key)
             .finish_non_exhaustive()
     }
-}
-
-fn escaped(principal: &str) -> String {
-    principal.replace('%', "%25").replace(':', "%3A")
 }
 
 #[cfg(test)]

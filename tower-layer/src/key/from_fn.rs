@@ -9,7 +9,8 @@ use crate::Problem;
 ///
 /// **`None` passes through, unlocked.** Make the key of what is there whatever the client does: what an authenticating
 /// layer outside of this one has left, and no header that can be left out or, as `Host` over HTTP/2, is not there. If a
-/// request without a key is to be refused, implement [`KeyExtractor`], as its example does.
+/// request without a key is to be refused, implement [`KeyExtractor`], as its example does. Texts that clients choose are
+/// [escaped](leasehold::Key::escape) where several stand in a key.
 ///
 /// # Examples
 ///

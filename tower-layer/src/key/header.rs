@@ -7,7 +7,8 @@ use crate::{Problem, ProblemKind};
 /// What the client sent in a header, behind the header's name: `idempotency-key:k-1`, so that nobody can name with it what
 /// other layers lock. A request without it, with an empty one, or with two of them is a 400.
 ///
-/// The client chooses the key: [`scope`](KeyExtractor::scope) it, or anybody can hold up anybody else. And a lock is
+/// The client chooses the key: [`scope`](KeyExtractor::scope) it, or anybody can hold up anybody else, and limit how many
+/// requests it may make, for each new key [takes memory](super) at the backend for two days. And a lock is
 /// no idempotency: a request that is repeated *after* the first has been answered runs again. Not for credentials: a key
 /// is stored at the backend, and traced.
 ///
@@ -53,8 +54,8 @@ impl KeyExtractor for Header {
             return refuse(ProblemKind::InvalidKey, "was sent more than once; send one");
         }
         match value.to_str() {
-            Ok(value) => Ok(Some(format!("{}:{value}", self.name))),
-            Err(_) => refuse(ProblemKind::InvalidKey, "is not all visible ASCII"),
+            Ok(value) if !value.contains('\t') => Ok(Some(format!("{}:{value}", self.name))),
+            _ => refuse(ProblemKind::InvalidKey, "is not all visible ASCII"),
         }
     }
 }

@@ -11,6 +11,10 @@ use crate::Problem;
 /// A text with path parameters in it, such as `order:{id}`. They are decoded: `/orders/7` and `/orders/%37` lock the
 /// same. Braces that are meant are doubled.
 ///
+/// In the value of a parameter `:` is escaped as `%3A` and `%` as `%25`, see [`Key::escape`](leasehold::Key::escape): put a
+/// `:` between two parameters, and no two pairs of values have one key. Who locks the same thing elsewhere escapes the
+/// values, too.
+///
 /// **A parameter is a text, unless it is said to be [`typed`](Path::typed).** If the handler reads it as a number or an
 /// UUID, `/orders/7` and `/orders/07` are the same order under two locks otherwise, and clients can go around the lock.
 ///

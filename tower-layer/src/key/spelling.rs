@@ -29,6 +29,12 @@ impl Spelling {
         parameter: &str,
         text: Cow<'v, str>,
     ) -> Result<Cow<'v, str>, Problem> {
+        if let Some(at) = text.find(char::is_control) {
+            let detail = format!(
+                "byte {at} of `{parameter}` in the path starts a control character; remove it"
+            );
+            return Err(Problem::new(ProblemKind::InvalidKey).with_detail(detail));
+        }
         let Some(typed) = self.0.iter().find(|it| it.parameter == parameter) else {
             return Ok(text);
         };

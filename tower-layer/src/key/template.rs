@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use leasehold::Key;
+
 /// A parsed template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Template {
@@ -58,7 +60,7 @@ impl Template {
         self.pieces.iter().any(is_it)
     }
 
-    /// The text with its parameters filled in.
+    /// The text with its parameters filled in, each of which ends where the text says: `:` in them is escaped.
     pub(super) fn fill<'v, E>(
         &self,
         value: impl Fn(&str) -> Result<Cow<'v, str>, E>,
@@ -67,7 +69,7 @@ impl Template {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(plain) => text.push_str(plain),
-                Piece::Parameter(name) => text.push_str(&value(name)?),
+                Piece::Parameter(name) => text.push_str(&Key::escape(&value(name)?)),
             }
         }
         Ok(text)
@@ -82,6 +84,7 @@ mod tests {
     fn fills_parameters_and_keeps_doubled_braces() {
         let values = |name: &str| match name {
             "id" => Ok("7".into()),
+            "name" => Ok("a:b%".into()),
             "way" => Ok("b/d".into()),
             other => Err(other.to_owned()),
         };
@@ -89,6 +92,7 @@ mod tests {
             ("all", Ok("all")),
             ("order:{id}", Ok("order:7")),
             ("{id}{way}!", Ok("7b/d!")),
+            ("{name}:{id}", Ok("a%3Ab%25:7")),
             ("order:{{{id}}}", Ok("order:{7}")),
             ("{it}", Err("it".to_owned())),
         ] {

@@ -5,7 +5,7 @@ use http::{Method, Response};
 use leasehold::LockManager;
 use tower_layer::Layer;
 
-use super::options::{Beside, OnDisconnect, Options, Until};
+use super::options::{Beside, MaxHold, OnDisconnect, Options, Until};
 use super::service::LockService;
 use crate::key::{KeyExtractor, Keyed};
 use crate::methods::Methods;
@@ -27,7 +27,7 @@ use crate::{OnLoss, Problem};
 /// | methods | all that are not safe: not GET, HEAD, OPTIONS, TRACE | [`methods`](Self::methods), [`all_methods`](Self::all_methods) |
 /// | beside others | nobody | [`shared`](Self::shared), [`permits`](Self::permits) |
 /// | TTL | the manager's; with renewal on, how long after a crash | [`ttl`](Self::ttl) |
-/// | longest hold | the manager's, which is none by default | [`max_hold`](Self::max_hold) |
+/// | longest hold | the manager's; where it has none 60 s, and what a body may take | [`max_hold`](Self::max_hold), [`no_max_hold`](Self::no_max_hold) |
 /// | wait | none: a busy lock is a 409 at once | [`wait`](Self::wait) |
 /// | waiters | 1024 in this layer | [`max_waiters`](Self::max_waiters) |
 /// | longest key | 256 bytes | [`max_key_bytes`](Self::max_key_bytes) |
@@ -40,8 +40,8 @@ use crate::{OnLoss, Problem};
 ///
 /// Innermost, next to the handler: inside of tracing, CORS, load-shedding, time limits and authentication. A time
 /// limit that is hit then drops the handler and frees the lock; inside of this layer it would not count the wait. With
-/// [`OnDisconnect::Finish`] it does neither, as it drops the request like a client that goes: set [`max_hold`](Self::max_hold),
-/// or a second limit inside.
+/// [`OnDisconnect::Finish`] it does neither, as it drops the request like a client that goes: there
+/// [`max_hold`](Self::max_hold) ends the handler, or a second limit inside.
 /// A service that reserves room in `poll_ready` keeps it reserved while the request waits for its lock: hence the
 /// bound on waiters.
 ///
@@ -161,10 +161,19 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// The longest time that a request may have its lock, renewals included: see
     /// [`Lock::max_hold`](leasehold::Lock::max_hold). The lock is lost then, as [`on_loss`](Self::on_loss) says.
     ///
-    /// A handler reads its request's body under the lock. Without this, or a time limit, a client that sends slowly has the
-    /// lock for as long as it likes; with [`OnDisconnect::Finish`] only a limit inside of this layer counts.
+    /// A handler reads its request's body under the lock: a client that sends slowly, or without end, has the lock for so
+    /// long. Unless told otherwise that is what the manager says, and where it says nothing 60 s
+    /// ([`DEFAULT_MAX_HOLD`](crate::DEFAULT_MAX_HOLD)); with [`until_body_end`](Self::until_body_end) what the body may take
+    /// comes on top.
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
-        self.options.terms.max_hold = Some(max_hold);
+        self.options.max_hold = MaxHold::Most(max_hold);
+        self
+    }
+
+    /// Has no longest hold but the manager's, which is none by default. Then put a time limit around the handler: without
+    /// any, a client that sends its request's body slowly has the lock for as long as it likes.
+    pub fn no_max_hold(mut self) -> Self {
+        self.options.max_hold = MaxHold::AsManager;
         self
     }
 
@@ -215,7 +224,7 @@ impl<K: KeyExtractor> LockLayer<K> {
 
     /// Returns when no handler is at work in a task of its own: see [`OnDisconnect::Finish`]. Those whose clients are there
     /// are counted, too, so that the server is to be stopped first. A handler that hangs is waited for until
-    /// [`max_hold`](Self::max_hold) drops it, and without that for ever.
+    /// [`max_hold`](Self::max_hold) drops it, and [without](Self::no_max_hold) for ever.
     ///
     /// # Cancel safety
     ///

@@ -6,5 +6,5 @@ mod service;
 mod work;
 
 pub use self::layer::LockLayer;
-pub use self::options::OnDisconnect;
+pub use self::options::{DEFAULT_MAX_HOLD, OnDisconnect};
 pub use self::service::LockService;

@@ -24,13 +24,40 @@ pub enum OnDisconnect {
     /// gives up.
     ///
     /// **It needs an end of its own.** A time limit outside of this layer answers the client, and ends nothing here: a handler
-    /// that hangs has its lock for ever, and is waited for. Set [`max_hold`](crate::LockLayer::max_hold), which drops it
-    /// (with [`OnLoss::Continue`] it only frees the lock), or put a time limit inside of this layer.
+    /// that hangs is dropped when [`max_hold`](crate::LockLayer::max_hold) is over, after 60 s unless told otherwise. With
+    /// [`OnLoss::Continue`] that only frees the lock: put a time limit inside of this layer.
     ///
     /// A server that shuts down waits for its connections, and not for these tasks: await
     /// [`LockLayer::finished`](crate::LockLayer::finished) before [`LockManager::shutdown`](leasehold::LockManager::shutdown).
     /// What other layers have put into task-locals is not there.
     Finish,
+}
+
+/// The longest time that a request may have its lock, where nobody says otherwise: 60 s.
+pub const DEFAULT_MAX_HOLD: Duration = Duration::from_secs(60);
+
+/// The longest time that a lock is held.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum MaxHold {
+    /// The manager's; if it has none, ours.
+    #[default]
+    Unsaid,
+    Most(Duration),
+    AsManager,
+}
+
+impl MaxHold {
+    /// What the layer says itself. A body has its own time, which comes on top of the handler's.
+    pub(super) fn of_layer(self, manager: Option<Duration>, until: Until) -> Option<Duration> {
+        match (self, manager, until) {
+            (Self::Most(most), _, _) => Some(most),
+            (Self::AsManager, _, _) | (Self::Unsaid, Some(_), _) => None,
+            (Self::Unsaid, None, Until::Response) => Some(DEFAULT_MAX_HOLD),
+            (Self::Unsaid, None, Until::BodyEnd { most }) => {
+                Some(DEFAULT_MAX_HOLD.saturating_add(most))
+            }
+        }
+    }
 }
 
 /// How long a lock is held.
@@ -58,6 +85,7 @@ pub(super) struct Options {
     pub(super) beside: Beside,
     pub(super) methods: Methods,
     pub(super) terms: Terms,
+    pub(super) max_hold: MaxHold,
     pub(super) until: Until,
     pub(super) on_loss: OnLoss,
     pub(super) on_disconnect: OnDisconnect,

@@ -11,6 +11,9 @@ use super::ProblemKind;
 /// How long a client is asked to wait while the backend is down.
 pub const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(5);
 
+/// How long a client is asked to wait where somebody else has the lock, or too many wait.
+pub const DEFAULT_BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
+
 /// Why a request was refused, as a problem document of RFC 9457.
 ///
 /// It never tells the lock's key, which may be a secret of the client's or of the server's.
@@ -66,7 +69,13 @@ impl Problem {
             kind,
             status: kind.status(),
             detail: None,
-            retry_after: (kind == ProblemKind::Unavailable).then_some(DEFAULT_RETRY_AFTER),
+            retry_after: match kind {
+                ProblemKind::Unavailable => Some(DEFAULT_RETRY_AFTER),
+                ProblemKind::Contended | ProblemKind::TooManyWaiters => {
+                    Some(DEFAULT_BUSY_RETRY_AFTER)
+                }
+                _ => None,
+            },
         }
     }
 

@@ -71,7 +71,7 @@ impl From<Lost> for Problem {
 
 impl From<InvalidKey> for Problem {
     fn from(error: InvalidKey) -> Self {
-        Self::new(ProblemKind::InvalidKey).with_detail(error.problem().to_string())
+        Self::new(ProblemKind::InvalidKey).with_detail(error.problem_in_key().to_string())
     }
 }
 
@@ -127,8 +127,9 @@ impl From<InvalidToken> for Problem {
 }
 
 impl From<Stale> for Problem {
-    fn from(stale: Stale) -> Self {
-        Self::new(ProblemKind::Stale).with_detail(stale.to_string())
+    fn from(_: Stale) -> Self {
+        // Not which token has been there: whoever lost the lock could write under it.
+        Self::new(ProblemKind::Stale)
     }
 }
 

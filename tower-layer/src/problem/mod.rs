@@ -7,6 +7,6 @@ mod refusal;
 #[cfg(feature = "tonic")]
 mod status;
 
-pub use self::document::{DEFAULT_RETRY_AFTER, Problem};
+pub use self::document::{DEFAULT_BUSY_RETRY_AFTER, DEFAULT_RETRY_AFTER, Problem};
 pub use self::kind::ProblemKind;
 pub(crate) use self::refusal::{Dialect, Refusal};

@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
-use tracing::{debug, warn};
 
 use super::{Problem, ProblemKind};
+use crate::event::event;
 
 type Rejection = Arc<dyn Fn(Problem) -> Response<Bytes> + Send + Sync>;
 
@@ -79,13 +79,15 @@ fn tell(problem: &Problem) {
         ProblemKind::Misconfigured
         | ProblemKind::Unavailable
         | ProblemKind::Lost
-        | ProblemKind::OutcomeUnknown => warn!(
-            name: "leasehold_tower.refused",
+        | ProblemKind::OutcomeUnknown => event!(
+            warn,
+            "leasehold_tower.refused",
             { problem = kind.uri(), status, detail = problem.detail() },
             "a request was refused"
         ),
-        _ => debug!(
-            name: "leasehold_tower.refused",
+        _ => event!(
+            debug,
+            "leasehold_tower.refused",
             { problem = kind.uri(), status, detail = problem.detail() },
             "a request was refused"
         ),

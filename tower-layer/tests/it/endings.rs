@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::Request;
+use leasehold::backend::InProcess;
 use leasehold::{LockHandle, LockManager};
+use leasehold_tower::key::Path;
 use leasehold_tower::{LockLayer, Locked, OnDisconnect};
 use tokio::sync::Notify;
 use tower::timeout::Timeout;
@@ -88,6 +90,41 @@ async fn a_dropped_request_drops_its_handler_and_releases_after_it() {
     assert!(cut.await.is_err());
     assert_eq!(count.load(Ordering::SeqCst), 1);
     until_free(&locks, "order:7").await;
+}
+
+/// How long a handler that never ends has its lock.
+async fn longest_hold(
+    locks: LockManager,
+    change: impl Fn(LockLayer<Path>) -> LockLayer<Path>,
+) -> Option<Duration> {
+    let layer = change(LockLayer::new(locks.clone(), orders()));
+    // What a request's body that never ends does to it.
+    let service = behind(layer, |_| std::future::pending());
+    let begun = tokio::time::Instant::now();
+    let endless = tokio::spawn(async move { send(&service, post("/orders/7")).await });
+    tokio::task::yield_now().await;
+    let next = locks.lock("order:7").wait(Duration::from_secs(3000));
+    let taken = next.acquire().await.ok().map(|_| begun.elapsed());
+    endless.abort();
+    taken
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_never_ends_has_the_lock_for_a_minute_unless_told_otherwise() {
+    let seconds = |n| Some(Duration::from_secs(n));
+    let own = || LockManager::in_process();
+    assert_eq!(longest_hold(own(), |layer| layer).await, seconds(60));
+    let finish = |layer: LockLayer<Path>| layer.on_disconnect(OnDisconnect::Finish);
+    assert_eq!(longest_hold(own(), finish).await, seconds(60));
+    let body = |layer: LockLayer<Path>| layer.until_body_end(Duration::from_secs(90));
+    assert_eq!(longest_hold(own(), body).await, seconds(150));
+    let said = |layer: LockLayer<Path>| layer.max_hold(Duration::from_secs(7));
+    assert_eq!(longest_hold(own(), said).await, seconds(7));
+    let none = |layer: LockLayer<Path>| layer.no_max_hold();
+    assert_eq!(longest_hold(own(), none).await, None);
+    let managers = LockManager::builder(InProcess::new()).max_hold(Duration::from_secs(5));
+    let managers = managers.build().unwrap();
+    assert_eq!(longest_hold(managers, |layer| layer).await, seconds(5));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,8 +1,36 @@
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry;
+
+/// What is logged in this thread, as text.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(text)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    pub(crate) fn listen(&self) -> DefaultGuard {
+        let log = self.clone();
+        let layer = tracing_subscriber::fmt::layer().with_ansi(false);
+        let layer = layer.with_writer(move || log.clone());
+        tracing::subscriber::set_default(registry().with(layer))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
 
 /// The names of the events in this thread.
 #[derive(Clone, Default)]

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::body::Body;
@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tower::{Layer, ServiceExt, service_fn};
 
+use crate::events::Log;
 use crate::tools::{document, problem};
 
 /// A resource that notes who wrote, and whose writers can be held up after they were let in.
@@ -108,14 +109,25 @@ async fn an_older_one_that_is_behind_in_the_line_is_refused() {
     let stale = older.await.unwrap().unwrap();
     let (status, told) = document(stale).await;
     assert_eq!(status, 412);
-    assert!(
-        told["detail"]
-            .as_str()
-            .unwrap()
-            .contains("has seen token 6"),
-        "{told}"
-    );
+    // Who has the newest token writes with it.
+    assert!(!told.to_string().contains('6'), "{told}");
     assert_eq!(file.writers(), [6]);
+}
+
+#[tokio::test]
+async fn operators_are_told_of_a_stale_request_with_its_resource() {
+    let file = File::default();
+    let app = file.app(InProcessFenceStore::new(), |layer| layer);
+    assert_eq!(send(&app, write("a", "6")).await.status(), 200);
+    let log = Log::default();
+    let _listening = log.listen();
+    assert_eq!(send(&app, write("a", "5")).await.status(), 412);
+    let told = log.text();
+    let line = told.lines().find(|it| it.contains("leasehold_tower.stale"));
+    let line = line.unwrap_or_else(|| panic!("{told}"));
+    for part in ["WARN", "file:a", "lock.token=5", "lock.current=6"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -166,6 +178,67 @@ async fn a_request_says_its_token_once_and_rightly() {
         );
     }
     assert!(file.writers().is_empty());
+}
+
+#[tokio::test]
+async fn a_token_that_no_lock_can_have_yet_keeps_nobody_out() {
+    let file = File::default();
+    let store = InProcessFenceStore::new();
+    let app = file.app(store, |layer| layer);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.unwrap().as_micros();
+    let day = Duration::from_secs(60 * 60 * 24).as_micros();
+    for ahead in [i64::MAX.to_string(), (now + day + day).to_string()] {
+        let refused = send(&app, write("a", &ahead)).await;
+        assert_eq!(problem(refused).await, (400, "invalid-token".to_owned()));
+    }
+    let own = now.to_string();
+    assert_eq!(send(&app, write("a", &own)).await.status(), 200);
+
+    let any = file.app(InProcessFenceStore::new(), |layer| {
+        layer.token_lead(Duration::MAX)
+    });
+    let largest = i64::MAX.to_string();
+    assert_eq!(send(&any, write("a", &largest)).await.status(), 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_requests_wait_than_may() {
+    let file = File::default();
+    let app = file.app(InProcessFenceStore::new(), |layer| layer.max_waiters(2));
+    let first = tokio::spawn(app.clone().oneshot(write("held", "5")));
+    file.admitted.notified().await;
+    let waiting = [6, 7].map(|token| {
+        let token = token.to_string();
+        tokio::spawn(app.clone().oneshot(write("held", &token)))
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let refused = send(&app, write("held", "8")).await;
+    assert_eq!(refused.headers()["retry-after"], "1");
+    assert_eq!(problem(refused).await, (503, "too-many-waiters".to_owned()));
+    assert_eq!(send(&app, write("other", "1")).await.status(), 200);
+    file.go_on.notify_one();
+    assert_eq!(first.await.unwrap().unwrap().status(), 200);
+    for next in waiting {
+        file.admitted.notified().await;
+        file.go_on.notify_one();
+        assert_eq!(next.await.unwrap().unwrap().status(), 200);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_thousand_at_one_resource_are_no_more_than_a_thousand_in_line() {
+    let file = File::default();
+    let app = file.app(InProcessFenceStore::new(), |layer| layer);
+    let first = tokio::spawn(app.clone().oneshot(write("held", "5")));
+    file.admitted.notified().await;
+    let others: Vec<_> = (0..3_000)
+        .map(|_| tokio::spawn(app.clone().oneshot(write("held", "5"))))
+        .collect();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let in_line = others.iter().filter(|it| !it.is_finished()).count();
+    assert_eq!(in_line, 1024);
+    first.abort();
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod events;
 mod fencing;
 mod grpc;
 mod http;
+mod http2;
 mod keys;
 mod kinds;
 mod layers;

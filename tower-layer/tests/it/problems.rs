@@ -195,10 +195,20 @@ async fn each_error_is_the_problem_that_it_is_and_tells_no_key() {
 }
 
 #[test]
+fn a_place_in_a_key_is_told_without_the_managers_prefix() {
+    let problem = Problem::from(Key::new("lock:", "ab\n").unwrap_err());
+    let detail = problem.detail().unwrap();
+    assert!(detail.starts_with("byte 2 "), "{detail}");
+}
+
+#[test]
 fn waiting_is_asked_for_where_it_helps() {
     assert!(Problem::from(backend(true)).retry_after().is_some());
     assert_eq!(Problem::from(backend(false)).retry_after(), None);
-    assert_eq!(Problem::new(ProblemKind::Contended).retry_after(), None);
+    for kind in [ProblemKind::Contended, ProblemKind::TooManyWaiters] {
+        let busy = Problem::new(kind).into_http();
+        assert_eq!(busy.headers()["retry-after"], "1");
+    }
     let wait = Some(Duration::from_millis(1));
     let short = Problem::new(ProblemKind::Contended)
         .with_retry_after(wait)

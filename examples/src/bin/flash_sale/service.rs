@@ -79,7 +79,7 @@ async fn buy_unlocked(
 }
 
 async fn stall(State(shop): State<Arc<Shop>>, Path(item): Path<i64>) -> Answered {
-    answer(&shop, shop.sell_late(item, 6 * LEASE).await)
+    answer(&shop, shop.sell_late(item, 4 * LEASE).await)
 }
 
 async fn state(State(shop): State<Arc<Shop>>) -> Json<ledger::State> {

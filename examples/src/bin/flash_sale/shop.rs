@@ -11,7 +11,7 @@ use crate::ledger::{End, Ledger};
 use crate::shelf::Shelf;
 
 /// How long a lock stays taken if its process dies. It is renewed for as long as a purchase takes.
-pub(crate) const LEASE: Duration = Duration::from_millis(500);
+pub(crate) const LEASE: Duration = Duration::from_secs(1);
 
 /// For how many purchases like itself one waits. Then it is refused, and whoever wants to buy asks again.
 const PATIENCE: u32 = 15;

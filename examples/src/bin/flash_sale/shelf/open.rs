@@ -19,13 +19,16 @@ pub(crate) enum OpenError {
 
 /// The shelf in the database at `url`.
 pub(crate) async fn open(url: &str) -> Result<Box<dyn Shelf>, OpenError> {
-    let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
+    let is_word = |c: char| c.is_ascii_alphanumeric();
+    // What else there is may hold a password, and is not repeated.
+    let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+    let scheme = Some(scheme).filter(|scheme| scheme.chars().all(is_word));
+    let scheme = scheme.unwrap_or_default();
     Ok(match scheme {
         "postgres" | "postgresql" => Box::new(Table::<Postgres>::new(pool(url).await?)),
         "mysql" | "mariadb" => Box::new(Table::<MySql>::new(pool(url).await?)),
         "sqlite" => Box::new(Table::<Sqlite>::new(sqlite(url).await?)),
         _ => {
-            // The rest may hold a password.
             let scheme = scheme.chars().take(32).collect();
             return Err(OpenError::UnknownScheme { scheme });
         }
