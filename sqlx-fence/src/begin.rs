@@ -127,12 +127,12 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
 
     async fn begin(self) -> Result<Transaction<'static, DB>, Error> {
         let tx = self.claimed().await?;
-        observe::begun();
+        observe::begun(&self.resource, self.token);
         Ok(tx)
     }
 
     /// Waits for a connection and for the lock.
-    pub(crate) async fn claimed(self) -> Result<Transaction<'static, DB>, Error> {
+    pub(crate) async fn claimed(&self) -> Result<Transaction<'static, DB>, Error> {
         resource::check(&self.resource)?;
         let begun = Instant::now();
         loop {
@@ -155,9 +155,9 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
                 // Nothing was done in this transaction yet, and so it may as well begin anew.
                 Some(Obstacle::Conflict) if begun.elapsed() < self.limit => {}
                 Some(_) => {
-                    observe::busy(&self.resource);
+                    observe::busy(&self.resource, self.token);
                     return Err(Error::Busy {
-                        resource: self.resource,
+                        resource: self.resource.clone(),
                         limit: self.limit,
                     });
                 }
@@ -168,7 +168,7 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
 
     fn stale(&self, current: i64) -> Result<Stale, Error> {
         let stale = resource::stale(self.token, current)?;
-        observe::stale(&stale);
+        observe::stale(&self.resource, &stale);
         Ok(stale)
     }
 }

@@ -39,10 +39,19 @@ where
 /// Adds the column [`DEFAULT_COLUMN`] to a table, `orders` or `shop.orders`, if it is not there. On Postgres, if it
 /// is, no lock is waited for, and the role need not own the table.
 ///
+/// Write the table's name as in a statement of the database. `Orders` is `orders` on Postgres, and `"Orders"` is not:
+///
+/// | | names with capitals, spaces, dots |
+/// |---|---|
+/// | Postgres | `"Orders"`, `shop."Orders"` |
+/// | `SQLite` | any case is the same table; `"my orders"`, `main."my orders"` |
+/// | `MySQL`, `MariaDB` | as the server compares case; `` `my orders` ``, `` shop.`my orders` `` |
+///
 /// # Errors
 ///
-/// [`Error::Name`] if the table's name is not made of lower-case letters, digits and `_`, with or without a schema;
-/// [`Error::Sqlx`], for example if there is no such table.
+/// [`Error::ColumnType`] if the table has such a column and it is not of an integer type: as texts `'9'` is more than
+/// `'10'`. [`Error::Name`] if the table's name is not one, or two with a dot between, of letters, digits and `_`, or in
+/// quotes. [`Error::Sqlx`], for example if there is no such table.
 ///
 /// # Examples
 ///
@@ -86,9 +95,38 @@ where
     A: Acquire<'c, Database: FencedDatabase> + Send + 'a,
 {
     async move {
-        name::table(table)?;
+        name::table(<A::Database as Driver>::DIALECT, table)?;
         name::column(column)?;
         let mut connection = at.acquire().await?;
-        Ok(<A::Database as Driver>::add_column(&mut connection, table, column).await?)
+        if exists::<A::Database>(&mut connection, table, column).await? {
+            return Ok(());
+        }
+        let added = <A::Database as Driver>::add_column(&mut connection, table, column).await;
+        let Err(error) = added else {
+            return Ok(());
+        };
+        // Another process may have added it in the meantime. An error of the check follows from the first one.
+        match exists::<A::Database>(&mut connection, table, column).await {
+            Ok(true) => Ok(()),
+            Err(other @ Error::ColumnType { .. }) => Err(other),
+            _ => Err(error.into()),
+        }
+    }
+}
+
+/// Whether there is such a column; an error if there is one of another type.
+async fn exists<DB: FencedDatabase>(
+    connection: &mut DB::Connection,
+    table: &str,
+    column: &str,
+) -> Result<bool, Error> {
+    match DB::column_type(connection, table, column).await? {
+        None => Ok(false),
+        Some(found) if found.is_integer => Ok(true),
+        Some(found) => Err(Error::ColumnType {
+            table: table.to_owned(),
+            column: column.to_owned(),
+            found: found.name,
+        }),
     }
 }

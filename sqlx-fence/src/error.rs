@@ -9,7 +9,8 @@ use leasehold::Stale;
 ///
 /// # Examples
 ///
-/// As an answer of an [axum](https://docs.rs/axum) handler, a stale write is a conflict:
+/// As an answer of an [axum](https://docs.rs/axum) handler, a stale write is a conflict. (`Problem` of `leasehold-tower` with
+/// its feature `sqlx` answers 412.)
 ///
 /// ```
 /// use axum::http::StatusCode;
@@ -109,6 +110,19 @@ pub enum Error {
         name: String,
         /// What to do.
         remedy: &'static str,
+    },
+    /// The table has the column, and it is not of an integer type, by which tokens are compared.
+    #[error(
+        "column `{column}` of table `{table}` is of type `{found}`, and tokens need an integer: change it to BIGINT, or \
+         use a column of another name (`Fence::with_column`, `ddl::add_column_named`)"
+    )]
+    ColumnType {
+        /// The table, as it was given.
+        table: String,
+        /// The column.
+        column: String,
+        /// The type that it has.
+        found: String,
     },
     /// The database or the driver failed.
     #[error("the database did not do it")]

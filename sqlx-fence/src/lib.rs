@@ -48,7 +48,7 @@
 //!
 //! | | protects | costs, when all is well |
 //! |---|---|---|
-//! | [`Fence::query`], [`FencedExt`] | rows that a newer holder has **written** | nothing more to send: one round trip |
+//! | [`Fence::query`], [`Fence::query_as`], [`FencedExt`] | rows that a newer holder has **written** | nothing more to send: one round trip |
 //! | [`Fence::begin`] | everything in the transaction, reads too, from the moment it is begun | one statement on Postgres and `SQLite` and two on `MySQL` and `MariaDB`, besides those of any transaction; on `SQLite` also three settings that do not leave the process |
 //! | [`SqlFenceStore`] | what is outside of the database | a transaction of its own, begun as by `Fence::begin` |
 //! | [`mark`] | from changes between a read and a write, without a token | two statements |
@@ -103,7 +103,8 @@
 //!
 //! # Traces and metrics
 //!
-//! Events: `leasehold_sqlx.stale`, `.partially_stale` (`WARN`), `.busy` (`DEBUG`), `.written`, `.begun` (`TRACE`).
+//! Events: `leasehold_sqlx.stale`, `.partially_stale` (`WARN`), `.busy` (`DEBUG`), `.written`, `.begun` (`TRACE`). Each has
+//! its name in the field `event`, too, and in `resource` the resource of `begin`, or the table of a fenced statement.
 //! Metric: `leasehold_sqlx_writes_total{outcome}`, with the same outcomes.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -111,6 +112,7 @@ mod begin;
 mod database;
 pub mod ddl;
 mod error;
+mod event;
 mod fence;
 mod isolation;
 #[doc = include_str!("mark.md")]
@@ -130,7 +132,7 @@ pub use self::database::{Completable, FencedDatabase};
 pub use self::error::{Error, Position};
 pub use self::fence::Fence;
 pub use self::isolation::Isolation;
-pub use self::query::{FencedExt, FencedQuery};
+pub use self::query::{Fenceable, FencedExt, FencedQuery};
 pub use self::store::SqlFenceStore;
 
 /// The column with the token, unless a fence is told otherwise.

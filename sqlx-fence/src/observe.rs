@@ -1,40 +1,58 @@
 //! What is told to `tracing`, and with the feature `metrics` to the `metrics` crate. The names are part of the
 //! public API: they are listed in the crate's documentation and tested.
 
-use leasehold::Stale;
-use tracing::{debug, trace, warn};
+use leasehold::{FencingToken, Stale};
 
-pub(crate) fn written(rows: u64) {
+use crate::event::event;
+
+pub(crate) fn written(table: &str, rows: u64) {
     count("written");
-    trace!(name: "leasehold_sqlx.written", { rows }, "a fenced statement was executed");
+    event!(
+        trace,
+        "leasehold_sqlx.written",
+        { resource = table, rows },
+        "a fenced statement was executed"
+    );
 }
 
-pub(crate) fn begun() {
+pub(crate) fn begun(resource: &str, token: FencingToken) {
     count("begun");
-    trace!(name: "leasehold_sqlx.begun", "a fenced transaction has begun");
+    event!(
+        trace,
+        "leasehold_sqlx.begun",
+        { resource, lock.token = token.get() },
+        "a fenced transaction has begun"
+    );
 }
 
-pub(crate) fn stale(stale: &Stale) {
+pub(crate) fn stale(resource: &str, stale: &Stale) {
     count("stale");
-    warn!(
-        name: "leasehold_sqlx.stale",
-        { lock.token = stale.token.get(), lock.current = stale.current.get() },
+    event!(
+        warn,
+        "leasehold_sqlx.stale",
+        { resource, lock.token = stale.token.get(), lock.current = stale.current.get() },
         "a stale write was refused"
     );
 }
 
-pub(crate) fn partially_stale(applied: u64, stale: u64) {
+pub(crate) fn partially_stale(table: &str, token: FencingToken, applied: u64, stale: u64) {
     count("partially_stale");
-    warn!(
-        name: "leasehold_sqlx.partially_stale",
-        { applied, stale },
+    event!(
+        warn,
+        "leasehold_sqlx.partially_stale",
+        { resource = table, lock.token = token.get(), applied, stale },
         "a partly stale write was rolled back"
     );
 }
 
-pub(crate) fn busy(resource: &str) {
+pub(crate) fn busy(resource: &str, token: FencingToken) {
     count("busy");
-    debug!(name: "leasehold_sqlx.busy", { resource }, "the fence of a resource was held for too long");
+    event!(
+        debug,
+        "leasehold_sqlx.busy",
+        { resource, lock.token = token.get() },
+        "the fence of a resource was held for too long"
+    );
 }
 
 #[cfg(feature = "metrics")]

@@ -4,25 +4,60 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use leasehold_sqlx::{Error, Fence, ddl};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
-use sqlx::sqlite::SqlitePoolOptions;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{Connection, SqlitePool};
 use tracing::Subscriber;
+use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 fn fence(token: i64) -> Fence {
     Fence::try_from(token).unwrap()
 }
 
+/// The name of each event, and its fields `event`, `resource` and `lock.token`.
 #[derive(Clone, Default)]
-struct Events(Arc<Mutex<Vec<&'static str>>>);
+struct Events(Arc<Mutex<Vec<Told>>>);
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Told {
+    name: &'static str,
+    event: String,
+    resource: String,
+    token: Option<i64>,
+}
+
+impl Visit for Told {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "event" => self.event = value.to_owned(),
+            "resource" => self.resource = value.to_owned(),
+            _ => {}
+        }
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        if field.name() == "lock.token" {
+            self.token = Some(value);
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+}
 
 impl<S: Subscriber> Layer<S> for Events {
     fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
         let name = event.metadata().name();
         if name.starts_with("leasehold_sqlx.") {
-            self.0.lock().unwrap().push(name);
+            let mut told = Told {
+                name,
+                ..Told::default()
+            };
+            event.record(&mut told);
+            self.0.lock().unwrap().push(told);
         }
     }
 }
@@ -41,8 +76,21 @@ fn fenced_and_stale_writes_are_told() {
         tracing::subscriber::with_default(subscriber, || runtime.block_on(everything()));
     });
     let told = events.0.lock().unwrap().clone();
-    let expected = ["written", "stale", "partially_stale", "begun", "stale"];
-    assert_eq!(told, expected.map(|it| format!("leasehold_sqlx.{it}")));
+    let expected = [
+        ("leasehold_sqlx.written", "main.items", None),
+        ("leasehold_sqlx.stale", "items", Some(4)),
+        ("leasehold_sqlx.partially_stale", "items", Some(4)),
+        ("leasehold_sqlx.begun", "a", Some(5)),
+        ("leasehold_sqlx.stale", "a", Some(4)),
+        ("leasehold_sqlx.busy", "a", Some(6)),
+    ];
+    let expected = expected.map(|(name, resource, token)| Told {
+        name,
+        event: name.to_owned(),
+        resource: resource.to_owned(),
+        token,
+    });
+    assert_eq!(told, expected);
 
     let mut counts: Vec<(String, u64)> = Vec::new();
     for (key, _, _, value) in snapshotter.snapshot().into_vec() {
@@ -56,6 +104,7 @@ fn fenced_and_stale_writes_are_told() {
     counts.sort();
     let expected = [
         ("begun", 1),
+        ("busy", 1),
         ("partially_stale", 1),
         ("stale", 2),
         ("written", 1),
@@ -67,14 +116,18 @@ fn fenced_and_stale_writes_are_told() {
 }
 
 async fn everything() {
-    let options = SqlitePoolOptions::new().max_connections(1);
-    let pool = options.connect("sqlite::memory:").await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let file = SqliteConnectOptions::new().filename(directory.path().join("items.db"));
+    let pool = SqlitePool::connect_with(file.create_if_missing(true))
+        .await
+        .unwrap();
     let items = "CREATE TABLE items (id INTEGER PRIMARY KEY, amount INTEGER); INSERT INTO items VALUES (1, 1), (2, 2)";
     sqlx::raw_sql(items).execute(&pool).await.unwrap();
     ddl::add_column(&pool, "items").await.unwrap();
     ddl::create_fences(&pool).await.unwrap();
-    let one = "UPDATE items SET amount = 1 WHERE id = 1";
+    let one = "UPDATE main.items AS it SET amount = 1 WHERE id = 1";
     fence(5).query(one).execute(&pool).await.unwrap();
+    let one = "UPDATE items SET amount = 1 WHERE id = 1";
     assert!(fence(4).query(one).execute(&pool).await.is_err());
     let all = fence(4).query("UPDATE items SET amount = 1").expect_rows(2);
     assert!(matches!(
@@ -89,4 +142,11 @@ async fn everything() {
         .await
         .unwrap();
     assert!(fence(4).begin(&pool, "a").await.is_err());
+    let mut other = pool.acquire().await.unwrap();
+    let holds = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    let busy = fence(6)
+        .begin(&pool, "a")
+        .lock_limit(Duration::from_millis(1));
+    assert!(matches!(busy.await, Err(Error::Busy { .. })));
+    holds.rollback().await.unwrap();
 }

@@ -127,6 +127,7 @@
 //! | <span id="outcome-unknown">`outcome-unknown`</span> | 500 | `UNKNOWN` | a release, a renewal or a conversion failed when the lock was had already; the work may have been done |
 //! | <span id="missing-key">`missing-key`</span> | 400 | `INVALID_ARGUMENT` | the header that says what to lock is not there |
 //! | <span id="invalid-key">`invalid-key`</span> | 400 | `INVALID_ARGUMENT` | too long, or not what a lock can be named; no handover ticket, or a spent one |
+//! | <span id="not-found">`not-found`</span> | 404 | `NOT_FOUND` | the row that a statement reads or writes is not there |
 //! | <span id="misconfigured">`misconfigured`</span> | 500 | `INTERNAL` | the server's mistake; `detail` names it |
 //! | <span id="stale">`stale`</span> | 412 | `FAILED_PRECONDITION` | a newer holder has been at the resource |
 //! | <span id="missing-token">`missing-token`</span> | 428 | `INVALID_ARGUMENT` | the resource asks for a fencing token |
@@ -137,6 +138,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `axum` (default) | path parameters and matched paths of axum 0.8, extractors, `Problem: IntoResponse` |
+//! | `sqlx` | `Problem: From<leasehold_sqlx::Error>` and `From<sqlx::Error>`; needs Rust 1.94 |
 //! | `tonic` | gRPC calls are refused with a gRPC status; `tonic::Status: From<Problem>` |
 //!
 //! # Traces

@@ -8,4 +8,5 @@ fn every_mistake_is_told() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/attribute/*.rs");
     cases.compile_fail("tests/ui/guard/*.rs");
+    cases.compile_fail("tests/ui/fenced/*.rs");
 }

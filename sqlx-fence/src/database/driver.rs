@@ -36,6 +36,15 @@ pub enum Obstacle {
     Conflict,
 }
 
+/// The type of a column.
+#[derive(Debug)]
+pub struct ColumnType {
+    /// What the database calls it.
+    pub name: String,
+    /// Whether its values compare as whole numbers.
+    pub is_integer: bool,
+}
+
 /// What the driver will answer.
 pub(crate) type Answer<'c, T> = BoxFuture<'c, Result<T, sqlx::Error>>;
 
@@ -91,7 +100,14 @@ pub trait Driver: Database<Arguments: Clone> {
     /// Creates the table `fences` if it is not there.
     fn create_fences(connection: &mut Self::Connection) -> Answer<'_, ()>;
 
-    /// Adds the column if it is not there.
+    /// The type of a table's column, if there is such a column. The table's name is checked before.
+    fn column_type<'c>(
+        connection: &'c mut Self::Connection,
+        table: &'c str,
+        column: &'c str,
+    ) -> Answer<'c, Option<ColumnType>>;
+
+    /// Adds the column, which was not there a moment ago.
     fn add_column<'c>(
         connection: &'c mut Self::Connection,
         table: &'c str,

@@ -19,4 +19,10 @@ pub trait FencedDatabase: Driver {}
 /// One whose values can be completed when they are bound already.
 ///
 /// `MySql`'s cannot, since its `?` have no numbers. Sealed, as [`FencedDatabase`].
+#[diagnostic::on_unimplemented(
+    message = "`.fenced()` does not apply to statements of `{Self}`: use `Fence::query`",
+    label = "write `fence.query(\"…\").bind(…)`",
+    note = "on MySQL and MariaDB the token has to be bound between the other values: `Fence::query`, `Fence::query_as` and `Fence::query_scalar` do that",
+    note = "on Postgres and SQLite switch on the feature `postgres` or `sqlite` of `leasehold-sqlx`"
+)]
 pub trait Completable: FencedDatabase {}

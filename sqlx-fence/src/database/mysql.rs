@@ -5,7 +5,7 @@ use sqlx::mysql::{MySqlArguments, MySqlDatabaseError, MySqlQueryResult};
 use sqlx::{Arguments, MySql, MySqlConnection, Row, SqlStr, query_scalar, query_with};
 
 use super::FencedDatabase;
-use super::driver::{Answer, Call, Claim, Driver, Obstacle};
+use super::driver::{Answer, Call, Claim, ColumnType, Driver, Obstacle};
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
 use crate::schema;
@@ -14,11 +14,7 @@ const RAISE: &str = "UPDATE fences SET token = ? WHERE resource = ? AND token <=
 const FIRST: &str = "INSERT IGNORE INTO fences (resource, token) VALUES (?, ?)";
 const CURRENT: &str = "SELECT token FROM fences WHERE resource = ? FOR UPDATE";
 const RESTORE: &str = "SET SESSION innodb_lock_wait_timeout = @leasehold_wait";
-const HAS_COLUMN: &str = "SELECT count(*) FROM information_schema.columns \
-     WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? AND column_name = ?";
-
-/// There is such a column already.
-const DUPLICATE_COLUMN: u16 = 1060;
+const INTEGERS: [&str; 5] = ["tinyint", "smallint", "mediumint", "int", "bigint"];
 
 impl FencedDatabase for MySql {}
 
@@ -124,35 +120,42 @@ impl Driver for MySql {
         })
     }
 
+    /// The server finds the table as it does for the statement; `information_schema` knows no temporary ones.
+    fn column_type<'c>(
+        connection: &'c mut MySqlConnection,
+        table: &'c str,
+        column: &'c str,
+    ) -> Answer<'c, Option<ColumnType>> {
+        Box::pin(async move {
+            let sql = format!("SHOW COLUMNS FROM {table} WHERE Field = '{column}'");
+            let found = sqlx::raw_sql(sqlx::AssertSqlSafe(sql));
+            let Some(row) = found.fetch_optional(connection).await? else {
+                return Ok(None);
+            };
+            // Of some servers it is a text, of others bytes.
+            let name: String = row.try_get_unchecked("Type")?;
+            let first = name.split([' ', '(']).next().unwrap_or_default();
+            Ok(Some(ColumnType {
+                is_integer: INTEGERS.iter().any(|it| first.eq_ignore_ascii_case(it)),
+                name,
+            }))
+        })
+    }
+
     fn add_column<'c>(
         connection: &'c mut MySqlConnection,
         table: &'c str,
         column: &'c str,
     ) -> Answer<'c, ()> {
         Box::pin(async move {
-            let (schema, name) = match table.split_once('.') {
-                Some((schema, name)) => (Some(schema), name),
-                None => (None, table),
-            };
-            let has_column = query_scalar(HAS_COLUMN)
-                .bind(schema)
-                .bind(name)
-                .bind(column);
-            let found: i64 = has_column.fetch_one(&mut *connection).await?;
-            if found > 0 {
-                return Ok(());
-            }
             let sql = format!(
                 "ALTER TABLE {table} ADD COLUMN {column} {}",
                 schema::COLUMN_TYPE
             );
-            match sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
+            sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
                 .execute(connection)
-                .await
-            {
-                Err(error) if number(&error) != Some(DUPLICATE_COLUMN) => Err(error),
-                _ => Ok(()),
-            }
+                .await?;
+            Ok(())
         })
     }
 }

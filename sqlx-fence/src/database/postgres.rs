@@ -3,9 +3,11 @@ use std::time::Duration;
 use leasehold::FencingToken;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgArguments, PgQueryResult};
-use sqlx::{Arguments, Connection, PgConnection, Postgres, Row, SqlStr, query_scalar, query_with};
+use sqlx::{
+    Arguments, Connection, PgConnection, Postgres, Row, SqlStr, query_as, query_scalar, query_with,
+};
 
-use super::driver::{Answer, Call, Claim, Driver, Obstacle};
+use super::driver::{Answer, Call, Claim, ColumnType, Driver, Obstacle};
 use super::{Completable, FencedDatabase};
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
@@ -14,8 +16,11 @@ use crate::schema;
 const CLAIM: &str = "INSERT INTO fences AS f (resource, token) VALUES ($1, $2) \
      ON CONFLICT (resource) DO UPDATE SET token = EXCLUDED.token WHERE f.token <= EXCLUDED.token";
 const CURRENT: &str = "SELECT token FROM fences WHERE resource = $1";
-const HAS_COLUMN: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute \
-     WHERE attrelid = pg_catalog.to_regclass($1) AND attname = $2 AND attnum > 0 AND NOT attisdropped)";
+/// Of a domain the type that it is over counts.
+const COLUMN_TYPE: &str = "SELECT pg_catalog.format_type(a.atttypid, a.atttypmod), \
+         COALESCE(NULLIF(t.typbasetype, 0), t.oid) IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) \
+     FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid \
+     WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attname = $2 AND a.attnum > 0 AND NOT a.attisdropped";
 const SAVEPOINT: &str = "SAVEPOINT leasehold_fences";
 const ROLL_BACK: &str = "ROLLBACK TO SAVEPOINT leasehold_fences";
 const RELEASE: &str = "RELEASE SAVEPOINT leasehold_fences";
@@ -145,17 +150,25 @@ impl Driver for Postgres {
         })
     }
 
+    fn column_type<'c>(
+        connection: &'c mut PgConnection,
+        table: &'c str,
+        column: &'c str,
+    ) -> Answer<'c, Option<ColumnType>> {
+        Box::pin(async move {
+            let found = query_as(COLUMN_TYPE).bind(table).bind(column);
+            let found: Option<(String, bool)> = found.fetch_optional(connection).await?;
+            Ok(found.map(|(name, is_integer)| ColumnType { name, is_integer }))
+        })
+    }
+
+    /// The statement locks the whole table, and wants its owner, also where it has nothing to add.
     fn add_column<'c>(
         connection: &'c mut PgConnection,
         table: &'c str,
         column: &'c str,
     ) -> Answer<'c, ()> {
         Box::pin(async move {
-            // The statement locks the whole table, and wants its owner, also where it has nothing to add.
-            let has_column = query_scalar(HAS_COLUMN).bind(table).bind(column);
-            if has_column.fetch_one(&mut *connection).await? {
-                return Ok(());
-            }
             let sql = format!(
                 "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column} {}",
                 schema::COLUMN_TYPE

@@ -5,17 +5,18 @@ use sqlx::error::DatabaseError;
 use sqlx::sqlite::{SqliteArguments, SqliteQueryResult};
 use sqlx::{Arguments, Row, SqlStr, Sqlite, SqliteConnection, query_scalar, query_with};
 
-use super::driver::{Answer, Call, Claim, Driver, Obstacle};
+use super::driver::{Answer, Call, Claim, ColumnType, Driver, Obstacle};
 use super::{Completable, FencedDatabase};
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
-use crate::schema;
+use crate::{name, schema};
 
 const CLAIM: &str = "INSERT INTO fences (resource, token) VALUES ($1, $2) \
      ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE token <= excluded.token";
 const CURRENT: &str = "SELECT token FROM fences WHERE resource = $1";
 const PATIENCE: &str = "PRAGMA busy_timeout";
-const HAS_COLUMN: &str = "SELECT count(*) FROM pragma_table_info($1, $2) WHERE name = $3";
+const COLUMN_TYPE: &str =
+    "SELECT type FROM pragma_table_info($1, $2) WHERE name = $3 COLLATE NOCASE";
 
 impl FencedDatabase for Sqlite {}
 impl Completable for Sqlite {}
@@ -122,25 +123,46 @@ impl Driver for Sqlite {
         })
     }
 
+    fn column_type<'c>(
+        connection: &'c mut SqliteConnection,
+        table: &'c str,
+        column: &'c str,
+    ) -> Answer<'c, Option<ColumnType>> {
+        Box::pin(async move {
+            let parts = name::parts(Self::DIALECT, table).unwrap_or_default();
+            // Without a schema the same table as that of the statement: a temporary one first, then that of `main`, and
+            // of the others.
+            let (schema, table) = match parts.as_slice() {
+                [schema, table] => (Some(schema.as_ref()), table.as_ref()),
+                _ => (None, parts.first().map_or(table, |it| it.as_ref())),
+            };
+            let found = query_scalar(COLUMN_TYPE)
+                .bind(table)
+                .bind(schema)
+                .bind(column);
+            let found: Option<String> = found.fetch_optional(connection).await?;
+            Ok(found.map(|name| ColumnType {
+                // By the first rule of its type affinities.
+                is_integer: name.to_ascii_uppercase().contains("INT"),
+                name,
+            }))
+        })
+    }
+
     fn add_column<'c>(
         connection: &'c mut SqliteConnection,
         table: &'c str,
         column: &'c str,
     ) -> Answer<'c, ()> {
         Box::pin(async move {
-            if has_column(connection, table, column).await? {
-                return Ok(());
-            }
             let sql = format!(
                 "ALTER TABLE {table} ADD COLUMN {column} {}",
                 schema::COLUMN_TYPE
             );
-            let added = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut *connection);
-            match added.await {
-                // Somebody else may have added it meanwhile.
-                Err(error) if !has_column(connection, table, column).await? => Err(error),
-                _ => Ok(()),
-            }
+            sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
+                .execute(connection)
+                .await?;
+            Ok(())
         })
     }
 }
@@ -154,21 +176,4 @@ async fn set_patience(
         .execute(connection)
         .await?;
     Ok(())
-}
-
-async fn has_column(
-    connection: &mut SqliteConnection,
-    table: &str,
-    column: &str,
-) -> Result<bool, sqlx::Error> {
-    let (schema, name) = match table.split_once('.') {
-        Some((schema, name)) => (Some(schema), name),
-        // The same table as that of the statement: a temporary one first, then that of `main`, and of the others.
-        None => (None, table),
-    };
-    let found = query_scalar(HAS_COLUMN)
-        .bind(name)
-        .bind(schema)
-        .bind(column);
-    found.fetch_one(connection).await.map(|it: i64| it > 0)
 }

@@ -1,25 +1,41 @@
 //! Statements that sqlx has built.
 
-use sqlx::query::Query;
-use sqlx::{Arguments, Execute, IntoArguments, QueryBuilder};
+use sqlx::query::{Map, Query, QueryAs, QueryScalar};
+use sqlx::{Arguments, Database, Execute, FromRow, IntoArguments, QueryBuilder};
 
-use super::FencedQuery;
+use super::entry::first;
+use super::{Decode, FencedQuery};
 use crate::Error;
 use crate::database::Completable;
 use crate::fence::Fence;
 
-/// `.fenced(&fence)` for what sqlx itself has built: `sqlx::query(..)`, `QueryBuilder`, and `sqlx::query!(..)` without
-/// `RETURNING`, on Postgres and `SQLite`.
+/// `.fenced(&fence)` for statements that sqlx has built, on Postgres and `SQLite`.
 ///
-/// On `MySQL` use [`Fence::query`], and bind there: its placeholders have no numbers, and so the token has to be
-/// bound between the other values.
+/// | built by | `.fenced(&fence)` |
+/// |---|---|
+/// | `query`, `query_as`, `query_scalar` | yes |
+/// | `QueryBuilder`, its `build`, `build_query_as`, `build_query_scalar` | yes |
+/// | `query!` without `RETURNING` | yes |
+/// | `query!`, `query_as!`, `query_scalar!` with `RETURNING`, and everything after `.map` or `.try_map` | no |
+///
+/// The last row lists what makes sqlx's `Map`, which keeps private how it reads its rows. In place of the macro write
+/// `query_as::<_, T>(..)` or `query_scalar(..)`, and map what has been fetched.
+///
+/// On `MySQL` and `MariaDB` use [`Fence::query`], [`Fence::query_as`] or [`Fence::query_scalar`], and bind there: their
+/// placeholders have no numbers, and so the token has to be bound between the other values.
 ///
 /// # Examples
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use leasehold_sqlx::{Fence, FencedExt};
+/// use leasehold_sqlx::{Error, Fence, FencedExt};
+///
+/// #[derive(Debug, PartialEq, sqlx::FromRow)]
+/// struct Order {
+///     id: i64,
+///     state: String,
+/// }
 ///
 /// # let options = sqlx::sqlite::SqlitePoolOptions::new().max_connections(1);
 /// # let pool = options.connect("sqlite::memory:").await?;
@@ -38,47 +54,131 @@ use crate::fence::Fence;
 /// builder.separated(", ").push_bind(42).push_bind(43);
 /// let done = builder.push(")").fenced(&fence).execute(&pool).await?;
 /// assert_eq!(done.rows_affected(), 2);
+///
+/// // With typed rows. A stale write is an error here, too, and not `None`.
+/// let ship = "UPDATE orders SET state = 'shipped' WHERE id = ? RETURNING id, state";
+/// let order: Order = sqlx::query_as(ship).bind(42).fenced(&fence).fetch_one(&pool).await?;
+/// assert_eq!(order, Order { id: 42, state: "shipped".to_owned() });
+///
+/// let late = sqlx::query_as::<_, Order>(ship).bind(42).fenced(&Fence::try_from(6)?);
+/// assert!(matches!(late.fetch_optional(&pool).await, Err(Error::Stale(_))));
+///
+/// let gone: Vec<i64> = sqlx::query_scalar("DELETE FROM orders WHERE state = ? RETURNING id")
+///     .bind("shipped")
+///     .fenced(&fence)
+///     .fetch_all(&pool)
+///     .await?;
+/// assert_eq!(gone, [42]);
 /// # Ok(())
 /// # }
 /// ```
-pub trait FencedExt {
-    /// Its database.
-    type Database: Completable;
-
+pub trait FencedExt: Sized {
     /// Puts it under a fence, as [`Fence::query`] does.
-    fn fenced(self, fence: &Fence) -> FencedQuery<Self::Database>;
-}
-
-impl<DB, A> FencedExt for Query<'_, DB, A>
-where
-    DB: Completable,
-    A: IntoArguments<DB>,
-{
-    type Database = DB;
-
-    fn fenced(mut self, fence: &Fence) -> FencedQuery<DB> {
-        let values = self.take_arguments();
-        let persistent = self.persistent();
-        let mut query = FencedQuery::new(fence.clone(), self.sql());
-        query.persistent = persistent;
-        match values {
-            Ok(values) => {
-                query.values = values.unwrap_or_default();
-                query.given = Arguments::len(&query.values);
-            }
-            Err(error) => query.rewritten = Err(Error::Sqlx(sqlx::Error::Encode(error))),
-        }
-        query
+    fn fenced(
+        self,
+        fence: &Fence,
+    ) -> FencedQuery<<Self as Fenceable>::Database, <Self as Fenceable>::Output>
+    where
+        Self: Fenceable,
+    {
+        self.under(fence)
     }
 }
 
-impl<DB> FencedExt for &mut QueryBuilder<DB>
+// Also for what is not `Fenceable`, so that the compiler says why it is not.
+impl<DB: Database, A> FencedExt for Query<'_, DB, A> {}
+impl<DB: Database, O, A> FencedExt for QueryAs<'_, DB, O, A> {}
+impl<DB: Database, O, A> FencedExt for QueryScalar<'_, DB, O, A> {}
+impl<DB: Database, F, A> FencedExt for Map<'_, DB, F, A> {}
+impl<DB: Database> FencedExt for &mut QueryBuilder<DB> {}
+
+/// What has [`FencedExt::fenced`].
+///
+/// Nothing else implements it: a `Map` of sqlx keeps private how it reads its rows.
+#[diagnostic::on_unimplemented(
+    message = "`.fenced()` does not apply to `{Self}`",
+    label = "cannot be fenced",
+    note = "`query!`, `query_as!` and `query_scalar!` with RETURNING, `.map` and `.try_map` make a `Map`, whose closure is private: write `query_as::<_, T>(..)` or `query_scalar(..)` and map what has been fetched"
+)]
+pub trait Fenceable {
+    /// Its database.
+    type Database: Completable;
+    /// The type of its rows.
+    type Output;
+
+    #[doc(hidden)]
+    fn under(self, fence: &Fence) -> FencedQuery<Self::Database, Self::Output>;
+}
+
+impl<DB, A> Fenceable for Query<'_, DB, A>
+where
+    DB: Completable,
+    A: Send + IntoArguments<DB>,
+{
+    type Database = DB;
+    type Output = DB::Row;
+
+    fn under(self, fence: &Fence) -> FencedQuery<DB> {
+        completed(self, fence, Ok)
+    }
+}
+
+impl<'q, DB, O, A> Fenceable for QueryAs<'q, DB, O, A>
+where
+    DB: Completable,
+    O: Send + for<'r> FromRow<'r, DB::Row>,
+    A: 'q + Send + IntoArguments<DB>,
+{
+    type Database = DB;
+    type Output = O;
+
+    fn under(self, fence: &Fence) -> FencedQuery<DB, O> {
+        completed(self, fence, |row| O::from_row(&row))
+    }
+}
+
+impl<'q, DB, O, A> Fenceable for QueryScalar<'q, DB, O, A>
+where
+    DB: Completable,
+    O: Send,
+    (O,): for<'r> FromRow<'r, DB::Row>,
+    A: 'q + Send + IntoArguments<DB>,
+{
+    type Database = DB;
+    type Output = O;
+
+    fn under(self, fence: &Fence) -> FencedQuery<DB, O> {
+        completed(self, fence, |row| first::<DB, O>(&row))
+    }
+}
+
+impl<DB> Fenceable for &mut QueryBuilder<DB>
 where
     DB: Completable<Arguments: IntoArguments<DB>>,
 {
     type Database = DB;
+    type Output = DB::Row;
 
-    fn fenced(self, fence: &Fence) -> FencedQuery<DB> {
-        self.build().fenced(fence)
+    fn under(self, fence: &Fence) -> FencedQuery<DB> {
+        self.build().under(fence)
     }
+}
+
+fn completed<'q, DB: Completable, O>(
+    mut built: impl Execute<'q, DB>,
+    fence: &Fence,
+    decode: Decode<DB, O>,
+) -> FencedQuery<DB, O> {
+    let values = built.take_arguments();
+    let persistent = built.persistent();
+    let mut query = FencedQuery::new(fence.clone(), built.sql(), decode);
+    query.persistent = persistent;
+    match values {
+        Ok(values) => {
+            query.values = values.unwrap_or_default();
+            query.given = Arguments::len(&query.values);
+        }
+        Err(error) => query.rewritten = Err(Error::Sqlx(sqlx::Error::Encode(error))),
+    }
+    query
 }

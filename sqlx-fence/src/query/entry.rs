@@ -1,4 +1,4 @@
-use sqlx::SqlSafeStr;
+use sqlx::{FromRow, SqlSafeStr};
 
 use super::FencedQuery;
 use crate::database::FencedDatabase;
@@ -37,7 +37,61 @@ impl Fence {
     /// `DELETE`, whose policies a question cannot have, a row that it may read and not delete is.
     ///
     /// A deleted row takes its token along: a late write that inserts it anew is not refused.
+    ///
+    /// A `SELECT … FOR UPDATE` is refused, because it does not write the token: older holders could write as soon as its
+    /// locks are released. To read and lock rows under the fence, write
+    /// `UPDATE orders SET id = id WHERE … RETURNING …`.
     pub fn query<DB: FencedDatabase>(&self, sql: impl SqlSafeStr) -> FencedQuery<DB> {
-        FencedQuery::new(self.clone(), sql.into_sql_str())
+        FencedQuery::new(self.clone(), sql.into_sql_str(), Ok)
     }
+
+    /// As [`query`](Self::query), for a statement with `RETURNING` whose rows are read as sqlx's `query_as` reads them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use leasehold_sqlx::{Error, Fence};
+    ///
+    /// # let options = sqlx::sqlite::SqlitePoolOptions::new().max_connections(1);
+    /// # let pool = options.connect("sqlite::memory:").await?;
+    /// # sqlx::query("CREATE TABLE orders (id INTEGER PRIMARY KEY, state TEXT, fencing_token BIGINT NOT NULL DEFAULT 0)").execute(&pool).await?;
+    /// # sqlx::query("INSERT INTO orders (id, state) VALUES (42, 'new')").execute(&pool).await?;
+    /// let (older, newer) = (Fence::try_from(7)?, Fence::try_from(9)?);
+    ///
+    /// let pay = "UPDATE orders SET state = 'paid' WHERE id = ? RETURNING id, state";
+    /// let paid: (i64, String) = newer.query_as(pay).bind(42).fetch_one(&pool).await?;
+    /// assert_eq!(paid, (42, "paid".to_owned()));
+    ///
+    /// let late = older.query_as::<_, (i64, String)>(pay).bind(42).fetch_optional(&pool).await;
+    /// assert!(matches!(late, Err(Error::Stale(_))), "not `Ok(None)`");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn query_as<DB, O>(&self, sql: impl SqlSafeStr) -> FencedQuery<DB, O>
+    where
+        DB: FencedDatabase,
+        O: for<'r> FromRow<'r, DB::Row>,
+    {
+        FencedQuery::new(self.clone(), sql.into_sql_str(), |row| O::from_row(&row))
+    }
+
+    /// As [`query_as`](Self::query_as), for the first column alone.
+    pub fn query_scalar<DB, O>(&self, sql: impl SqlSafeStr) -> FencedQuery<DB, O>
+    where
+        DB: FencedDatabase,
+        (O,): for<'r> FromRow<'r, DB::Row>,
+    {
+        FencedQuery::new(self.clone(), sql.into_sql_str(), |row| first::<DB, O>(&row))
+    }
+}
+
+/// The first column of a row.
+pub(super) fn first<DB, O>(row: &DB::Row) -> Result<O, sqlx::Error>
+where
+    DB: FencedDatabase,
+    (O,): for<'r> FromRow<'r, DB::Row>,
+{
+    <(O,)>::from_row(row).map(|(first,)| first)
 }

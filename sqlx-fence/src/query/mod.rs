@@ -9,9 +9,9 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use sqlx::{Acquire, Arguments, Encode, SqlStr, Type};
+use sqlx::{Acquire, Arguments, Database, Encode, SqlStr, Type};
 
-pub use self::complete::FencedExt;
+pub use self::complete::{Fenceable, FencedExt};
 use self::outcome::Ask;
 use self::ready::Ready;
 use crate::Error;
@@ -19,11 +19,56 @@ use crate::database::FencedDatabase;
 use crate::fence::Fence;
 use crate::rewrite::{Dialect, Rewritten, rewritten};
 
-/// An `UPDATE` or `DELETE` with its fence: see [`Fence::query`].
+/// An `UPDATE` or `DELETE` with its fence: see [`Fence::query`]. `O` is the type of the rows that it returns.
 ///
-/// It is executed on whatever has a connection: `&pool`, `&mut connection`, `&mut *transaction`.
+/// # Where it runs
+///
+/// On everything that implements sqlx's [`Acquire`]: `&pool`, `&mut connection`, `&mut *transaction`. A fenced
+/// statement may need a second one on the same connection, and an `impl PgExecutor` allows only one. A function of
+/// yours takes `impl Acquire`, or `&mut PgConnection`:
+///
+/// ```
+/// # #[cfg(feature = "postgres")]
+/// # mod of_postgres {
+/// use leasehold_sqlx::{Error, Fence};
+/// use sqlx::{Acquire, PgConnection, Postgres};
+///
+/// /// Takes a pool, a connection, or a transaction.
+/// async fn pay<'c>(
+///     at: impl Acquire<'c, Database = Postgres> + Send,
+///     fence: &Fence,
+///     id: i64,
+/// ) -> Result<(), Error> {
+///     let paid = "UPDATE orders SET state = 'paid' WHERE id = $1";
+///     fence.query(paid).bind(id).execute(at).await?;
+///     Ok(())
+/// }
+///
+/// /// Takes a connection or a transaction, and can run in a spawned task with either.
+/// async fn ship(at: &mut PgConnection, fence: &Fence, id: i64) -> Result<(), Error> {
+///     let shipped = "UPDATE orders SET state = 'shipped' WHERE id = $1";
+///     fence.query(shipped).bind(id).execute(at).await?;
+///     Ok(())
+/// }
+///
+/// # #[allow(dead_code)]
+/// async fn both(pool: &sqlx::PgPool, fence: &Fence) -> Result<(), Error> {
+///     pay(pool, fence, 42).await?;
+///     let mut tx = fence.begin(pool, "order:42").await?;
+///     pay(&mut *tx, fence, 42).await?;
+///     ship(&mut tx, fence, 42).await?;
+///     tx.commit().await?;
+///     Ok(())
+/// }
+/// # }
+/// ```
+///
+/// # No `fetch`
+///
+/// There is no stream of rows. Only the end of the rows shows whether a newer holder has written them, and
+/// [`expect_rows`](Self::expect_rows) may still roll everything back there. Rows of a stream would be used before.
 #[must_use = "a statement does nothing itself: call `execute`"]
-pub struct FencedQuery<DB: FencedDatabase> {
+pub struct FencedQuery<DB: FencedDatabase, O = <DB as Database>::Row> {
     fence: Fence,
     sql: SqlStr,
     /// What is wrong stays until the statement is executed.
@@ -34,14 +79,18 @@ pub struct FencedQuery<DB: FencedDatabase> {
     given: usize,
     expected: Option<u64>,
     persistent: bool,
+    decode: Decode<DB, O>,
 }
+
+/// Reads a row as the type that is wanted.
+type Decode<DB, O> = fn(<DB as Database>::Row) -> Result<O, sqlx::Error>;
 
 #[expect(
     clippy::manual_async_fn,
     reason = "an `async fn` over `Acquire` is not general enough for a spawned task"
 )]
-impl<DB: FencedDatabase> FencedQuery<DB> {
-    pub(crate) fn new(fence: Fence, sql: SqlStr) -> Self {
+impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
+    pub(crate) fn new(fence: Fence, sql: SqlStr, decode: Decode<DB, O>) -> Self {
         let rewritten = find::<DB>(&fence, None, &sql);
         Self {
             fence,
@@ -52,6 +101,7 @@ impl<DB: FencedDatabase> FencedQuery<DB> {
             given: 0,
             expected: None,
             persistent: true,
+            decode,
         }
     }
 
@@ -114,17 +164,20 @@ impl<DB: FencedDatabase> FencedQuery<DB> {
     ) -> impl Future<Output = Result<DB::QueryResult, Error>> + Send + 'a
     where
         A: Acquire<'c, Database = DB> + Send + 'a,
+        O: 'a,
     {
-        async move { self.ready(false)?.run(at, Ask::execute()).await }
+        async move { self.ready(false)?.run(at, Ask::execute(), Ok).await }
     }
 
-    /// Executes a statement with `RETURNING`, and answers its rows: none if no row was written.
+    /// Executes a statement with `RETURNING`, and returns its rows: none if no row was written and none is stale.
     ///
     /// Postgres and `SQLite` have `RETURNING`, `MariaDB` for `DELETE`.
     ///
     /// # Errors
     ///
-    /// As [`execute`](Self::execute), and [`Error::Rewrite`] if it has no `RETURNING`.
+    /// As [`execute`](Self::execute), and [`Error::Rewrite`] if it has no `RETURNING`; [`Error::Sqlx`] if a row does not
+    /// have the type that is wanted. The rows are written by then, unless there is
+    /// [`expect_rows`](Self::expect_rows) or a transaction of yours to roll back.
     ///
     /// # Cancel safety
     ///
@@ -132,11 +185,16 @@ impl<DB: FencedDatabase> FencedQuery<DB> {
     pub fn fetch_all<'a, 'c: 'a, A>(
         self,
         at: A,
-    ) -> impl Future<Output = Result<Vec<DB::Row>, Error>> + Send + 'a
+    ) -> impl Future<Output = Result<Vec<O>, Error>> + Send + 'a
     where
         A: Acquire<'c, Database = DB> + Send + 'a,
+        O: Send + 'a,
     {
-        async move { self.ready(true)?.run(at, Ask::fetch()).await }
+        async move {
+            let decode = self.decode;
+            let read = move |rows: Vec<DB::Row>| rows.into_iter().map(decode).collect();
+            self.ready(true)?.run(at, Ask::fetch(), read).await
+        }
     }
 
     /// As [`fetch_all`](Self::fetch_all), and answers the first row, if there is one.
@@ -151,9 +209,10 @@ impl<DB: FencedDatabase> FencedQuery<DB> {
     pub fn fetch_optional<'a, 'c: 'a, A>(
         self,
         at: A,
-    ) -> impl Future<Output = Result<Option<DB::Row>, Error>> + Send + 'a
+    ) -> impl Future<Output = Result<Option<O>, Error>> + Send + 'a
     where
         A: Acquire<'c, Database = DB> + Send + 'a,
+        O: Send + 'a,
     {
         let rows = self.fetch_all(at);
         async move { Ok(rows.await?.into_iter().next()) }
@@ -171,9 +230,10 @@ impl<DB: FencedDatabase> FencedQuery<DB> {
     pub fn fetch_one<'a, 'c: 'a, A>(
         self,
         at: A,
-    ) -> impl Future<Output = Result<DB::Row, Error>> + Send + 'a
+    ) -> impl Future<Output = Result<O, Error>> + Send + 'a
     where
         A: Acquire<'c, Database = DB> + Send + 'a,
+        O: Send + 'a,
     {
         let row = self.fetch_optional(at);
         async move {
@@ -259,7 +319,7 @@ fn find<DB: FencedDatabase>(
         .map_err(|refusal| refusal.into_error(sql.as_str()))
 }
 
-impl<DB: FencedDatabase> fmt::Debug for FencedQuery<DB> {
+impl<DB: FencedDatabase, O> fmt::Debug for FencedQuery<DB, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Values may be secrets.
         f.debug_struct("FencedQuery")

@@ -33,23 +33,31 @@ impl<DB: FencedDatabase> Ask<DB, Vec<DB::Row>> {
     }
 }
 
+/// The rows that have newer tokens.
+pub(super) struct Found {
+    /// How many there are.
+    pub(super) stale: i64,
+    /// The largest of their tokens.
+    pub(super) newest: Option<i64>,
+}
+
 /// Why there were not as many rows as expected; no error if none had to be written and nothing is stale.
 pub(super) fn explain(
+    table: &str,
     token: FencingToken,
     applied: u64,
     expected: Option<u64>,
-    stale: i64,
-    newest: Option<i64>,
+    found: &Found,
 ) -> Result<(), Error> {
-    match (newest, expected) {
+    match (found.newest, expected) {
         (Some(current), _) if applied == 0 => {
             let stale = resource::stale(token, current)?;
-            observe::stale(&stale);
+            observe::stale(table, &stale);
             Err(stale.into())
         }
         (Some(_), _) => {
-            let stale = stale.unsigned_abs();
-            observe::partially_stale(applied, stale);
+            let stale = found.stale.unsigned_abs();
+            observe::partially_stale(table, token, applied, stale);
             Err(Error::PartiallyStale { applied, stale })
         }
         (None, Some(expected)) if applied < expected => Err(Error::NotFound { expected, applied }),

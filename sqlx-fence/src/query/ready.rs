@@ -3,7 +3,7 @@ use std::sync::Arc;
 use leasehold::FencingToken;
 use sqlx::{Acquire, Database};
 
-use super::outcome::{Ask, explain};
+use super::outcome::{Ask, Found, explain};
 use crate::database::{Call, FencedDatabase};
 use crate::rewrite::Rewritten;
 use crate::{Error, observe};
@@ -19,18 +19,26 @@ pub(super) struct Ready<DB: Database> {
 }
 
 impl<DB: FencedDatabase> Ready<DB> {
-    /// Sends it, and finds out what became of it.
-    pub(super) async fn run<'c, A, T>(self, at: A, ask: Ask<DB, T>) -> Result<T, Error>
+    /// Sends it, finds out what became of it, and reads the answer.
+    pub(super) async fn run<'c, A, T, R>(
+        self,
+        at: A,
+        ask: Ask<DB, T>,
+        read: impl FnOnce(T) -> Result<R, sqlx::Error> + Send,
+    ) -> Result<R, Error>
     where
         A: Acquire<'c, Database = DB> + Send,
         T: Send,
+        R: Send,
     {
         let Some(expected) = self.expected else {
             let mut connection = at.acquire().await?;
-            return self.send(&mut connection, ask, None).await;
+            let answer = self.send(&mut connection, ask, None).await?;
+            return Ok(read(answer)?);
         };
         let mut tx = at.begin().await?;
-        match self.send(&mut tx, ask, Some(expected)).await {
+        let answer = self.send(&mut tx, ask, Some(expected)).await;
+        match answer.and_then(|it| Ok(read(it)?)) {
             Ok(answer) => {
                 tx.commit().await?;
                 Ok(answer)
@@ -64,9 +72,10 @@ impl<DB: FencedDatabase> Ready<DB> {
             let probe = call(self.rewritten.probe.clone(), self.probed);
             let (stale, newest) =
                 DB::probe(connection, probe, self.rewritten.confirmed.clone()).await?;
-            explain(self.token, written, expected, stale, newest)?;
+            let found = Found { stale, newest };
+            explain(&self.rewritten.table, self.token, written, expected, &found)?;
         }
-        observe::written(written);
+        observe::written(&self.rewritten.table, written);
         Ok(answer)
     }
 }

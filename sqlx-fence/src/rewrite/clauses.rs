@@ -136,6 +136,7 @@ fn not_a_write(dialect: Dialect, code: &[Piece]) -> Refusal {
         is(Keyword::TRUNCATE),
         is(Keyword::INSERT) || is(Keyword::REPLACE),
     );
+    let reads = is(Keyword::SELECT);
     Refusal::new(
         first.map_or(0, |it| it.start),
         "only UPDATE and DELETE can be fenced",
@@ -146,6 +147,13 @@ fn not_a_write(dialect: Dialect, code: &[Piece]) -> Refusal {
                  token's column"
             }
             _ if truncates => "write `DELETE FROM`, which can be",
+            Dialect::MySql if reads => {
+                "read within `fence.begin(..)`, or in a transaction behind a fenced UPDATE of the rows, which locks them"
+            }
+            _ if reads => {
+                "read within `fence.begin(..)`, or write `UPDATE … SET id = id WHERE … RETURNING …`, which locks the \
+                 rows, notes the token and returns them"
+            }
             Dialect::MySql => "for others that do not commit by themselves use `fence.begin(..)`",
             Dialect::Postgres | Dialect::Sqlite => "for others use `fence.begin(..)`",
         },

@@ -44,6 +44,8 @@ pub(crate) struct Rewritten {
     pub(crate) probe: SqlStr,
     /// The same of the rows that this role may write, for where policies hide some of them from an `UPDATE` alone.
     pub(crate) confirmed: Option<SqlStr>,
+    /// The table that it writes to, as the statement has it.
+    pub(crate) table: String,
     /// How many values the user binds.
     pub(crate) values: usize,
     /// How many of the user's values come before each place of the token. Empty where the token comes once, after
@@ -121,6 +123,7 @@ fn fenced(
     target::refuse_shadowed(&write, &with, clauses.start)?;
     let target = target::of(dialect, &write, target, clauses.start)?;
     let spliced = splice::splice(dialect, sql, &clauses, &placeholders.token, &target, column);
+    let table = target::table(&write, &target);
     let returns_rows = write.returns_rows();
     let joined = write.joins_others();
     let guarded = write.guarded(dialect);
@@ -160,6 +163,7 @@ fn fenced(
         sql: shared(spliced.sql),
         probe: shared(probe.sql + probe::lock(dialect)),
         confirmed: probe.confirmed.map(shared),
+        table,
         values: placeholders.values,
         interleaved,
         probed: probe.values,

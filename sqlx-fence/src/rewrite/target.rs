@@ -45,23 +45,39 @@ fn others<'a>(dialect: Dialect, write: &'a Write<'_>) -> impl Iterator<Item = Id
         Write::Delete(_) if dialect == Dialect::MySql => &[],
         Write::Delete(delete) => delete.using.as_deref().unwrap_or_default(),
     };
-    let joined = |it: &'a TableWithJoins| {
-        let joins = it.joins.iter().map(|it| &it.relation);
-        std::iter::once(&it.relation).chain(joins)
-    };
-    others.iter().flat_map(joined).filter_map(name)
+    others.iter().flat_map(relations).filter_map(name)
+}
+
+fn relations(joined: &TableWithJoins) -> impl Iterator<Item = &TableFactor> {
+    let others = joined.joins.iter().map(|it| &it.relation);
+    std::iter::once(&joined.relation).chain(others)
+}
+
+/// The tables of which one is written to.
+fn written<'a>(write: &'a Write<'_>) -> &'a [TableWithJoins] {
+    match write {
+        Write::Update(update) => std::slice::from_ref(&update.table),
+        Write::Delete(delete) => match &delete.from {
+            FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from) => from,
+        },
+    }
+}
+
+/// The name of a table in the schema, for the name by which the statement calls it.
+pub(super) fn table(write: &Write<'_>, called: &Ident) -> String {
+    let relations = written(write).iter().flat_map(relations);
+    let mut named = relations.filter_map(|it| match it {
+        TableFactor::Table { name: table, .. } if name(it).as_ref() == Some(called) => {
+            Some(table.to_string())
+        }
+        _ => None,
+    });
+    named.next().unwrap_or_else(|| called.to_string())
 }
 
 /// A query in `WITH` does not stand for the table that is written to, and would where the table is asked about.
 pub(super) fn refuse_shadowed(write: &Write<'_>, with: &[Ident], at: usize) -> Result<(), Refusal> {
-    let tables: Vec<&TableWithJoins> = match write {
-        Write::Update(update) => vec![&update.table],
-        Write::Delete(delete) => {
-            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-            from.iter().collect()
-        }
-    };
-    let mut plain = tables.iter().filter_map(|it| match &it.relation {
+    let mut plain = written(write).iter().filter_map(|it| match &it.relation {
         TableFactor::Table { name, .. } => match name.0.as_slice() {
             [one] => one.as_ident(),
             _ => None,
@@ -171,11 +187,7 @@ fn of_delete(
 
 /// The names of joined tables, or none if one of them has no name.
 fn tables(joined: &TableWithJoins) -> Option<Vec<Ident>> {
-    let others = joined.joins.iter().map(|it| &it.relation);
-    std::iter::once(&joined.relation)
-        .chain(others)
-        .map(name)
-        .collect()
+    relations(joined).map(name).collect()
 }
 
 fn the_one(tables: &[Ident], target: &str, at: usize) -> Result<Ident, Refusal> {

@@ -14,4 +14,5 @@ mod sqlx_statements;
 mod store;
 mod together;
 mod tools;
+mod typed;
 mod unseen;

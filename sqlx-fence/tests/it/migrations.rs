@@ -37,7 +37,11 @@ macro_rules! migrations {
         assert!(matches!(kept, Err(Error::Stale(_))), "{kept:?}");
 
         assert!(matches!(ddl::add_column(&pool, "nowhere").await, Err(Error::Sqlx(_))));
-        for bad in ["", "a b", "bare; DROP TABLE bare", "a.b.c", "\"bare\"", ".bare"] {
+        for bad in [
+            "", "a b", "bare; DROP TABLE bare", "a.b.c", ".bare", "bare.", "'bare'", "\"", "``", "\"\"", "\"bare", "`bare",
+            "\"a\"b\"", "`a`b`", "\"bare\" x", "`bare` x", "\"a\".\"b\".\"c\"", "`a`.`b`.`c`", "\"a\0\"", "`a\0`",
+            "ä", "1st", "bare--", "ba\"re", "ba`re",
+        ] {
             let refused = ddl::add_column(&pool, bad).await;
             assert!(matches!(refused, Err(Error::Name { what: "table", .. })), "{bad:?}");
         }
@@ -61,6 +65,188 @@ async fn on_postgres() {
 async fn on_mariadb() {
     let (_server, pool) = mariadb().await;
     migrations!(pool, "test.bare");
+}
+
+/// Tables whose names need quotes, or have capitals, or both.
+macro_rules! names {
+    ($pool:expr, $schema:literal, $($table:literal),+) => {
+        let pool = $pool;
+        sqlx::raw_sql($schema).execute(&pool).await.unwrap();
+        $(
+            for _ in 0..2 {
+                ddl::add_column(&pool, $table).await.unwrap();
+            }
+            let write = concat!("UPDATE ", $table, " SET id = id");
+            let write = |number| fence(number).query(write).execute(&pool);
+            assert_eq!(write(3).await.unwrap().rows_affected(), 1, $table);
+            let stale = write(2).await;
+            assert!(matches!(stale, Err(Error::Stale(_))), "{}: {stale:?}", $table);
+        )+
+    };
+}
+
+#[tokio::test]
+async fn on_sqlite_names_may_be_in_quotes_and_of_any_case() {
+    names!(
+        sqlite().await,
+        "CREATE TABLE Orders (id INTEGER); CREATE TABLE \"my. \"\"orders\" (id INTEGER); \
+         ATTACH ':memory:' AS \"My Shop\"; CREATE TABLE \"My Shop\".Items (id INTEGER); \
+         INSERT INTO Orders VALUES (1); INSERT INTO \"my. \"\"orders\" VALUES (1); \
+         INSERT INTO \"My Shop\".Items VALUES (1)",
+        "ORDERS",
+        "\"my. \"\"orders\"",
+        "\"my shop\".iTEMS"
+    );
+}
+
+#[tokio::test]
+async fn on_postgres_names_may_be_in_quotes_and_of_any_case() {
+    let (_server, pool) = postgres().await;
+    names!(
+        pool,
+        "CREATE TABLE orders (id INT); CREATE TABLE \"Orders\" (id INT); \
+         CREATE SCHEMA \"My Shop\"; CREATE TABLE \"My Shop\".\"my. \"\"orders\" (id INT); \
+         INSERT INTO orders VALUES (1); INSERT INTO \"Orders\" VALUES (1); \
+         INSERT INTO \"My Shop\".\"my. \"\"orders\" VALUES (1)",
+        "Orders",
+        "\"Orders\"",
+        "\"My Shop\".\"my. \"\"orders\""
+    );
+}
+
+#[tokio::test]
+async fn on_mariadb_names_may_be_in_quotes_and_of_any_case() {
+    let (_server, pool) = mariadb().await;
+    names!(
+        pool.clone(),
+        "CREATE TABLE orders (id INT); CREATE TABLE Orders (id INT); \
+         CREATE DATABASE `My Shop`; CREATE TABLE `My Shop`.`my. ``orders` (id INT); \
+         INSERT INTO orders VALUES (1); INSERT INTO Orders VALUES (1); \
+         INSERT INTO `My Shop`.`my. ``orders` VALUES (1)",
+        "orders",
+        "Orders",
+        "`My Shop`.`my. ``orders`"
+    );
+    // Of a temporary table, too, of which `information_schema` tells nothing.
+    let mut connection = pool.acquire().await.unwrap();
+    let lone = "CREATE TEMPORARY TABLE lone (id INT)";
+    sqlx::raw_sql(lone).execute(&mut *connection).await.unwrap();
+    for _ in 0..2 {
+        ddl::add_column(&mut *connection, "lone").await.unwrap();
+    }
+}
+
+/// Columns of these types are refused, and columns of those are not.
+macro_rules! types {
+    ($pool:expr, $refused:expr, $accepted:expr) => {
+        let pool = $pool;
+        let make = async |r#type: &str| {
+            let make = format!(
+                "DROP TABLE IF EXISTS typed; CREATE TABLE typed (id INT, fencing_token {type})"
+            );
+            sqlx::raw_sql(sqlx::AssertSqlSafe(make))
+                .execute(&pool)
+                .await
+                .unwrap();
+            ddl::add_column(&pool, "typed").await
+        };
+        for (r#type, expected) in $refused {
+            let refused = make(r#type).await;
+            let Err(Error::ColumnType {
+                table,
+                column,
+                found,
+            }) = &refused
+            else {
+                panic!("{type}: {refused:?}")
+            };
+            assert_eq!(
+                (table.as_str(), column.as_str()),
+                ("typed", "fencing_token")
+            );
+            assert_eq!(found, expected, "{type}");
+            let told = refused.unwrap_err().to_string();
+            let parts = [
+                "`typed`",
+                "`fencing_token`",
+                expected,
+                "BIGINT",
+                "with_column",
+            ];
+            assert!(parts.iter().all(|it| told.contains(it)), "{told}");
+        }
+        for r#type in $accepted {
+            let accepted = make(r#type).await;
+            assert!(accepted.is_ok(), "{type}: {accepted:?}");
+        }
+    };
+}
+
+#[tokio::test]
+async fn on_sqlite_a_column_of_another_type_is_refused() {
+    let refused = [
+        ("TEXT", "TEXT"),
+        ("", ""),
+        ("REAL", "REAL"),
+        ("varchar(9)", "varchar(9)"),
+    ];
+    let pool = sqlite().await;
+    types!(
+        pool.clone(),
+        refused,
+        ["INTEGER", "BIGINT NOT NULL DEFAULT 0", "int"]
+    );
+    // The same column in another case.
+    sqlx::raw_sql("CREATE TABLE loud (FENCING_TOKEN TEXT); CREATE TABLE fine (Fencing_Token INT)")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let refused = ddl::add_column(&pool, "loud").await;
+    assert!(
+        matches!(refused, Err(Error::ColumnType { .. })),
+        "{refused:?}"
+    );
+    ddl::add_column(&pool, "fine").await.unwrap();
+}
+
+#[tokio::test]
+async fn on_postgres_a_column_of_another_type_is_refused() {
+    let (_server, pool) = postgres().await;
+    let domains = "CREATE DOMAIN epoch AS BIGINT CHECK (VALUE >= 0); CREATE DOMAIN word AS TEXT";
+    sqlx::raw_sql(domains).execute(&pool).await.unwrap();
+    let refused = [
+        ("TEXT", "text"),
+        ("VARCHAR(9)", "character varying(9)"),
+        ("DOUBLE PRECISION", "double precision"),
+        ("NUMERIC(20, 0)", "numeric(20,0)"),
+        ("word", "word"),
+    ];
+    types!(
+        pool,
+        refused,
+        ["BIGINT", "INT NOT NULL DEFAULT 0", "SMALLINT", "epoch"]
+    );
+}
+
+#[tokio::test]
+async fn on_mariadb_a_column_of_another_type_is_refused() {
+    let (_server, pool) = mariadb().await;
+    let refused = [
+        ("TEXT", "text"),
+        ("VARCHAR(9)", "varchar(9)"),
+        ("DOUBLE", "double"),
+        ("DECIMAL(20, 0)", "decimal(20,0)"),
+    ];
+    types!(
+        pool,
+        refused,
+        [
+            "BIGINT",
+            "INT NOT NULL DEFAULT 0",
+            "BIGINT UNSIGNED",
+            "MEDIUMINT"
+        ]
+    );
 }
 
 #[tokio::test]

@@ -16,6 +16,11 @@ const EVERYWHERE: &[Refused] = &[
     ),
     ("UPDATE items SET a = 1\0 WHERE id = 1", "\0", "bind"),
     ("SELECT 1", "SELECT", "fence.begin"),
+    (
+        "SELECT a FROM items WHERE id = 1 FOR UPDATE",
+        "SELECT",
+        "UPDATE",
+    ),
     ("TRUNCATE items", "TRUNCATE", "write `DELETE FROM`"),
     ("truncate TABLE items;", "truncate", "write `DELETE FROM`"),
     ("", "", "fence.begin"),

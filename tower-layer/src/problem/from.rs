@@ -142,12 +142,12 @@ impl From<AdmitError> for Problem {
     }
 }
 
-fn misconfigured(detail: impl Into<String>) -> Problem {
+pub(super) fn misconfigured(detail: impl Into<String>) -> Problem {
     Problem::new(ProblemKind::Misconfigured).with_detail(detail)
 }
 
 /// What failed when the lock was had already. Whoever sends that again may have it done twice.
-fn outcome_unknown(what: &str) -> Problem {
+pub(super) fn outcome_unknown(what: &str) -> Problem {
     let detail = format!("{what}; the work may have been done");
     Problem::new(ProblemKind::OutcomeUnknown).with_detail(detail)
 }

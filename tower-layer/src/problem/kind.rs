@@ -19,6 +19,8 @@ pub enum ProblemKind {
     MissingKey,
     /// What the request names cannot be locked: it is no lock's name, no handover ticket, or one that is spent.
     InvalidKey,
+    /// What the request wants to read or write is not there.
+    NotFound,
     /// The server's own mistake: a route without the parameter, a layer in the wrong place, an option that
     /// cannot work.
     Misconfigured,
@@ -42,6 +44,7 @@ impl ProblemKind {
             Self::OutcomeUnknown => "https://docs.rs/leasehold-tower#outcome-unknown",
             Self::MissingKey => "https://docs.rs/leasehold-tower#missing-key",
             Self::InvalidKey => "https://docs.rs/leasehold-tower#invalid-key",
+            Self::NotFound => "https://docs.rs/leasehold-tower#not-found",
             Self::Misconfigured => "https://docs.rs/leasehold-tower#misconfigured",
             Self::Stale => "https://docs.rs/leasehold-tower#stale",
             Self::MissingToken => "https://docs.rs/leasehold-tower#missing-token",
@@ -60,6 +63,7 @@ impl ProblemKind {
             Self::OutcomeUnknown => "The work may have been done",
             Self::MissingKey => "The request does not say what to lock",
             Self::InvalidKey => "The request names what cannot be locked",
+            Self::NotFound => "There is no such resource",
             Self::Misconfigured => "The lock of this route is set up wrongly",
             Self::Stale => "A newer holder of the lock has been here",
             Self::MissingToken => "The request carries no fencing token",
@@ -74,6 +78,7 @@ impl ProblemKind {
             Self::Contended | Self::TooManyWaiters => StatusCode::CONFLICT,
             Self::Unavailable | Self::Lost => StatusCode::SERVICE_UNAVAILABLE,
             Self::MissingKey | Self::InvalidKey | Self::InvalidToken => StatusCode::BAD_REQUEST,
+            Self::NotFound => StatusCode::NOT_FOUND,
             Self::Misconfigured | Self::OutcomeUnknown => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Stale => StatusCode::PRECONDITION_FAILED,
             Self::MissingToken => StatusCode::PRECONDITION_REQUIRED,

@@ -4,6 +4,8 @@ mod document;
 mod from;
 mod kind;
 mod refusal;
+#[cfg(feature = "sqlx")]
+mod sql;
 #[cfg(feature = "tonic")]
 mod status;
 

@@ -16,6 +16,7 @@ impl From<Problem> for Status {
             | ProblemKind::MissingToken
             | ProblemKind::InvalidToken => Code::InvalidArgument,
             ProblemKind::OutcomeUnknown => Code::Unknown,
+            ProblemKind::NotFound => Code::NotFound,
             ProblemKind::Misconfigured => Code::Internal,
             ProblemKind::Stale => Code::FailedPrecondition,
         };

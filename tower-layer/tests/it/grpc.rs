@@ -281,8 +281,8 @@ async fn a_stream_holds_its_lock_until_its_end() {
 #[test]
 fn each_problem_has_a_code() {
     use leasehold_tower::ProblemKind::{
-        Contended, InvalidKey, InvalidToken, Lost, Misconfigured, MissingKey, MissingToken, Stale,
-        TooManyWaiters, Unavailable,
+        Contended, InvalidKey, InvalidToken, Lost, Misconfigured, MissingKey, MissingToken,
+        NotFound, Stale, TooManyWaiters, Unavailable,
     };
     for (kind, code) in [
         (Contended, Code::Aborted),
@@ -293,6 +293,7 @@ fn each_problem_has_a_code() {
         (InvalidKey, Code::InvalidArgument),
         (MissingToken, Code::InvalidArgument),
         (InvalidToken, Code::InvalidArgument),
+        (NotFound, Code::NotFound),
         (Misconfigured, Code::Internal),
         (Stale, Code::FailedPrecondition),
     ] {

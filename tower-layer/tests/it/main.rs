@@ -24,6 +24,7 @@ mod once;
 mod problems;
 mod redis;
 mod shop;
+mod sql;
 mod tools;
 mod two_processes;
 mod waiting;

@@ -240,7 +240,7 @@ fn each_kind_is_described_where_its_type_leads() {
     let documentation = include_str!("../../src/lib.rs");
     use ProblemKind::{
         Contended, InvalidKey, InvalidToken, Lost, Misconfigured, MissingKey, MissingToken,
-        OutcomeUnknown, Stale, TooManyWaiters, Unavailable,
+        NotFound, OutcomeUnknown, Stale, TooManyWaiters, Unavailable,
     };
     for kind in [
         Contended,
@@ -250,6 +250,7 @@ fn each_kind_is_described_where_its_type_leads() {
         Misconfigured,
         MissingKey,
         MissingToken,
+        NotFound,
         OutcomeUnknown,
         Stale,
         TooManyWaiters,

@@ -1,0 +1,111 @@
+//! Which problem an error of a database is.
+
+use std::time::Duration;
+
+use leasehold_sqlx::{Error, Fence, FencingToken, Stale, ddl};
+use leasehold_tower::{Problem, ProblemKind};
+use sqlx::sqlite::SqlitePoolOptions;
+use sqlx::{SqlitePool, query};
+
+async fn database() -> SqlitePool {
+    let options = SqlitePoolOptions::new().max_connections(1);
+    let pool = options.connect("sqlite::memory:").await.unwrap();
+    let table = "CREATE TABLE s3cret (id INTEGER PRIMARY KEY); INSERT INTO s3cret VALUES (1), (2); \
+         CREATE TABLE s3cret_text (fencing_token TEXT)";
+    sqlx::raw_sql(table).execute(&pool).await.unwrap();
+    ddl::add_column(&pool, "s3cret").await.unwrap();
+    ddl::create_fences(&pool).await.unwrap();
+    pool
+}
+
+fn fence(token: i64) -> Fence {
+    Fence::try_from(token).unwrap()
+}
+
+/// Errors of all kinds, and the problem that each of them is.
+async fn table() -> Vec<(Error, ProblemKind)> {
+    let pool = database().await;
+    let execute = async |token, sql: &'static str, rows| {
+        let write = fence(token).query(sql).expect_rows(rows);
+        write.execute(&pool).await.unwrap_err()
+    };
+    let (one, all) = (
+        "UPDATE s3cret SET id = 1 WHERE id = 1",
+        "UPDATE s3cret SET id = id",
+    );
+    fence(5).query(one).execute(&pool).await.unwrap();
+    let newer = Stale {
+        token: FencingToken::try_from(4).unwrap(),
+        current: FencingToken::try_from(5).unwrap(),
+    };
+    let busy = Error::Busy {
+        resource: "s3cret".to_owned(),
+        limit: Duration::ZERO,
+    };
+    let unbound = fence(5).query("UPDATE s3cret SET id = ?");
+    vec![
+        (newer.into(), ProblemKind::Stale),
+        (execute(4, one, 1).await, ProblemKind::Stale),
+        (execute(4, all, 2).await, ProblemKind::Stale),
+        (execute(5, all, 3).await, ProblemKind::NotFound),
+        (execute(5, all, 1).await, ProblemKind::Misconfigured),
+        (
+            execute(5, "INSERT INTO s3cret VALUES (3)", 1).await,
+            ProblemKind::Misconfigured,
+        ),
+        (
+            unbound.execute(&pool).await.unwrap_err(),
+            ProblemKind::Misconfigured,
+        ),
+        (
+            ddl::add_column(&pool, "s3cret_text").await.unwrap_err(),
+            ProblemKind::Misconfigured,
+        ),
+        (
+            ddl::add_column(&pool, "s3cret table").await.unwrap_err(),
+            ProblemKind::Misconfigured,
+        ),
+        (
+            fence(5).begin(&pool, "s3cret\0").await.unwrap_err(),
+            ProblemKind::InvalidKey,
+        ),
+        (busy, ProblemKind::Contended),
+        (
+            execute(5, "UPDATE s3cret_none SET id = 1", 1).await,
+            ProblemKind::OutcomeUnknown,
+        ),
+        (sqlx::Error::RowNotFound.into(), ProblemKind::NotFound),
+    ]
+}
+
+#[tokio::test]
+async fn each_error_of_a_database_is_a_problem_that_repeats_none_of_its_text() {
+    for (error, kind) in table().await {
+        let said = error.to_string();
+        let problem = Problem::from(error);
+        assert_eq!(problem.kind(), kind, "{said}");
+        assert_eq!(problem.status(), kind.status(), "{said}");
+        let body = problem.clone().into_http().into_body();
+        let told = format!("{problem} {problem:?} {}", String::from_utf8_lossy(&body));
+        assert!(!told.contains("s3cret"), "{told}");
+    }
+}
+
+/// As a handler that locks by itself.
+async fn count(pool: &SqlitePool, token: i64, resource: &str) -> Result<u64, Problem> {
+    let mut tx = fence(token).begin(pool, resource).await?;
+    let deleted = query("DELETE FROM s3cret").execute(&mut *tx).await?;
+    tx.commit().await?;
+    Ok(deleted.rows_affected())
+}
+
+#[tokio::test]
+async fn the_question_mark_works_on_fenced_plain_and_committing_statements() {
+    let pool = database().await;
+    assert_eq!(count(&pool, 2, "s3cret").await.unwrap(), 2);
+    let stale = count(&pool, 1, "s3cret").await.unwrap_err();
+    assert_eq!(stale.status(), 412);
+    pool.close().await;
+    let failed = count(&pool, 3, "s3cret").await.unwrap_err();
+    assert_eq!(failed.status(), 500);
+}
