@@ -33,6 +33,25 @@ impl Fence {
     /// and an `INSERT` sets the column with the token. Without that, `begin` keeps out those alone who begin; and so it
     /// does from rows that are only read.
     ///
+    /// # With `?`
+    ///
+    /// `commit` and plain statements return [`sqlx::Error`]. `?` makes an [`Error`] of it, and with the feature `sqlx` of
+    /// `leasehold-tower` a `Problem`. An error type of your own has `From` for both:
+    ///
+    /// ```
+    /// use leasehold_sqlx::{Error, Fence};
+    /// use sqlx::SqlitePool;
+    ///
+    /// async fn ship(pool: &SqlitePool, fence: &Fence) -> Result<(), Error> {
+    ///     let mut tx = fence.begin(pool, "order:42").await?;
+    ///     sqlx::query("UPDATE orders SET state = 'shipped' WHERE id = 42")
+    ///         .execute(&mut *tx)
+    ///         .await?;
+    ///     tx.commit().await?;
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
     /// # What ends the claim
     ///
     /// The transaction's end, and on `MySQL` and `MariaDB` everything that commits by itself: DDL, `TRUNCATE`,
