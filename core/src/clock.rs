@@ -1,8 +1,8 @@
-//! The clock by which leases are judged.
+//! The clock by which leases are judged: it counts the time that a machine is suspended.
 //!
 //! # Implementation details
 //!
-//! `Instant` stands still while a machine sleeps; a lease on a server does not. So a [`Moment`] is
+//! `Instant` stands still while a machine sleeps; a lease on a server does not. So a [`LeaseInstant`] is
 //! tokio's instant plus the time that this machine has spent suspended. Adding the suspension, in
 //! place of reading another clock, keeps everything on tokio's time, which tests can pause.
 
@@ -23,16 +23,16 @@ const FAR_AWAY: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
 
 /// A point on the lease clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment(Instant);
+pub(crate) struct LeaseInstant(Instant);
 
 /// A moment, and tokio's instant that was read for it: for who is asked then and has a clock of its own.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
-    pub(crate) moment: Moment,
+pub(crate) struct ClockReading {
+    pub(crate) moment: LeaseInstant,
     pub(crate) instant: std::time::Instant,
 }
 
-impl Look {
+impl ClockReading {
     pub(crate) fn now() -> Self {
         let now = Instant::now();
         let suspended = suspended(now);
@@ -41,15 +41,15 @@ impl Look {
             false => now + suspended,
         };
         Self {
-            moment: Moment(moment),
+            moment: LeaseInstant(moment),
             instant: now.into_std(),
         }
     }
 }
 
-impl Moment {
+impl LeaseInstant {
     pub(crate) fn now() -> Self {
-        Look::now().moment
+        ClockReading::now().moment
     }
 
     pub(crate) fn after(self, duration: Duration) -> Self {
@@ -69,7 +69,7 @@ impl Moment {
     }
 }
 
-pub(crate) async fn sleep_until(moment: Moment) {
+pub(crate) async fn sleep_until(moment: LeaseInstant) {
     loop {
         let left = moment.remaining();
         if left.is_zero() {
@@ -80,7 +80,7 @@ pub(crate) async fn sleep_until(moment: Moment) {
 }
 
 /// As [`sleep_until`]; never, if there is no moment.
-pub(crate) async fn at(moment: Option<Moment>) {
+pub(crate) async fn at(moment: Option<LeaseInstant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,
@@ -125,7 +125,7 @@ mod platform {
 
     /// An instant, and `CLOCK_MONOTONIC` at it or a little before: what an `Instant` reads it does not tell.
     static ORIGIN: LazyLock<(Instant, u64)> = LazyLock::new(|| {
-        let (before, instant) = promptly(Instant::now);
+        let (before, instant) = read_adjacent(Instant::now);
         (instant, before)
     });
 
@@ -142,12 +142,12 @@ mod platform {
 
     /// `CLOCK_BOOTTIME` counts suspension and `CLOCK_MONOTONIC` does not.
     pub(super) fn suspended() -> Duration {
-        let (before, boot) = promptly(|| read(ClockId::Boottime));
+        let (before, boot) = read_adjacent(|| read(ClockId::Boottime));
         Duration::from_nanos(boot.saturating_sub(before))
     }
 
     /// Reads a clock, and `CLOCK_MONOTONIC` just before.
-    fn promptly<T>(read_other: impl Fn() -> T) -> (u64, T) {
+    fn read_adjacent<T>(read_other: impl Fn() -> T) -> (u64, T) {
         let look = || {
             let before = read(ClockId::Monotonic);
             let other = read_other();
@@ -190,8 +190,8 @@ mod platform {
 
     use super::gained::Gained;
 
-    static GAINED: LazyLock<Mutex<Gained>> =
-        LazyLock::new(|| Mutex::new(Gained::since(Instant::now(), SystemTime::now())));
+    static GAINED: LazyLock<Mutex<WallClockDrift>> =
+        LazyLock::new(|| Mutex::new(WallClockDrift::since(Instant::now(), SystemTime::now())));
 
     pub(super) fn nanos_suspended_at_most(_now: Instant) -> u64 {
         u64::try_from(suspended().as_nanos()).unwrap_or(u64::MAX)
@@ -213,13 +213,13 @@ mod gained {
     use super::NOISE;
 
     #[derive(Debug)]
-    pub(super) struct Gained {
+    pub(super) struct WallClockDrift {
         monotonic: Instant,
         wall: SystemTime,
         total: Duration,
     }
 
-    impl Gained {
+    impl WallClockDrift {
         pub(super) fn since(monotonic: Instant, wall: SystemTime) -> Self {
             Self {
                 monotonic,
@@ -271,14 +271,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_lease_clock_follows_paused_time_exactly() {
-        let start = Moment::now();
+        let start = LeaseInstant::now();
         tokio::time::advance(Duration::from_secs(3600)).await;
-        assert_eq!(Moment::now().since(start), Duration::from_secs(3600));
+        assert_eq!(LeaseInstant::now().since(start), Duration::from_secs(3600));
     }
 
     #[tokio::test(start_paused = true)]
     async fn suspension_counts_although_timers_stood_still() {
-        let end = Moment::now().after(Duration::from_secs(10));
+        let end = LeaseInstant::now().after(Duration::from_secs(10));
         simulate_suspension(Duration::from_secs(9));
         assert_eq!(end.remaining(), Duration::from_secs(1));
         let started = Instant::now();
@@ -291,7 +291,7 @@ mod tests {
     fn a_wall_clock_that_was_set_hides_no_later_suspension() {
         let (start, wall) = (std::time::Instant::now(), std::time::SystemTime::UNIX_EPOCH);
         let minute = Duration::from_secs(60);
-        let mut gained = gained::Gained::since(start, wall + minute * 600);
+        let mut gained = gained::WallClockDrift::since(start, wall + minute * 600);
         let mut look = |monotonic: u32, wall_minutes: u32| {
             gained.look(start + minute * monotonic, wall + minute * wall_minutes)
         };
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_wait_for_ever_does_not_overflow() {
-        assert!(!Moment::now().after(Duration::MAX).has_passed());
+        assert!(!LeaseInstant::now().after(Duration::MAX).has_passed());
     }
 
     #[cfg(any(target_os = "linux", target_os = "android"))]

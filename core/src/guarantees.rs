@@ -91,7 +91,7 @@
 //!   `leasehold::redis::companions::a_released_lock_leaves_its_counter_and_the_counter_has_a_ttl`,
 //!   `leasehold::redis::tokens::a_counter_that_is_in_use_lasts_two_days_or_a_little_less`
 //! - In process, tokens grow over restarts of the process, too, if its clock was not set back.
-//!   `leasehold::backend::memory::token::tests::tokens_follow_the_clock_and_grow_when_it_does_not`
+//!   `leasehold::backend::memory::fencing_tokens::tests::tokens_follow_the_clock_and_grow_when_it_does_not`
 //! - On `ZooKeeper` they are numbers of the ensemble's transactions, which never go back.
 //!   `leasehold::conformance::contract::tokens_grow`, `leasehold::zookeeper::ensemble::when_the_leader_is_killed_a_lock_is_held_or_lost_and_never_both`
 //! - Readers that hold a lock together share a token, which is above all writers' before them and below all after them;
@@ -197,7 +197,7 @@
 //!   became the first of its process after a second; with [`Redlock`], where chance adds up to a quarter, 13.75 s and
 //!   1.25 s. `leasehold::redis::waiting::who_is_second_of_its_process_is_there_when_all_before_it_die`,
 //!   `leasehold::redis::waiting::when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look`,
-//!   `leasehold::backend::redis::redlock::waiting::tests::the_first_looks_when_the_lock_should_be_free_and_the_others_keep_their_places`
+//!   `leasehold::backend::redlock::wait::tests::the_first_looks_when_the_lock_should_be_free_and_the_others_keep_their_places`
 //! - Waiters outlive a restart of the server, and a guard outlives an outage that is shorter than its lease.
 //!   `leasehold::redis::outage::waiters_outlive_a_restart_of_the_server`,
 //!   `leasehold::redis::outage::a_guard_outlives_an_outage_that_its_lease_outlives`
@@ -254,7 +254,7 @@
 //!   `leasehold::conformance::kinds::a_handover_takes_its_secret`,
 //!   `leasehold::handover::a_ticket_that_somebody_made_of_what_is_shown_takes_nothing`,
 //!   `leasehold::handover::a_manager_with_another_prefix_takes_nothing_up`,
-//!   `leasehold::owner::tests::people_see_a_short_hash_that_is_the_same_everywhere_and_no_part_of_the_id`
+//!   `leasehold::owner_id::tests::people_see_a_short_hash_that_is_the_same_everywhere_and_no_part_of_the_id`
 //! - On Redis the rights that [`Redis`](crate::backend::redis::Redis) and [`RedisFenceStore`](crate::RedisFenceStore) document are
 //!   enough for every operation, and with them no command can be given that stalls the server's other users, disconnects
 //!   them, or tells of their keys, except for scripts that do not end.
@@ -368,4 +368,4 @@
 //! - Jepsen, [Hazelcast 3.8.3](https://jepsen.io/analyses/hazelcast-3-8-3) (2017): locks are not exclusive in a split
 //!   cluster. `leasehold::sentinel::split::an_old_primary_that_returns_has_nobody_write_out_of_order`
 //!
-//! [`Redlock`]: crate::backend::redis::Redlock
+//! [`Redlock`]: crate::backend::redlock::Redlock

@@ -1,9 +1,11 @@
+//! Keys of locks, and the rules for them.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::shown::Shown;
+use super::escaped_text::Shown;
 
 /// The longest name of a lock, prefix included, in bytes.
 pub const MAX_KEY_BYTES: usize = 1024;

@@ -82,7 +82,7 @@
 //! keys taken away; `dev/model` in the repository says what holds, and what is not modelled. The model is of locks that
 //! one holds alone: readers, permits, downgrades and handovers have been tried in random histories against a plain
 //! specification, in process and on a real server, and not model-checked. So has the protocol of a majority of several
-//! servers ([`Redlock`](backend::redis::Redlock)) and its tokens, for up to five nodes and three rounds, with servers that
+//! servers ([`Redlock`](backend::redlock::Redlock)) and its tokens, for up to five nodes and three rounds, with servers that
 //! are restarted, with and without their memory; not with a `FLUSHALL`, nor with one id for two rounds.
 //!
 //! Exclusion between readers and writers, and the number of permits, hold as exclusion does. A reader, or a holder of
@@ -216,69 +216,62 @@
 //! [token](FencingToken) its number.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(feature = "macros")]
-mod annotated;
 pub mod backend;
 mod clock;
 #[cfg(feature = "conformance")]
 #[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
 pub mod conformance;
-mod ending;
 mod engine;
 mod error;
-mod event;
+mod escaped_text;
+mod events;
 mod fence;
-mod grip;
+mod fencing_token;
 pub mod guarantees;
-mod guard;
-mod handle;
-mod holding;
+mod handover_ticket;
+mod held_context;
 mod key;
-pub mod kind;
 mod lock;
+mod lock_set;
+#[cfg(feature = "macros")]
+mod macro_support;
 mod manager;
-mod meter;
-mod observe;
+mod metrics;
+mod named_event;
 mod options;
-mod own_locks;
-mod owner;
+mod owner_id;
 mod reentrant;
-mod run;
 mod runtime;
-mod several;
-mod shown;
-mod slot;
-mod ticket;
-mod token;
 
-pub use self::backend::ConnectError;
-pub use self::ending::{LossReason, Lost, LostInBody, ReleaseOutcome};
-pub use self::error::{
+pub use backend::ConnectError;
+pub use error::loss::{LossReason, Lost, LostInBody, ReleaseOutcome};
+pub use error::{
     AcquireError, ConvertError, Error, LockSetReleaseError, NoManager, ReleaseError, RenewError,
     ShutdownError,
 };
-pub use self::fence::{AdmitError, FenceStore, InProcessFenceStore, Stale};
+pub use fence::{AdmitError, FenceStore, InProcessFenceStore, Stale};
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
-pub use self::fence::{
+pub use fence::{
     FencedPipeline, FencedPipelineError, MAX_COMMAND_WORDS, RedisFenceStore, RedisReply,
 };
-pub use self::guard::LockGuard;
-pub use self::handle::LockHandle;
-pub use self::key::{InvalidKey, Key, KeyProblem, MAX_KEY_BYTES};
-pub use self::lock::Lock;
-pub use self::manager::{GlobalDefaultSet, LockManager, LockManagerBuilder};
-pub use self::options::{
+pub use fencing_token::{FencingToken, InvalidToken};
+pub use handover_ticket::{HandoverTicket, InvalidTicket};
+pub use key::{InvalidKey, Key, KeyProblem, MAX_KEY_BYTES};
+pub use lock::Lock;
+pub use lock::guard::LockGuard;
+pub use lock::handle::LockHandle;
+pub use lock::kind;
+pub use lock::permit_id::SlotToken;
+pub use lock::run::Run;
+pub use lock_set::{LockSet, LockSetGuard, LockSetHandle, LockSetReleaseOutcome, LockSetRun};
+pub use manager::{GlobalDefaultSet, LockManager, LockManagerBuilder};
+pub use options::{
     DEFAULT_COMMAND_TIMEOUT, DEFAULT_OUTAGE_LIMIT, DEFAULT_PREFIX, DEFAULT_TTL, InvalidOption,
     MAX_COMMAND_TIMEOUT, MAX_KEYS, MAX_PERMITS, MAX_TTL,
 };
-pub use self::owner::OwnerId;
-pub use self::reentrant::{OwnerScope, ReentrantReleaseOutcome};
-pub use self::run::Run;
-pub use self::several::{LockSet, LockSetGuard, LockSetHandle, LockSetReleaseOutcome, LockSetRun};
-pub use self::slot::SlotToken;
-pub use self::ticket::{HandoverTicket, InvalidTicket};
-pub use self::token::{FencingToken, InvalidToken};
+pub use owner_id::OwnerId;
+pub use reentrant::{OwnerScope, ReentrantReleaseOutcome};
 
 #[cfg(feature = "macros")]
 #[cfg_attr(docsrs, doc(cfg(feature = "macros")))]
@@ -290,8 +283,8 @@ pub use leasehold_macros::distributed_lock;
 pub mod __private {
     pub use std::format;
 
-    pub use crate::annotated::{
-        Answer, AsManager, Call, Entry, FromLockError, Held, Skippable, escaped,
+    pub use super::macro_support::{
+        AsManager, Call, FromLockError, HeldCall, LockedReturn, PendingCall, Skippable, escaped,
     };
 }
 

@@ -1,3 +1,5 @@
+//! The options of a lock, checked once.
+
 use std::time::Duration;
 
 /// The TTL of a lock that names none: with renewal on, how long after its holder's crash a lock stays taken.

@@ -36,7 +36,7 @@ impl Runtime {
 
     /// Spawns on the caller's runtime, or on this one where the caller has none: a guard may be
     /// dropped on a plain thread.
-    pub(crate) fn spawn_here<F>(&self, task: F)
+    pub(crate) fn spawn_on_current<F>(&self, task: F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -46,7 +46,7 @@ impl Runtime {
 }
 
 /// Whether there is a runtime here.
-pub(crate) fn is_here() -> bool {
+pub(crate) fn in_runtime() -> bool {
     Handle::try_current().is_ok()
 }
 
@@ -76,14 +76,14 @@ pub(crate) fn poll_later(context: &mut Context<'_>) {
     let _is_pending = pause.poll(context);
 }
 
-/// How long what ends with [`OwnThread`] has to say goodbye.
+/// How long what ends with [`RuntimeThread`] has to say goodbye.
 #[cfg(feature = "zookeeper")]
 const GOODBYE: Duration = Duration::from_secs(1);
 
 /// A runtime on a thread of its own, for what outlives the runtimes of its callers. It ends soon after this is dropped.
 #[cfg(feature = "zookeeper")]
 #[derive(Debug)]
-pub(crate) struct OwnThread {
+pub(crate) struct RuntimeThread {
     runtime: Handle,
     at_once: CancellationToken,
     ended: CancellationToken,
@@ -91,7 +91,7 @@ pub(crate) struct OwnThread {
 }
 
 #[cfg(feature = "zookeeper")]
-impl OwnThread {
+impl RuntimeThread {
     pub(crate) fn start(name: &str) -> std::io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
         let handle = runtime.handle().clone();

@@ -8,7 +8,8 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use leasehold::backend::redis::{Redis, Redlock};
+use leasehold::backend::redis::Redis;
+use leasehold::backend::redlock::Redlock;
 use leasehold::backend::zookeeper::ZooKeeper;
 use leasehold::{LockManager, RedisFenceStore};
 use leasehold_testkit::servers::RedisServer;

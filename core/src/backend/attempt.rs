@@ -1,3 +1,5 @@
+//! One attempt to acquire: who asks, for which key, in which mode, for how long.
+
 use std::fmt;
 use std::time::Duration;
 

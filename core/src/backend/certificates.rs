@@ -1,4 +1,4 @@
-//! Certificates for TLS, as PEM: whom to trust, and who we are.
+//! Certificates for TLS, as PEM: the authorities to trust, and the client's own certificate.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
-use super::{ConnectError, provider};
+use super::{ConnectError, rustls_provider};
 
 /// What a builder was given.
 #[derive(Clone, Default)]
@@ -25,7 +25,7 @@ impl Certificates {
     /// Refuses what a client would refuse only when it connects, and then not so that it could be told from other
     /// failures.
     pub(crate) fn check(&self) -> Result<(), ConnectError> {
-        provider::choose();
+        rustls_provider::choose();
         if let Some(authorities) = &self.authorities {
             let error = match count(authorities) {
                 Ok(0) => "there is none in it".into(),

@@ -1,3 +1,5 @@
+//! The error of a backend request, and whether the request was applied.
+
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;

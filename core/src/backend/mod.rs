@@ -2,20 +2,23 @@
 //!
 //! Users of locks see only [`LockManager`](crate::LockManager); nothing here is needed to take one.
 
-mod answer;
 mod attempt;
 #[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
 mod certificates;
-mod connect;
+mod connect_error;
 mod error;
 #[cfg(all(test, any(feature = "redis", feature = "zookeeper")))]
-pub(crate) mod garbled;
+pub(crate) mod fuzz;
 pub(crate) mod memory;
-#[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
-mod provider;
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub mod redis;
+#[cfg(feature = "redis")]
+#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
+pub mod redlock;
+mod response;
+#[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
+mod rustls_provider;
 #[cfg(feature = "zookeeper")]
 #[cfg_attr(docsrs, doc(cfg(feature = "zookeeper")))]
 pub mod zookeeper;
@@ -26,12 +29,12 @@ use std::time::{Duration, Instant};
 
 pub use async_trait::async_trait;
 
-pub use self::answer::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswer};
-pub use self::attempt::{Attempt, Claim, Handover, HandoverSecret, Mode};
-pub use self::connect::ConnectError;
-pub use self::error::{Applied, BackendError};
-pub use self::memory::InProcess;
-use crate::{Key, MAX_TTL, OwnerId};
+use super::{Key, MAX_TTL, OwnerId};
+pub use attempt::{Attempt, Claim, Handover, HandoverSecret, Mode};
+pub use connect_error::ConnectError;
+pub use error::{Applied, BackendError};
+pub use memory::InProcess;
+pub use response::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswer};
 
 /// A place that keeps locks: one server, several, or this process.
 ///

@@ -1,4 +1,4 @@
-//! What users of locks rely on, asked of managers.
+//! What users of locks rely on, tested through managers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-use super::tools::{eventually, fresh_name, in_time, short_ttl};
+use super::helpers::{eventually, fresh_name, in_time, short_ttl};
 use crate::backend::Backend;
 use crate::{
     AcquireError, Error, FencingToken, LockGuard, LockManager, LossReason, ReleaseOutcome,

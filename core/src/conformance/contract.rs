@@ -1,10 +1,10 @@
-//! What the manager relies on, asked of the trait directly.
+//! What the manager relies on, tested on the `Backend` trait.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::tools::{attempt, eventually, fresh_key, insist, queue_for, short_ttl, take};
+use super::helpers::{attempt, eventually, fresh_key, insist, queue_for, short_ttl, take};
 use crate::backend::{
     Attempt, AttemptAnswer, Backend, Claim, Inspection, ReleaseAnswer, RenewAnswer,
 };

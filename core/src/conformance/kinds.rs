@@ -1,11 +1,10 @@
-//! What the manager relies on where several may hold a lock, asked of the trait directly. A case about what the
-//! backend does not claim to know asks nothing.
+//! What the manager relies on where several holders are allowed, tested on the `Backend` trait.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 
-use super::tools::{
+use super::helpers::{
     attempt, eventually, fresh_key, hand_over, insist, queue_for, refusal, short_ttl, take,
 };
 use crate::backend::{
@@ -152,13 +151,13 @@ pub async fn a_waiting_writer_is_not_starved<B: Backend>(connect: impl AsyncFn()
     let writer = queue_for(&there, &writer).await;
     assert_eq!(attempt(&here, &late[0]).await, None);
     release(&there, &writer).await;
-    let together = [
+    let to_pipeline = [
         queue_for(&here, &late[0]).await,
         queue_for(&here, &late[1]).await,
     ];
     assert_eq!(attempt(&here, &late[2]).await, None);
     assert_eq!(attempt(&here, &late[3]).await, None);
-    for claim in together {
+    for claim in to_pipeline {
         release(&here, &claim).await;
     }
     let writer = queue_for(&here, &late[2]).await;

@@ -1,3 +1,5 @@
+//! The macro that makes a test of each case of the suite.
+
 /// Makes a test of each case of the conformance suite, for a world that the block describes.
 ///
 /// The block is run once per test; its value is an async closure that opens a further connection to

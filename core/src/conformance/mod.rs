@@ -32,10 +32,10 @@
 
 pub mod behaviour;
 pub mod contract;
-mod faulty;
+mod faulty_backend;
+mod helpers;
 pub mod kinds;
 mod macros;
 pub mod sharing;
-mod tools;
 
-pub use self::faulty::{Call, Command, Fault, Faulty};
+pub use faulty_backend::{Call, Command, Fault, Faulty};

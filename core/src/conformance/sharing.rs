@@ -1,5 +1,4 @@
-//! What users of the other kinds of lock rely on, asked of managers. A case about what the backend does not claim
-//! to know asks nothing.
+//! What users of read locks and semaphores rely on, tested through managers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -8,7 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::tools::{eventually, fresh_name, in_time, short_ttl};
+use super::helpers::{eventually, fresh_name, in_time, short_ttl};
 use crate::backend::Backend;
 use crate::{
     AcquireError, Error, HandoverTicket, LockManager, LossReason, OwnerScope,

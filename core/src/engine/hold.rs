@@ -1,9 +1,11 @@
+//! One held lock, shared by its guard and its handles.
+
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::release::ReleaseDebt;
+use super::release::PendingRelease;
 use super::{Engine, Lease};
-use crate::clock::Moment;
+use crate::clock::LeaseInstant;
 use crate::options::LockOptions;
 use crate::{ReleaseError, ReleaseOutcome};
 
@@ -16,17 +18,17 @@ pub(crate) struct Hold {
 
 impl Hold {
     /// Begins the hold at `begin`: see [`Lease::settle`].
-    pub(crate) fn settle(&self, options: &LockOptions, begin: Moment) {
+    pub(crate) fn settle(&self, options: &LockOptions, begin: LeaseInstant) {
         self.lease.settle(options, begin);
         if options.max_hold.is_some() {
             // The end may be nearer than the renewal for which the watchdog would look next.
-            self.engine.watch(&self.lease, Moment::now());
+            self.engine.watch(&self.lease, LeaseInstant::now());
         }
     }
 
     /// Ends the hold, and waits for as long as one command may take until that is confirmed.
     pub(crate) async fn release(&self) -> Result<ReleaseOutcome, ReleaseError> {
-        let mut debt = match ReleaseDebt::take(&self.engine, &self.lease) {
+        let mut debt = match PendingRelease::take(&self.engine, &self.lease) {
             Ok(debt) => debt,
             Err(reason) => return Ok(ReleaseOutcome::AlreadyLost(reason)),
         };
@@ -41,9 +43,9 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        if self.lease.owes_release() {
+        if self.lease.is_release_pending() {
             // A shutdown that is quicker is as well.
-            if let Ok(mut debt) = ReleaseDebt::take(&self.engine, &self.lease) {
+            if let Ok(mut debt) = PendingRelease::take(&self.engine, &self.lease) {
                 // Where the backend has no answer at once, the background has one.
                 let _outcome = debt.pay_now();
             }
@@ -53,14 +55,14 @@ impl Drop for Hold {
 
 /// What a guard has of a hold. Most guards have all of it, and need no count of the others.
 #[derive(Debug)]
-pub(crate) enum Part {
+pub(crate) enum HoldRef {
     Whole(Hold),
     Shared(Arc<Hold>),
 }
 
-impl Part {
+impl HoldRef {
     /// The hold, if nobody else has a part in it. Of parts that go at once, exactly one is the last.
-    pub(crate) fn into_last(self) -> Option<Hold> {
+    pub(crate) fn into_unique(self) -> Option<Hold> {
         match self {
             Self::Whole(hold) => Some(hold),
             Self::Shared(hold) => Arc::into_inner(hold),
@@ -68,7 +70,7 @@ impl Part {
     }
 }
 
-impl Deref for Part {
+impl Deref for HoldRef {
     type Target = Hold;
 
     fn deref(&self) -> &Hold {

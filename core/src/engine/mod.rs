@@ -1,24 +1,15 @@
-//! What stands between a caller and a backend: acquiring, the watchdog, and cleaning up behind those
-//! who left.
+//! What stands between a caller and a backend: acquire, lease, renewal and release.
 
 mod acquire;
-mod armed;
-mod background;
-mod by_hand;
-mod call;
-mod convert;
-mod ended;
 mod hold;
 mod lease;
-mod patience;
+mod manual_renewal;
 mod release;
+mod release_backlog;
 mod renew;
-mod rota;
-mod schedule;
-mod search;
 mod shutdown;
-mod wanted;
-mod watchdog;
+mod timeout;
+mod transfer;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,19 +21,19 @@ use tokio::runtime::Id;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::background::Backlog;
-pub(crate) use self::by_hand::{renew_all, renew_now};
-pub(crate) use self::call::bounded;
-pub(crate) use self::convert::{downgrade, hand_over};
-pub(crate) use self::ended::Ended;
-pub(crate) use self::hold::{Hold, Part};
-pub(crate) use self::lease::Lease;
-pub(crate) use self::patience::Patience;
-pub(crate) use self::wanted::Wanted;
-use self::watchdog::{Desk, Watchdog};
-use crate::backend::Backend;
-use crate::clock::Moment;
-use crate::options::Limits;
+use super::backend::Backend;
+use super::clock::LeaseInstant;
+use super::options::Limits;
+pub(crate) use acquire::busy_policy::BusyPolicy;
+pub(crate) use acquire::request::AcquireRequest;
+pub(crate) use hold::{Hold, HoldRef};
+pub(crate) use lease::Lease;
+pub(crate) use lease::ended::LeaseEnd;
+pub(crate) use manual_renewal::{renew_all, renew_now};
+use release_backlog::ReleaseBacklog;
+use renew::watchdog::{WatchState, Watchdog};
+pub(crate) use timeout::bounded;
+pub(crate) use transfer::{downgrade, hand_over};
 
 /// One manager's dealings with its backend, shared by the manager, its clones and its guards.
 pub(crate) struct Engine {
@@ -55,7 +46,7 @@ pub(crate) struct Engine {
     watchdogs: Mutex<Vec<(Id, Watchdog)>>,
     /// Acquires under way, and debts not yet paid.
     unfinished: TaskTracker,
-    backlog: Arc<Backlog>,
+    backlog: Arc<ReleaseBacklog>,
     /// How much of the backlog had been given up when the manager was shut down.
     given_up_before: OnceLock<usize>,
 }
@@ -91,8 +82,8 @@ impl Engine {
 
     /// Up to when a command that nobody waits for is repeated: then every lease that it is about, and
     /// every command sent before it, is over.
-    fn background_end(&self, ttl: Duration) -> Moment {
-        Moment::now().after(ttl.saturating_add(self.limits.outage))
+    fn background_end(&self, ttl: Duration) -> LeaseInstant {
+        LeaseInstant::now().after(ttl.saturating_add(self.limits.outage))
     }
 
     /// How much was left to run out since the manager was shut down.
@@ -101,24 +92,24 @@ impl Engine {
         self.backlog.given_up().saturating_sub(before)
     }
 
-    fn watch(&self, lease: &Arc<Lease>, now: Moment) {
+    fn watch(&self, lease: &Arc<Lease>, now: LeaseInstant) {
         // Outside of the lock: a lease that is over already is told of, and who is told may drop another guard.
-        self.desk(lease).watch(lease, now);
+        self.watch_state(lease).watch(lease, now);
     }
 
-    fn desk(&self, lease: &Lease) -> Arc<Desk> {
+    fn watch_state(&self, lease: &Lease) -> Arc<WatchState> {
         let mut watchdogs = self.watchdogs.lock();
         let id = lease.runtime.id();
         if let Some((_, watchdog)) = watchdogs.iter().find(|it| it.0 == id) {
-            return watchdog.desk();
+            return watchdog.watch_state();
         }
         // The guards of a runtime that is gone can still be told of a shutdown.
         watchdogs.retain(|(_, watchdog)| watchdog.is_alive() || !watchdog.leases().is_empty());
         let (backend, backlog) = (Arc::clone(&self.backend), Arc::clone(&self.backlog));
         let watchdog = Watchdog::start(&lease.runtime, backend, backlog, self.limits);
-        let desk = watchdog.desk();
+        let watch_state = watchdog.watch_state();
         watchdogs.push((id, watchdog));
-        desk
+        watch_state
     }
 
     fn unwatch(&self, lease: &Lease) {
@@ -151,7 +142,7 @@ impl fmt::Debug for Engine {
 
 #[cfg(test)]
 mod tests {
-    use super::release::ReleaseDebt;
+    use super::release::PendingRelease;
     use super::*;
     use crate::backend::InProcess;
     use crate::options::LockOptions;
@@ -166,8 +157,8 @@ mod tests {
                 .build();
             runtime.unwrap().block_on(async {
                 let key = Key::new("", &n.to_string()).unwrap();
-                let (wanted, options) = (Wanted::exclusively(key), LockOptions::default());
-                let acquire = engine.acquire(&wanted, &options, Patience::Wait);
+                let (wanted, options) = (AcquireRequest::exclusively(key), LockOptions::default());
+                let acquire = engine.acquire(&wanted, &options, BusyPolicy::Wait);
                 drop(acquire.await.unwrap());
             });
             assert_eq!(engine.watchdogs.lock().len(), 1);
@@ -177,13 +168,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_was_released_is_not_kept_until_its_renewal_would_be_due() {
         let engine = Engine::new(Arc::new(InProcess::new()), Limits::default());
-        let wanted = Wanted::exclusively(Key::new("", "k").unwrap());
+        let wanted = AcquireRequest::exclusively(Key::new("", "k").unwrap());
         let options = LockOptions::default();
         for _ in 0..3 {
-            let acquire = engine.acquire(&wanted, &options, Patience::Wait);
+            let acquire = engine.acquire(&wanted, &options, BusyPolicy::Wait);
             let hold = acquire.await.unwrap();
             assert_eq!(engine.watched().len(), 1);
-            let mut debt = ReleaseDebt::take(&engine, &hold.lease).unwrap();
+            let mut debt = PendingRelease::take(&engine, &hold.lease).unwrap();
             debt.pay().await.unwrap();
             assert_eq!(engine.watched().len(), 0);
         }
@@ -193,11 +184,11 @@ mod tests {
     fn a_shutdown_reaches_the_guards_of_a_runtime_that_is_gone_and_leaves_no_watchdog() {
         let engine = Engine::new(Arc::new(InProcess::new()), Limits::default());
         let acquire = |name| {
-            let wanted = Wanted::exclusively(Key::new("", name).unwrap());
+            let wanted = AcquireRequest::exclusively(Key::new("", name).unwrap());
             let engine = Arc::clone(&engine);
             async move {
                 let options = LockOptions::default();
-                let acquire = engine.acquire(&wanted, &options, Patience::Wait);
+                let acquire = engine.acquire(&wanted, &options, BusyPolicy::Wait);
                 acquire.await.unwrap()
             }
         };

@@ -1,3 +1,5 @@
+//! Releases a lease, and keeps what a drop leaves to be released.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -6,67 +8,67 @@ use std::time::Duration;
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::background::Work;
-use super::call::{Backoff, at_once, bounded, bounded_since};
+use super::release_backlog::BackgroundWork;
+use super::timeout::{Backoff, at_once, bounded, bounded_since};
 use super::{Engine, Lease};
 use crate::backend::{Applied, Backend, BackendError, ReleaseAnswer};
-use crate::clock::{Look, Moment};
-use crate::{LossReason, ReleaseOutcome, observe};
+use crate::clock::{ClockReading, LeaseInstant};
+use crate::{LossReason, ReleaseOutcome, events};
 
 /// A release that is owed to the backend.
 ///
 /// Dropped unpaid, it is paid in the background: repeated until it is confirmed, or until the lease
 /// is certainly over and the backend has forgotten the owner by itself.
 #[derive(Debug)]
-pub(crate) struct ReleaseDebt<'a> {
+pub(crate) struct PendingRelease<'a> {
     engine: &'a Arc<Engine>,
     lease: &'a Arc<Lease>,
     /// A shutdown waits for what is owed.
-    debt: Option<(Debt, TaskTrackerToken)>,
+    debt: Option<(ReleaseRecord, TaskTrackerToken)>,
 }
 
 #[derive(Debug)]
-struct Debt {
+struct ReleaseRecord {
     /// When the lease was given up.
-    since: Look,
+    since: ClockReading,
     /// Why the lease had ended before the release.
     lost: Option<LossReason>,
     /// A copy that was sent and not answered may have been the one that released.
     unanswered: AtomicBool,
-    ending: Ending,
+    ending: HoldMetrics,
 }
 
 /// How a hold ended, for the metrics. One that was given up may have been lost before, which its release finds out.
 #[derive(Debug)]
-struct Ending {
+struct HoldMetrics {
     held_for: Duration,
     is_counted: AtomicBool,
 }
 
 /// A release that goes on in the background.
 #[derive(Debug)]
-struct Release {
+struct BackgroundRelease {
     backend: Arc<dyn Backend>,
     limit: Duration,
     lease: Arc<Lease>,
-    debt: Debt,
-    end: Moment,
+    debt: ReleaseRecord,
+    end: LeaseInstant,
 }
 
-impl<'a> ReleaseDebt<'a> {
+impl<'a> PendingRelease<'a> {
     /// Ends the lease and takes its release over; fails with the reason if somebody else has.
     pub(crate) fn take(engine: &'a Arc<Engine>, lease: &'a Arc<Lease>) -> Result<Self, LossReason> {
-        let since = Look::now();
+        let since = ClockReading::now();
         let lost = lease.end_at(since.moment, LossReason::Released).err();
-        if !lease.take_release() {
+        if !lease.claim_release() {
             return Err(lost.unwrap_or(LossReason::Released));
         }
         engine.unwatch(lease);
-        let debt = Debt {
+        let debt = ReleaseRecord {
             since,
             lost,
             unanswered: AtomicBool::new(false),
-            ending: Ending {
+            ending: HoldMetrics {
                 held_for: since.moment.since(lease.since()),
                 is_counted: AtomicBool::new(lost.is_some()),
             },
@@ -101,13 +103,13 @@ impl<'a> ReleaseDebt<'a> {
     }
 }
 
-impl Drop for ReleaseDebt<'_> {
+impl Drop for PendingRelease<'_> {
     fn drop(&mut self) {
         let Some((debt, owed)) = self.debt.take() else {
             return;
         };
         let (engine, lease) = (self.engine, self.lease);
-        let release = Release {
+        let release = BackgroundRelease {
             backend: Arc::clone(&engine.backend),
             limit: engine.limits.command,
             lease: Arc::clone(lease),
@@ -118,20 +120,20 @@ impl Drop for ReleaseDebt<'_> {
     }
 }
 
-impl Work for Release {
+impl BackgroundWork for BackgroundRelease {
     fn carry_out(self: Arc<Self>) -> Pin<Box<dyn Future<Output = bool> + Send>> {
         Box::pin(async move {
             let (backend, lease) = (&*self.backend, &*self.lease);
             let pay = self
                 .debt
-                .pay(backend, self.limit, lease, Look::now(), self.end);
+                .pay(backend, self.limit, lease, ClockReading::now(), self.end);
             // Each failure was reported as it came, and nobody is left to be told.
             pay.await.is_ok()
         })
     }
 }
 
-impl Debt {
+impl ReleaseRecord {
     /// Only where the backend has an answer at once, and no command about the lease is under way.
     fn pay_now(&self, backend: &dyn Backend, lease: &Lease) -> Option<ReleaseOutcome> {
         let _turn = match lease.last_command() {
@@ -149,8 +151,8 @@ impl Debt {
         backend: &dyn Backend,
         limit: Duration,
         lease: &Lease,
-        now: Look,
-        end: Moment,
+        now: ClockReading,
+        end: LeaseInstant,
     ) -> Result<ReleaseOutcome, BackendError> {
         let mut sent = Some(now);
         // A renewal that is under way comes first: nothing may renew after the release was sent. It is
@@ -167,7 +169,7 @@ impl Debt {
         let mut backoff = Backoff::default();
         loop {
             let release = async { backend.release(&lease.claim).await };
-            let sent = sent.take().unwrap_or_else(Look::now);
+            let sent = sent.take().unwrap_or_else(ClockReading::now);
             let earlier = self.unanswered.swap(true, Ordering::Relaxed);
             let answer = bounded_since(sent, limit.min(end.since(sent.moment)), release).await;
             match self.paid(lease, answer, earlier) {
@@ -189,15 +191,15 @@ impl Debt {
                 if let ReleaseOutcome::AlreadyLost(reason) = outcome
                     && self.ending.count(reason)
                 {
-                    observe::lost(&lease.claim, reason, self.ending.held_for);
+                    events::lost(&lease.claim, reason, self.ending.held_for);
                 }
-                observe::released(&lease.claim, outcome);
+                events::released(&lease.claim, outcome);
                 Ok(outcome)
             }
             Err(error) => {
                 let unanswered = earlier_is_unanswered || error.applied() == Applied::Unknown;
                 self.unanswered.store(unanswered, Ordering::Relaxed);
-                observe::release_failed(&lease.claim, &error);
+                events::release_failed(&lease.claim, &error);
                 Err(error)
             }
         }
@@ -221,18 +223,18 @@ impl Debt {
     }
 }
 
-impl Ending {
+impl HoldMetrics {
     /// True the first time, and never for a lease that had ended before it was released.
     fn count(&self, reason: LossReason) -> bool {
         let counts = !self.is_counted.swap(true, Ordering::Relaxed);
         if counts {
-            observe::ending(reason, self.held_for);
+            events::ending(reason, self.held_for);
         }
         counts
     }
 }
 
-impl Drop for Ending {
+impl Drop for HoldMetrics {
     /// Confirmed or left to run out, the lock was given up by its holder.
     fn drop(&mut self) {
         self.count(LossReason::Released);

@@ -1,10 +1,12 @@
+//! Shuts a manager down: no new acquires, held locks released.
+
 use std::sync::Arc;
 
 use super::Engine;
-use super::call::bounded;
-use super::release::ReleaseDebt;
+use super::release::PendingRelease;
+use super::timeout::bounded;
 use crate::runtime::timeout;
-use crate::{LossReason, ShutdownError, observe};
+use crate::{LossReason, ShutdownError, events};
 
 impl Engine {
     /// Ends everything in this order: new acquires and waiters, guards, leases on the backend.
@@ -16,7 +18,7 @@ impl Engine {
             let _ended = lease.end(LossReason::Shutdown);
         }
         for lease in &leases {
-            drop(ReleaseDebt::take(self, lease));
+            drop(PendingRelease::take(self, lease));
         }
         self.stop_watching();
         self.unfinished.close();
@@ -40,7 +42,7 @@ impl Engine {
             Ok(())
         };
         if let Err(error) = bounded(self.limits.command, close).await {
-            observe::close_failed(&error);
+            events::close_failed(&error);
         }
         if unconfirmed == 0 {
             Ok(())

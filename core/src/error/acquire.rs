@@ -1,3 +1,5 @@
+//! The error of an acquire.
+
 use std::time::Duration;
 
 use crate::backend::{Applied, BackendError};

@@ -1,16 +1,15 @@
 //! Every error that a caller can meet, and the one type they all convert into.
 
 mod acquire;
-mod ending;
+pub(crate) mod loss;
+mod release;
 
-pub use self::acquire::AcquireError;
-pub use self::ending::{
-    ConvertError, LockSetReleaseError, ReleaseError, RenewError, ShutdownError,
-};
-use crate::backend::{BackendError, ConnectError};
-use crate::{
+use super::backend::{BackendError, ConnectError};
+use super::{
     AdmitError, InvalidKey, InvalidOption, InvalidTicket, InvalidToken, Lost, LostInBody, Stale,
 };
+pub use acquire::AcquireError;
+pub use release::{ConvertError, LockSetReleaseError, ReleaseError, RenewError, ShutdownError};
 
 /// Anything that this crate can answer in place of what was asked.
 ///

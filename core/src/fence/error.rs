@@ -1,7 +1,9 @@
+//! The error of a fence store.
+
 use std::error::Error;
 
 use super::Stale;
-use crate::shown::Shown;
+use crate::escaped_text::Shown;
 
 /// A [`FenceStore`](crate::FenceStore) did not admit.
 #[derive(Debug, thiserror::Error)]

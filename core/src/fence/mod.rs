@@ -1,17 +1,17 @@
-//! Where fencing tokens are checked: the resource's side.
+//! Where fencing tokens are checked: on the side of the resource.
 
 mod error;
-mod in_process;
+mod memory;
 #[cfg(feature = "redis")]
 mod redis;
 mod stale;
 mod store;
 
-pub use self::error::AdmitError;
-pub use self::in_process::InProcessFenceStore;
+pub use error::AdmitError;
+pub use memory::InProcessFenceStore;
 #[cfg(feature = "redis")]
-pub use self::redis::{
+pub use redis::{
     FencedPipeline, FencedPipelineError, MAX_COMMAND_WORDS, RedisFenceStore, RedisReply,
 };
-pub use self::stale::Stale;
-pub use self::store::FenceStore;
+pub use stale::Stale;
+pub use store::FenceStore;

@@ -1,3 +1,5 @@
+//! The error for a stale fencing token.
+
 use crate::FencingToken;
 
 /// A write was refused: a newer holder of the lock has been at the resource.

@@ -1,3 +1,5 @@
+//! The trait of fence stores.
+
 use std::fmt;
 
 use async_trait::async_trait;

@@ -1,7 +1,9 @@
+//! Builds a lock manager.
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::locks::LockManager;
+use super::lock_manager::LockManager;
 use crate::backend::Backend;
 use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
 use crate::{Error, Key};

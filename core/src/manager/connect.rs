@@ -1,11 +1,15 @@
+//! Connects a manager by URL.
+
 use std::sync::Arc;
 
 use super::builder::LockManagerBuilder;
-use super::locks::LockManager;
+use super::lock_manager::LockManager;
 use crate::ConnectError;
 use crate::backend::Backend;
 #[cfg(feature = "redis")]
-use crate::backend::redis::{Redis, Redlock};
+use crate::backend::redis::Redis;
+#[cfg(feature = "redis")]
+use crate::backend::redlock::Redlock;
 #[cfg(feature = "zookeeper")]
 use crate::backend::zookeeper::ZooKeeper;
 
@@ -123,7 +127,7 @@ mod tests {
     #[test]
     fn garbled_urls_name_nodes_or_nothing() {
         let urls = ["redlock://me:p%40s@a,[::1]:7/3", "redlock://a"];
-        crate::backend::garbled::try_on(&urls, |url| {
+        crate::backend::fuzz::try_on(&urls, |url| {
             assert!(nodes(url).iter().all(|node| node.starts_with("redis://")));
         });
     }

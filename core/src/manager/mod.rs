@@ -1,10 +1,12 @@
+//! Lock managers: building, connecting and the default one.
+
 mod builder;
 #[cfg(any(feature = "redis", feature = "zookeeper"))]
 #[cfg_attr(docsrs, doc(cfg(any(feature = "redis", feature = "zookeeper"))))]
 mod connect;
-mod current;
-mod locks;
+mod default;
+mod lock_manager;
 
-pub use self::builder::LockManagerBuilder;
-pub use self::current::GlobalDefaultSet;
-pub use self::locks::LockManager;
+pub use builder::LockManagerBuilder;
+pub use default::GlobalDefaultSet;
+pub use lock_manager::LockManager;

@@ -5,10 +5,10 @@
 //! The guards of a scope share one [`Hold`](crate::engine::Hold), and the last of them to go drops it: counting is
 //! left to `Arc`. The scope itself keeps weak references only, so that it holds nothing.
 
-mod outcome;
-mod places;
+mod hold_registry;
+mod release_outcome;
 mod scope;
 
-pub use self::outcome::ReentrantReleaseOutcome;
-pub use self::scope::OwnerScope;
-pub(crate) use self::scope::held_around;
+pub use release_outcome::ReentrantReleaseOutcome;
+pub use scope::OwnerScope;
+pub(crate) use scope::held_by_outer_scope;

@@ -1,3 +1,5 @@
+//! Reentrancy scopes: all tasks of one scope share its leases.
+
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -5,19 +7,19 @@ use std::sync::Arc;
 use futures_util::{FutureExt, future};
 use parking_lot::Mutex;
 
-use super::places::{Place, Places, Turn};
-use crate::clock::{self, Moment};
-use crate::engine::{Engine, Hold, Patience, Wanted};
+use super::hold_registry::{AcquireMutex, HoldKey, HoldRegistry};
+use crate::clock::{self, LeaseInstant};
+use crate::engine::{AcquireRequest, BusyPolicy, Engine, Hold};
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
 use crate::{AcquireError, Key};
 
 tokio::task_local! {
-    static ENTERED: Arc<Entered>;
+    static ENTERED: Arc<EnteredScope>;
 }
 
 /// The scopes that a task is in, the innermost first.
-struct Entered {
+struct EnteredScope {
     scope: OwnerScope,
     outer: Option<Arc<Self>>,
 }
@@ -58,7 +60,7 @@ struct Entered {
 /// ```
 #[derive(Clone, Default)]
 pub struct OwnerScope {
-    places: Arc<Mutex<Places>>,
+    places: Arc<Mutex<HoldRegistry>>,
 }
 
 impl OwnerScope {
@@ -108,7 +110,7 @@ impl OwnerScope {
         // What is around it is seen when it is first polled. No `async` block, which would keep the task twice.
         future::lazy(move |_| {
             let outer = ENTERED.try_with(Arc::clone).ok();
-            ENTERED.scope(Arc::new(Entered { scope, outer }), task)
+            ENTERED.scope(Arc::new(EnteredScope { scope, outer }), task)
         })
         .flatten()
     }
@@ -124,23 +126,23 @@ impl OwnerScope {
         if engine.is_closed() {
             return None;
         }
-        self.places.lock().share(&Place::new(engine, key))
+        self.places.lock().share(&HoldKey::new(engine, key))
     }
 
     /// A part in what the scope holds, or else what the backend grants to the scope.
     pub(crate) async fn acquire(
         &self,
         engine: &Arc<Engine>,
-        wanted: &Wanted,
+        wanted: &AcquireRequest,
         options: &LockOptions,
-        patience: Patience,
+        patience: BusyPolicy,
     ) -> Result<Arc<Hold>, AcquireError> {
         if Runtime::current().is_none() {
             return Err(AcquireError::NoRuntime);
         }
-        let started = Moment::now();
+        let started = LeaseInstant::now();
         let give_up = options.wait.map(|wait| started.after(wait));
-        let place = Place::new(engine, &wanted.key);
+        let place = HoldKey::new(engine, &wanted.key);
         let turn = self.places.lock().turn(&place);
         let _turn = tokio::select! {
             biased;
@@ -150,7 +152,7 @@ impl OwnerScope {
         }
         .ok_or_else(|| AcquireError::TimedOut {
             key: wanted.key.clone(),
-            waited: Moment::now().since(started),
+            waited: LeaseInstant::now().since(started),
         })?;
         // A ticket that is taken up stands for a lease of its own.
         if wanted.handover.is_none()
@@ -159,7 +161,7 @@ impl OwnerScope {
             return Ok(hold);
         }
         let left = LockOptions {
-            wait: give_up.map(Moment::remaining),
+            wait: give_up.map(LeaseInstant::remaining),
             ..*options
         };
         let hold = Arc::new(engine.acquire(wanted, &left, patience).await?);
@@ -173,19 +175,22 @@ impl OwnerScope {
 }
 
 /// `None` if somebody else of the scope is at it, for those who do not wait.
-async fn take_turn(turn: Turn, patience: Patience) -> Option<tokio::sync::OwnedMutexGuard<()>> {
+async fn take_turn(
+    turn: AcquireMutex,
+    patience: BusyPolicy,
+) -> Option<tokio::sync::OwnedMutexGuard<()>> {
     match patience {
-        Patience::Wait => Some(turn.lock_owned().await),
-        Patience::None => turn.try_lock_owned().ok(),
+        BusyPolicy::Wait => Some(turn.lock_owned().await),
+        BusyPolicy::None => turn.try_lock_owned().ok(),
     }
 }
 
 /// Whether a scope that this task has entered, other than `own`, holds `key`.
-pub(crate) fn held_around(engine: &Engine, key: &Key, own: Option<&OwnerScope>) -> bool {
-    let is_held = |entered: &Arc<Entered>| {
-        let place = Place::new(engine, key);
+pub(crate) fn held_by_outer_scope(engine: &Engine, key: &Key, own: Option<&OwnerScope>) -> bool {
+    let is_held = |entered: &Arc<EnteredScope>| {
+        let place = HoldKey::new(engine, key);
         let mut next = Some(entered);
-        while let Some(Entered { scope, outer }) = next.map(Arc::as_ref) {
+        while let Some(EnteredScope { scope, outer }) = next.map(Arc::as_ref) {
             if own.is_none_or(|own| !own.is(scope)) && scope.places.lock().is_held(&place) {
                 return true;
             }

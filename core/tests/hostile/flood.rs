@@ -8,7 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use leasehold::LockManager;
-use leasehold::backend::redis::{Redis, Redlock};
+use leasehold::backend::redis::Redis;
+use leasehold::backend::redlock::Redlock;
 use leasehold_testkit::servers::RedisServer;
 use tokio::runtime::{Builder, Runtime};
 

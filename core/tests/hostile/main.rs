@@ -15,7 +15,8 @@ use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use leasehold::backend::redis::{Redis, Redlock};
+use leasehold::backend::redis::Redis;
+use leasehold::backend::redlock::Redlock;
 use leasehold::backend::{BackendError, ConnectError};
 use tokio::time::timeout;
 

@@ -4,7 +4,8 @@ use std::env;
 use std::error::Error;
 use std::process::Command;
 
-use leasehold::backend::redis::{Redis, Redlock, ReplyTooLarge};
+use leasehold::backend::redis::{Redis, ReplyTooLarge};
+use leasehold::backend::redlock::Redlock;
 use leasehold::{ConnectError, FencingToken, LockManager, RedisFenceStore};
 use leasehold_testkit::servers::{Certificates, RedisBuilder, SentinelServer};
 use redis::{Client, ClientTlsConfig, TlsCertificates};

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use leasehold::backend::redis::Redlock;
+use leasehold::backend::redlock::Redlock;
 use leasehold::backend::{Applied, BackendError};
 use leasehold::{ConnectError, Error};
 use leasehold_testkit::servers::RedisServer;

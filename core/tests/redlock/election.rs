@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leasehold::backend::redis::Redlock;
+use leasehold::backend::redlock::Redlock;
 use leasehold::backend::{Attempt, AttemptAnswer, Backend};
 use leasehold::{AcquireError, ConnectError, Error, InvalidOption, Key, LockManager};
 use leasehold_testkit::proxy::{Direction, Traffic};

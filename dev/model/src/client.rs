@@ -1,5 +1,5 @@
-//! What a client does: `core/src/engine` (`acquire`, `armed`, `lease`, `renew`, `release`) and what
-//! `core/src/backend/redis` adds (`mod`, `copies`, `inbox`).
+//! What a client does: `core/src/engine` (`acquire`, `lease`, `renew`, `release`) and what
+//! `core/src/backend/redis` adds (`mod`, `protocol/unanswered_requests`, `wait/waiter_registry`).
 
 use crate::action::Action;
 use crate::attempt::{Line, Pass, Phase};

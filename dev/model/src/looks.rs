@@ -1,5 +1,5 @@
 //! When a waiter looks again: `retry_after` of `core/src/backend/redis/mod.rs`, and the pause of
-//! `core/src/engine/acquire.rs`.
+//! `core/src/engine/acquire`.
 
 use crate::server::FOR_EVER;
 use crate::setup::Setup;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fastrand::Rng;
-use leasehold::kind::{Kind, Sole};
+use leasehold::kind::{Kind, Releasable};
 use leasehold::{AcquireError, Lock, LockGuard, LockManager};
 use tokio::time::sleep;
 
@@ -105,7 +105,7 @@ impl Operation {
         }
     }
 
-    async fn take<K: Sole>(
+    async fn take<K: Releasable>(
         &self,
         stage: &Stage,
         who: Who,
@@ -181,7 +181,7 @@ impl Operation {
         }
     }
 
-    async fn end<K: Sole>(&self, stage: &Stage, who: Who, guard: LockGuard<K>) {
+    async fn end<K: Releasable>(&self, stage: &Stage, who: Who, guard: LockGuard<K>) {
         match self.end {
             End::Drop => {
                 drop(guard);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use leasehold::kind::{Kind, Sole};
+use leasehold::kind::{Kind, Releasable};
 use leasehold::{LockGuard, LockHandle, LossReason, Lost};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
@@ -19,7 +19,7 @@ trait Kept: Send {
     fn give_back(self: Box<Self>) -> Pin<Box<dyn Future<Output = Option<LossReason>> + Send>>;
 }
 
-impl<T: Sole> Kept for LockGuard<T> {
+impl<T: Releasable> Kept for LockGuard<T> {
     fn give_back(self: Box<Self>) -> Pin<Box<dyn Future<Output = Option<LossReason>> + Send>> {
         Box::pin(give_back(*self))
     }
@@ -63,7 +63,7 @@ pub(super) enum Fate {
 }
 
 impl Custody {
-    pub(crate) fn new<T: Sole>(guard: LockGuard<T>, most: Duration, on_loss: OnLoss) -> Self {
+    pub(crate) fn new<T: Releasable>(guard: LockGuard<T>, most: Duration, on_loss: OnLoss) -> Self {
         let (key, lost) = (guard.key().into(), Box::pin(guard.lost()));
         let holding = Box::new(guard.handle());
         let guard: Shared = Arc::new(Mutex::new(Some(Box::new(guard))));

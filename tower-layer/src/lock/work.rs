@@ -7,7 +7,7 @@ use std::{future, panic};
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
-use leasehold::kind::Sole;
+use leasehold::kind::Releasable;
 use leasehold::{Lock, LockGuard, LossReason};
 use tokio::task::JoinError;
 use tower_service::Service;
@@ -66,7 +66,7 @@ where
     Q: Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
-    T: Sole,
+    T: Releasable,
 {
     let guard = match source.acquire(lock, guarding.options.terms).await {
         Ok(guard) => guard,
@@ -96,7 +96,7 @@ where
     S: Service<Request<Q>, Response = Response<B>>,
     B: Body<Data = Bytes>,
     B::Error: Into<BoxError>,
-    T: Sole,
+    T: Releasable,
 {
     let lock = guard.handle();
     let on_loss = guarding.options.on_loss;

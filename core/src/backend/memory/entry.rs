@@ -1,3 +1,5 @@
+//! One key's holders and waiters.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -5,8 +7,8 @@ use smallvec::SmallVec;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::queue::{Queue, REFRESH};
-use super::token::Tokens;
+use super::fencing_tokens::Tokens;
+use super::wait_queue::{REFRESH, WaitQueue};
 use crate::backend::{
     Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, Mode, Refusal,
     ReleaseAnswer, RenewAnswer,
@@ -18,10 +20,10 @@ const GRANT_TTL: Duration = Duration::from_secs(2);
 
 /// The state of one key.
 #[derive(Debug, Default)]
-pub(super) struct Entry {
+pub(super) struct KeyState {
     /// One, or several whose modes fit beside each other.
     holders: SmallVec<[Holder; 1]>,
-    queue: Queue,
+    queue: WaitQueue,
 }
 
 #[derive(Debug)]
@@ -37,7 +39,7 @@ struct Holder {
     secret: Option<HandoverSecret>,
 }
 
-impl Entry {
+impl KeyState {
     pub(super) fn attempt(
         &mut self,
         attempt: &Attempt,
@@ -135,7 +137,7 @@ impl Entry {
         let answer = self.renew(claim, now);
         if let Some(holder) = self.holder(claim.owner).filter(|h| h.token.is_some()) {
             (holder.mode, holder.downgraded) = (Mode::Shared, true);
-            self.hand_on(now);
+            self.grant_next(now);
         }
         answer
     }
@@ -159,7 +161,7 @@ impl Entry {
         self.settle(now);
         if self.holds(claim.owner) {
             self.remove(claim.owner);
-            self.hand_on(now);
+            self.grant_next(now);
             ReleaseAnswer::Released
         } else {
             ReleaseAnswer::AlreadyGone
@@ -171,14 +173,14 @@ impl Entry {
         self.queue.remove(owner);
         self.remove(owner);
         // A waiter that gives up may have been the one that did not fit.
-        self.hand_on(now);
+        self.grant_next(now);
     }
 
     pub(super) fn force_release(&mut self, now: Instant) -> bool {
         self.settle(now);
         let held = !self.holders.is_empty();
         self.holders.clear();
-        self.hand_on(now);
+        self.grant_next(now);
         held
     }
 
@@ -208,14 +210,14 @@ impl Entry {
     /// Lets what has run out be over. Afterwards whoever waits is kept out by those who hold, so that one
     /// who finds a place takes it from nobody.
     pub(super) fn settle(&mut self, now: Instant) {
-        self.queue.drop_silent(now);
+        self.queue.drop_expired(now);
         self.holders.retain(|h| h.expires > now);
-        self.hand_on(now);
+        self.grant_next(now);
     }
 
     /// Lets those in front have the lock, as far as they fit. One who does not stops those behind it, so that
     /// a writer is not starved by readers.
-    fn hand_on(&mut self, now: Instant) {
+    fn grant_next(&mut self, now: Instant) {
         let expires = now + GRANT_TTL;
         let mut place = 0;
         while let Some((owner, mode)) = self.queue.at(place) {

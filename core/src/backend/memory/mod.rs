@@ -1,10 +1,10 @@
-//! Locks inside one process: the embedded default, and the world in which users test their own code.
+//! Locks inside one process: the embedded default, and the backend for users' own tests.
 
 mod entry;
-mod ids;
-mod queue;
-mod token;
-mod world;
+mod fencing_tokens;
+mod owner_id_pool;
+mod store;
+mod wait_queue;
 
 use std::fmt;
 use std::future::pending;
@@ -15,13 +15,13 @@ use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
-use self::ids::Ids;
-use self::world::World;
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
     ReleaseAnswer, RenewAnswer,
 };
 use crate::{Key, OwnerId};
+use owner_id_pool::OwnerIdPool;
+use store::Store;
 
 /// Locks that live and die with this process.
 ///
@@ -60,9 +60,9 @@ pub struct InProcess {
 
 #[derive(Default)]
 struct Shared {
-    world: Mutex<World>,
+    world: Mutex<Store>,
     /// Apart from the world: nobody waits there for the system.
-    ids: Mutex<Ids>,
+    ids: Mutex<OwnerIdPool>,
 }
 
 impl InProcess {
@@ -72,7 +72,7 @@ impl InProcess {
         Self::default()
     }
 
-    fn world(&self) -> MutexGuard<'_, World> {
+    fn world(&self) -> MutexGuard<'_, Store> {
         self.shared.world.lock()
     }
 }

@@ -1,53 +1,31 @@
 //! Locks on a Redis or Valkey server, on the primary that Sentinels name, and on a Cluster.
 
-mod address;
-mod admission;
-mod answer;
+mod acquire;
 mod batch;
-mod bounded_stream;
+pub(crate) mod builder;
+pub(crate) mod client;
 #[cfg(feature = "cluster")]
 mod cluster;
-mod code;
-mod connect;
-mod copies;
-mod departures;
-mod dial;
-mod door;
-mod driver;
-mod ear;
-mod errand;
-mod failure;
-mod garbled;
+pub(crate) mod connection;
+pub(crate) mod error;
+mod error_code;
+mod fuzz;
+pub(crate) mod keys;
+mod local_handoff;
 #[cfg(any(feature = "cluster", feature = "sentinel"))]
-mod hosts;
-mod inbox;
-mod leave;
-mod live;
-mod names;
-mod node;
-mod pass;
-mod porch;
-mod redlock;
-mod renewal;
+mod multi_host_url;
+pub(crate) mod protocol;
+mod release_replay;
+mod renew;
+mod replica_ack;
 mod reply_size;
-mod requests;
-mod roster;
-mod script;
+pub(crate) mod scripts;
 #[cfg(feature = "sentinel")]
 mod sentinel;
-mod servers;
-mod settle;
-mod synced;
-mod take;
-mod times;
-#[cfg(feature = "tls-rustls")]
-mod tls;
-#[cfg(feature = "simulation")]
-mod transport;
-mod url;
-mod wake_ups;
-mod warning;
-mod words;
+pub(crate) mod timing;
+pub(crate) mod topology;
+pub(crate) mod url;
+pub(crate) mod wait;
 
 use std::fmt;
 use std::sync::Arc;
@@ -55,38 +33,37 @@ use std::time::Duration;
 
 use redis::{Cmd, Value};
 
-use self::answer::Verdict;
-use self::batch::Batches;
-pub(crate) use self::code::is_readonly;
-pub use self::connect::RedisBuilder;
-use self::copies::Copies;
-use self::departures::Departures;
-pub(crate) use self::dial::Opened;
-pub(crate) use self::errand::Errand;
-use self::failure::asked_before;
-pub(crate) use self::failure::{failure, unconnected, unsent};
-use self::inbox::{Inbox, Seat};
-use self::names::{Companions, Names};
-use self::porch::Porch;
-pub use self::redlock::{Redlock, RedlockBuilder};
-pub use self::reply_size::ReplyTooLarge;
-use self::servers::Servers;
-use self::synced::Synced;
-pub(crate) use self::times::READ_ONLY_FOR;
-use self::times::{FENCE_TTL, FIRST_LOOKS, REFRESH};
-#[cfg(feature = "tls-rustls")]
-pub(crate) use self::tls::choose_provider;
-#[cfg(feature = "simulation")]
-#[doc(hidden)]
-pub use self::transport::{Connecting, Stream};
-pub(crate) use self::url::one as info_of;
-use self::wake_ups::Presence;
-use self::words::millis;
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
     Mode, ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::Key;
+use batch::Batcher;
+pub use builder::RedisBuilder;
+#[cfg(feature = "simulation")]
+#[doc(hidden)]
+pub use connection::simulated_transport::{Connecting, Stream};
+pub(crate) use connection::single_flight::SingleFlight;
+#[cfg(feature = "tls-rustls")]
+pub(crate) use connection::tls::choose_provider;
+pub(crate) use connection::transport::OpenConnection;
+use connection::wait_pool::ReplicaRequirement;
+use error::maybe_applied;
+pub(crate) use error::{failure, unconnected, unsent};
+pub(crate) use error_code::is_readonly;
+use keys::{KeyBuilder, LockKeys};
+use protocol::encode::millis;
+use protocol::reply::AcquireOutcome;
+use protocol::unanswered_requests::UnansweredRequests;
+use release_replay::ReleaseReplay;
+pub use reply_size::ReplyTooLarge;
+pub(crate) use timing::READ_ONLY_FOR;
+use timing::{FENCE_TTL, FIRST_LOOKS, REFRESH};
+use topology::Topology;
+pub(crate) use url::one as info_of;
+use wait::local_waiter::WaiterFutureGuard;
+use wait::parked_waiters::ParkedWaiters;
+use wait::waiter_registry::{Registration, WaiterRegistry};
 
 /// Locks on one Redis (6.2 or later) or Valkey server.
 ///
@@ -175,35 +152,44 @@ use crate::Key;
 /// that a connection did not tell the name of its library; `+client|setinfo` ends that. With the right to run scripts
 /// one that has no end can be run, too: that keeps everybody waiting.
 pub struct Redis {
-    servers: Arc<Servers>,
-    inbox: Inbox,
-    copies: Copies,
-    departures: Departures,
-    batches: Batches,
-    porch: Porch,
+    servers: Arc<Topology>,
+    waiters: WaiterRegistry,
+    copies: UnansweredRequests,
+    departures: ReleaseReplay,
+    batches: Batcher,
+    parked: ParkedWaiters,
     /// Whether the scripts are told of all keys of a lock, as a Cluster wants it.
     names_all: bool,
     heal: bool,
-    synced: Option<Synced>,
+    synced: Option<ReplicaRequirement>,
 }
 
 impl Redis {
-    fn new(servers: Servers, inbox: Inbox, heal: bool, synced: Option<Synced>) -> Self {
+    fn new(
+        servers: Topology,
+        waiters: WaiterRegistry,
+        heal: bool,
+        synced: Option<ReplicaRequirement>,
+    ) -> Self {
         Self {
             names_all: !servers.is_one(),
-            departures: Departures::new(&servers, inbox.clone()),
+            departures: ReleaseReplay::new(&servers, waiters.clone()),
             servers: Arc::new(servers),
-            inbox,
-            copies: Copies::new(),
-            batches: Batches::default(),
-            porch: Porch::default(),
+            waiters,
+            copies: UnansweredRequests::new(),
+            batches: Batcher::default(),
+            parked: ParkedWaiters::default(),
             heal,
             synced,
         }
     }
 
     /// What a lock is to become, which replicas have to know of if that was wished for.
-    async fn carried_out(&self, key: &Key, command: &Cmd) -> Result<Value, BackendError> {
+    async fn run_and_require_replicas(
+        &self,
+        key: &Key,
+        command: &Cmd,
+    ) -> Result<Value, BackendError> {
         match self.synced {
             None => self.servers.call(key, command).await,
             Some(synced) => self.insist(key, command, synced).await,
@@ -213,24 +199,24 @@ impl Redis {
     /// An attempt that asks for itself.
     async fn attempt_alone(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
         let seat = attempt.queue.then(|| {
-            self.inbox
-                .enter(&attempt.key, attempt.owner, self.passable(attempt))
+            self.waiters
+                .enter(&attempt.key, attempt.owner, self.can_be_granted(attempt))
         });
-        let waiter = seat.as_ref().map(Seat::waiter);
+        let waiter = seat.as_ref().map(Registration::waiter);
         if let Some(answer) = waiter.and_then(|waiter| Self::passed_on(attempt, waiter)) {
             return Ok(answer);
         }
         match self.acquire(attempt).await? {
-            Verdict::Granted(token) => {
+            AcquireOutcome::Granted(token) => {
                 if attempt.mode == Mode::Exclusive {
-                    self.porch.lets_in(&attempt.key, attempt.owner);
+                    self.parked.set_holder(&attempt.key, attempt.owner);
                 }
                 Ok(AttemptAnswer::Granted {
                     token,
                     lease: attempt.ttl,
                 })
             }
-            Verdict::Busy { holder_left, first } => {
+            AcquireOutcome::Busy { holder_left, first } => {
                 if let Some(seat) = seat {
                     seat.keep();
                 }
@@ -239,18 +225,18 @@ impl Redis {
                 // when the lease runs out: all before it may have died with the holder.
                 let retry_after = if first {
                     expires.min(FIRST_LOOKS)
-                } else if self.inbox.is_first(&attempt.key, attempt.owner) {
+                } else if self.waiters.is_first(&attempt.key, attempt.owner) {
                     expires
                 } else {
                     REFRESH
                 };
                 Ok(AttemptAnswer::Busy { retry_after })
             }
-            Verdict::Refused(refusal) => Ok(AttemptAnswer::Refused(refusal)),
-            Verdict::Late => Err(BackendError::not_applied(
+            AcquireOutcome::Refused(refusal) => Ok(AttemptAnswer::Refused(refusal)),
+            AcquireOutcome::Late => Err(BackendError::not_applied(
                 "the request came to the server after its time; the server's clock may have jumped",
             )),
-            Verdict::Exhausted => Err(BackendError::not_applied(
+            AcquireOutcome::Exhausted => Err(BackendError::not_applied(
                 "the next fencing token would not stay below 2^53; set the server's clock right",
             )
             .permanent()),
@@ -273,27 +259,27 @@ impl Backend for Redis {
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let interruptions = self.inbox.interruptions();
-        let passed = self.passed_at_the_porch(attempt).await;
-        let was_passed = passed.is_some();
+        let interruptions = self.waiters.interruptions();
+        let passed = self.parked_grant(attempt).await;
+        let has_grant = passed.is_some();
         if let Some(answer) = passed
-            && interruptions == self.inbox.interruptions()
+            && interruptions == self.waiters.interruptions()
         {
             return Ok(answer);
         }
         // Another server may be in charge since; or the release that asked on its behalf was not answered.
         let asked = self.attempt_alone(attempt).await;
         asked.map_err(|failed| {
-            if was_passed || self.copies.outstanding(attempt.owner) > 0 {
-                return asked_before(failed);
+            if has_grant || self.copies.latest_expiry(attempt.owner) > 0 {
+                return maybe_applied(failed);
             }
             failed
         })
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        if let Some(wake_ups) = self.inbox.wake_ups(attempt.owner) {
-            let _presence = Presence::of(Arc::clone(&wake_ups));
+        if let Some(wake_ups) = self.waiters.wake_ups(attempt.owner) {
+            let _presence = WaiterFutureGuard::of(Arc::clone(&wake_ups));
             tokio::select! {
                 () = wake_ups.next() => {}
                 () = wake_ups.promoted(FIRST_LOOKS) => {}
@@ -307,15 +293,18 @@ impl Backend for Redis {
     }
 
     async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
-        let command = script::DOWNGRADE.call(
-            &Names::of(&claim.key).all(),
+        let command = scripts::DOWNGRADE.call(
+            &LockKeys::of(&claim.key).all(),
             &[
                 &claim.owner.reveal(),
                 &millis(claim.ttl),
                 &claim.token.to_string(),
             ],
         );
-        extended(claim, self.carried_out(&claim.key, &command).await)
+        extended(
+            claim,
+            self.run_and_require_replicas(&claim.key, &command).await,
+        )
     }
 
     async fn hand_over(
@@ -323,9 +312,9 @@ impl Backend for Redis {
         claim: &Claim,
         secret: HandoverSecret,
     ) -> Result<RenewAnswer, BackendError> {
-        let mut companions = Companions::of(&claim.key);
+        let mut companions = KeyBuilder::of(&claim.key);
         let fence = companions.fence().to_owned();
-        let command = script::HAND_OVER.call(
+        let command = scripts::HAND_OVER.call(
             &[claim.key.full(), &fence, companions.handover()],
             &[
                 &claim.owner.reveal(),
@@ -335,7 +324,10 @@ impl Backend for Redis {
                 &millis(FENCE_TTL),
             ],
         );
-        extended(claim, self.carried_out(&claim.key, &command).await)
+        extended(
+            claim,
+            self.run_and_require_replicas(&claim.key, &command).await,
+        )
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
@@ -351,20 +343,20 @@ impl Backend for Redis {
     }
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
-        let names = Names::of(key);
-        let command = script::INSPECT.call(&names.all(), &[]);
-        answer::inspected(self.servers.call(key, &command).await?)
+        let names = LockKeys::of(key);
+        let command = scripts::INSPECT.call(&names.all(), &[]);
+        protocol::reply::inspected(self.servers.call(key, &command).await?)
     }
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
-        let names = Names::of(key);
-        let command = script::FORCE.call(&names.all(), &[]);
-        let held: u8 = answer::read(self.servers.call(key, &command).await?)?;
+        let names = LockKeys::of(key);
+        let command = scripts::FORCE.call(&names.all(), &[]);
+        let held: u8 = protocol::reply::read(self.servers.call(key, &command).await?)?;
         Ok(held == 1)
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {
-        self.inbox.interrupted(seen).await
+        self.waiters.interrupted(seen).await
     }
 
     async fn close(&self) {
@@ -377,7 +369,7 @@ fn extended(
     claim: &Claim,
     answer: Result<Value, BackendError>,
 ) -> Result<RenewAnswer, BackendError> {
-    let held: u8 = answer::read(answer?)?;
+    let held: u8 = protocol::reply::read(answer?)?;
     if held == 1 {
         Ok(RenewAnswer::Extended { lease: claim.ttl })
     } else {

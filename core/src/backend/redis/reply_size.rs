@@ -1,4 +1,4 @@
-//! How large a reply may be: told from its headers, before anybody makes room for what they announce.
+//! How large a reply may be, judged by its headers before memory is allocated for it.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Reading an address as the `redis` crate does.
+//! Parses a URL as the `redis` crate does.
 
 use redis::{ConnectionInfo, IntoConnectionInfo};
 

@@ -1,8 +1,10 @@
+//! Settings of a `ZooKeeper` backend, and connecting with them.
+
 use std::fmt;
 use std::time::Duration;
 
-use super::failure::not_connected;
-use super::link::Link;
+use super::error::not_connected;
+use super::session_manager::SessionManager;
 #[cfg(feature = "zookeeper-tls")]
 use super::tls;
 use super::{ZooKeeper, url};
@@ -118,7 +120,7 @@ impl ZooKeeperBuilder {
             ));
         }
         let (address, is_secure) = (settings.address(), settings.is_secure);
-        match Link::connect(settings).await {
+        match SessionManager::connect(settings).await {
             Ok(link) => Ok(ZooKeeper::new(link)),
             Err(error) => Err(not_connected(&error, &address, is_secure).await),
         }

@@ -56,25 +56,25 @@
 //! ours is valid. The folder in the URL should be ours.
 
 mod acquire;
+mod attempt_registry;
 mod builder;
-mod desk;
-mod failure;
-mod keep;
-mod leave;
-mod line;
-mod link;
-mod look;
-mod name;
-mod parts;
-mod proof;
+mod context;
+mod error;
+mod inspect;
+mod reader_token;
+mod release;
 mod renew;
 mod session;
+mod session_keeper;
+mod session_liveness;
+mod session_manager;
 mod settings;
-mod shares;
 #[cfg(feature = "zookeeper-tls")]
 mod tls;
 mod url;
-mod watched;
+mod wait_queue;
+mod watch_budget;
+mod znodes;
 
 use std::fmt;
 use std::sync::Arc;
@@ -82,19 +82,19 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-pub use self::builder::ZooKeeperBuilder;
-use self::desk::Desk;
-use self::failure::failed;
-use self::keep::keep;
-use self::leave::{leave, steward, sweep};
-use self::link::Link;
-use self::parts::Parts;
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
     RenewAnswer,
 };
-use crate::clock::Moment;
+use crate::clock::LeaseInstant;
 use crate::{Key, OwnerId};
+use attempt_registry::AttemptRegistry;
+pub use builder::ZooKeeperBuilder;
+use context::Context;
+use error::failed;
+use release::{delete_orphans, leave, reaper};
+use session_keeper::keep;
+use session_manager::SessionManager;
 
 /// Locks on a `ZooKeeper` ensemble. See the [module](self) for when to choose it.
 ///
@@ -105,26 +105,26 @@ use crate::{Key, OwnerId};
 ///
 /// The client needs all rights but `admin` on the folder in the URL, and to make it if it is not there.
 pub struct ZooKeeper {
-    parts: Parts,
+    parts: Context,
 }
 
 impl ZooKeeper {
-    fn new(link: Arc<Link>) -> Self {
-        let desk = Arc::<Desk>::default();
-        let task = steward(Arc::downgrade(&link), Arc::clone(&desk));
+    fn new(link: Arc<SessionManager>) -> Self {
+        let registry = Arc::<AttemptRegistry>::default();
+        let task = reaper(Arc::downgrade(&link), Arc::clone(&registry));
         link.thread().spawn(task);
         link.thread().spawn(keep(Arc::downgrade(&link)));
         Self {
-            parts: Parts { link, desk },
+            parts: Context { link, registry },
         }
     }
 
     /// Ends whatever an attempt has: true if it had anything.
     async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
         let key = key.clone();
-        let asked = async move |Parts { link, desk }: Parts| match desk.get(owner) {
-            Some(entry) => leave(&link, &desk, &entry).await,
-            None => sweep(&link, &key, owner).await,
+        let asked = async move |Context { link, registry }: Context| match registry.get(owner) {
+            Some(entry) => leave(&link, &registry, &entry).await,
+            None => delete_orphans(&link, &key, owner).await,
         };
         self.parts.carry_out(asked).await?
     }
@@ -140,14 +140,14 @@ impl Backend for ZooKeeper {
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let (attempt, begun) = (attempt.clone(), Moment::now());
+        let (attempt, begun) = (attempt.clone(), LeaseInstant::now());
         self.parts.until_settled().await?;
-        let asked = async move |parts: Parts| acquire::attempt(&parts, &attempt, begun).await;
+        let asked = async move |parts: Context| acquire::attempt(&parts, &attempt, begun).await;
         self.parts.carry_out(asked).await?
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        if let Some(entry) = self.parts.desk.get(attempt.owner) {
+        if let Some(entry) = self.parts.registry.get(attempt.owner) {
             entry.wake_up.notified().await;
         }
         Ok(())
@@ -155,14 +155,14 @@ impl Backend for ZooKeeper {
 
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
         let claims = claims.to_vec();
-        let asked = async move |parts: Parts| renew::renew(&parts, &claims).await;
+        let asked = async move |parts: Context| renew::renew(&parts, &claims).await;
         let answers = self.parts.carry_out(asked).await;
         answers.unwrap_or_else(|error| vec![Err(error)])
     }
 
     async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
         let claim = claim.clone();
-        let asked = async move |parts: Parts| renew::downgrade(&parts, &claim).await;
+        let asked = async move |parts: Context| renew::downgrade(&parts, &claim).await;
         self.parts.carry_out(asked).await?
     }
 
@@ -179,9 +179,9 @@ impl Backend for ZooKeeper {
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
         let key = key.clone();
-        let asked = async move |parts: Parts| {
+        let asked = async move |parts: Context| {
             let session = parts.link.session().await?;
-            let seen = look::inspect(&session, &key).await;
+            let seen = inspect::inspect(&session, &key).await;
             seen.map_err(|error| failed(&error))
         };
         self.parts.carry_out(asked).await?
@@ -189,9 +189,9 @@ impl Backend for ZooKeeper {
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         let key = key.clone();
-        let asked = async move |parts: Parts| {
+        let asked = async move |parts: Context| {
             let session = parts.link.session().await?;
-            let held = look::force(&session, &key).await;
+            let held = inspect::force(&session, &key).await;
             held.map_err(|error| failed(&error))
         };
         self.parts.carry_out(asked).await?

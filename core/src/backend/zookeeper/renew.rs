@@ -1,45 +1,45 @@
-//! Renewals: signs of life that the leader has seen.
+//! Renews leases by heartbeats that the leader has seen.
 
 use std::sync::Arc;
 
-use super::desk::{Entry, Whereabouts};
-use super::failure::{ends_session, failed};
-use super::parts::Parts;
+use super::attempt_registry::{NodeLocation, RegisteredAttempt};
+use super::context::Context;
+use super::error::{ends_session, failed};
+use super::reader_token;
 use super::session::Session;
-use super::shares;
 use crate::backend::{BackendError, Claim, Mode, RenewAnswer};
-use crate::clock::Moment;
+use crate::clock::LeaseInstant;
 
-type Answer = Result<RenewAnswer, BackendError>;
+type ClaimResult = Result<RenewAnswer, BackendError>;
 
 /// A claim whose node may be there.
-struct Candidate<'a> {
+struct RenewCandidate<'a> {
     /// Which of the claims.
     index: usize,
     claim: &'a Claim,
-    entry: Arc<Entry>,
+    entry: Arc<RegisteredAttempt>,
     path: String,
 }
 
 /// One request to the leader for all claims: are their nodes still there?
-pub(super) async fn renew(parts: &Parts, claims: &[Claim]) -> Vec<Answer> {
-    let begun = Moment::now();
+pub(super) async fn renew(parts: &Context, claims: &[Claim]) -> Vec<ClaimResult> {
+    let begun = LeaseInstant::now();
     let session = match parts.link.session().await {
         Ok(session) => session,
         Err(error) => return vec![Err(error)],
     };
-    let mut answers: Vec<Answer> = claims.iter().map(|_| Ok(RenewAnswer::Gone)).collect();
+    let mut answers: Vec<ClaimResult> = claims.iter().map(|_| Ok(RenewAnswer::Gone)).collect();
     let candidates = claims.iter().enumerate();
     let candidates = candidates.filter_map(|(at, claim)| candidate(parts, &session, at, claim));
-    let mut candidates: Vec<Candidate<'_>> = candidates.collect();
+    let mut candidates: Vec<RenewCandidate<'_>> = candidates.collect();
     while !candidates.is_empty() {
         let paths: Vec<String> = candidates.iter().map(|c| c.path.clone()).collect();
         match session.first_missing(&paths).await {
             Ok(None) => break,
             Ok(Some(missing)) if missing < candidates.len() => {
                 let gone = candidates.remove(missing);
-                gone.entry.facts.lock().at = Whereabouts::Nowhere;
-                parts.desk.forget(&gone.entry);
+                gone.entry.facts.lock().at = NodeLocation::Nowhere;
+                parts.registry.forget(&gone.entry);
             }
             Ok(Some(_)) => return vec![Err(BackendError::unknown("the server did not count"))],
             // All of them are gone with it.
@@ -60,25 +60,25 @@ pub(super) async fn renew(parts: &Parts, claims: &[Claim]) -> Vec<Answer> {
 
 /// What this process knows of a claim, unless it knows that it is gone.
 fn candidate<'a>(
-    parts: &Parts,
+    parts: &Context,
     session: &Session,
     index: usize,
     claim: &'a Claim,
-) -> Option<Candidate<'a>> {
-    let entry = parts.desk.get(claim.owner)?;
+) -> Option<RenewCandidate<'a>> {
+    let entry = parts.registry.get(claim.owner)?;
     if entry.session != session.number {
-        parts.desk.forget(&entry);
+        parts.registry.forget(&entry);
         return None;
     }
     let path = {
         let facts = entry.facts.lock();
         let held = facts.token == Some(claim.token) && facts.leaving.is_none();
         match &facts.at {
-            Whereabouts::There(node) if held => node.path.clone(),
+            NodeLocation::There(node) if held => node.path.clone(),
             _ => return None,
         }
     };
-    Some(Candidate {
+    Some(RenewCandidate {
         index,
         claim,
         entry,
@@ -86,27 +86,27 @@ fn candidate<'a>(
     })
 }
 
-fn extended(session: &Session, begun: Moment, candidate: &Candidate<'_>) -> RenewAnswer {
+fn extended(session: &Session, begun: LeaseInstant, candidate: &RenewCandidate<'_>) -> RenewAnswer {
     let mut facts = candidate.entry.facts.lock();
     // Its time may have come while the leader was asked.
     if facts.leaving.is_some() {
         return RenewAnswer::Gone;
     }
-    facts.until = Moment::now().after(candidate.claim.ttl);
+    facts.until = LeaseInstant::now().after(candidate.claim.ttl);
     RenewAnswer::Extended {
         lease: session.lease_from(begun).min(candidate.claim.ttl),
     }
 }
 
 /// Writes into a writer's node that it is a reader's from now on, which wakes those who wait to read.
-pub(super) async fn downgrade(parts: &Parts, claim: &Claim) -> Answer {
-    let begun = Moment::now();
+pub(super) async fn downgrade(parts: &Context, claim: &Claim) -> ClaimResult {
+    let begun = LeaseInstant::now();
     let session = parts.link.session().await?;
     let Some(candidate) = candidate(parts, &session, 0, claim) else {
         return Ok(RenewAnswer::Gone);
     };
     match session
-        .write_data(&candidate.path, shares::DOWNGRADED, None)
+        .write_data(&candidate.path, reader_token::DOWNGRADED, None)
         .await
     {
         Ok(true) => {

@@ -1,4 +1,4 @@
-//! One session: its requests, and what they prove.
+//! One session: its requests, and what their replies prove about it.
 
 use std::fmt;
 use std::future::Future;
@@ -11,26 +11,26 @@ use zookeeper_client::{
     Acl, Acls, Client, CreateMode, Error, MultiWriteError, SessionState, StateWatcher,
 };
 
-use super::failure::{ends_session, no_thread};
-use super::line::Line;
-use super::proof::{PULSES, Proof};
+use super::error::{ends_session, no_thread};
+use super::session_liveness::{PULSES, SessionLiveness};
 use super::settings::Settings;
-use super::watched::{Watched, Watches};
-use crate::clock::{self, Moment};
-use crate::runtime::OwnThread;
+use super::wait_queue::NodeQueue;
+use super::watch_budget::{BudgetedWatch, WatchBudget};
+use crate::clock::{self, LeaseInstant};
+use crate::runtime::RuntimeThread;
 
 /// How often a container that vanishes when it is empty is made anew for one node.
 const CONTAINER_TRIES: usize = 5;
 
 /// A node that was made.
 #[derive(Debug, Clone)]
-pub(super) struct Node {
+pub(super) struct CreatedNode {
     pub(super) path: String,
     /// When it was made, as the server counts: the token.
     pub(super) created: i64,
 }
 
-impl Node {
+impl CreatedNode {
     /// Its name in its container.
     pub(super) fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
@@ -42,33 +42,34 @@ pub(super) struct Session {
     pub(super) number: u64,
     client: Client,
     /// Where the client runs, and with which it ends: by itself it goes on for as long as anything is unanswered.
-    thread: Arc<OwnThread>,
+    thread: Arc<RuntimeThread>,
     /// Nothing is asked any more, and no answer is waited for.
     over: CancellationToken,
     acl: Vec<Acl>,
-    proof: Mutex<Proof>,
-    watches: Watches,
+    liveness: Mutex<SessionLiveness>,
+    watches: WatchBudget,
 }
 
 impl Session {
     /// Opens a session; see [`Settings::open`].
     pub(super) async fn open(number: u64, settings: &Settings, first: bool) -> Result<Self, Error> {
-        let thread = OwnThread::start("leasehold-session").map_err(|error| no_thread(&error))?;
-        let asked_for = Moment::now();
+        let thread =
+            RuntimeThread::start("leasehold-session").map_err(|error| no_thread(&error))?;
+        let asked_for = LeaseInstant::now();
         let opening = {
             let settings = settings.clone();
             thread.spawn(async move { settings.open(first).await })
         };
         let client = opening.await.map_err(|_ended| Error::ClientClosed)??;
-        let proof = Mutex::new(Proof::new(client.session_timeout(), asked_for));
+        let liveness = Mutex::new(SessionLiveness::new(client.session_timeout(), asked_for));
         let over = CancellationToken::new();
         Ok(Self {
             number,
             client,
             thread: Arc::new(thread),
             acl: settings.acl(),
-            proof,
-            watches: Watches::within(&settings.folder, over.clone()),
+            liveness,
+            watches: WatchBudget::within(&settings.folder, over.clone()),
             over,
         })
     }
@@ -85,7 +86,7 @@ impl Session {
 
     /// Ends it without a word to the server, which lets others in when the session's timeout is over: no sooner than the
     /// leases of its guards are.
-    pub(super) async fn cut(self: Arc<Self>) {
+    pub(super) async fn kill(self: Arc<Self>) {
         self.over.cancel();
         // The client would say it, if it were dropped before.
         self.thread.end().await;
@@ -96,7 +97,7 @@ impl Session {
     }
 
     /// How often it gives a sign of life.
-    pub(super) fn pulse_every(&self) -> Duration {
+    pub(super) fn heartbeat_interval(&self) -> Duration {
         self.timeout() / PULSES
     }
 
@@ -109,8 +110,8 @@ impl Session {
     }
 
     /// How long the session surely lives, counted from `begun`.
-    pub(super) fn lease_from(&self, begun: Moment) -> Duration {
-        self.proof.lock().lease_from(begun)
+    pub(super) fn lease_from(&self, begun: LeaseInstant) -> Duration {
+        self.liveness.lock().lease_from(begun)
     }
 
     async fn read<T, F>(&self, request: impl FnOnce() -> F) -> Result<T, Error>
@@ -119,7 +120,7 @@ impl Session {
     {
         let (sent, answer) = self.answer(request).await;
         if answer.as_ref().map_or_else(is_an_answer, |_| true) {
-            self.proof.lock().sign_of_life(sent, Moment::now());
+            self.liveness.lock().sign_of_life(sent, LeaseInstant::now());
         }
         answer
     }
@@ -130,19 +131,19 @@ impl Session {
     {
         let (sent, answer) = self.answer(request).await;
         if answer.as_ref().map_or_else(is_an_answer, |_| true) {
-            let mut proof = self.proof.lock();
-            proof.confirmed(sent);
-            proof.sign_of_life(sent, Moment::now());
+            let mut liveness = self.liveness.lock();
+            liveness.confirmed(sent);
+            liveness.sign_of_life(sent, LeaseInstant::now());
         }
         answer
     }
 
     /// The answer, and when its request was sent: the client sends when it is called, and not when it is polled.
-    async fn answer<T, F>(&self, request: impl FnOnce() -> F) -> (Moment, Result<T, Error>)
+    async fn answer<T, F>(&self, request: impl FnOnce() -> F) -> (LeaseInstant, Result<T, Error>)
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let sent = Moment::now();
+        let sent = LeaseInstant::now();
         let answer = tokio::select! {
             biased;
             () = self.over.cancelled() => Err(Error::ClientClosed),
@@ -153,7 +154,7 @@ impl Session {
 
     /// A sign of life, or that there is none: false if a request is not answered over a connection that stands for as long
     /// as a session lasts, or if nobody carries it any more.
-    pub(super) async fn pulse(&self) -> bool {
+    pub(super) async fn heartbeat(&self) -> bool {
         let mut states = self.states();
         let silence = async {
             loop {
@@ -161,7 +162,7 @@ impl Session {
                     states.changed().await;
                 }
                 tokio::select! {
-                    () = clock::sleep_until(Moment::now().after(self.timeout())) => return,
+                    () = clock::sleep_until(LeaseInstant::now().after(self.timeout())) => return,
                     _cut = states.changed() => {}
                 }
             }
@@ -181,23 +182,23 @@ impl Session {
         &self,
         container: &str,
         name: &str,
-    ) -> Result<(Node, Result<Line, Error>), Error> {
+    ) -> Result<(CreatedNode, Result<NodeQueue, Error>), Error> {
         let acls = Acls::new(&self.acl);
         let prefix = format!("{container}/{name}");
         for _ in 0..CONTAINER_TRIES {
             let options = CreateMode::EphemeralSequential.with_acls(acls);
             // Both are sent at once; the server sees to it that the second sees what the first did.
-            let (made, line) = futures_util::join!(
+            let (made, queue) = futures_util::join!(
                 self.write(|| self.client.create(&prefix, b"", &options)),
-                self.line(container)
+                self.queue(container)
             );
             match made {
                 Ok((stat, number)) => {
-                    let node = Node {
+                    let node = CreatedNode {
                         path: format!("{prefix}{number}"),
                         created: stat.czxid,
                     };
-                    return Ok((node, line));
+                    return Ok((node, queue));
                 }
                 Err(Error::NoNode) => self.make_container(container).await?,
                 Err(error) => return Err(error),
@@ -217,39 +218,45 @@ impl Session {
         }
     }
 
-    pub(super) async fn line(&self, container: &str) -> Result<Line, Error> {
+    pub(super) async fn queue(&self, container: &str) -> Result<NodeQueue, Error> {
         match self.read(|| self.client.list_children(container)).await {
-            Ok(names) => Ok(Line::of(&names)),
-            Err(Error::NoNode) => Ok(Line::default()),
+            Ok(names) => Ok(NodeQueue::of(&names)),
+            Err(Error::NoNode) => Ok(NodeQueue::default()),
             Err(error) => Err(error),
         }
     }
 
-    /// As [`line`](Self::line), with a watch on all of it.
-    pub(super) async fn watched_line(&self, container: &str) -> Result<(Line, Watched), Error> {
+    /// As [`queue`](Self::line), with a watch on all of it.
+    pub(super) async fn watched_queue(
+        &self,
+        container: &str,
+    ) -> Result<(NodeQueue, BudgetedWatch), Error> {
         let Some(room) = self.watches.room(container) else {
-            return Ok((self.line(container).await?, Watched::by_nobody()));
+            return Ok((
+                self.queue(container).await?,
+                BudgetedWatch::unacknowledged(),
+            ));
         };
         let (names, watcher) = self
             .read(|| self.client.list_and_watch_children(container))
             .await?;
-        Ok((Line::of(&names), Watched::by(watcher, room)))
+        Ok((NodeQueue::of(&names), BudgetedWatch::by(watcher, room)))
     }
 
-    /// As [`line`](Self::line), with all that the leader knew when this was asked.
-    pub(super) async fn latest_line(&self, container: &str) -> Result<Line, Error> {
+    /// As [`queue`](Self::line), with all that the leader knew when this was asked.
+    pub(super) async fn latest_queue(&self, container: &str) -> Result<NodeQueue, Error> {
         self.read(|| self.client.sync("/")).await?;
-        self.line(container).await
+        self.queue(container).await
     }
 
-    /// As [`line`](Self::line), with all that a majority knew when this was asked: a leader that is none any more is not
+    /// As [`queue`](Self::line), with all that a majority knew when this was asked: a leader that is none any more is not
     /// believed.
-    pub(super) async fn confirmed_line(&self, container: &str) -> Result<Line, Error> {
+    pub(super) async fn confirmed_queue(&self, container: &str) -> Result<NodeQueue, Error> {
         let folder = ["/".to_owned()];
-        let (confirmed, line) =
-            futures_util::join!(self.first_missing(&folder), self.line(container));
+        let (confirmed, queue) =
+            futures_util::join!(self.first_missing(&folder), self.queue(container));
         confirmed?;
-        line
+        queue
     }
 
     /// A node's data and when it was made, if it is there.
@@ -265,23 +272,23 @@ impl Session {
     pub(super) async fn watched_data(
         &self,
         path: &str,
-    ) -> Result<Option<(Vec<u8>, Watched)>, Error> {
+    ) -> Result<Option<(Vec<u8>, BudgetedWatch)>, Error> {
         let Some(room) = self.watches.room(path) else {
             let seen = self.data(path).await?;
-            return Ok(seen.map(|(data, _, _)| (data, Watched::by_nobody())));
+            return Ok(seen.map(|(data, _, _)| (data, BudgetedWatch::unacknowledged())));
         };
         match self.read(|| self.client.get_and_watch_data(path)).await {
-            Ok((data, _, watcher)) => Ok(Some((data, Watched::by(watcher, room)))),
+            Ok((data, _, watcher)) => Ok(Some((data, BudgetedWatch::by(watcher, room)))),
             Err(Error::NoNode) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// Finds out whether a node is there and of this session, not of one before.
-    pub(super) async fn own_node(&self, path: String) -> Result<Option<Node>, Error> {
+    pub(super) async fn own_node(&self, path: String) -> Result<Option<CreatedNode>, Error> {
         let stat = self.read(|| self.client.check_stat(&path)).await?;
         let own = stat.filter(|stat| stat.ephemeral_owner == self.client.session_id().0);
-        Ok(own.map(|stat| Node {
+        Ok(own.map(|stat| CreatedNode {
             path,
             created: stat.czxid,
         }))

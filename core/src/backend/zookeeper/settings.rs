@@ -1,11 +1,11 @@
-//! Where and how to connect.
+//! Checked settings of a `ZooKeeper` backend.
 
 use std::fmt;
 use std::time::Duration;
 
 use zookeeper_client::{Acl, Acls, AuthId, Client, CreateMode, Error, Permission};
 
-use crate::clock::{self, Moment};
+use crate::clock::{self, LeaseInstant};
 
 /// Before each server that is to speak it.
 pub(super) const TLS: &str = "tcp+tls://";
@@ -63,7 +63,7 @@ impl Settings {
             connector = connector.with_tls(tls.clone());
         }
         let client = connector.connect(&self.servers).await?;
-        let limit = clock::sleep_until(Moment::now().after(client.session_timeout()));
+        let limit = clock::sleep_until(LeaseInstant::now().after(client.session_timeout()));
         tokio::select! {
             inside = self.in_folder(client) => inside,
             () = limit => Err(Error::Timeout),

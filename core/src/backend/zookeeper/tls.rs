@@ -1,4 +1,4 @@
-//! Encryption: whom to trust, and who we are.
+//! TLS for connections to the ensemble.
 
 use pem::Pem;
 use rustls::pki_types::ServerName;

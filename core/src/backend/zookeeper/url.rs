@@ -1,4 +1,4 @@
-//! `zookeeper://user:password@a:2181,b:2181/folder`, or `zookeeper+tls://…`
+//! Parses `zookeeper://user:password@a:2181,b:2181/folder` and `zookeeper+tls://…` URLs.
 
 use std::time::Duration;
 
@@ -128,7 +128,7 @@ mod tests {
             "zookeeper://shop:p%40ss%3A@a:1,[::1]:7,c/locks/x",
             "zookeeper+tls://zk.example.com:2281/locks",
         ];
-        crate::backend::garbled::try_on(&urls, |url| {
+        crate::backend::fuzz::try_on(&urls, |url| {
             if let Ok(settings) = read(url) {
                 assert!(
                     settings.folder.starts_with('/') && !settings.servers.is_empty(),

@@ -1,10 +1,10 @@
 //! Fences on a Redis or Valkey server.
 
-mod link;
-mod pipeline;
-mod refusal;
+mod backend_connection;
+mod connection;
+mod fenced_pipeline;
+mod pipeline_error;
 mod reply;
-mod way;
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -12,14 +12,14 @@ use std::sync::LazyLock;
 use async_trait::async_trait;
 use redis::{Client, Script};
 
-use self::link::Link;
-pub use self::pipeline::{FencedPipeline, MAX_COMMAND_WORDS};
-pub use self::refusal::FencedPipelineError;
-pub use self::reply::RedisReply;
 use super::{AdmitError, FenceStore, Stale};
 use crate::backend::redis::info_of;
 use crate::backend::{BackendError, ConnectError};
 use crate::{FencingToken, InvalidKey, Key};
+use connection::FenceConnection;
+pub use fenced_pipeline::{FencedPipeline, MAX_COMMAND_WORDS};
+pub use pipeline_error::FencedPipelineError;
+pub use reply::RedisReply;
 
 /// What stands before every resource of a store that names no prefix.
 const DEFAULT_PREFIX: &str = "fence:";
@@ -71,7 +71,7 @@ static ADMIT: LazyLock<Script> =
 /// # }
 /// ```
 pub struct RedisFenceStore {
-    link: Link,
+    link: FenceConnection,
     prefix: Box<str>,
 }
 
@@ -98,7 +98,7 @@ impl RedisFenceStore {
     ///
     /// As [`connect`](Self::connect).
     pub async fn connect_client(client: Client) -> Result<Self, ConnectError> {
-        let link = Link::new(&client).map_err(ConnectError::url)?;
+        let link = FenceConnection::new(&client).map_err(ConnectError::url)?;
         let connected = link.open().await;
         let address = client.get_connection_info().addr();
         connected.map_err(|error| ConnectError::server(address.to_string(), error))?;

@@ -1,3 +1,5 @@
+//! Converts the replies of a fenced pipeline.
+
 use redis::Value;
 
 /// What a Redis server answered to a command of a [`FencedPipeline`](crate::FencedPipeline).

@@ -1,4 +1,4 @@
-use leasehold::backend::redis::Redlock;
+use leasehold::backend::redlock::Redlock;
 use leasehold::{LockGuard, LockManager};
 
 use super::Contestant;

@@ -10,10 +10,9 @@ use uuid::Uuid;
 use super::{Contestant, Inbox};
 use crate::BoxError;
 
-const LINE: &str = include_str!("../../../../core/src/backend/redis/redlock/scripts/line.lua");
-const ACQUIRE: &str =
-    include_str!("../../../../core/src/backend/redis/redlock/scripts/acquire.lua");
-const LEAVE: &str = include_str!("../../../../core/src/backend/redis/redlock/scripts/leave.lua");
+const LINE: &str = include_str!("../../../../core/src/backend/redlock/scripts/line.lua");
+const ACQUIRE: &str = include_str!("../../../../core/src/backend/redlock/scripts/acquire.lua");
+const LEAVE: &str = include_str!("../../../../core/src/backend/redlock/scripts/leave.lua");
 
 /// The library's own scripts on several nodes, called by hand: all at once, until a majority has answered. Tokens that
 /// agree, and nothing else: nobody waits, nothing is renewed, no node is looked after that does not answer.

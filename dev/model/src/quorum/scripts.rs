@@ -1,5 +1,5 @@
 //! The scripts that a node runs, each in one step, as they are in
-//! `core/src/backend/redis/redlock`.
+//! `core/src/backend/redlock`.
 
 use super::node::{Keys, NOBODY, id};
 use super::setup::Setup;

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use leasehold::LockManager;
-use leasehold::backend::redis::{Redis, Redlock};
+use leasehold::backend::redis::Redis;
+use leasehold::backend::redlock::Redlock;
 use leasehold::backend::zookeeper::ZooKeeper;
 
 use crate::BoxError;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use leasehold::kind::Sole;
+use leasehold::kind::Releasable;
 use leasehold::{Lock, LockGuard, LockManager};
 use leasehold_testkit::history::{Moment, Recorder};
 use tokio::task::JoinSet;
@@ -69,7 +69,7 @@ impl Draw {
         Ok(())
     }
 
-    async fn once<K: Sole>(
+    async fn once<K: Releasable>(
         &self,
         lock: Lock<K>,
         recorder: &Recorder,

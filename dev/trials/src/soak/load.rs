@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use leasehold::kind::{Exclusive, Fenced, Sole};
+use leasehold::kind::{Exclusive, Fenced, Releasable};
 use leasehold::{
     AcquireError, LockGuard, LockManager, LockSetReleaseOutcome, OwnerScope,
     ReentrantReleaseOutcome, ReleaseOutcome,
@@ -236,7 +236,7 @@ impl Load {
     }
 
     /// Gives a guard up, one in eight by dropping it.
-    async fn end<K: Sole>(&self, guard: LockGuard<K>, chance: &mut Rng) {
+    async fn end<K: Releasable>(&self, guard: LockGuard<K>, chance: &mut Rng) {
         if chance.u32(..8) == 0 {
             drop(guard);
         } else {
@@ -244,7 +244,7 @@ impl Load {
         }
     }
 
-    async fn release<K: Sole>(&self, guard: LockGuard<K>) {
+    async fn release<K: Releasable>(&self, guard: LockGuard<K>) {
         match guard.release().await {
             Ok(ReleaseOutcome::Released) => {}
             Ok(ReleaseOutcome::AlreadyLost(_)) => self.tally.lost(),

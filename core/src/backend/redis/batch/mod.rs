@@ -19,13 +19,13 @@ use parking_lot::Mutex;
 use tokio::runtime::Id;
 use tokio::sync::oneshot;
 
-use self::call::{Asked, Batch, LEAST, MOST, Sent, Told};
-use super::answer::{Acquired, Left};
-use super::leave::Leave;
-use super::node::Node;
-use super::take::{Take, Terms};
+use super::client::ServerClient;
 use crate::backend::BackendError;
+use crate::backend::redis::protocol::acquire_command::{AcquireCommand, ClientContext};
+use crate::backend::redis::protocol::release_command::ReleaseCommand;
+use crate::backend::redis::protocol::reply::{AcquireReply, ReleaseReply};
 use crate::runtime::Runtime;
+use call::{Batch, BatchItem, ItemReply, LEAST, MOST, SendOutcome};
 
 /// How many are sent alone at the same time: so few keep a server busy, and it would wait for those who gather.
 const ALONE: usize = 8;
@@ -36,18 +36,18 @@ const PART: usize = 3;
 
 /// The batches of requests to one server.
 #[derive(Debug, Default)]
-pub(super) struct Batches {
-    gathered: Arc<Gathered>,
+pub(super) struct Batcher {
+    pending: Arc<PendingBatches>,
     /// Whoever is on its way has one of it.
-    under_way: UnderWay,
+    under_way: InFlightMark,
 }
 
 /// Held by a request while it is on its way.
-pub(super) type UnderWay = Arc<()>;
+pub(super) type InFlightMark = Arc<()>;
 
 /// How soon a request should be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Haste {
+pub(super) enum Urgency {
     /// As soon as that does not make others wait.
     Some,
     /// Together with all that are about to be made: its answer changes nothing yet.
@@ -56,30 +56,30 @@ pub(super) enum Haste {
 
 /// What is sent next.
 #[derive(Debug, Default)]
-struct Gathered {
+struct PendingBatches {
     /// By the runtime that carries it: if nobody drives that one, those elsewhere must not wait for it. In order, and all
     /// but the last need not wait for more.
     batches: Mutex<Vec<(Id, Vec<Batch>)>>,
     /// The server does not take them together: it is one of a Cluster, and the URL did not say so.
-    apart: AtomicBool,
+    is_disabled: AtomicBool,
 }
 
-impl Batches {
+impl Batcher {
     /// Notes that a request is on its way, until the note is dropped.
-    pub(super) fn sending(&self) -> UnderWay {
+    pub(super) fn sending(&self) -> InFlightMark {
         Arc::clone(&self.under_way)
     }
 
     /// Whether a request is sent together with others: many are on their way, or some about to be.
-    pub(super) fn gather(&self, haste: Haste) -> bool {
-        haste == Haste::None || self.under_way() >= ALONE || self.gathered.has_begun()
+    pub(super) fn gather(&self, urgency: Urgency) -> bool {
+        urgency == Urgency::None || self.under_way() >= ALONE || self.pending.has_begun()
     }
 
     /// How many are sent without waiting for more.
-    fn enough(&self, haste: Haste) -> usize {
-        match haste {
-            Haste::Some => (self.under_way() / PART).clamp(LEAST, MOST),
-            Haste::None => MOST,
+    fn enough(&self, urgency: Urgency) -> usize {
+        match urgency {
+            Urgency::Some => (self.under_way() / PART).clamp(LEAST, MOST),
+            Urgency::None => MOST,
         }
     }
 
@@ -90,45 +90,45 @@ impl Batches {
     /// Releases or cleans up together with others; none if that is to be asked alone.
     pub(super) async fn leave(
         &self,
-        node: &Arc<Node>,
-        terms: Terms,
-        leave: Leave,
-    ) -> Option<Result<Left, BackendError>> {
-        let put = |batch: &mut Batch, answer| batch.leaves.push(Asked::new(leave, answer));
-        self.join(node, terms, Haste::Some, put).await
+        node: &Arc<ServerClient>,
+        terms: ClientContext,
+        leave: ReleaseCommand,
+    ) -> Option<Result<ReleaseReply, BackendError>> {
+        let put = |batch: &mut Batch, answer| batch.leaves.push(BatchItem::new(leave, answer));
+        self.join(node, terms, Urgency::Some, put).await
     }
 
     /// Attempts together with others; none if that is to be asked alone.
     pub(super) async fn take(
         &self,
-        node: &Arc<Node>,
-        terms: Terms,
-        haste: Haste,
-        take: Take,
-    ) -> Option<Result<Acquired, BackendError>> {
-        let put = |batch: &mut Batch, answer| batch.takes.push(Asked::new(take, answer));
-        self.join(node, terms, haste, put).await
+        node: &Arc<ServerClient>,
+        terms: ClientContext,
+        urgency: Urgency,
+        take: AcquireCommand,
+    ) -> Option<Result<AcquireReply, BackendError>> {
+        let put = |batch: &mut Batch, answer| batch.takes.push(BatchItem::new(take, answer));
+        self.join(node, terms, urgency, put).await
     }
 
     async fn join<A>(
         &self,
-        node: &Arc<Node>,
-        terms: Terms,
-        haste: Haste,
-        put: impl FnOnce(&mut Batch, oneshot::Sender<Told<A>>),
-    ) -> Told<A> {
+        node: &Arc<ServerClient>,
+        terms: ClientContext,
+        urgency: Urgency,
+        put: impl FnOnce(&mut Batch, oneshot::Sender<ItemReply<A>>),
+    ) -> ItemReply<A> {
         let runtime = Runtime::current()?;
-        if self.gathered.apart.load(Ordering::Relaxed) {
+        if self.pending.is_disabled.load(Ordering::Relaxed) {
             return None;
         }
         let (answer, told) = oneshot::channel();
         let _under_way = self.sending();
         let put = |batch: &mut Batch| put(batch, answer);
-        if let Some(what) = self.gathered.put(runtime.id(), self.enough(haste), put) {
-            let carrier = Carrier::new(&self.gathered, runtime.id(), what);
-            runtime.spawn(carrier.run(Arc::clone(node), terms));
+        if let Some(what) = self.pending.put(runtime.id(), self.enough(urgency), put) {
+            let sender = BatchSender::new(&self.pending, runtime.id(), what);
+            runtime.spawn(sender.run(Arc::clone(node), terms));
         }
-        let patience = Patience {
+        let patience = AbandonProbe {
             node,
             is_over: false,
         };
@@ -141,15 +141,15 @@ impl Batches {
     }
 }
 
-impl Gathered {
+impl PendingBatches {
     fn has_begun(&self) -> bool {
         !self.batches.lock().is_empty()
     }
 
     /// Adds a request to what is sent next, and says what has to be carried: none, if somebody will carry it.
-    fn put(&self, runtime: Id, enough: usize, put: impl FnOnce(&mut Batch)) -> Option<What> {
-        let mut gathered = self.batches.lock();
-        let of_runtime = gathered.iter_mut().find(|(id, _)| *id == runtime);
+    fn put(&self, runtime: Id, enough: usize, put: impl FnOnce(&mut Batch)) -> Option<FlushKind> {
+        let mut pending = self.batches.lock();
+        let of_runtime = pending.iter_mut().find(|(id, _)| *id == runtime);
         if let Some((_, batches)) = of_runtime
             && let Some(batch) = batches.last_mut()
         {
@@ -158,21 +158,21 @@ impl Gathered {
                 return None;
             }
             batches.push(Batch::default());
-            return Some(What::Large);
+            return Some(FlushKind::Large);
         }
         let mut batch = Batch::default();
         put(&mut batch);
-        gathered.push((runtime, vec![batch]));
-        Some(What::All)
+        pending.push((runtime, vec![batch]));
+        Some(FlushKind::All)
     }
 
-    fn take(&self, runtime: Id, what: What) -> Vec<Batch> {
-        let mut gathered = self.batches.lock();
-        let place = gathered.iter().position(|(id, _)| *id == runtime);
+    fn take(&self, runtime: Id, what: FlushKind) -> Vec<Batch> {
+        let mut pending = self.batches.lock();
+        let place = pending.iter().position(|(id, _)| *id == runtime);
         match (place, what) {
-            (Some(place), What::All) => gathered.swap_remove(place).1,
-            (Some(place), What::Large) => {
-                let (_, batches) = &mut gathered[place];
+            (Some(place), FlushKind::All) => pending.swap_remove(place).1,
+            (Some(place), FlushKind::Large) => {
+                let (_, batches) = &mut pending[place];
                 let large = batches.len().saturating_sub(1);
                 batches.drain(..large).collect()
             }
@@ -183,7 +183,7 @@ impl Gathered {
 
 /// What is carried.
 #[derive(Debug, Clone, Copy)]
-enum What {
+enum FlushKind {
     /// Whatever is there once those who were to be polled have been.
     All,
     /// What need not wait for them: batches that are large enough.
@@ -191,17 +191,17 @@ enum What {
 }
 
 /// Takes requests to the server.
-struct Carrier {
-    gathered: Arc<Gathered>,
+struct BatchSender {
+    pending: Arc<PendingBatches>,
     runtime: Id,
     /// None once it is taken: what is gathered from then on is another one's.
-    what: Option<What>,
+    what: Option<FlushKind>,
 }
 
-impl Carrier {
-    fn new(gathered: &Arc<Gathered>, runtime: Id, what: What) -> Self {
+impl BatchSender {
+    fn new(pending: &Arc<PendingBatches>, runtime: Id, what: FlushKind) -> Self {
         Self {
-            gathered: Arc::clone(gathered),
+            pending: Arc::clone(pending),
             runtime,
             what: Some(what),
         }
@@ -209,27 +209,27 @@ impl Carrier {
 
     fn take(&mut self) -> Vec<Batch> {
         let what = self.what.take();
-        what.map_or_else(Vec::new, |what| self.gathered.take(self.runtime, what))
+        what.map_or_else(Vec::new, |what| self.pending.take(self.runtime, what))
     }
 
-    async fn run(mut self, node: Arc<Node>, terms: Terms) {
-        if matches!(self.what, Some(What::All)) {
+    async fn run(mut self, node: Arc<ServerClient>, terms: ClientContext) {
+        if matches!(self.what, Some(FlushKind::All)) {
             after_the_others().await;
         }
         // In order: who asked first is in line first.
         let calls = self.take().into_iter();
         let sent = join_all(calls.map(|call| call.send(&node, &terms))).await;
-        if sent.contains(&Sent::Apart) {
-            self.gathered.apart.store(true, Ordering::Relaxed);
+        if sent.contains(&SendOutcome::Apart) {
+            self.pending.is_disabled.store(true, Ordering::Relaxed);
         }
     }
 }
 
-impl Drop for Carrier {
+impl Drop for BatchSender {
     fn drop(&mut self) {
         // There is something left if its runtime has ended before it could do anything.
         for batch in self.take() {
-            batch.dissolve();
+            batch.reject_all();
         }
     }
 }
@@ -248,18 +248,18 @@ async fn after_the_others() {
 }
 
 /// Who gives up waiting for an answer has the connection looked at.
-struct Patience<'a> {
-    node: &'a Node,
+struct AbandonProbe<'a> {
+    node: &'a ServerClient,
     is_over: bool,
 }
 
-impl Patience<'_> {
+impl AbandonProbe<'_> {
     fn ends(mut self) {
         self.is_over = true;
     }
 }
 
-impl Drop for Patience<'_> {
+impl Drop for AbandonProbe<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             self.node.suspect();
@@ -274,27 +274,30 @@ mod tests {
 
     #[tokio::test]
     async fn a_carrier_that_ends_leaves_to_the_next_what_was_gathered_since() {
-        let (gathered, runtime) = (Arc::default(), Runtime::current().unwrap().id());
-        let ask = |gathered: &Gathered| {
+        let (pending, runtime) = (Arc::default(), Runtime::current().unwrap().id());
+        let ask = |pending: &PendingBatches| {
             let (answer, told) = oneshot::channel();
-            let leave = Leave {
+            let leave = ReleaseCommand {
                 key: Key::new("", "k").unwrap(),
                 owner: OwnerId::random(),
-                outstanding: 0,
+                latest_expiry: 0,
                 named: None,
             };
-            let put = |batch: &mut Batch| batch.leaves.push(Asked::new(leave, answer));
-            let what = gathered.put(runtime, MOST, put);
-            assert!(matches!(what, Some(What::All)), "the first of its batch");
+            let put = |batch: &mut Batch| batch.leaves.push(BatchItem::new(leave, answer));
+            let what = pending.put(runtime, MOST, put);
+            assert!(
+                matches!(what, Some(FlushKind::All)),
+                "the first of its batch"
+            );
             told
         };
-        let _first = ask(&gathered);
-        let mut carrier = Carrier::new(&gathered, runtime, What::All);
-        assert_eq!(carrier.take().len(), 1);
-        let mut second = ask(&gathered);
-        drop(carrier);
+        let _first = ask(&pending);
+        let mut sender = BatchSender::new(&pending, runtime, FlushKind::All);
+        assert_eq!(sender.take().len(), 1);
+        let mut second = ask(&pending);
+        drop(sender);
         assert!(second.try_recv().is_err(), "it is not sent away");
-        drop(Carrier::new(&gathered, runtime, What::All));
+        drop(BatchSender::new(&pending, runtime, FlushKind::All));
         assert!(
             matches!(second.try_recv(), Ok(None)),
             "nobody else will come"

@@ -2,23 +2,23 @@
 //!
 //! # Implementation details
 //!
-//! Of our own, over the same [`Node`](super::node::Node) as a single server, and not the redis crate's: that one sends a
+//! Of our own, over the same [`Node`](super::client::ServerClient) as a single server, and not the redis crate's: that one sends a
 //! command again up to sixteen times, without a bound in time, and its copies would not be accounted for. Here a
 //! command is sent once, and again only to whom a `MOVED` names, which has surely not done it.
 //!
 //! Sharded channels have connections of their own. A server that gives a slot away ends the subscriptions in it
 //! unasked, and the redis crate takes that for the answer to whatever command is under way.
 
-mod atlas;
-mod channels;
-mod ears;
-mod members;
+mod hash_slot;
+mod nodes;
+mod query_nodes;
 mod redirection;
-mod slot;
+mod shard_subscriptions;
+mod slot_channels;
+mod slot_map;
 mod subscriber;
 mod url;
-mod whom;
 
-pub(super) use self::members::Cluster;
 #[cfg(test)]
-pub(super) use self::slot::of as slot_of;
+pub(super) use hash_slot::of as slot_of;
+pub(super) use nodes::Cluster;

@@ -1,15 +1,15 @@
-//! What a member says instead of an answer.
+//! Parses the MOVED, ASK, TRYAGAIN and CLUSTERDOWN errors of a Cluster.
 
 use std::error::Error;
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
-use super::atlas::Place;
+use super::slot_map::NodeAddr;
 use crate::backend::BackendError;
 
 pub(super) enum Redirection {
     /// The slot is another's.
-    Moved(u16, Place),
+    Moved(u16, NodeAddr),
     /// The slot is on its way, key by key. Scripts with several keys run in neither place meanwhile.
     Moving,
 }
@@ -36,7 +36,7 @@ impl Redirection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::redis::failure;
+    use crate::backend::redis::error::failure;
 
     fn read(answer: &[u8]) -> Option<Redirection> {
         let error = redis::parse_redis_value(answer)

@@ -1,4 +1,4 @@
-//! A connection on which one member is listened to.
+//! A subscriber connection to one node of a Cluster.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use redis::aio::{AsyncPushSender, MultiplexedConnection, SendError};
 use redis::{AsyncConnectionConfig, Client, Cmd, PushInfo, PushKind, Value};
 
 use crate::backend::BackendError;
-use crate::backend::redis::dial::{LARGEST_REPLY, Opened};
-use crate::backend::redis::errand::Errand;
-use crate::backend::redis::failure;
-use crate::backend::redis::inbox::Inbox;
-use crate::backend::redis::times::CONNECT_TIMEOUT;
-use crate::clock::Moment;
+use crate::backend::redis::connection::single_flight::SingleFlight;
+use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
+use crate::backend::redis::error::failure;
+use crate::backend::redis::timing::CONNECT_TIMEOUT;
+use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+use crate::clock::LeaseInstant;
 use crate::runtime::{Runtime, timeout};
 
 /// How long the connection is trusted without a sign of life, where somebody waits.
@@ -27,33 +27,36 @@ const SILENCE: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub(super) struct Subscriber {
     connection: MultiplexedConnection,
-    _opened: Arc<Opened>,
-    state: Arc<State>,
+    _opened: Arc<OpenConnection>,
+    state: Arc<SubscriberState>,
 }
 
-struct State {
-    inbox: Inbox,
+struct SubscriberState {
+    waiters: WaiterRegistry,
     /// Those that it hears.
     channels: Mutex<HashSet<Arc<str>>>,
-    asking: Mutex<HashMap<Arc<str>, Arc<Errand<()>>>>,
+    asking: Mutex<HashMap<Arc<str>, Arc<SingleFlight<()>>>>,
     /// When it was last asked for a sign of life.
-    looked: Mutex<Moment>,
+    looked: Mutex<LeaseInstant>,
     ended: AtomicBool,
 }
 
 impl Subscriber {
-    pub(super) async fn connect(client: &Client, inbox: Inbox) -> Result<Self, BackendError> {
-        let state = Arc::new(State {
-            inbox,
+    pub(super) async fn connect(
+        client: &Client,
+        waiters: WaiterRegistry,
+    ) -> Result<Self, BackendError> {
+        let state = Arc::new(SubscriberState {
+            waiters,
             channels: Mutex::default(),
             asking: Mutex::default(),
-            looked: Mutex::new(Moment::now()),
+            looked: Mutex::new(LeaseInstant::now()),
             ended: AtomicBool::new(false),
         });
         let config = AsyncConnectionConfig::new()
             .set_response_timeout(None)
             .set_push_sender(Pushes(Arc::clone(&state)));
-        let opened = Opened::by(client, config, CONNECT_TIMEOUT, LARGEST_REPLY);
+        let opened = OpenConnection::by(client, config, CONNECT_TIMEOUT, LARGEST_REPLY);
         let opened = opened.await.map_err(failure)?;
         Ok(Self {
             connection: opened.connection.clone(),
@@ -68,10 +71,10 @@ impl Subscriber {
         if self.state.hears(channel) {
             return Ok(());
         }
-        let errand = self.state.errand(channel);
+        let flight = self.state.flight(channel);
         let (subscriber, channel) = (self.clone(), Arc::clone(channel));
         // Boxed, as it is seldom needed.
-        Box::pin(errand.join(move || subscriber.subscribe(channel))).await
+        Box::pin(flight.join(move || subscriber.subscribe(channel))).await
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -119,7 +122,7 @@ impl Subscriber {
     }
 }
 
-impl State {
+impl SubscriberState {
     fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
@@ -129,28 +132,28 @@ impl State {
     }
 
     /// What subscribes to a channel, once for all who wish that at the same time.
-    fn errand(&self, channel: &Arc<str>) -> Arc<Errand<()>> {
+    fn flight(&self, channel: &Arc<str>) -> Arc<SingleFlight<()>> {
         let mut asking = self.asking.lock();
-        let errand = asking.entry(Arc::clone(channel)).or_default();
-        Arc::clone(errand)
+        let flight = asking.entry(Arc::clone(channel)).or_default();
+        Arc::clone(flight)
     }
 
     fn confirm(&self, channel: Arc<str>) {
         self.channels.lock().insert(channel);
         // If it has ended meanwhile, nobody was known to wait then.
         if self.has_ended() {
-            self.inbox.interruption();
+            self.waiters.interruption();
         }
     }
 
     fn end(&self) {
         if !self.ended.swap(true, Ordering::AcqRel) && !self.channels.lock().is_empty() {
-            self.inbox.interruption();
+            self.waiters.interruption();
         }
     }
 
     fn is_due(&self) -> bool {
-        let (mut looked, now) = (self.looked.lock(), Moment::now());
+        let (mut looked, now) = (self.looked.lock(), LeaseInstant::now());
         let is_due = now.since(*looked) >= QUIET;
         if is_due {
             *looked = now;
@@ -161,7 +164,7 @@ impl State {
 
 /// Where the connection brings what comes unasked. It alone has this: one that is dropped with its runtime says nothing,
 /// and ends nevertheless.
-struct Pushes(Arc<State>);
+struct Pushes(Arc<SubscriberState>);
 
 impl AsyncPushSender for Pushes {
     fn send(&self, push: PushInfo) -> Result<(), SendError> {
@@ -169,7 +172,7 @@ impl AsyncPushSender for Pushes {
             self.0.end();
             return Ok(());
         }
-        self.0.inbox.send(push)
+        self.0.waiters.send(push)
     }
 }
 

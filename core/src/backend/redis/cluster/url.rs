@@ -1,23 +1,23 @@
-//! `redis+cluster://…`
+//! Parses `redis+cluster://…` URLs.
 
 use redis::ConnectionInfo;
 
-use super::members::Cluster;
+use super::nodes::Cluster;
 use crate::backend::ConnectError;
-use crate::backend::redis::hosts::Several;
-use crate::backend::redis::inbox::Inbox;
+use crate::backend::redis::multi_host_url::MultiHostUrl;
+use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 
 const SHAPE: &str = "redis+cluster://user:password@host:6379,host:6379";
 const PORT: u16 = 6379;
 
 impl Cluster {
     /// The Cluster that `url` names members of; `prepare` adds to their settings what ours are.
-    pub(in crate::backend::redis) fn at(
+    pub(crate) fn at(
         url: &str,
-        inbox: Inbox,
+        waiters: WaiterRegistry,
         prepare: impl Fn(ConnectionInfo) -> ConnectionInfo,
     ) -> Result<Self, ConnectError> {
-        let parts = Several::read(url, SHAPE)?;
+        let parts = MultiHostUrl::read(url, SHAPE)?;
         parts.finish()?;
         if !matches!(parts.path, "" | "0") {
             let refused = format!("a Cluster has no databases; it should look like {SHAPE}");
@@ -25,6 +25,6 @@ impl Cluster {
         }
         let seeds = parts.servers(PORT, "")?.into_iter().map(prepare);
         let seeds: Vec<_> = seeds.collect();
-        Self::new(&seeds, inbox).ok_or_else(|| ConnectError::url(SHAPE))
+        Self::new(&seeds, waiters).ok_or_else(|| ConnectError::url(SHAPE))
     }
 }

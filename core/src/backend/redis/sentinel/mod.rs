@@ -12,12 +12,12 @@
 //! primary that they watch over, and a lock that can be had with one of three left is worth more than to withstand
 //! somebody who has one in his hands and keeps the others from answering.
 
-mod ask;
-mod members;
+mod failover_listener;
+mod majority_vote;
 mod primary;
+mod query;
+mod sentinels;
 mod url;
-mod votes;
-mod watch;
 
-pub(super) use self::members::Sentinels;
-pub(super) use self::primary::Primary;
+pub(super) use primary::Primary;
+pub(super) use sentinels::Sentinels;

@@ -1,15 +1,17 @@
+//! The primary that Sentinels name.
+
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Where the primary is, since which failover.
 #[derive(Debug, Clone)]
-pub(in crate::backend::redis) struct Primary {
+pub(crate) struct Primary {
     pub(super) epoch: u64,
     pub(super) host: String,
     pub(super) port: u16,
 }
 
 impl Primary {
-    pub(in crate::backend::redis) fn place(&self) -> u64 {
+    pub(crate) fn place(&self) -> u64 {
         let mut number = DefaultHasher::new();
         (&self.host, self.port).hash(&mut number);
         number.finish()

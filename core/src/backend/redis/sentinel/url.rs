@@ -1,21 +1,21 @@
-//! `redis+sentinel://…`
+//! Parses `redis+sentinel://…` URLs.
 
 use redis::{Client, ConnectionInfo};
 
-use super::members::Sentinels;
+use super::sentinels::Sentinels;
 use crate::backend::ConnectError;
-use crate::backend::redis::hosts::Several;
+use crate::backend::redis::multi_host_url::MultiHostUrl;
 
 const SHAPE: &str = "redis+sentinel://user:password@host:26379,host:26379/master-name/0";
 const PORT: u16 = 26_379;
 
 impl Sentinels {
     /// The Sentinels that `url` names; `prepare` adds to their settings, and the server's, what ours are.
-    pub(in crate::backend::redis) fn at(
+    pub(crate) fn at(
         url: &str,
         prepare: impl Fn(ConnectionInfo) -> ConnectionInfo,
     ) -> Result<Self, ConnectError> {
-        let mut parts = Several::read(url, SHAPE)?;
+        let mut parts = MultiHostUrl::read(url, SHAPE)?;
         let (name, database) = parts.path.split_once('/').unwrap_or((parts.path, ""));
         if name.is_empty() {
             let refused = format!("the primary's name is missing; it should look like {SHAPE}");

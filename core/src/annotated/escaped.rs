@@ -1,7 +1,0 @@
-use crate::Key;
-
-/// A formatted value as it stands in a key.
-#[must_use]
-pub fn escaped(value: &str) -> String {
-    Key::escape(value).into_owned()
-}

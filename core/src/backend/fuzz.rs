@@ -1,0 +1,61 @@
+//! Almost valid texts for the tests of parsers.
+
+#![cfg(test)]
+
+use std::env;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+
+/// For how long each reader is tried, unless `LEASEHOLD_FUZZ_SECONDS` says otherwise.
+const SECONDS: u64 = 1;
+
+/// No text is longer than this, in characters.
+const LONGEST: usize = 2000;
+
+/// Gives `reader` garbled texts, each made of one of those that it should understand.
+pub(crate) fn try_on(understood: &[&str], reader: impl Fn(&str)) {
+    let seconds = env::var("LEASEHOLD_FUZZ_SECONDS").ok();
+    let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(SECONDS);
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let mut random = Rng::with_seed(7);
+    while Instant::now() < end {
+        for _ in 0..100 {
+            let text = garbled(understood, &mut random);
+            let started = Instant::now();
+            reader(&text);
+            assert!(
+                started.elapsed() < Duration::from_secs(10),
+                "{text:?} takes too long"
+            );
+        }
+    }
+}
+
+fn garbled(understood: &[&str], random: &mut Rng) -> String {
+    let any = |random: &mut Rng| understood[random.usize(0..understood.len())];
+    let mut text: Vec<char> = any(random).chars().collect();
+    for _ in 0..random.usize(0..8) {
+        let at = random.usize(0..text.len() + 1);
+        let to = random.usize(at..text.len() + 1).min(at + 12);
+        let new: Vec<char> = match random.u32(0..8) {
+            0 => Vec::new(),
+            1 => vec![random.char(..)],
+            2 => vec![random.char(' '..='~')],
+            3 => text[at..to].repeat(random.usize(1..4)),
+            4 => any(random).chars().skip(random.usize(0..20)).collect(),
+            5 => random.u64(..).to_string().chars().collect(),
+            _ => {
+                let marks = [
+                    "://", ":", "/", "@", ",", "?", "&", "=", "%", "%00", "%zz", "[", "]", "[::1]",
+                    "{", "}", "{}", "#", "+", "\u{0}", "\n", " ", "é", "😀", "..", "-1", "0",
+                    "65536", ":lh1:",
+                ];
+                marks[random.usize(0..marks.len())].chars().collect()
+            }
+        };
+        text.splice(at..to, new);
+        text.truncate(LONGEST);
+    }
+    text.into_iter().collect()
+}

@@ -1,0 +1,73 @@
+//! Draws the fencing tokens of the in-process backend.
+
+use std::time::{Duration, SystemTime};
+
+use crate::FencingToken;
+use crate::backend::BackendError;
+
+/// Above this, numbers are not exact in every system that tokens pass through (JSON, Lua): the year 2255.
+const LIMIT: i64 = 1 << 53;
+
+/// Draws tokens that grow by themselves and never fall behind the clock.
+///
+/// The clock's microseconds are a floor, so that a world made after a restart goes on above the
+/// tokens of the one before, unless the clock was set back. One counter serves all keys: it needs
+/// no memory per key, and growing over all keys implies growing for each.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    last: i64,
+}
+
+impl Tokens {
+    pub(super) fn draw(&mut self) -> Result<FencingToken, BackendError> {
+        self.draw_at(SystemTime::now())
+    }
+
+    fn draw_at(&mut self, clock: SystemTime) -> Result<FencingToken, BackendError> {
+        let since_1970 = clock
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or(Duration::ZERO);
+        let floor = i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX);
+        let next = floor.max(self.last + 1);
+        match FencingToken::try_from(next) {
+            Ok(token) if next < LIMIT => {
+                self.last = next;
+                Ok(token)
+            }
+            _ => Err(BackendError::not_applied(format!(
+                "the next fencing token, {next}, would not stay below 2^53; set this machine's clock right"
+            ))
+            .permanent()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_micros(micros)
+    }
+
+    #[test]
+    fn tokens_follow_the_clock_and_grow_when_it_does_not() {
+        let mut tokens = Tokens::default();
+        let mut draw = |micros| tokens.draw_at(at(micros)).unwrap().get();
+        assert_eq!(draw(1000), 1000);
+        assert_eq!(draw(1000), 1001);
+        assert_eq!(draw(500), 1002);
+        assert_eq!(draw(2000), 2000);
+    }
+
+    #[test]
+    fn a_clock_beyond_exact_numbers_is_refused_and_changes_nothing() {
+        let mut tokens = Tokens::default();
+        let error = tokens.draw_at(at(1 << 53)).unwrap_err();
+        assert!(!error.is_temporary());
+        assert_eq!(
+            tokens.draw_at(at((1 << 53) - 1)).unwrap().get(),
+            (1 << 53) - 1
+        );
+    }
+}

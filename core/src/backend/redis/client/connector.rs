@@ -1,0 +1,161 @@
+//! Connects to a server and checks that it can be used.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use redis::AsyncConnectionConfig;
+use redis::aio::MultiplexedConnection;
+
+use super::endpoint::{Endpoint, Resolved};
+use super::restart_quarantine::RestartQuarantine;
+use crate::backend::BackendError;
+use crate::backend::redis::connection::multiplexed::{Connection, ConnectionCell};
+use crate::backend::redis::connection::push_handler::{ConnectionState, PushHandler};
+use crate::backend::redis::connection::transport::OpenConnection;
+use crate::backend::redis::connection::wait_pool::WaitPool;
+use crate::backend::redis::connection::warning;
+use crate::backend::redis::error::{failure, reply_too_large};
+use crate::backend::redis::scripts::{self, ScriptSet};
+use crate::backend::redis::timing::CONNECT_TIMEOUT;
+use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+#[cfg(feature = "sentinel")]
+use crate::runtime::Runtime;
+use crate::runtime::timeout;
+
+/// How many commands may queue before their senders wait.
+const QUEUE: usize = 1024;
+
+/// The way to one server.
+pub(crate) struct Connector {
+    pub(crate) address: Endpoint,
+    /// Who may be a server of this node, if that matters: no other is asked for a lock.
+    pub(crate) admission: Option<RestartQuarantine>,
+    /// Where the connection is put.
+    pub(crate) slot: ConnectionCell,
+    waiters: WaiterRegistry,
+    scripts: ScriptSet,
+    was_connected: AtomicBool,
+}
+
+impl Connector {
+    pub(crate) fn new(
+        address: impl Into<Endpoint>,
+        waiters: WaiterRegistry,
+        scripts: ScriptSet,
+    ) -> Self {
+        Self {
+            address: address.into(),
+            admission: None,
+            slot: ConnectionCell::default(),
+            waiters,
+            scripts,
+            was_connected: AtomicBool::new(false),
+        }
+    }
+
+    /// Connects, unless that was done meanwhile.
+    pub(crate) async fn open(&self) -> Result<Arc<Connection>, BackendError> {
+        if let Some(live) = self.slot.live() {
+            return Ok(live);
+        }
+        let live = in_time(self.connect()).await?;
+        live.health.used();
+        self.slot.put(&live);
+        if self.was_connected.swap(true, Ordering::AcqRel) {
+            self.waiters.interruption();
+        }
+        Ok(live)
+    }
+
+    pub(crate) async fn load_scripts(
+        &self,
+        mut connection: MultiplexedConnection,
+    ) -> Result<(), BackendError> {
+        let loaded = scripts::load(self.scripts)
+            .exec_async(&mut connection)
+            .await;
+        loaded.map_err(failure)
+    }
+
+    async fn connect(&self) -> Result<Arc<Connection>, BackendError> {
+        let found = self.address.find().await?;
+        let health = Arc::default();
+        let config = AsyncConnectionConfig::new()
+            // Every command is bounded by the manager, which knows what it is worth waiting for.
+            .set_response_timeout(None)
+            .set_pipeline_buffer_size(QUEUE)
+            .set_push_sender(PushHandler::new(self.waiters.clone(), &health));
+        let connecting = found.open(config);
+        let opened = connecting.await.map_err(|e| found.unconnected(e))?;
+        let reading = opened.reading.clone();
+        let greeted = self.handshake(&found, opened, health).await;
+        let live = greeted.map_err(|error| reading.too_large().map_or(error, reply_too_large))?;
+        #[cfg(feature = "sentinel")]
+        self.watch(found, &live);
+        Ok(live)
+    }
+
+    /// Finds out whom a new connection leads to, and prepares it.
+    async fn handshake(
+        &self,
+        found: &Resolved,
+        opened: OpenConnection,
+        health: Arc<ConnectionState>,
+    ) -> Result<Arc<Connection>, BackendError> {
+        let mut connection = opened.connection.clone();
+        self.address.check(&mut connection).await?;
+        if let Some(admission) = &self.admission
+            && let Err(quarantined) = admission.ask(&mut connection).await
+        {
+            // What it refuses for good it will refuse when its time has come, too: age is not what is wrong with it.
+            return match self.load_scripts(connection).await {
+                Err(refused) if !refused.is_temporary() => Err(refused),
+                _ => Err(quarantined),
+            };
+        }
+        self.load_scripts(connection.clone()).await?;
+        if !self.waiters.is_sharded()
+            && let Err(error) = connection.subscribe(&*self.waiters.channel()).await
+        {
+            // Without wake-ups waiters poll.
+            warning::no_wake_ups(&failure(error));
+        }
+        let wait_pool = WaitPool::new(found.client.clone());
+        let live = Connection::new(opened, health, wait_pool, found.place());
+        Ok(Arc::new(live))
+    }
+
+    /// Leaves the server as soon as a Sentinel tells of another. A connection to a primary that is cut off from the
+    /// Sentinels breaks late, and one to a primary that comes back never.
+    #[cfg(feature = "sentinel")]
+    fn watch(&self, found: Resolved, live: &Arc<Connection>) {
+        let (Endpoint::Sentinels(sentinels), Some(primary), Some(runtime)) =
+            (&self.address, found.primary, Runtime::current())
+        else {
+            return;
+        };
+        let (sentinels, waiters) = (sentinels.clone(), self.waiters.clone());
+        let leave = self.slot.leave_later(live);
+        let task = runtime.spawn(async move {
+            sentinels.moved(&primary).await;
+            leave();
+            waiters.interruption();
+        });
+        live.ends(task.abort_handle());
+    }
+}
+
+/// A server that accepts connections and then says nothing must not keep anybody for ever.
+pub(crate) async fn in_time<T>(
+    answer: impl Future<Output = Result<T, BackendError>>,
+) -> Result<T, BackendError> {
+    let Some(answer) = timeout(CONNECT_TIMEOUT, answer) else {
+        let refusal = "a connection can only be made inside a tokio runtime; enter one first";
+        return Err(BackendError::not_applied(refusal).permanent());
+    };
+    answer.await.unwrap_or_else(|_elapsed| {
+        let silent = format!("the server did not answer within {CONNECT_TIMEOUT:?}");
+        Err(BackendError::not_applied(silent))
+    })
+}

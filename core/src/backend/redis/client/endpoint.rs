@@ -1,0 +1,162 @@
+//! Where a server is: its URL, its Sentinels, or its place in a Cluster.
+
+use std::fmt;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, RedisError, RedisResult, Value};
+
+use crate::backend::BackendError;
+use crate::backend::redis::connection::multiplexed::ServerNumber;
+#[cfg(feature = "simulation")]
+use crate::backend::redis::connection::simulated_transport::Transport;
+use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
+use crate::backend::redis::error::{failure, unconnected};
+#[cfg(feature = "sentinel")]
+use crate::backend::redis::sentinel::{Primary, Sentinels};
+use crate::backend::redis::timing::CONNECT_TIMEOUT;
+
+/// How a node finds its server.
+pub(crate) enum Endpoint {
+    /// It is always the same.
+    Fixed(Client),
+    /// It is the primary that Sentinels name, and moves.
+    #[cfg(feature = "sentinel")]
+    Sentinels(Sentinels),
+    /// It is in a simulation.
+    #[cfg(feature = "simulation")]
+    Simulated(Transport),
+}
+
+/// A server that was found.
+pub(crate) struct Resolved {
+    pub(crate) client: Client,
+    #[cfg(feature = "sentinel")]
+    pub(crate) primary: Option<Primary>,
+    #[cfg(feature = "simulation")]
+    pub(crate) transport: Option<Transport>,
+}
+
+impl From<Client> for Endpoint {
+    fn from(client: Client) -> Self {
+        Self::Fixed(client)
+    }
+}
+
+/// Without what is secret.
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(client) => client.get_connection_info().addr().fmt(f),
+            #[cfg(feature = "sentinel")]
+            Self::Sentinels(sentinels) => sentinels.fmt(f),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(_) => f.write_str("simulated"),
+        }
+    }
+}
+
+impl Endpoint {
+    #[cfg_attr(
+        not(feature = "sentinel"),
+        allow(clippy::unused_async, reason = "Sentinels are asked")
+    )]
+    pub(crate) async fn find(&self) -> Result<Resolved, BackendError> {
+        match self {
+            Self::Fixed(client) => Ok(Resolved {
+                client: client.clone(),
+                #[cfg(feature = "sentinel")]
+                primary: None,
+                #[cfg(feature = "simulation")]
+                transport: None,
+            }),
+            #[cfg(feature = "sentinel")]
+            Self::Sentinels(sentinels) => {
+                let primary = sentinels.primary().await?;
+                Ok(Resolved {
+                    client: sentinels.client_of(&primary)?,
+                    primary: Some(primary),
+                    #[cfg(feature = "simulation")]
+                    transport: None,
+                })
+            }
+            #[cfg(feature = "simulation")]
+            Self::Simulated(transport) => Ok(Resolved {
+                client: transport.client(),
+                #[cfg(feature = "sentinel")]
+                primary: None,
+                transport: Some(transport.clone()),
+            }),
+        }
+    }
+
+    /// Whether it may be elsewhere by now, if a server takes no writes.
+    pub(crate) fn may_move(&self) -> bool {
+        match self {
+            Self::Fixed(_) => false,
+            #[cfg(feature = "sentinel")]
+            Self::Sentinels(_) => true,
+            #[cfg(feature = "simulation")]
+            Self::Simulated(_) => false,
+        }
+    }
+
+    /// Refuses a server that is none of ours: who was a primary when it was named may be a replica now.
+    pub(crate) async fn check(
+        &self,
+        connection: &mut MultiplexedConnection,
+    ) -> Result<(), BackendError> {
+        if !self.may_move() {
+            return Ok(());
+        }
+        let role = connection.send_packed_command(&redis::cmd("ROLE")).await;
+        let role = role.and_then(Value::extract_error).map_err(failure)?;
+        if is_primary(&role) {
+            return Ok(());
+        }
+        Err(BackendError::not_applied(
+            "the server that the Sentinels name is no primary; a failover is under way",
+        ))
+    }
+}
+
+impl Resolved {
+    /// Connects to it.
+    pub(crate) async fn open(&self, config: AsyncConnectionConfig) -> RedisResult<OpenConnection> {
+        #[cfg(feature = "simulation")]
+        if let Some(transport) = &self.transport {
+            let dialled = transport.dial();
+            return OpenConnection::over(
+                dialled,
+                &self.client,
+                config,
+                CONNECT_TIMEOUT,
+                LARGEST_REPLY,
+            )
+            .await;
+        }
+        OpenConnection::by(&self.client, config, CONNECT_TIMEOUT, LARGEST_REPLY).await
+    }
+
+    /// Which server it is, of those that may be there.
+    pub(crate) fn place(&self) -> Option<ServerNumber> {
+        #[cfg(feature = "sentinel")]
+        return self.primary.as_ref().map(Primary::place);
+        #[cfg(not(feature = "sentinel"))]
+        None
+    }
+
+    /// Why there is no connection to it.
+    pub(crate) fn unconnected(&self, error: RedisError) -> BackendError {
+        unconnected(self.client.get_connection_info().addr(), error)
+    }
+}
+
+fn is_primary(role: &Value) -> bool {
+    let Value::Array(fields) = role else {
+        return false;
+    };
+    match fields.first() {
+        Some(Value::BulkString(name)) => name == b"master",
+        _ => false,
+    }
+}

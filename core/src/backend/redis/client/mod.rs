@@ -1,0 +1,277 @@
+//! The client of one server: sends scripts and commands, and reconnects.
+
+pub(crate) mod connector;
+pub(crate) mod distinct_nodes;
+pub(crate) mod endpoint;
+pub(crate) mod restart_quarantine;
+
+use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+
+use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
+
+use super::error::{failure, unsent};
+use super::error_code::is_readonly;
+use super::timing::{CONNECT_TIMEOUT, READ_ONLY_FOR};
+use crate::backend::BackendError;
+use crate::backend::redis::connection::multiplexed::{Connection, ExchangeGuard, ServerNumber};
+use crate::backend::redis::connection::single_flight::SingleFlight;
+use crate::backend::redis::connection::wait_pool::{Acknowledged, ReplicaRequirement, WaitError};
+use connector::{Connector, in_time};
+use restart_quarantine::{NotAdmitted, RestartQuarantine};
+
+/// How a command is sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SendOptions {
+    /// Its sender is to be told on the channel of the key from then on.
+    #[cfg_attr(
+        not(feature = "cluster"),
+        allow(dead_code, reason = "one server has one channel for all keys")
+    )]
+    pub(crate) listening: bool,
+    /// It goes where replicas are waited for.
+    pub(crate) synced: Option<ReplicaRequirement>,
+}
+
+/// One server, and a connection to it that is made anew when it is lost.
+pub(crate) struct ServerClient {
+    connector: Arc<Connector>,
+    connecting: SingleFlight<Arc<Connection>>,
+}
+
+impl ServerClient {
+    pub(crate) fn new(connector: Connector) -> Self {
+        Self {
+            connector: Arc::new(connector),
+            connecting: SingleFlight::default(),
+        }
+    }
+
+    /// Sends a command, and once more if the server has forgotten our scripts.
+    pub(crate) async fn call(&self, command: &Cmd) -> Result<Value, BackendError> {
+        let live = self.live().await?;
+        let mut answer = self.send(&live, command).await;
+        if answer.as_ref().is_err_and(is_noscript) {
+            Box::pin(self.load_scripts(&live)).await?;
+            answer = self.send(&live, command).await;
+        }
+        answer.map_err(failure)
+    }
+
+    /// As [`call`](Self::call), and no longer than a server may take to accept a connection: for callers whom no manager
+    /// bounds.
+    pub(crate) async fn call_in_time(&self, command: &Cmd) -> Result<Value, BackendError> {
+        in_time(self.call(command)).await
+    }
+
+    /// Sends a command, where the replicas are waited for if that is wished.
+    pub(crate) async fn send_as(
+        &self,
+        command: &Cmd,
+        synced: Option<ReplicaRequirement>,
+    ) -> Result<Acknowledged<Value>, BackendError> {
+        let Some(synced) = synced else {
+            return Ok(Acknowledged::unacknowledged(self.call(command).await?));
+        };
+        let mut commands = Pipeline::with_capacity(1);
+        commands.add_command(command.clone());
+        // Boxed: each request would be as large as this, where few are sent like that.
+        let settled = Box::pin(self.call_synced(&commands, 1, synced)).await?;
+        let answer = settled.answer.into_iter().next();
+        let silent = || {
+            Err(BackendError::unknown(
+                "the server did not answer this command",
+            ))
+        };
+        Ok(Acknowledged {
+            answer: answer.unwrap_or_else(silent)?,
+            acknowledged: settled.acknowledged,
+        })
+    }
+
+    /// Sends several commands at once: an answer for each, in order.
+    pub(crate) async fn call_all(
+        &self,
+        commands: &Pipeline,
+        count: usize,
+    ) -> Result<Vec<Result<Value, BackendError>>, BackendError> {
+        let live = self.live().await?;
+        let mut answers = self.send_all(&live, commands, count).await?;
+        if answers.iter().any(|a| a.as_ref().is_err_and(is_noscript)) {
+            Box::pin(self.load_scripts(&live)).await?;
+            answers = self.send_all(&live, commands, count).await?;
+        }
+        Ok(answers.into_iter().map(|a| a.map_err(failure)).collect())
+    }
+
+    /// As [`call_all`](Self::call_all), on a connection of its own, and says how many replicas have it.
+    pub(crate) async fn call_synced(
+        &self,
+        commands: &Pipeline,
+        count: usize,
+        synced: ReplicaRequirement,
+    ) -> Result<Acknowledged<Vec<Result<Value, BackendError>>>, BackendError> {
+        let live = self.live().await?;
+        let mut settled = self.settle(&live, commands, count, synced).await?;
+        if settled
+            .answer
+            .iter()
+            .any(|a| a.as_ref().is_err_and(is_noscript))
+        {
+            Box::pin(self.load_scripts(&live)).await?;
+            settled = self.settle(&live, commands, count, synced).await?;
+        }
+        let answers = settled.answer.into_iter();
+        Ok(Acknowledged {
+            answer: answers.map(|a| a.map_err(failure)).collect(),
+            acknowledged: settled.acknowledged,
+        })
+    }
+
+    /// Where its server is looked for.
+    pub(crate) fn address(&self) -> String {
+        self.connector.address.to_string()
+    }
+
+    /// Why the server that was there last was kept out, if it was.
+    pub(crate) fn quarantined(&self) -> Option<NotAdmitted> {
+        let admission = self.connector.admission.as_ref();
+        admission.and_then(RestartQuarantine::quarantined)
+    }
+
+    /// The server that there is a connection to, where it is not always the same.
+    pub(crate) fn place(&self) -> Option<ServerNumber> {
+        self.current().and_then(|live| live.place)
+    }
+
+    /// Whether it may be another server by and by.
+    pub(crate) fn may_move(&self) -> bool {
+        self.connector.address.may_move()
+    }
+
+    pub(crate) fn is_connected(&self) -> bool {
+        self.current().is_some()
+    }
+
+    pub(crate) fn close(&self) {
+        self.connector.slot.empty();
+    }
+
+    /// Returns when there is a connection.
+    pub(crate) async fn ready(&self) -> Result<(), BackendError> {
+        self.live().await.map(drop)
+    }
+
+    /// Has the connection looked at, for an answer is missing.
+    pub(crate) fn suspect(&self) {
+        if let Some(live) = self.current() {
+            self.connector.slot.suspect(&live);
+        }
+    }
+
+    async fn send(&self, live: &Arc<Connection>, command: &Cmd) -> Result<Value, RedisError> {
+        let listening = ExchangeGuard::to(&self.connector.slot, live);
+        let mut connection = live.connection.clone();
+        let sent = pin!(connection.send_packed_command(command));
+        let answer = live.drive_until(sent).await;
+        listening.heard(answer.as_ref().err());
+        let answer = answer.and_then(Value::extract_error);
+        self.leave_replica(live, [&answer]);
+        answer
+    }
+
+    async fn send_all(
+        &self,
+        live: &Arc<Connection>,
+        commands: &Pipeline,
+        count: usize,
+    ) -> Result<Vec<Result<Value, RedisError>>, BackendError> {
+        let listening = ExchangeGuard::to(&self.connector.slot, live);
+        let mut connection = live.connection.clone();
+        let sent = pin!(connection.send_packed_commands(commands, 0, count));
+        let answers = live.drive_until(sent).await;
+        listening.heard(answers.as_ref().err());
+        let answers = answers.map_err(failure)?.into_iter();
+        let answers: Vec<_> = answers.map(Value::extract_error).collect();
+        self.leave_replica(live, &answers);
+        Ok(answers)
+    }
+
+    async fn settle(
+        &self,
+        live: &Arc<Connection>,
+        commands: &Pipeline,
+        count: usize,
+        synced: ReplicaRequirement,
+    ) -> Result<Acknowledged<Vec<Result<Value, RedisError>>>, BackendError> {
+        let listening = ExchangeGuard::to(&self.connector.slot, live);
+        let exchange = live
+            .wait_pool
+            .exchange(commands, count, synced, CONNECT_TIMEOUT);
+        let settled = match exchange.await {
+            Ok(settled) => {
+                listening.heard(None);
+                settled
+            }
+            // It was another connection that failed: this one, which heard nothing, is looked at as it is dropped.
+            Err(WaitError::Unsent(error)) => return Err(unsent(failure(error))),
+            Err(WaitError::Sent(error)) => {
+                let told = "nobody says whether the replicas have it";
+                return Err(BackendError::unknown(told).with_source(failure(error)));
+            }
+        };
+        let answers = settled.answer.into_iter();
+        let answer: Vec<_> = answers.map(Value::extract_error).collect();
+        self.leave_replica(live, &answer);
+        Ok(Acknowledged {
+            answer,
+            acknowledged: settled.acknowledged,
+        })
+    }
+
+    /// A primary that has become a replica is another server from then on. Where there is one address, the name in it may
+    /// lead to the new primary; if it does not, it is not asked again and again.
+    fn leave_replica<'a>(
+        &self,
+        live: &Arc<Connection>,
+        answers: impl IntoIterator<Item = &'a Result<Value, RedisError>>,
+    ) {
+        let mut answers = answers.into_iter();
+        let may_be_elsewhere =
+            || self.connector.address.may_move() || live.since.after(READ_ONLY_FOR).has_passed();
+        if answers.any(|a| a.as_ref().is_err_and(is_readonly)) && may_be_elsewhere() {
+            self.connector.slot.discard(live);
+        }
+    }
+
+    async fn load_scripts(&self, live: &Arc<Connection>) -> Result<(), BackendError> {
+        self.connector.load_scripts(live.connection.clone()).await
+    }
+
+    async fn live(&self) -> Result<Arc<Connection>, BackendError> {
+        if let Some(live) = self.current() {
+            return Ok(live);
+        }
+        let connector = Arc::clone(&self.connector);
+        // Boxed, as is all that hardly ever happens: each request would be as large as this, and is moved about.
+        Box::pin(self.connecting.join(async move || connector.open().await)).await
+    }
+
+    fn current(&self) -> Option<Arc<Connection>> {
+        self.connector.slot.live()
+    }
+}
+
+fn is_noscript(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
+}
+
+impl fmt::Debug for ServerClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The connection's settings hold a password.
+        f.debug_struct("Node")
+            .field("connected", &self.current().is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,136 @@
+//! A connection's stream that yields after a bounded amount of input and refuses a reply that is
+//! too large.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::backend::redis::reply_size::{ReplySize, ReplyTooLarge};
+use crate::runtime;
+
+/// How much is read in one poll at most: thousands of the shortest replies, which take less than a millisecond.
+const PER_POLL: usize = 16 * 1024;
+
+/// What a connection's stream and those who poll it know of each other.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reading(Arc<StreamState>);
+
+#[derive(Debug, Default)]
+struct StreamState {
+    /// What is left to be read in the current poll.
+    left: AtomicUsize,
+    too_large: OnceLock<ReplyTooLarge>,
+}
+
+impl Reading {
+    /// Allows so much for each poll of `future`.
+    pub(crate) async fn in_each_poll_of<F: Future>(self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            self.set_left(PER_POLL);
+            future.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// The reply for which the connection was closed, if there was one. The `redis` crate tells at most one caller.
+    pub(crate) fn too_large(&self) -> Option<ReplyTooLarge> {
+        self.0.too_large.get().copied()
+    }
+
+    // Whoever polls the future has it alone, so that no order between threads is needed.
+    fn left(&self) -> usize {
+        self.0.left.load(Ordering::Relaxed)
+    }
+
+    fn set_left(&self, left: usize) {
+        self.0.left.store(left, Ordering::Relaxed);
+    }
+}
+
+/// Reads as much as its allowance says. Whoever has used that up is polled again after others.
+///
+/// The `redis` crate reads for as long as there is something to read. A server that always has more to say, or another client
+/// that publishes without a pause, would keep it in one poll for ever, and with it a thread of the runtime.
+#[derive(Debug)]
+pub(crate) struct BoundedStream<S> {
+    stream: S,
+    reading: Reading,
+    size: ReplySize,
+}
+
+impl<S> BoundedStream<S> {
+    pub(crate) fn new(stream: S, reading: Reading, most: usize) -> Self {
+        Self {
+            stream,
+            reading,
+            size: ReplySize::at_most(most),
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for BoundedStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let left = self.reading.left();
+        if left == 0 {
+            runtime::poll_later(cx);
+            return Poll::Pending;
+        }
+        let before = buf.filled().len();
+        let stream = Pin::new(&mut self.stream);
+        if buf.remaining() <= left {
+            ready!(stream.poll_read(cx, buf))?;
+        } else {
+            // Room for more is there after a large reply alone.
+            let mut part = ReadBuf::new(buf.initialize_unfilled_to(left));
+            ready!(stream.poll_read(cx, &mut part))?;
+            let read = part.filled().len();
+            buf.advance(read);
+        }
+        let read = &buf.filled()[before..];
+        self.reading.set_left(left.saturating_sub(read.len()));
+        Poll::Ready(self.size.follow(read).map_err(|too_large| {
+            self.reading.0.too_large.get_or_init(|| too_large);
+            too_large.into()
+        }))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for BoundedStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

@@ -1,0 +1,432 @@
+//! Whoever waits for an answer reads the connection by itself.
+//!
+//! The `redis` crate makes one future for each connection, which writes what is asked and reads what is answered. In a
+//! task of its own it costs each round trip two changes of tasks, and often of threads. So callers poll it themselves.
+//! Of those who wait one is woken when there is something to read, until it has its own answer, and what it reads of the
+//! others' answers they are given.
+//!
+//! Where there is no such caller a task of the connection's own reads, the standby: what is left when that one is
+//! answered, pushes, and that the connection has ended. It also steps in for a caller that was woken and is not polled,
+//! for nobody may keep from others what is theirs.
+
+mod drive_state;
+mod fallback_driver;
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::task::AbortHandle;
+use tokio::task::coop::unconstrained;
+
+use crate::runtime::Runtime;
+use drive_state::{DriveWaiter, SharedDriveState};
+use fallback_driver::FallbackDriver;
+
+/// What carries one connection. It ends with this.
+pub(crate) struct Driver {
+    shared: Arc<SharedDriveState>,
+    fallback: AbortHandle,
+}
+
+impl Driver {
+    /// Drives `exchange`, the future of a connection, in this runtime. Callers that were woken have as long as `patience`
+    /// to come, or twice as long.
+    pub(crate) fn start(
+        runtime: &Runtime,
+        patience: Duration,
+        exchange: impl Future<Output = ()> + Send + 'static,
+    ) -> Self {
+        // What a caller has done before must not keep it from reading for others.
+        let shared = SharedDriveState::new(Box::pin(unconstrained(exchange)));
+        let fallback = runtime.spawn(FallbackDriver::of(&shared, patience).run());
+        Self {
+            shared,
+            fallback: fallback.abort_handle(),
+        }
+    }
+
+    /// Waits for an answer of this connection, and reads it if nobody else does.
+    pub(crate) async fn drive_until<T>(&self, mut answer: Pin<&mut impl Future<Output = T>>) -> T {
+        let mut caller = DriveWaiter::of(&self.shared);
+        poll_fn(|context| poll(answer.as_mut(), &mut caller, context)).await
+    }
+}
+
+fn poll<T>(
+    mut answer: Pin<&mut impl Future<Output = T>>,
+    caller: &mut DriveWaiter<'_>,
+    context: &mut Context<'_>,
+) -> Poll<T> {
+    // Where another drives at this moment somebody is woken after it for what is sent meanwhile.
+    let Some(mut turn) = caller.begin() else {
+        caller.follow(context.waker());
+        return answer.poll(context);
+    };
+    // Nobody need be woken by what comes before this has been polled again.
+    let mut silent = Context::from_waker(Waker::noop());
+    let mut told = answer.as_mut().poll(&mut silent);
+    if told.is_pending() {
+        turn.drive();
+        told = answer.poll(context);
+    }
+    if told.is_pending() {
+        turn.wait(caller, context.waker());
+    } else {
+        turn.leave(caller);
+    }
+    told
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // Now, and not when somebody drives the runtime.
+        self.shared.close();
+        self.fallback.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::pin::pin;
+    use std::sync::OnceLock;
+
+    use futures_util::poll;
+    use tokio::runtime::Builder;
+    use tokio::sync::{mpsc, oneshot};
+    use tokio::task::coop::{consume_budget, has_budget_remaining};
+    use tokio::task::{Id, try_id};
+    use tokio::time::{Instant, timeout};
+
+    use super::*;
+
+    type ReaderTask = Option<Id>;
+
+    const PATIENCE: Duration = Duration::from_millis(10);
+    const ENDLESS: Duration = Duration::from_secs(3_600);
+
+    /// A connection on which each answer says in which task it was read.
+    struct TestConnection {
+        driver: Driver,
+        asked: mpsc::UnboundedSender<oneshot::Sender<ReaderTask>>,
+        /// Each word of the server's answers a question, the oldest first.
+        server: mpsc::UnboundedSender<()>,
+    }
+
+    impl TestConnection {
+        fn open(runtime: &Runtime, patience: Duration) -> Self {
+            let (asked, mut pick_query_nodes) =
+                mpsc::unbounded_channel::<oneshot::Sender<ReaderTask>>();
+            let (server, mut said) = mpsc::unbounded_channel::<()>();
+            let (mut owed, mut words) = (VecDeque::new(), 0);
+            let exchange = poll_fn(move |context| {
+                while let Poll::Ready(question) = pick_query_nodes.poll_recv(context) {
+                    let Some(question) = question else {
+                        return Poll::Ready(());
+                    };
+                    owed.push_back(question);
+                }
+                while let Poll::Ready(word) = said.poll_recv(context) {
+                    if word.is_none() {
+                        return Poll::Ready(());
+                    }
+                    words += 1;
+                }
+                for question in owed.drain(..words.min(owed.len())) {
+                    let _given_up = question.send(try_id());
+                    words -= 1;
+                }
+                Poll::Pending
+            });
+            Self {
+                driver: Driver::start(runtime, patience, exchange),
+                asked,
+                server,
+            }
+        }
+
+        async fn here(patience: Duration) -> Arc<Self> {
+            let here = Self::open(&Runtime::current().unwrap(), patience);
+            // The standby has been polled.
+            tokio::task::yield_now().await;
+            Arc::new(here)
+        }
+
+        async fn ask(&self) -> Result<ReaderTask, oneshot::error::RecvError> {
+            let question = async {
+                let (answer, told) = oneshot::channel();
+                drop(self.asked.send(answer));
+                told.await
+            };
+            self.driver.drive_until(pin!(question)).await
+        }
+
+        fn says(&self, words: usize) {
+            for _ in 0..words {
+                self.server.send(()).unwrap();
+            }
+        }
+    }
+
+    fn ask_in_a_task(connection: &Arc<TestConnection>) -> tokio::task::JoinHandle<ReaderTask> {
+        let connection = Arc::clone(connection);
+        tokio::spawn(async move { connection.ask().await.unwrap() })
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_reads() {
+        let connection = TestConnection::here(ENDLESS).await;
+        for _ in 0..3 {
+            let asking = ask_in_a_task(&connection);
+            tokio::task::yield_now().await;
+            connection.says(1);
+            let task = asking.id();
+            assert_eq!(asking.await.unwrap(), Some(task));
+        }
+    }
+
+    #[tokio::test]
+    async fn the_first_of_several_reads_for_all_and_leaves_the_rest_to_the_standby() {
+        let connection = TestConnection::here(ENDLESS).await;
+        let (first, second) = (ask_in_a_task(&connection), ask_in_a_task(&connection));
+        let third = ask_in_a_task(&connection);
+        tokio::task::yield_now().await;
+        let tasks = [first.id(), second.id(), third.id()].map(Some);
+        connection.says(2);
+        assert_eq!(first.await.unwrap(), tasks[0]);
+        assert_eq!(second.await.unwrap(), tasks[0]);
+        connection.says(1);
+        let reader = third.await.unwrap();
+        assert!(reader.is_some() && !tasks.contains(&reader), "{reader:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_is_not_polled_keeps_nothing_from_others() {
+        let connection = TestConnection::here(PATIENCE).await;
+        let mut first = Box::pin(connection.ask());
+        assert!(poll!(&mut first).is_pending());
+        let second = ask_in_a_task(&connection);
+        tokio::task::yield_now().await;
+        connection.says(2);
+        let begin = Instant::now();
+        second.await.unwrap();
+        let took = begin.elapsed();
+        assert!(
+            PATIENCE < took && took < 2 * PATIENCE + Duration::from_millis(3),
+            "{took:?}"
+        );
+        assert!(poll!(&mut first).is_ready());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_is_not_polled_is_relieved_whoever_else_drives() {
+        let connection = TestConnection::here(PATIENCE).await;
+        let mut first = Box::pin(connection.ask());
+        assert!(poll!(&mut first).is_pending());
+        connection.says(1);
+        for _ in 0..10 {
+            let _asking = ask_in_a_task(&connection);
+            tokio::time::sleep(PATIENCE / 3).await;
+            connection.says(1);
+        }
+        let last = ask_in_a_task(&connection);
+        tokio::task::yield_now().await;
+        connection.says(1);
+        let at_once = timeout(Duration::from_millis(1), last);
+        at_once.await.expect("nobody was patient").unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_comes_is_not_relieved_and_nobody_is_watched_for_ever() {
+        let connection = TestConnection::here(PATIENCE).await;
+        for _ in 0..50 {
+            let asking = ask_in_a_task(&connection);
+            tokio::time::sleep(Duration::from_millis(3)).await;
+            connection.says(1);
+            let task = asking.id();
+            assert_eq!(asking.await.unwrap(), Some(task));
+        }
+        let mut waiting = Box::pin(connection.ask());
+        assert!(poll!(&mut waiting).is_pending());
+        tokio::time::sleep(5 * PATIENCE).await;
+        assert!(!connection.driver.shared.is_watched());
+    }
+
+    #[test]
+    fn a_caller_that_has_used_up_its_share_reads_nevertheless() {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let (connection, second) = runtime.block_on(async {
+            let connection = TestConnection::here(ENDLESS).await;
+            let mut first = Box::pin(connection.ask());
+            assert!(poll!(&mut first).is_pending());
+            let second = ask_in_a_task(&connection);
+            tokio::task::yield_now().await;
+            connection.says(2);
+            while has_budget_remaining() {
+                consume_budget().await;
+            }
+            assert!(poll!(&mut first).is_pending(), "it has no share left");
+            drop(first);
+            (connection, second)
+        });
+        let told = async { timeout(Duration::from_secs(9), second).await };
+        runtime.block_on(told).expect("it was read").unwrap();
+        drop(connection);
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_moves_to_another_task_is_woken_there() {
+        let connection = TestConnection::here(ENDLESS).await;
+        for another_drives in [true, false] {
+            let asked = Arc::clone(&connection);
+            let mut asking = Box::pin(async move { asked.ask().await.unwrap() });
+            assert!(poll!(&mut asking).is_pending());
+            let turn = connection.driver.shared.begin().filter(|_| another_drives);
+            let moved = tokio::spawn(asking);
+            tokio::task::yield_now().await;
+            drop(turn);
+            connection.says(1);
+            let task = moved.id();
+            assert_eq!(moved.await.unwrap(), Some(task));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_is_dropped_leaves_at_once_what_it_was_woken_for() {
+        let connection = TestConnection::here(ENDLESS).await;
+        let mut first = Box::pin(connection.ask());
+        assert!(poll!(&mut first).is_pending());
+        let second = ask_in_a_task(&connection);
+        tokio::task::yield_now().await;
+        connection.says(2);
+        drop(first);
+        let at_once = timeout(Duration::from_millis(1), second);
+        at_once.await.expect("nobody was patient").unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_connection_ends_with_its_driver_whoever_else_has_it() {
+        let connection = TestConnection::here(ENDLESS).await;
+        let fallback = connection.driver.fallback.clone();
+        let (asked, server) = (connection.asked.clone(), connection.server.clone());
+        drop(Arc::into_inner(connection).unwrap());
+        assert!(asked.is_closed() && server.is_closed());
+        tokio::task::yield_now().await;
+        assert!(fallback.is_finished());
+    }
+
+    #[tokio::test]
+    async fn who_asks_is_told_of_the_end() {
+        let connection = TestConnection::here(ENDLESS).await;
+        let mut first = Box::pin(connection.ask());
+        assert!(poll!(&mut first).is_pending());
+        connection.driver.shared.close();
+        assert!(first.await.is_err());
+        assert!(connection.ask().await.is_err());
+    }
+
+    #[test]
+    fn a_connection_ends_with_its_runtime() {
+        let elsewhere = Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = elsewhere.block_on(async { Runtime::current().unwrap() });
+        let connection = TestConnection::open(&runtime, ENDLESS);
+        drop(elsewhere);
+        let here = Builder::new_current_thread().enable_all().build().unwrap();
+        let told = async { timeout(Duration::from_secs(9), connection.ask()).await };
+        assert!(here.block_on(told).expect("it has not").is_err());
+    }
+
+    #[tokio::test]
+    async fn what_comes_while_somebody_drives_is_seen_to() {
+        let (answer, told) = oneshot::channel::<()>();
+        let mut answer = Some(answer);
+        let mut times = 0;
+        let exchange = poll_fn(move |context| {
+            times += 1;
+            match times {
+                // By the standby, and by the caller.
+                1 => {}
+                2 => context.waker().wake_by_ref(),
+                _ => drop(answer.take()),
+            }
+            Poll::Pending
+        });
+        let driver = Driver::start(&Runtime::current().unwrap(), ENDLESS, exchange);
+        tokio::task::yield_now().await;
+        let asking = tokio::spawn(async move { driver.drive_until(pin!(told)).await });
+        for _ in 0..3 {
+            tokio::task::yield_now().await;
+        }
+        assert!(asking.is_finished(), "the standby had to be patient");
+    }
+
+    #[tokio::test]
+    async fn what_is_closed_while_somebody_drives_is_gone_after() {
+        let kept = Arc::new(());
+        let (closing, to_close) = (
+            Arc::clone(&kept),
+            Arc::new(OnceLock::<Arc<SharedDriveState>>::new()),
+        );
+        let of_it = Arc::clone(&to_close);
+        let exchange = poll_fn(move |_| {
+            let _kept = &closing;
+            if let Some(shared) = of_it.get() {
+                shared.close();
+            }
+            Poll::Pending
+        });
+        let driver = Driver::start(&Runtime::current().unwrap(), ENDLESS, exchange);
+        tokio::task::yield_now().await;
+        to_close.set(Arc::clone(&driver.shared)).ok().unwrap();
+        driver.shared.begin().unwrap().drive();
+        assert_eq!(Arc::strong_count(&kept), 1);
+        assert!(driver.shared.begin().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_panics_has_ended_and_the_caller_has_not() {
+        let (answer, told) = oneshot::channel::<()>();
+        let mut times = 0;
+        let exchange = poll_fn(move |_| {
+            let _owed = &answer;
+            times += 1;
+            assert!(times < 2, "on purpose");
+            Poll::Pending
+        });
+        let driver = Driver::start(&Runtime::current().unwrap(), ENDLESS, exchange);
+        tokio::task::yield_now().await;
+        assert!(driver.drive_until(pin!(told)).await.is_err());
+        tokio::task::yield_now().await;
+        assert!(driver.fallback.is_finished());
+    }
+
+    #[test]
+    fn nothing_is_lost_among_threads() {
+        let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let connection = TestConnection::here(ENDLESS).await;
+            let mut tasks = tokio::task::JoinSet::new();
+            for _ in 0..8 {
+                let connection = Arc::clone(&connection);
+                tasks.spawn(async move {
+                    for n in 0..2_000 {
+                        let server = connection.server.clone();
+                        tokio::spawn(async move { server.send(()).unwrap() });
+                        let mut asking = Box::pin(connection.ask());
+                        // Some are given up.
+                        if n % 7 > 0 {
+                            asking.await.unwrap();
+                        } else if let Poll::Ready(answer) = poll!(&mut asking) {
+                            answer.unwrap();
+                        }
+                    }
+                });
+            }
+            let all = timeout(Duration::from_secs(60), tasks.join_all());
+            all.await.expect("a wake-up was lost");
+        });
+    }
+}

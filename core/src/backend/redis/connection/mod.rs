@@ -1,0 +1,14 @@
+//! One connection that many callers share: its socket, who reads it, and how it ends.
+
+pub(crate) mod bounded_stream;
+pub(crate) mod caller_driven;
+pub(crate) mod multiplexed;
+pub(crate) mod push_handler;
+#[cfg(feature = "simulation")]
+pub(crate) mod simulated_transport;
+pub(crate) mod single_flight;
+#[cfg(feature = "tls-rustls")]
+pub(crate) mod tls;
+pub(crate) mod transport;
+pub(crate) mod wait_pool;
+pub(crate) mod warning;

@@ -1,0 +1,219 @@
+//! One connection that many callers share, and the probe that finds out that it is dead.
+
+use std::io;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+#[cfg(feature = "sentinel")]
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use redis::aio::MultiplexedConnection;
+use redis::{RedisError, RedisResult};
+#[cfg(feature = "sentinel")]
+use tokio::task::AbortHandle;
+
+use super::bounded_stream::Reading;
+use super::caller_driven::Driver;
+use super::push_handler::ConnectionState;
+use super::transport::OpenConnection;
+use super::wait_pool::WaitPool;
+use crate::clock::LeaseInstant;
+use crate::runtime::{Runtime, timeout};
+
+/// A connection that leaves a PING unanswered for so long is taken for dead: where packets vanish nothing
+/// else tells.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// Where the connection is that callers use.
+#[derive(Clone, Default)]
+pub(crate) struct ConnectionCell(Arc<Mutex<Option<Arc<Connection>>>>);
+
+/// A server, by the address at which it was found.
+pub(crate) type ServerNumber = u64;
+
+pub(crate) struct Connection {
+    pub(crate) connection: MultiplexedConnection,
+    /// None where the `redis` crate has a task of its own carry it.
+    driver: Option<Driver>,
+    reading: Reading,
+    pub(crate) health: Arc<ConnectionState>,
+    pub(crate) since: LeaseInstant,
+    /// Where it leads to; none if that is always the same.
+    pub(crate) place: Option<ServerNumber>,
+    suspected: AtomicBool,
+    pub(crate) wait_pool: WaitPool,
+    /// The task that listens to the Sentinels.
+    #[cfg(feature = "sentinel")]
+    companion: OnceLock<AbortHandle>,
+}
+
+#[cfg(feature = "sentinel")]
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(companion) = self.companion.get() {
+            companion.abort();
+        }
+    }
+}
+
+impl Connection {
+    pub(crate) fn new(
+        opened: OpenConnection,
+        health: Arc<ConnectionState>,
+        wait_pool: WaitPool,
+        place: Option<ServerNumber>,
+    ) -> Self {
+        let OpenConnection {
+            connection,
+            driver,
+            reading,
+        } = opened;
+        Self {
+            connection,
+            driver,
+            reading,
+            health,
+            since: LeaseInstant::now(),
+            place,
+            suspected: AtomicBool::new(false),
+            wait_pool,
+            #[cfg(feature = "sentinel")]
+            companion: OnceLock::new(),
+        }
+    }
+
+    /// Waits for an answer of this connection.
+    pub(crate) async fn drive_until<T>(
+        &self,
+        answer: Pin<&mut impl Future<Output = RedisResult<T>>>,
+    ) -> RedisResult<T> {
+        let answer = match &self.driver {
+            Some(driver) => driver.drive_until(answer).await,
+            None => answer.await,
+        };
+        answer.map_err(|error| match self.reading.too_large() {
+            Some(too_large) if error.is_unrecoverable_error() => io::Error::from(too_large).into(),
+            _ => error,
+        })
+    }
+
+    /// Ends a task with this connection.
+    #[cfg(feature = "sentinel")]
+    pub(crate) fn ends(&self, task: AbortHandle) {
+        self.companion.get_or_init(|| task);
+    }
+}
+
+impl ConnectionCell {
+    /// None where the connection is over: whoever sent something would be told that it may have been heard.
+    pub(crate) fn live(&self) -> Option<Arc<Connection>> {
+        let live = self.0.lock().clone();
+        live.filter(|live| !live.health.is_over())
+    }
+
+    pub(crate) fn put(&self, live: &Arc<Connection>) {
+        let earlier = self.0.lock().replace(Arc::clone(live));
+        drop(earlier);
+    }
+
+    pub(crate) fn empty(&self) {
+        let live = mem::take(&mut *self.0.lock());
+        drop(live);
+    }
+
+    pub(crate) fn discard(&self, dead: &Arc<Connection>) {
+        let mut live = self.0.lock();
+        // The caller has it, so that nothing ends here that is locked.
+        if live.as_ref().is_some_and(|live| Arc::ptr_eq(live, dead)) {
+            *live = None;
+        }
+    }
+
+    /// Discards a connection when it is called. Until then it keeps none alive.
+    #[cfg(feature = "sentinel")]
+    pub(crate) fn leave_later(&self, live: &Arc<Connection>) -> impl FnOnce() + Send + 'static {
+        let (slot, live) = (Arc::downgrade(&self.0), Arc::downgrade(live));
+        move || {
+            if let (Some(slot), Some(live)) = (slot.upgrade(), live.upgrade()) {
+                Self(slot).discard(&live);
+            }
+        }
+    }
+
+    /// Finds out whether a connection that owes an answer is dead, or its caller only impatient.
+    pub(crate) fn suspect(&self, live: &Arc<Connection>) {
+        let Some(runtime) = Runtime::current() else {
+            return self.discard(live);
+        };
+        if live.suspected.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let probe = Probe {
+            slot: self.clone(),
+            live: Arc::clone(live),
+            alive: false,
+        };
+        runtime.spawn_on_current(probe.run());
+    }
+}
+
+/// Asks a suspected connection for a sign of life. Should its runtime end before there is one, it is taken for dead.
+struct Probe {
+    slot: ConnectionCell,
+    live: Arc<Connection>,
+    alive: bool,
+}
+
+impl Probe {
+    async fn run(mut self) {
+        let mut connection = self.live.connection.clone();
+        let ping = redis::cmd("PING");
+        if let Some(answer) = timeout(SILENCE, connection.send_packed_command(&ping)) {
+            self.alive = answer.await.is_ok_and(|answer| answer.is_ok());
+        }
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        self.live.suspected.store(false, Ordering::Release);
+        if !self.alive {
+            self.slot.discard(&self.live);
+        }
+    }
+}
+
+/// Watches one exchange: an error of the connection ends it, and a missing answer makes it suspect.
+pub(crate) struct ExchangeGuard<'a> {
+    slot: &'a ConnectionCell,
+    live: &'a Arc<Connection>,
+    heard: bool,
+}
+
+impl<'a> ExchangeGuard<'a> {
+    pub(crate) fn to(slot: &'a ConnectionCell, live: &'a Arc<Connection>) -> Self {
+        Self {
+            slot,
+            live,
+            heard: false,
+        }
+    }
+
+    pub(crate) fn heard(mut self, error: Option<&RedisError>) {
+        self.heard = true;
+        if error.is_some_and(RedisError::is_unrecoverable_error) {
+            self.slot.discard(self.live);
+        }
+    }
+}
+
+impl Drop for ExchangeGuard<'_> {
+    fn drop(&mut self) {
+        if !self.heard {
+            self.slot.suspect(self.live);
+        }
+    }
+}

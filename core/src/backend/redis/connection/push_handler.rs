@@ -1,0 +1,99 @@
+//! Receives push messages, and notices that a connection has ended.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use redis::aio::{AsyncPushSender, SendError};
+use redis::{PushInfo, PushKind};
+
+use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+
+/// How it is with a connection.
+#[derive(Debug, Default)]
+pub(crate) struct ConnectionState {
+    in_use: AtomicBool,
+    is_over: AtomicBool,
+}
+
+impl ConnectionState {
+    /// From here on those who wait are told of its end. Before, it is only tried.
+    pub(crate) fn used(&self) {
+        self.in_use.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+}
+
+/// A connection has it for as long as it is carried. It is dropped without a word when the runtime that did so ends.
+#[derive(Debug)]
+pub(crate) struct PushHandler {
+    waiters: WaiterRegistry,
+    health: Arc<ConnectionState>,
+}
+
+impl PushHandler {
+    pub(crate) fn new(waiters: WaiterRegistry, health: &Arc<ConnectionState>) -> Self {
+        Self {
+            waiters,
+            health: Arc::clone(health),
+        }
+    }
+
+    fn ends(&self) {
+        let was_over = self.health.is_over.swap(true, Ordering::AcqRel);
+        if !was_over && self.health.in_use.load(Ordering::Acquire) {
+            self.waiters.interruption();
+        }
+    }
+}
+
+impl AsyncPushSender for PushHandler {
+    fn send(&self, push: PushInfo) -> Result<(), SendError> {
+        if push.kind == PushKind::Disconnection {
+            self.ends();
+            return Ok(());
+        }
+        self.waiters.send(push)
+    }
+}
+
+impl Drop for PushHandler {
+    fn drop(&mut self) {
+        self.ends();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_ends_once_and_those_who_wait_are_told_if_they_used_it() {
+        let end = || PushInfo {
+            kind: PushKind::Disconnection,
+            data: Vec::new(),
+        };
+        for (is_used, is_told, interruptions) in [
+            (false, true, 0),
+            (false, false, 0),
+            (true, false, 1),
+            (true, true, 1),
+        ] {
+            let (waiters, health) = (WaiterRegistry::new(), Arc::default());
+            let push_handler = PushHandler::new(waiters.clone(), &health);
+            if is_used {
+                health.used();
+            }
+            assert!(!health.is_over());
+            if is_told {
+                push_handler.send(end()).unwrap();
+                assert!(health.is_over());
+            }
+            drop(push_handler);
+            assert!(health.is_over());
+            assert_eq!(waiters.interruptions(), interruptions);
+        }
+    }
+}

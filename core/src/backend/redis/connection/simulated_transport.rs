@@ -1,0 +1,57 @@
+//! Connections over a simulated network, for deterministic tests.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// A connection to the server.
+///
+/// **Unstable**: for the simulation of this workspace alone, and no part of what is promised.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for S {}
+
+/// A connection under way.
+pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn Stream>>> + Send>>;
+
+/// Opens a connection to the server.
+type StreamConnector = dyn Fn() -> Connecting + Send + Sync;
+
+/// How a simulated server is reached.
+#[derive(Clone)]
+pub(crate) struct Transport {
+    connector: Arc<StreamConnector>,
+    client: redis::Client,
+}
+
+impl Transport {
+    /// `client` has the settings of the connection; where it points to is of no account.
+    pub(crate) fn new(
+        client: redis::Client,
+        connector: impl Fn() -> Connecting + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            connector: Arc::new(connector),
+            client,
+        }
+    }
+
+    /// The settings of its connections.
+    pub(crate) fn client(&self) -> redis::Client {
+        self.client.clone()
+    }
+
+    pub(crate) async fn dial(&self) -> io::Result<Box<dyn Stream>> {
+        (self.connector)().await
+    }
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transport").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,132 @@
+//! One background task for all callers that want the same result. A caller that is dropped or times
+//! out does not stop it.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::runtime::Id;
+use tokio::sync::watch;
+
+use crate::backend::BackendError;
+use crate::runtime::Runtime;
+
+type FlightResult<T> = Result<T, BackendError>;
+
+type Flights<T> = Vec<(Id, watch::Receiver<Option<FlightResult<T>>>)>;
+
+/// Something that is to be done once when many want it.
+pub(crate) struct SingleFlight<T> {
+    /// One by each runtime at most: if nobody drives that one, those elsewhere must not wait for it.
+    under_way: Arc<Mutex<Flights<T>>>,
+}
+
+impl<T> Default for SingleFlight<T> {
+    fn default() -> Self {
+        Self {
+            under_way: Arc::default(),
+        }
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
+    /// Waits for what is being done, or has it done. It has to end by itself.
+    pub(crate) async fn join<F>(&self, begin: impl FnOnce() -> F) -> FlightResult<T>
+    where
+        F: Future<Output = FlightResult<T>> + Send + 'static,
+    {
+        let Some(runtime) = Runtime::current() else {
+            let refusal = "a server can only be used inside a tokio runtime; enter one first";
+            return Err(BackendError::not_applied(refusal).permanent());
+        };
+        let (tell, mut outcome) = watch::channel(None);
+        if let Some(under_way) = self.enter(runtime.id(), &outcome) {
+            outcome = under_way;
+        } else {
+            let end = FlightGuard {
+                under_way: Arc::clone(&self.under_way),
+                runtime: runtime.id(),
+            };
+            let work = begin();
+            runtime.spawn(async move {
+                let outcome = work.await;
+                drop(end);
+                tell.send_replace(Some(outcome));
+            });
+        }
+        let told = outcome.wait_for(Option::is_some).await;
+        told.ok().and_then(|told| told.clone()).unwrap_or_else(|| {
+            let ended = "the runtime ended that was connecting, or asking its way";
+            Err(BackendError::not_applied(ended))
+        })
+    }
+
+    /// Notes one of this runtime, or answers which it has.
+    fn enter(
+        &self,
+        runtime: Id,
+        outcome: &watch::Receiver<Option<FlightResult<T>>>,
+    ) -> Option<watch::Receiver<Option<FlightResult<T>>>> {
+        let mut under_way = self.under_way.lock();
+        let known = under_way.iter().find(|(id, _)| *id == runtime);
+        if let Some((_, known)) = known {
+            return Some(known.clone());
+        }
+        under_way.push((runtime, outcome.clone()));
+        None
+    }
+}
+
+/// Of one that is under way: it was done, or dropped with its runtime.
+struct FlightGuard<T> {
+    under_way: Arc<Mutex<Flights<T>>>,
+    runtime: Id,
+}
+
+impl<T> Drop for FlightGuard<T> {
+    fn drop(&mut self) {
+        self.under_way.lock().retain(|(id, _)| *id != self.runtime);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::poll;
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn many_wait_for_one_and_the_next_begins_anew() {
+        let flight = SingleFlight::default();
+        let (go, gone) = oneshot::channel::<u8>();
+        let first = flight.join(async move || Ok(gone.await.unwrap()));
+        let second = flight.join(async || panic!("it is under way"));
+        let (mut first, mut second) = (Box::pin(first), Box::pin(second));
+        assert!(poll!(&mut first).is_pending() && poll!(&mut second).is_pending());
+        // Nobody waits for whoever began it.
+        drop(first);
+        go.send(7).unwrap();
+        assert_eq!(second.await.unwrap(), 7);
+        assert_eq!(flight.join(async || Ok(8)).await.unwrap(), 8);
+    }
+
+    #[test]
+    fn a_runtime_that_stands_still_or_ends_keeps_nobody_elsewhere() {
+        let flight = SingleFlight::default();
+        let still = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let waiting = flight.join(async || Ok(1));
+        let mut waiting = Box::pin(waiting);
+        still.block_on(async { assert!(poll!(&mut waiting).is_pending()) });
+        let here = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        assert_eq!(here.block_on(flight.join(async || Ok(2))).unwrap(), 2);
+        drop(still);
+        let ended = here.block_on(waiting).unwrap_err();
+        assert!(ended.is_temporary(), "{ended}");
+        assert!(flight.under_way.lock().is_empty());
+    }
+}

@@ -1,0 +1,171 @@
+//! Turns errors of the `redis` crate into backend errors.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+
+use redis::{ConnectionAddr, ErrorKind, RedisError};
+
+use super::error_code::code;
+use super::reply_size::ReplyTooLarge;
+use crate::backend::{Applied, BackendError};
+
+/// What an error of the server or of the connection means for the command that met it.
+pub(crate) fn failure(error: RedisError) -> BackendError {
+    if let Some(too_large) = is_too_large(&error) {
+        return reply_too_large(too_large);
+    }
+    let advice = advice(&error);
+    let failed = match error.kind() {
+        // The server has looked at the command and refused it. Scripts write nothing before they are
+        // past what can be refused.
+        ErrorKind::Server(_) | ErrorKind::Extension => BackendError::not_applied(advice),
+        _ if error.is_connection_refusal() => BackendError::not_applied(advice),
+        _ => BackendError::unknown(advice),
+    };
+    let failed = if is_permanent(&error) {
+        failed.permanent()
+    } else {
+        failed
+    };
+    failed.with_source(error)
+}
+
+/// We have closed the connection.
+pub(super) fn reply_too_large(too_large: ReplyTooLarge) -> BackendError {
+    let told = "the server's reply is too large; the connection was closed";
+    BackendError::unknown(told).with_source(too_large)
+}
+
+fn is_too_large(error: &RedisError) -> Option<ReplyTooLarge> {
+    let cause: &Arc<dyn Error + Send + Sync> = error.source()?.downcast_ref()?;
+    let ended: &io::Error = cause.downcast_ref()?;
+    ended.get_ref()?.downcast_ref().copied()
+}
+
+/// Whether a server refused a command because its keys are in several slots.
+pub(super) fn is_of_a_cluster(failed: &BackendError) -> bool {
+    let cause = failed.source().and_then(|cause| cause.downcast_ref());
+    cause.is_some_and(|cause: &RedisError| code(cause) == Some("CROSSSLOT"))
+}
+
+fn is_permanent(error: &RedisError) -> bool {
+    matches!(
+        code(error),
+        Some("WRONGTYPE" | "NOPERM" | "NOAUTH" | "WRONGPASS" | "CROSSSLOT" | "ERR")
+    ) || error.kind() == ErrorKind::AuthenticationFailed
+}
+
+fn advice(error: &RedisError) -> String {
+    let advice = match (error.kind(), code(error)) {
+        (_, Some("WRONGTYPE")) => {
+            "the key holds data of another type; give locks, and fences, a prefix of their own"
+        }
+        (_, Some("CROSSSLOT")) => {
+            "the server is part of a Cluster; connect with redis+cluster:// in place of redis://"
+        }
+        (_, Some("OOM")) => "the server is out of memory; raise maxmemory, or free some",
+        (_, Some("NOPERM")) => {
+            "the user may not do this; the documentation of `Redis` has the least ACL line"
+        }
+        (_, Some("NOAUTH" | "WRONGPASS")) | (ErrorKind::AuthenticationFailed, _) => {
+            "the server refused the user or the password; check the URL"
+        }
+        (_, Some("READONLY")) => {
+            "the server is a replica and takes no writes; connect to the primary"
+        }
+        (_, Some("LOADING")) => "the server is still loading its data",
+        _ if error.is_connection_refusal() => "nobody listens at the server's address",
+        _ if error.is_timeout() => "the server did not answer in time",
+        _ if error.is_io_error() => "the connection to the server broke",
+        _ => "the server answered with an error",
+    };
+    advice.to_owned()
+}
+
+/// Why there is no connection. Nothing was sent, whatever the failure says of it.
+pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendError {
+    let told = if error.is_connection_refusal() {
+        format!("nobody listens at {to}")
+    } else if is_unresolved(&error) {
+        format!("the name in {to} could not be resolved")
+    } else if error.is_timeout() {
+        format!("{to} did not answer in time")
+    } else if error.is_io_error() {
+        format!("no connection to {to} can be made")
+    } else {
+        return unsent(failure(error));
+    };
+    unsent(failure(error)).with_message(told)
+}
+
+/// A name leads nowhere, or nobody answers who knows. The type of the error does not tell, but the words are the same on
+/// each system that has `getaddrinfo`.
+fn is_unresolved(error: &RedisError) -> bool {
+    error.is_io_error()
+        && error
+            .to_string()
+            .contains("failed to lookup address information")
+}
+
+/// Without a connection nothing was sent, whatever the failure says of it.
+pub(crate) fn unsent(failed: BackendError) -> BackendError {
+    failed.with_applied(Applied::No)
+}
+
+/// The failure of a request that is not the first of its kind: the first may have been carried out.
+pub(super) fn maybe_applied(failed: BackendError) -> BackendError {
+    failed.with_applied(Applied::Unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_once_and_keeps_its_cause() {
+        let broken = || RedisError::from(io::Error::from(io::ErrorKind::ConnectionReset));
+        let to = ConnectionAddr::Tcp("redis.example".into(), 6379);
+        let failed = [
+            (maybe_applied(failure(broken())), Applied::Unknown),
+            (unsent(failure(broken())), Applied::No),
+            (unconnected(&to, broken()), Applied::No),
+        ];
+        for (failed, applied) in failed {
+            assert_eq!(failed.applied(), applied);
+            let cause = failed.source().unwrap();
+            assert!(cause.is::<RedisError>(), "{cause}");
+            assert_ne!(failed.to_string(), cause.to_string());
+        }
+    }
+
+    #[test]
+    fn a_reply_that_is_too_large_is_told_with_its_limit() {
+        let limit = ReplyTooLarge { limit: 7 };
+        let ended = RedisError::from(io::Error::from(limit));
+        assert!(ended.is_unrecoverable_error());
+        let failed = failure(ended);
+        assert_eq!(failed.applied(), Applied::Unknown);
+        let cause = failed.source().unwrap();
+        assert_eq!(cause.downcast_ref(), Some(&limit));
+    }
+
+    #[test]
+    fn who_is_not_reached_is_named() {
+        let to = ConnectionAddr::Tcp("redis.example".into(), 6379);
+        let told = |kind: io::ErrorKind| unconnected(&to, io::Error::from(kind).into()).to_string();
+        let refused = told(io::ErrorKind::ConnectionRefused);
+        assert_eq!(refused, "nobody listens at redis.example:6379");
+        let late = told(io::ErrorKind::TimedOut);
+        assert_eq!(late, "redis.example:6379 did not answer in time");
+        let lookup =
+            io::Error::other("failed to lookup address information: Name or service not known");
+        let unresolved = unconnected(&to, lookup.into()).to_string();
+        assert_eq!(
+            unresolved,
+            "the name in redis.example:6379 could not be resolved"
+        );
+        let other = told(io::ErrorKind::HostUnreachable);
+        assert_eq!(other, "no connection to redis.example:6379 can be made");
+    }
+}

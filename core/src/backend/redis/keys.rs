@@ -1,0 +1,235 @@
+//! The names of the keys and channels on the server.
+
+use crate::{Key, OwnerId};
+
+/// The version of the layout of a lock's companions and of the scripts that read them: two versions may
+/// meet on one server during a roll-out, and must not read each other's entries.
+const LAYOUT: &str = "lh1";
+
+/// The keys of one lock on the server, all in one slot of a Cluster.
+#[derive(Debug)]
+pub(crate) struct LockKeys(PackedStrs<5>);
+
+impl LockKeys {
+    pub(crate) fn of(key: &Key) -> Self {
+        let (lock, mut stem) = (key.full(), String::new());
+        write_stem(key, &mut stem);
+        let stem = stem.as_str();
+        Self(PackedStrs::of([
+            [lock, "", ""],
+            [stem, "fence", ""],
+            [stem, "queue", ""],
+            [stem, "leases", ""],
+            [stem, "shares", ""],
+        ]))
+    }
+
+    /// In the order in which the scripts name them that are always given all.
+    pub(crate) fn all(&self) -> [&str; 5] {
+        self.0.all()
+    }
+}
+
+/// The companions of one lock, named one after the other in one place.
+#[derive(Debug)]
+pub(crate) struct KeyBuilder {
+    name: String,
+    stem_bytes: usize,
+}
+
+impl KeyBuilder {
+    pub(crate) fn of(key: &Key) -> Self {
+        const LONGEST: usize = "{}:sealed:".len() + LAYOUT.len() + 1 + OwnerId::buffer().len();
+        let mut name = String::with_capacity(key.full().len() + LONGEST);
+        write_stem(key, &mut name);
+        let stem_bytes = name.len();
+        Self { name, stem_bytes }
+    }
+
+    pub(crate) fn fence(&mut self) -> &str {
+        self.named("fence")
+    }
+
+    pub(crate) fn queue(&mut self) -> &str {
+        self.named("queue")
+    }
+
+    pub(crate) fn leases(&mut self) -> &str {
+        self.named("leases")
+    }
+
+    pub(crate) fn shares(&mut self) -> &str {
+        self.named("shares")
+    }
+
+    /// Where the secret of a handover is.
+    pub(crate) fn handover(&mut self) -> &str {
+        self.named("handover")
+    }
+
+    /// Where it is noted that an attempt is over, as long as copies of its request may come.
+    pub(crate) fn seal(&mut self, owner: OwnerId) -> &str {
+        let mut buffer = OwnerId::buffer();
+        self.name.truncate(self.stem_bytes);
+        self.name.push_str("sealed:");
+        self.name.push_str(owner.written(&mut buffer));
+        &self.name
+    }
+
+    fn named(&mut self, what: &str) -> &str {
+        self.name.truncate(self.stem_bytes);
+        self.name.push_str(what);
+        &self.name
+    }
+}
+
+/// The fence of a lock alone, written into `name`.
+pub(crate) fn write_fence(key: &Key, name: &mut String) {
+    write_stem(key, name);
+    name.push_str("fence");
+}
+
+fn write_stem(key: &Key, name: &mut String) {
+    let lock = key.full();
+    let (open, close) = braces(lock);
+    for part in [open, lock, close, ":", LAYOUT, ":"] {
+        name.push_str(part);
+    }
+}
+
+/// A key with a `{hash tag}` of its own is placed by it, and so are its companions. A `Key` has at most one `}`, and it
+/// closes a tag that is not all of the key: else `{a}` would have the companions of `a`.
+fn braces(lock: &str) -> (&'static str, &'static str) {
+    if lock.contains('}') {
+        ("", "")
+    } else {
+        ("{", "}")
+    }
+}
+
+/// The keys of one lock on one of several independent nodes, for one round.
+#[derive(Debug)]
+pub(crate) struct NodeKeys(PackedStrs<6>);
+
+impl NodeKeys {
+    pub(crate) fn of(key: &Key, round: OwnerId) -> Self {
+        let (lock, mut buffer) = (key.full(), OwnerId::buffer());
+        let (mut stem, round) = (String::new(), round.written(&mut buffer));
+        write_stem(key, &mut stem);
+        let stem = stem.as_str();
+        Self(PackedStrs::of([
+            [lock, "", ""],
+            [stem, "fence", ""],
+            [stem, "line", ""],
+            [stem, "places", ""],
+            [stem, "turn", ""],
+            [stem, "sealed:", round],
+        ]))
+    }
+
+    /// In the order in which scripts name them.
+    pub(crate) fn all(&self) -> [&str; 6] {
+        self.0.all()
+    }
+}
+
+/// Names in one text, and where each ends in it.
+#[derive(Debug)]
+struct PackedStrs<const N: usize> {
+    text: String,
+    ends: [usize; N],
+}
+
+impl<const N: usize> PackedStrs<N> {
+    /// Each name in its parts.
+    fn of(names: [[&str; 3]; N]) -> Self {
+        let text = names.as_flattened().concat();
+        let mut end = 0;
+        let ends = names.map(|name| {
+            end += name.map(str::len).iter().sum::<usize>();
+            end
+        });
+        Self { text, ends }
+    }
+
+    fn all(&self) -> [&str; N] {
+        let mut begin = 0;
+        self.ends
+            .map(|end| &self.text[std::mem::replace(&mut begin, end)..end])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn fence(full: &str) -> String {
+        LockKeys::of(&Key::new("", full).unwrap()).all()[1].to_owned()
+    }
+
+    #[test]
+    fn companions_are_placed_with_their_lock() {
+        assert_eq!(fence("lock:order:42"), "{lock:order:42}:lh1:fence");
+        assert_eq!(fence("lock:{42}:order"), "lock:{42}:order:lh1:fence");
+        // Without a `}` the whole name places the lock, and `{a{b}` has the tag `a{b`.
+        assert_eq!(fence("a{b"), "{a{b}:lh1:fence");
+        for full in ["lock:order:42", "lock:{42}:order", "a{b"] {
+            let mut alone = String::new();
+            write_fence(&Key::new("", full).unwrap(), &mut alone);
+            assert_eq!(alone, fence(full));
+        }
+    }
+
+    /// All short names that a lock may have, of the characters that matter.
+    fn short_keys() -> Vec<Key> {
+        let (mut names, mut keys) = (vec![String::new()], Vec::new());
+        for _ in 0..5 {
+            let longer = names.iter();
+            let longer =
+                longer.flat_map(|name| ["a", "{", "}", ":"].map(|it| format!("{name}{it}")));
+            names = longer.collect();
+            keys.extend(names.iter().filter_map(|name| Key::new("", name).ok()));
+        }
+        keys
+    }
+
+    #[test]
+    fn no_two_locks_have_an_entry_in_common() {
+        let (keys, owner) = (short_keys(), OwnerId::random());
+        assert!(keys.len() > 300, "{}", keys.len());
+        let mut whose = BTreeMap::new();
+        for key in &keys {
+            let (names, at_node) = (LockKeys::of(key), NodeKeys::of(key, owner));
+            for name in names.all().into_iter().chain(at_node.all()) {
+                let before = whose.insert(name.to_owned(), key);
+                assert!(
+                    before.is_none_or(|it| it == key),
+                    "{name}: {before:?} and {key:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn each_key_has_its_name() {
+        let (key, owner) = (Key::new("lock:", "k").unwrap(), OwnerId::random());
+        let names = LockKeys::of(&key);
+        let companion = |what: &str| format!("{{lock:k}}:lh1:{what}");
+        let [fence, queue, leases, shares] = ["fence", "queue", "leases", "shares"].map(companion);
+        let all = ["lock:k", &fence, &queue, &leases, &shares];
+        assert_eq!(names.all(), all);
+        let seal = companion(&format!("sealed:{}", owner.reveal()));
+        let mut companions = KeyBuilder::of(&key);
+        let room = companions.name.capacity();
+        assert_eq!(companions.seal(owner), seal);
+        assert_eq!(companions.fence(), fence);
+        assert_eq!(companions.queue(), queue);
+        assert_eq!(companions.leases(), leases);
+        assert_eq!(companions.shares(), shares);
+        assert_eq!(companions.handover(), companion("handover"));
+        assert_eq!(companions.seal(owner), seal);
+        assert_eq!(companions.name.capacity(), room, "it is grown into");
+    }
+}

@@ -1,0 +1,161 @@
+//! The acquire request as it is sent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::Cmd;
+
+use super::encode::{flag, millis_of, written};
+use crate::backend::redis::keys::KeyBuilder;
+use crate::backend::redis::scripts;
+use crate::backend::{Attempt, Handover, Mode};
+use crate::{Key, OwnerId};
+
+/// What asks for a lock.
+#[derive(Debug, Clone)]
+pub(crate) struct AcquireCommand {
+    pub(crate) key: Key,
+    pub(crate) owner: OwnerId,
+    ttl: Duration,
+    pub(crate) queue: bool,
+    mode: Mode,
+    handover: Option<Box<Handover>>,
+    /// From when on it is refused, on the server's clock.
+    expiry: u64,
+}
+
+/// What is said of all requests alike.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientContext {
+    /// Where waiters are told.
+    pub(crate) channel: Arc<str>,
+    pub(crate) heal: bool,
+    /// Whether all keys of a lock are named, as a Cluster wants it.
+    pub(crate) names_all: bool,
+}
+
+impl AcquireCommand {
+    /// How many keys and arguments one has in a batch.
+    pub(crate) const KEYS: usize = 4;
+    pub(crate) const ARGUMENTS: usize = 4;
+
+    pub(crate) fn of(attempt: &Attempt, expiry: u64) -> Self {
+        Self {
+            key: attempt.key.clone(),
+            owner: attempt.owner,
+            ttl: attempt.ttl,
+            queue: attempt.queue,
+            mode: attempt.mode,
+            handover: attempt.handover.clone(),
+            expiry,
+        }
+    }
+
+    /// Whether a batch has words for all that it asks.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.mode == Mode::Exclusive && self.handover.is_none()
+    }
+
+    pub(crate) fn alone(&self, terms: &ClientContext) -> Cmd {
+        let is_usual = self.is_plain() && !terms.heal;
+        let keys = match (terms.names_all, &self.handover) {
+            (false, _) => Self::KEYS,
+            (true, None) => Self::KEYS + 2,
+            (true, Some(_)) => Self::KEYS + 4,
+        };
+        let arguments = match (is_usual, &self.handover) {
+            (true, _) => 4,
+            (false, None) => 7,
+            (false, Some(_)) => 8,
+        };
+        let bytes = keys * (self.key.full().len() + 16) + 256;
+        let mut command = scripts::ACQUIRE.begin(keys, arguments, bytes);
+        let mut companions = self.add_keys(&mut command);
+        if terms.names_all {
+            command.arg(companions.leases()).arg(companions.shares());
+            if let Some(handover) = &self.handover {
+                command.arg(companions.seal(handover.giver));
+                command.arg(companions.handover());
+            }
+        }
+        let mut buffer = OwnerId::buffer();
+        command.arg(self.owner.written(&mut buffer));
+        command.arg(millis_of(self.ttl)).arg(self.expiry);
+        command.arg(if self.queue { &*terms.channel } else { "" });
+        if !is_usual {
+            command.arg(&*written(self.mode));
+            match &self.handover {
+                Some(handover) => command.arg(handover.giver.written(&mut buffer)),
+                None => command.arg(""),
+            };
+            command.arg(flag(terms.heal));
+            if let Some(Handover { token, secret, .. }) = self.handover.as_deref() {
+                command.arg(format!("{token} {}", secret.reveal()));
+            }
+        }
+        command
+    }
+
+    /// As `acquire_free.lua` and `batch.lua` take them.
+    pub(crate) fn add_keys(&self, command: &mut Cmd) -> KeyBuilder {
+        let mut companions = KeyBuilder::of(&self.key);
+        command.arg(self.key.full());
+        command.arg(companions.queue()).arg(companions.fence());
+        command.arg(companions.seal(self.owner));
+        companions
+    }
+
+    /// As `batch.lua` takes them.
+    pub(crate) fn add_arguments(&self, command: &mut Cmd) {
+        let mut buffer = OwnerId::buffer();
+        command.arg(self.owner.written(&mut buffer));
+        command.arg(millis_of(self.ttl));
+        command.arg(flag(self.queue)).arg(self.expiry);
+    }
+}
+
+impl ClientContext {
+    /// How many arguments they are in a batch.
+    pub(crate) const ARGUMENTS: usize = 2;
+
+    /// As `batch.lua` takes them.
+    pub(crate) fn add_arguments(&self, command: &mut Cmd) {
+        command.arg(&*self.channel).arg(flag(self.heal));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FencingToken;
+    use crate::backend::HandoverSecret;
+    use crate::backend::redis::protocol::encode::keys_of;
+
+    #[test]
+    fn a_cluster_is_told_of_all_keys_and_one_server_of_those_that_are_mostly_needed() {
+        let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(30), true);
+        let given = Attempt::new(attempt.key.clone(), attempt.ttl, true);
+        let given = given.claim(FencingToken::try_from(7).unwrap());
+        let handover = Handover::new(&given, HandoverSecret::random());
+        let taking_up = attempt.clone().taking_up(Some(Box::new(handover)));
+        let companion = |name: &str| format!("{{k}}:lh1:{name}");
+        let seal = companion(&format!("sealed:{}", attempt.owner.reveal()));
+        let named = ["k".into(), companion("queue"), companion("fence"), seal];
+        let rest = [companion("leases"), companion("shares")];
+        let givers = format!("sealed:{}", given.owner.reveal());
+        let givers = [companion(&givers), companion("handover")];
+        for (attempt, names_all, keys) in [
+            (&attempt, false, named.to_vec()),
+            (&attempt, true, [&named[..], &rest].concat()),
+            (&taking_up, false, named.to_vec()),
+            (&taking_up, true, [&named[..], &rest, &givers].concat()),
+        ] {
+            let terms = ClientContext {
+                channel: "inbox".into(),
+                heal: false,
+                names_all,
+            };
+            assert_eq!(keys_of(&AcquireCommand::of(attempt, 1).alone(&terms)), keys);
+        }
+    }
+}

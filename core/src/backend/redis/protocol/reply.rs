@@ -1,0 +1,274 @@
+//! Parses the replies of the scripts.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use redis::{FromRedisValue, Value, from_redis_value};
+
+use crate::backend::{BackendError, Inspection, Refusal};
+use crate::{FencingToken, OwnerId};
+
+/// The answer to an acquire, with the server's time in microseconds.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct AcquireReply {
+    pub(crate) server_micros: u64,
+    pub(crate) verdict: AcquireOutcome,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum AcquireOutcome {
+    Granted(FencingToken),
+    Busy {
+        /// None if the key has no TTL.
+        holder_left: Option<Duration>,
+        first: bool,
+    },
+    Late,
+    Exhausted,
+    Refused(Refusal),
+}
+
+/// What became of the waiter that a release named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HandoffOutcome {
+    /// The lock is its own now, under this token.
+    Passed(FencingToken),
+    /// It was not its turn, or nobody was named.
+    None,
+    /// Nobody stands in line, so that the server has forgotten its place.
+    Unawaited,
+}
+
+/// The answer to a release or cleanup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReleaseReply {
+    /// What the owner had has ended.
+    Ended {
+        /// It held the lock.
+        held: bool,
+        outcome: HandoffOutcome,
+    },
+    /// The same, but copies of its request may still come.
+    Unsealed,
+}
+
+pub(crate) fn left(value: Value) -> Result<ReleaseReply, BackendError> {
+    let said = words(value)?;
+    let said = said.as_str();
+    let (word, passed) = match said.split_once(' ') {
+        Some((word, token)) => (word, Some(token)),
+        None => (said, None),
+    };
+    let held = match (word, passed) {
+        ("left", _) => true,
+        ("absent", _) => false,
+        ("unsealed", None) => return Ok(ReleaseReply::Unsealed),
+        _ => return Err(unexpected_reply(&[said])),
+    };
+    let outcome = match passed {
+        None => HandoffOutcome::None,
+        Some("unawaited") => HandoffOutcome::Unawaited,
+        Some(token) => HandoffOutcome::Passed(number_token(token)?),
+    };
+    Ok(ReleaseReply::Ended { held, outcome })
+}
+
+pub(crate) fn acquired(value: Value) -> Result<AcquireReply, BackendError> {
+    let said = words(value)?;
+    let unexpected_reply = || unexpected_reply(&[&said]);
+    let mut fields = said.split(' ');
+    let (Some(word), Some(now)) = (fields.next(), fields.next()) else {
+        return Err(unexpected_reply());
+    };
+    let verdict = match (word, fields.next(), fields.next(), fields.next()) {
+        ("granted", token, None, None) => {
+            AcquireOutcome::Granted(number_token(token.unwrap_or(now))?)
+        }
+        ("busy", Some(left), Some(first), None) => AcquireOutcome::Busy {
+            holder_left: millis(left),
+            first: first == "1",
+        },
+        ("mixed", None, None, None) => AcquireOutcome::Refused(Refusal::OtherKind),
+        ("spent", None, None, None) => AcquireOutcome::Refused(Refusal::HandoverSpent),
+        ("late", None, None, None) => AcquireOutcome::Late,
+        ("exhausted", None, None, None) => AcquireOutcome::Exhausted,
+        _ => return Err(unexpected_reply()),
+    };
+    Ok(AcquireReply {
+        server_micros: now.parse().map_err(|_| unexpected_reply())?,
+        verdict,
+    })
+}
+
+/// A digit for each of `count` leases: whether it was extended.
+pub(crate) fn digits(value: Value, count: usize) -> Result<Vec<bool>, BackendError> {
+    let digits: String = read(value)?;
+    let said = digits.bytes().map(|digit| match digit {
+        b'0' => Some(false),
+        b'1' => Some(true),
+        _ => None,
+    });
+    let said: Option<Vec<bool>> = said.collect();
+    said.filter(|said| said.len() == count)
+        .ok_or_else(|| unexpected_reply(&[&digits]))
+}
+
+pub(crate) fn inspected(value: Value) -> Result<Inspection, BackendError> {
+    let (holder, rest) = holder_first(value)?;
+    let fields: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let [token, left, holders, waiting] = fields[..] else {
+        return Err(unexpected_reply(&fields));
+    };
+    Ok(Inspection {
+        owner: (!holder.is_empty()).then(|| holder_shown(&holder)),
+        token: token.parse().ok(),
+        expires_in: millis(left),
+        holders: holders.parse().map_err(|_| unexpected_reply(&fields))?,
+        waiting: waiting.parse().map_err(|_| unexpected_reply(&fields))?,
+    })
+}
+
+/// An answer of words behind a holder, who may be another program's: its id need not be text.
+pub(crate) fn holder_first(value: Value) -> Result<(Vec<u8>, Vec<String>), BackendError> {
+    let mut words: VecDeque<Value> = read::<Vec<Value>>(value)?.into();
+    let holder = words.pop_front().ok_or_else(|| unexpected_reply(&[]))?;
+    let rest = words.into_iter().map(read).collect::<Result<_, _>>()?;
+    Ok((read(holder)?, rest))
+}
+
+/// A holder, as people are shown it.
+pub(crate) fn holder_shown(holder: &[u8]) -> String {
+    OwnerId::shown(shown(holder))
+}
+
+/// Bytes as text, as far as they are.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An answer of words, which come as they are.
+fn words(value: Value) -> Result<String, BackendError> {
+    match value {
+        Value::BulkString(bytes) => String::from_utf8(bytes)
+            .map_err(|garbled| unexpected_reply(&[&String::from_utf8_lossy(garbled.as_bytes())])),
+        other => read(other),
+    }
+}
+
+pub(crate) fn read<T: FromRedisValue>(value: Value) -> Result<T, BackendError> {
+    from_redis_value(value).map_err(|error| {
+        BackendError::unknown("the server answered something that no script of ours says")
+            .with_source(error)
+    })
+}
+
+/// A field of what `INFO` says.
+pub(crate) fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = info.lines();
+    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+}
+
+pub(crate) fn number_token(text: &str) -> Result<FencingToken, BackendError> {
+    text.parse()
+        .map_err(|error| BackendError::unknown("the server drew no valid token").with_source(error))
+}
+
+/// PTTL answers −1 for a key without TTL and −2 for no key.
+pub(crate) fn millis(text: &str) -> Option<Duration> {
+    text.parse().ok().map(Duration::from_millis)
+}
+
+pub(crate) fn unexpected_reply(fields: &[&str]) -> BackendError {
+    BackendError::unknown(format!(
+        "the server answered {fields:?}, which no script of ours says"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(words: &str) -> Value {
+        Value::BulkString(words.into())
+    }
+
+    #[test]
+    fn an_answer_to_a_release_says_whether_it_held_and_what_it_passed_on() {
+        let passed = HandoffOutcome::Passed(7_i64.try_into().unwrap());
+        let ended = |held, outcome| ReleaseReply::Ended { held, outcome };
+        for (words, means) in [
+            ("left", ended(true, HandoffOutcome::None)),
+            ("left 7", ended(true, passed)),
+            ("left unawaited", ended(true, HandoffOutcome::Unawaited)),
+            ("absent", ended(false, HandoffOutcome::None)),
+            ("absent 7", ended(false, passed)),
+            ("absent unawaited", ended(false, HandoffOutcome::Unawaited)),
+            ("unsealed", ReleaseReply::Unsealed),
+        ] {
+            assert_eq!(left(said(words)).unwrap(), means, "{words}");
+        }
+        for unexpected_reply in ["", "left ", "left seven", "left 7 8", "unsealed 7", "7"] {
+            assert!(
+                left(said(unexpected_reply)).is_err(),
+                "{unexpected_reply:?}"
+            );
+        }
+        assert!(left(Value::Nil).is_err());
+    }
+
+    #[test]
+    fn an_answer_to_an_acquire_has_the_time_and_a_verdict() {
+        let busy = |millis: Option<u64>, first| AcquireOutcome::Busy {
+            holder_left: millis.map(Duration::from_millis),
+            first,
+        };
+        for (words, verdict) in [
+            (
+                "granted 5",
+                AcquireOutcome::Granted(5_i64.try_into().unwrap()),
+            ),
+            (
+                "granted 5 7",
+                AcquireOutcome::Granted(7_i64.try_into().unwrap()),
+            ),
+            ("busy 5 30 1", busy(Some(30), true)),
+            ("busy 5 -1 0", busy(None, false)),
+            ("mixed 5", AcquireOutcome::Refused(Refusal::OtherKind)),
+            ("spent 5", AcquireOutcome::Refused(Refusal::HandoverSpent)),
+            ("late 5", AcquireOutcome::Late),
+            ("exhausted 5", AcquireOutcome::Exhausted),
+        ] {
+            let means = acquired(said(words)).unwrap();
+            assert_eq!(
+                (means.server_micros, means.verdict),
+                (5, verdict),
+                "{words}"
+            );
+        }
+        for unexpected_reply in [
+            "",
+            "granted",
+            "granted five",
+            "granted five 7",
+            "granted 5 7 9",
+            "granted 5 0.7",
+            "busy 5 30",
+            "5",
+        ] {
+            assert!(
+                acquired(said(unexpected_reply)).is_err(),
+                "{unexpected_reply:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn leases_are_answered_by_a_digit_each_and_by_nothing_else() {
+        let leases = |text: &str| digits(said(text), 3);
+        assert_eq!(leases("101").unwrap(), [true, false, true]);
+        for unexpected_reply in ["", "10", "1010", "1x1", "-11"] {
+            assert!(leases(unexpected_reply).is_err(), "{unexpected_reply:?}");
+        }
+        assert!(digits(Value::Nil, 3).is_err());
+    }
+}

@@ -1,0 +1,203 @@
+//! Renews many leases with one script call.
+
+use std::time::Duration;
+
+use redis::{Cmd, Value};
+
+use super::error::maybe_applied;
+use super::keys::{self, LockKeys};
+use super::protocol::reply;
+use super::replica_ack::too_few;
+use super::timing::FENCE_TTL;
+use super::{Redis, scripts};
+use crate::OwnerId;
+use crate::backend::redis::connection::wait_pool::Acknowledged;
+use crate::backend::redis::protocol::encode::{millis, written};
+use crate::backend::{Applied, BackendError, Claim, Mode, RenewAnswer};
+
+/// How many leases are extended in one step: the server does nothing else meanwhile.
+const AT_ONCE: usize = 32;
+
+/// How often leases are asked for again where a connection was made, or given up, meanwhile: another server may be in charge
+/// since, and know nothing of them. One connection that ends may be told of twice, and the next one once.
+const ROUNDS: usize = 4;
+
+/// About how many bytes the words about one claim have.
+const BYTES: usize = 160;
+
+/// What one command asks for: the places of its claims in the list.
+type RenewCall = Vec<usize>;
+
+type RenewReply = Result<RenewAnswer, BackendError>;
+
+impl Redis {
+    /// Extends leases: an answer for each, in order.
+    pub(super) async fn extend(&self, claims: &[Claim]) -> Vec<RenewReply> {
+        for round in 0..ROUNDS {
+            let (answers, is_doubted) = self.extend_once(claims).await;
+            if !is_doubted {
+                let answers = answers.into_iter();
+                return match round {
+                    0 => answers.collect(),
+                    _ => answers.map(|it| it.map_err(maybe_applied)).collect(),
+                };
+            }
+        }
+        let told = "a connection was given up each time that the renewal was asked for";
+        vec![Err(BackendError::unknown(told))]
+    }
+
+    /// Asks once, and says whether a lease was extended by a server that may not be in charge any more.
+    async fn extend_once(&self, claims: &[Claim]) -> (Vec<RenewReply>, bool) {
+        let interruptions = self.waiters.interruptions();
+        // In a Cluster the keys of a command must be in one slot.
+        let at_once = if self.servers.is_one() { AT_ONCE } else { 1 };
+        let mut answered = Vec::with_capacity(claims.len());
+        let mut refused = Vec::new();
+        for (call, settled) in self.carry_out(claims, calls(claims, at_once)).await {
+            match settled {
+                Err(error) if call.len() > 1 && !error.is_temporary() => {
+                    refused.extend(call.into_iter().map(|place| vec![place]));
+                }
+                settled => self.read(claims, &call, settled, &mut answered),
+            }
+        }
+        if !refused.is_empty() {
+            // Something about one of them cannot be, and it must not spoil the others; or it is all of them together that
+            // cannot, where the URL does not say that the server is one of a Cluster.
+            for (call, settled) in self.carry_out(claims, refused).await {
+                self.read(claims, &call, settled, &mut answered);
+            }
+        }
+        answered.sort_unstable_by_key(|(place, _)| *place);
+        let answers: Vec<RenewReply> = answered.into_iter().map(|(_, answer)| answer).collect();
+        let is_extended = |answer: &RenewReply| matches!(answer, Ok(RenewAnswer::Extended { .. }));
+        let is_interrupted = interruptions != self.waiters.interruptions();
+        let is_doubted = is_interrupted && answers.iter().any(is_extended);
+        (answers, is_doubted)
+    }
+
+    async fn carry_out(
+        &self,
+        claims: &[Claim],
+        calls: Vec<RenewCall>,
+    ) -> Vec<(RenewCall, Result<Acknowledged<Value>, BackendError>)> {
+        let commands = calls.iter().filter_map(|call| {
+            let first = claims.get(*call.first()?)?;
+            Some((&first.key, command(claims, call)))
+        });
+        let commands = commands.collect();
+        let answers = match self.synced {
+            Some(synced) => self.servers.call_each_synced(commands, synced).await,
+            None => {
+                let answers = self.servers.call_each(commands).await.into_iter();
+                answers
+                    .map(|it| it.map(Acknowledged::unacknowledged))
+                    .collect()
+            }
+        };
+        let mut answers = answers.into_iter();
+        let calls = calls.into_iter();
+        let told = |call| (call, answers.next().unwrap_or_else(unanswered));
+        calls.map(told).collect()
+    }
+
+    /// What is said about each claim of a call.
+    fn read(
+        &self,
+        claims: &[Claim],
+        call: &[usize],
+        settled: Result<Acknowledged<Value>, BackendError>,
+        answered: &mut Vec<(usize, RenewReply)>,
+    ) {
+        let settled = settled.and_then(|it| {
+            let digits = reply::digits(it.answer, call.len())?;
+            Ok((digits, it.acknowledged))
+        });
+        match settled {
+            Ok((extended, acknowledged)) => {
+                for (&place, extended) in call.iter().zip(extended) {
+                    let lease = claims.get(place).filter(|_| extended).map(|it| it.ttl);
+                    answered.push((place, self.judge(lease, acknowledged)));
+                }
+            }
+            Err(error) => {
+                let repeated = || match error.applied() {
+                    Applied::No => BackendError::not_applied(error.to_string()),
+                    Applied::Unknown => BackendError::unknown(error.to_string()),
+                };
+                answered.extend(call.iter().skip(1).map(|&place| (place, Err(repeated()))));
+                answered.extend(call.first().map(|&place| (place, Err(error))));
+            }
+        }
+    }
+
+    /// Word that a lock is gone needs no replica.
+    fn judge(&self, extended: Option<Duration>, acknowledged: u32) -> RenewReply {
+        match (extended, self.synced) {
+            (None, _) => Ok(RenewAnswer::Gone),
+            (Some(_), Some(synced)) if acknowledged < synced.replicas => {
+                Err(BackendError::unknown(too_few(acknowledged, synced)))
+            }
+            (Some(lease), _) => Ok(RenewAnswer::Extended { lease }),
+        }
+    }
+}
+
+/// Claims to a share are about more keys than the others, and each has a call of its own.
+fn calls(claims: &[Claim], at_once: usize) -> Vec<RenewCall> {
+    let places = |shared: bool| {
+        let of_kind = move |it: &(usize, &Claim)| (it.1.mode != Mode::Exclusive) == shared;
+        let places = claims.iter().enumerate().filter(of_kind);
+        places.map(|(place, _)| place).collect::<RenewCall>()
+    };
+    let (alone, shared) = (places(false), places(true));
+    let alone = alone.chunks(at_once).map(<[_]>::to_vec);
+    let shared = shared.into_iter().map(|place| vec![place]);
+    alone.chain(shared).collect()
+}
+
+fn command(claims: &[Claim], call: &[usize]) -> Cmd {
+    let claims: Vec<&Claim> = call.iter().filter_map(|&it| claims.get(it)).collect();
+    match claims[..] {
+        [claim] if claim.mode != Mode::Exclusive => share(claim),
+        _ => alone(&claims),
+    }
+}
+
+fn share(claim: &Claim) -> Cmd {
+    scripts::RENEW_SHARE.call(
+        &LockKeys::of(&claim.key).all(),
+        &[
+            &claim.owner.reveal(),
+            &millis(claim.ttl),
+            &written(claim.mode),
+        ],
+    )
+}
+
+fn alone(claims: &[&Claim]) -> Cmd {
+    let mut command =
+        scripts::RENEW.begin(claims.len() * 2, claims.len() * 3 + 1, claims.len() * BYTES);
+    let mut word = String::new();
+    for claim in claims {
+        word.clear();
+        keys::write_fence(&claim.key, &mut word);
+        command.arg(claim.key.full()).arg(&word);
+    }
+    command.arg(millis(FENCE_TTL));
+    let mut buffer = OwnerId::buffer();
+    for claim in claims {
+        command
+            .arg(claim.owner.written(&mut buffer))
+            .arg(claim.token.get());
+        command.arg(millis(claim.ttl));
+    }
+    command
+}
+
+fn unanswered() -> Result<Acknowledged<Value>, BackendError> {
+    Err(BackendError::unknown(
+        "the server did not answer for this lease",
+    ))
+}

@@ -1,0 +1,83 @@
+//! Requires that replicas have acknowledged a write.
+
+use redis::{Cmd, Value};
+
+use super::Redis;
+use super::client::SendOptions;
+use super::error::maybe_applied;
+use crate::Key;
+use crate::backend::redis::connection::wait_pool::{Acknowledged, ReplicaRequirement};
+use crate::backend::redis::protocol::reply::AcquireOutcome;
+use crate::backend::{Attempt, BackendError};
+
+impl Redis {
+    /// Sends a granted request again, where the replicas are waited for: a write, which changes nothing but the lease.
+    pub(super) async fn confirm(
+        &self,
+        attempt: &Attempt,
+        synced: ReplicaRequirement,
+    ) -> Result<AcquireOutcome, BackendError> {
+        let how = SendOptions {
+            synced: Some(synced),
+            ..SendOptions::default()
+        };
+        let Acknowledged {
+            answer: verdict,
+            acknowledged,
+        } = self
+            .send_acquire(attempt, how)
+            .await
+            .map_err(maybe_applied)?;
+        if acknowledged >= synced.replicas || !matches!(verdict, AcquireOutcome::Granted(_)) {
+            return Ok(verdict);
+        }
+        Err(self.undo(attempt, too_few(acknowledged, synced)).await)
+    }
+
+    /// Gives back what too few replicas have.
+    async fn undo(&self, attempt: &Attempt, too_few: String) -> BackendError {
+        // While copies may come a cleanup ends the attempt for good, and it may yet be tried again; and what was taken
+        // up cannot be taken up twice. The caller cleans up when it gives up.
+        if attempt.handover.is_some() || self.copies.latest_expiry(attempt.owner) > 0 {
+            return BackendError::unknown(too_few);
+        }
+        match self.leave_for_now(&attempt.key, attempt.owner).await {
+            Ok(_) => BackendError::not_applied(format!("{too_few}; it was given back")),
+            Err(error) => BackendError::unknown(too_few).with_source(error),
+        }
+    }
+
+    /// One answer, which is an error if too few replicas have what it says.
+    pub(super) async fn insist(
+        &self,
+        key: &Key,
+        command: &Cmd,
+        synced: ReplicaRequirement,
+    ) -> Result<Value, BackendError> {
+        let how = SendOptions {
+            synced: Some(synced),
+            ..SendOptions::default()
+        };
+        accepted(self.servers.send(key, command, how).await?, synced)
+    }
+}
+
+/// Word that a lock is gone needs no replica.
+fn accepted(
+    settled: Acknowledged<Value>,
+    synced: ReplicaRequirement,
+) -> Result<Value, BackendError> {
+    let Acknowledged {
+        answer,
+        acknowledged,
+    } = settled;
+    if answer != Value::Int(0) && acknowledged < synced.replicas {
+        return Err(BackendError::unknown(too_few(acknowledged, synced)));
+    }
+    Ok(answer)
+}
+
+pub(super) fn too_few(acknowledged: u32, synced: ReplicaRequirement) -> String {
+    let ReplicaRequirement { replicas, within } = synced;
+    format!("{acknowledged} of {replicas} replicas acknowledged the lock within {within:?}")
+}

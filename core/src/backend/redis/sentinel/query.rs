@@ -1,0 +1,103 @@
+//! Queries one Sentinel.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{
+    AsyncConnectionConfig, Client, FromRedisValue, RedisError, ServerErrorKind, Value,
+    from_redis_value,
+};
+
+use super::primary::Primary;
+use crate::backend::BackendError;
+use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
+use crate::backend::redis::{error::failure, unconnected};
+use crate::runtime::timeout;
+
+/// How long one Sentinel may take, to connect and to answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Why one does not say where the primary is.
+pub(super) enum SentinelReply {
+    /// It does not know a primary of that name.
+    Stranger(RedisError),
+    Failed(BackendError),
+}
+
+pub(super) async fn once(client: &Client, name: &str) -> Result<Primary, SentinelReply> {
+    let mut opened = connect(client, AsyncConnectionConfig::new()).await?;
+    on(client, &mut opened.connection, name).await
+}
+
+pub(super) async fn connect(
+    client: &Client,
+    config: AsyncConnectionConfig,
+) -> Result<OpenConnection, SentinelReply> {
+    let config = config.set_response_timeout(Some(PATIENCE));
+    let connecting = OpenConnection::by(client, config, PATIENCE, LARGEST_REPLY);
+    let to = client.get_connection_info().addr();
+    let connected = bounded(client, connecting).await?;
+    connected.map_err(|error| SentinelReply::Failed(unconnected(to, error)))
+}
+
+pub(super) async fn on(
+    client: &Client,
+    connection: &mut MultiplexedConnection,
+    name: &str,
+) -> Result<Primary, SentinelReply> {
+    // In this order: an address that is newer than its epoch is only asked for once more, and one that is older
+    // would be believed.
+    let mut ask = redis::pipe();
+    ask.cmd("SENTINEL").arg("MASTER").arg(name);
+    ask.cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name);
+    let answers = bounded(client, connection.send_packed_commands(&ask, 0, 2)).await?;
+    let answers = answers.map_err(told)?;
+    let [state, address] = <[Value; 2]>::try_from(answers).map_err(|_| unexpected_reply())?;
+    let state: HashMap<String, String> = read(state)?;
+    let address: Option<(String, u16)> = read(address)?;
+    let epoch = state.get("config-epoch").and_then(|it| it.parse().ok());
+    match (epoch, address) {
+        (Some(epoch), Some((host, port))) => Ok(Primary { epoch, host, port }),
+        _ => Err(unexpected_reply()),
+    }
+}
+
+fn read<T: FromRedisValue>(answer: Value) -> Result<T, SentinelReply> {
+    let answer = answer.extract_error().map_err(told)?;
+    from_redis_value(answer).map_err(|_| unexpected_reply())
+}
+
+fn unexpected_reply() -> SentinelReply {
+    SentinelReply::Failed(BackendError::not_applied(
+        "a Sentinel answered what none says",
+    ))
+}
+
+async fn bounded<T>(client: &Client, ask: impl Future<Output = T>) -> Result<T, SentinelReply> {
+    let answer = match timeout(PATIENCE, ask) {
+        Some(answer) => answer.await,
+        None => {
+            let told = "Sentinels can only be asked inside a tokio runtime; enter one first";
+            return Err(SentinelReply::Failed(
+                BackendError::not_applied(told).permanent(),
+            ));
+        }
+    };
+    answer.map_err(|_elapsed| {
+        let at = client.get_connection_info().addr();
+        let told = format!("the Sentinel at {at} did not answer within {PATIENCE:?}");
+        SentinelReply::Failed(BackendError::not_applied(told))
+    })
+}
+
+fn told(error: RedisError) -> SentinelReply {
+    let stranger = error.kind() == ServerErrorKind::ResponseError.into()
+        && error
+            .detail()
+            .is_some_and(|it| it.contains("No such master"));
+    match stranger {
+        true => SentinelReply::Stranger(error),
+        false => SentinelReply::Failed(failure(error)),
+    }
+}

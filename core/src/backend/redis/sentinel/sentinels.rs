@@ -1,0 +1,85 @@
+//! The Sentinels that are known, and asking all of them.
+
+use std::fmt;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use redis::{Client, ConnectionInfo};
+
+use super::majority_vote::Votes;
+use super::primary::Primary;
+use super::query::{self, SentinelReply};
+use crate::backend::BackendError;
+use crate::backend::redis::error::failure;
+use crate::backend::redis::multi_host_url::at;
+
+/// Those who know where the primary is.
+#[derive(Clone)]
+pub(crate) struct Sentinels {
+    pub(super) clients: Vec<Client>,
+    pub(super) name: String,
+    /// How to connect to the primary, wherever it is.
+    pub(super) server: ConnectionInfo,
+}
+
+/// Where they are.
+impl fmt::Display for Sentinels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, client) in self.clients.iter().enumerate() {
+            let comma = if number > 0 { "," } else { "" };
+            write!(f, "{comma}{}", client.get_connection_info().addr())?;
+        }
+        Ok(())
+    }
+}
+
+impl Sentinels {
+    /// The primary that a majority of the Sentinels name; where too few answer for that, the one that all of those name.
+    pub(crate) async fn primary(&self) -> Result<Primary, BackendError> {
+        let ask = |client| query::once(client, &self.name);
+        let mut asked: FuturesUnordered<_> = self.clients.iter().map(ask).collect();
+        let (mut votes, mut failed) = (Votes::of(self.clients.len()), None);
+        // A failover often takes a Sentinel with the primary, and nobody waits for it.
+        while votes.elected().is_none()
+            && let Some(asked) = asked.next().await
+        {
+            match asked {
+                Ok(primary) => votes.count(primary),
+                Err(error) => failed = Some(error),
+            }
+        }
+        let elected = votes.elected_by_those_who_answered();
+        elected.ok_or_else(|| match votes.are_none() {
+            true => self.unknown(failed),
+            false => divided(&votes),
+        })
+    }
+
+    pub(crate) fn client_of(&self, primary: &Primary) -> Result<Client, BackendError> {
+        Client::open(at(&self.server, &primary.host, primary.port)).map_err(failure)
+    }
+
+    fn unknown(&self, failed: Option<SentinelReply>) -> BackendError {
+        match failed {
+            Some(SentinelReply::Stranger(error)) => {
+                let name = &self.name;
+                let told = format!("the Sentinels know no primary `{name}`; check the URL");
+                BackendError::not_applied(told)
+                    .permanent()
+                    .with_source(error)
+            }
+            Some(SentinelReply::Failed(error)) => {
+                let told = BackendError::not_applied("no Sentinel says where the primary is");
+                told.with_source(error)
+            }
+            None => BackendError::not_applied("there are no Sentinels to ask").permanent(),
+        }
+    }
+}
+
+fn divided(votes: &Votes) -> BackendError {
+    BackendError::not_applied(format!(
+        "no majority of the Sentinels names the same primary: a failover is under way, they know it by several names, or \
+         one of them cannot be trusted; they name {votes}"
+    ))
+}

@@ -1,0 +1,255 @@
+//! The topology: one server, the primary that Sentinels name, or a Cluster.
+
+use std::sync::Arc;
+
+#[cfg(feature = "cluster")]
+use futures_util::future::join_all;
+#[cfg(feature = "cluster")]
+use futures_util::{StreamExt, stream};
+use redis::{Cmd, Pipeline, Value};
+use tokio::sync::watch;
+
+use super::client::{SendOptions, ServerClient};
+#[cfg(feature = "cluster")]
+use super::cluster::Cluster;
+use super::protocol::reply;
+use crate::Key;
+use crate::backend::redis::connection::multiplexed::ServerNumber;
+use crate::backend::redis::connection::wait_pool::{Acknowledged, ReplicaRequirement};
+use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+use crate::backend::{BackendError, ConnectError};
+
+/// How many connections wait for replicas at once, on behalf of one batch of renewals.
+#[cfg(feature = "cluster")]
+const WAITING: usize = 8;
+
+pub(super) enum Topology {
+    One(Arc<ServerClient>),
+    #[cfg(feature = "cluster")]
+    Cluster(Arc<Cluster>),
+}
+
+impl Topology {
+    /// The server that has `key`, as far as known.
+    pub(super) fn place(&self, key: &Key) -> Option<ServerNumber> {
+        let _places_it = key;
+        match self {
+            Self::One(node) => node.place(),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => Some(cluster.server_of(key)),
+        }
+    }
+
+    /// Whether a key may be on another server by and by.
+    pub(super) fn may_move(&self) -> bool {
+        match self {
+            Self::One(node) => node.may_move(),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => true,
+        }
+    }
+
+    /// Counts what moves keys while connections stay.
+    pub(super) fn moves(&self) -> watch::Sender<u64> {
+        match self {
+            Self::One(_) => watch::Sender::default(),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => cluster.moves(),
+        }
+    }
+
+    /// Returns when it is known where each key is.
+    pub(super) async fn ready(&self) -> Result<(), BackendError> {
+        match self {
+            Self::One(node) => node.ready().await,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => cluster.ensure_fresh().await,
+        }
+    }
+
+    /// The channel on which waiters for `key` are told.
+    pub(super) fn channel(&self, waiters: &WaiterRegistry, key: &Key) -> Arc<str> {
+        let _places_it = key;
+        match self {
+            Self::One(_) => waiters.channel(),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => cluster.channel(key),
+        }
+    }
+
+    /// A number for the server that has `key`.
+    pub(super) fn server_of(&self, key: &Key) -> u64 {
+        let _places_it = key;
+        match self {
+            Self::One(_) => 0,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => cluster.server_of(key),
+        }
+    }
+
+    /// Whether all locks are on one server.
+    pub(super) fn is_one(&self) -> bool {
+        matches!(self, Self::One(_))
+    }
+
+    /// The server that all locks are on, if there is only one.
+    pub(super) fn one(&self) -> Option<&Arc<ServerClient>> {
+        match self {
+            Self::One(node) => Some(node),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => None,
+        }
+    }
+
+    /// Has a command about one key carried out.
+    pub(super) async fn call(&self, key: &Key, command: &Cmd) -> Result<Value, BackendError> {
+        Ok(self
+            .send(key, command, SendOptions::default())
+            .await?
+            .answer)
+    }
+
+    /// As [`call`](Self::call), and says how many replicas have it if that is asked.
+    pub(super) async fn send(
+        &self,
+        key: &Key,
+        command: &Cmd,
+        how: SendOptions,
+    ) -> Result<Acknowledged<Value>, BackendError> {
+        let _places_it = key;
+        match self {
+            Self::One(node) => node.send_as(command, how.synced).await,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => cluster.send(key, command, how).await,
+        }
+    }
+
+    /// Has commands carried out, each about its key, in as few round trips as may be: an answer for each, in order.
+    pub(super) async fn call_each(
+        &self,
+        commands: Vec<(&Key, Cmd)>,
+    ) -> Vec<Result<Value, BackendError>> {
+        match self {
+            Self::One(node) => {
+                let (pipeline, count) = to_pipeline(commands);
+                let answers = node.call_all(&pipeline, count).await;
+                answers.unwrap_or_else(|error| vec![Err(error)])
+            }
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => {
+                let mut calls = Vec::with_capacity(commands.len());
+                for (key, command) in &commands {
+                    calls.push(self.call(key, command));
+                }
+                join_all(calls).await
+            }
+        }
+    }
+
+    /// As [`call_each`](Self::call_each), and says of each how many replicas have it.
+    pub(super) async fn call_each_synced(
+        &self,
+        commands: Vec<(&Key, Cmd)>,
+        synced: ReplicaRequirement,
+    ) -> Vec<Result<Acknowledged<Value>, BackendError>> {
+        match self {
+            Self::One(node) => {
+                let (pipeline, count) = to_pipeline(commands);
+                let Acknowledged {
+                    answer,
+                    acknowledged,
+                } = match node.call_synced(&pipeline, count, synced).await {
+                    Ok(settled) => settled,
+                    Err(error) => return vec![Err(error)],
+                };
+                let settled = |answer| Acknowledged {
+                    answer,
+                    acknowledged,
+                };
+                answer
+                    .into_iter()
+                    .map(|answer| answer.map(settled))
+                    .collect()
+            }
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => {
+                let how = SendOptions {
+                    synced: Some(synced),
+                    ..SendOptions::default()
+                };
+                let mut calls = Vec::with_capacity(commands.len());
+                for (key, command) in &commands {
+                    calls.push(self.send(key, command, how));
+                }
+                stream::iter(calls).buffered(WAITING).collect().await
+            }
+        }
+    }
+
+    /// What each primary says of itself, with its address.
+    pub(super) async fn infos(&self) -> Result<Vec<(String, String)>, ConnectError> {
+        match self {
+            Self::One(node) => Ok(vec![info(node).await?]),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => {
+                let masters = cluster.masters().await;
+                let masters =
+                    masters.map_err(|error| ConnectError::server(cluster.address(), error))?;
+                let mut infos = Vec::new();
+                for member in masters {
+                    infos.push(info(&member.node).await?);
+                }
+                Ok(infos)
+            }
+        }
+    }
+
+    /// Tries whether waiters can be told.
+    pub(super) async fn publish(&self, waiters: &WaiterRegistry) -> Result<(), BackendError> {
+        match self {
+            Self::One(node) => {
+                let mut publish = redis::cmd("PUBLISH");
+                publish.arg(&*waiters.channel()).arg("");
+                node.call_in_time(&publish).await.map(drop)
+            }
+            // It is tried for each slot when somebody waits there.
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => Ok(()),
+        }
+    }
+
+    /// The oldest version whose scripts and channels behave as ours expect.
+    pub(super) fn least_version(&self) -> (u32, u32) {
+        match self {
+            Self::One(_) => (6, 2),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => (7, 0),
+        }
+    }
+
+    pub(super) fn close(&self) {
+        match self {
+            Self::One(node) => node.close(),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => cluster.close(),
+        }
+    }
+}
+
+async fn info(node: &ServerClient) -> Result<(String, String), ConnectError> {
+    let info = node.call_in_time(&redis::cmd("INFO")).await;
+    let address = node.address();
+    match info.and_then(reply::read) {
+        Ok(info) => Ok((address, info)),
+        Err(error) => Err(ConnectError::server(address, error)),
+    }
+}
+
+fn to_pipeline(commands: Vec<(&Key, Cmd)>) -> (Pipeline, usize) {
+    let count = commands.len();
+    let mut pipeline = Pipeline::with_capacity(count);
+    for (_, command) in commands {
+        pipeline.add_command(command);
+    }
+    (pipeline, count)
+}

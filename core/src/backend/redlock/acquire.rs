@@ -1,0 +1,190 @@
+//! Acquires on a majority of the nodes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Redlock;
+use super::attempt_state::RedlockAttempt;
+use super::no_quorum_error::no_quorum;
+use super::quorum_state::majority;
+use super::request::{AHEAD, NodeAcquire};
+use super::round::{self, RoundOutcome};
+use super::wait::{GRACE, apart};
+use crate::FencingToken;
+use crate::backend::redis::protocol::encode::micros;
+use crate::backend::{Attempt, AttemptAnswer, BackendError, RenewAnswer};
+use crate::clock::{self, LeaseInstant};
+
+/// How many rounds in a row may elect nobody before the caller is told that the lock is busy.
+const SPLITS_AT_MOST: u32 = 4;
+
+/// How often those who need a majority look whether there is one.
+const LOOK: Duration = Duration::from_millis(10);
+
+impl Redlock {
+    pub(super) async fn acquire(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
+        let seat = attempt
+            .queue
+            .then(|| self.waiters.enter(&attempt.key, attempt.owner, None));
+        if let Some(wake_ups) = self.waiters.wake_ups(attempt.owner) {
+            wake_ups.forget();
+        }
+        let pursuit = self.attempts.of(attempt.owner, attempt.ttl);
+        let again = match pursuit.elected_with() {
+            Some(token) => self.again(attempt, token).await?,
+            None => None,
+        };
+        let answer = match again {
+            Some(answer) => answer,
+            None => self.run_rounds(attempt, &pursuit).await?,
+        };
+        match answer {
+            AttemptAnswer::Busy { .. } => match seat {
+                Some(seat) => seat.keep(),
+                None => self.attempts.forget(attempt.owner),
+            },
+            AttemptAnswer::Granted { .. } | AttemptAnswer::Refused(_) => {}
+        }
+        Ok(answer)
+    }
+
+    /// A request that is sent again after its owner was elected is the same acquisition, as long as that is not lost.
+    async fn again(
+        &self,
+        attempt: &Attempt,
+        token: FencingToken,
+    ) -> Result<Option<AttemptAnswer>, BackendError> {
+        let claim = attempt.claim(token);
+        match self.extend(std::slice::from_ref(&claim)).await.pop() {
+            Some(Ok(RenewAnswer::Extended { lease })) => {
+                Ok(Some(AttemptAnswer::Granted { token, lease }))
+            }
+            Some(Ok(RenewAnswer::Gone)) | None => Ok(None),
+            Some(Err(error)) => Err(error),
+        }
+    }
+
+    /// Holds rounds until somebody is elected.
+    async fn run_rounds(
+        &self,
+        attempt: &Attempt,
+        pursuit: &RedlockAttempt,
+    ) -> Result<AttemptAnswer, BackendError> {
+        let started = LeaseInstant::now();
+        let mut waited = false;
+        loop {
+            let begin = LeaseInstant::now();
+            let (round, unfinished) = pursuit.round();
+            if let Some(unfinished) = unfinished {
+                // Its own locks would be taken for somebody else's.
+                self.undo(attempt, unfinished)
+                    .until(begin.after(GRACE))
+                    .await;
+            }
+            let hint = clock::micros_of_day().saturating_add(micros(AHEAD));
+            let hint = hint.max(pursuit.floor());
+            let request = Arc::new(NodeAcquire::new(
+                attempt,
+                round.id,
+                &self.waiters.channel(),
+                hint,
+                pursuit.since,
+            ));
+            let limit = self.settings.node_timeout;
+            let (outcome, floor) = round::hold(&self.members, &round, &request, limit).await;
+            let took = LeaseInstant::now().since(begin);
+            match outcome {
+                // What has taken most of its lease to come about is worth nothing any more.
+                RoundOutcome::Elected(token) if took < attempt.ttl / 2 => {
+                    let token = valid(token)?;
+                    pursuit.elected(token);
+                    let lease = attempt.ttl;
+                    return Ok(AttemptAnswer::Granted { token, lease });
+                }
+                RoundOutcome::Elected(_) | RoundOutcome::Split => {}
+                RoundOutcome::Held(left) => {
+                    pursuit.failed(floor);
+                    pursuit.held_by_another();
+                    self.abandon(attempt, round);
+                    return Ok(self.busy(attempt, left));
+                }
+                RoundOutcome::NoQuorum { answered, failures } => {
+                    pursuit.failed(floor);
+                    self.abandon(attempt, round);
+                    // They may be back already, and nobody has looked.
+                    if !std::mem::replace(&mut waited, true) && self.are_back(limit).await {
+                        continue;
+                    }
+                    return Err(no_quorum(&self.members, answered, failures));
+                }
+            }
+            pursuit.failed(floor);
+            let undoing = self.undo(attempt, round);
+            let splits = pursuit.split();
+            let pause = apart(took, splits);
+            if splits.is_multiple_of(SPLITS_AT_MOST) {
+                undoing.go_on();
+                // Counted from when the attempt began.
+                let retry_after = LeaseInstant::now().since(started) + pause;
+                return Ok(AttemptAnswer::Busy { retry_after });
+            }
+            undoing.until(LeaseInstant::now().after(pause)).await;
+        }
+    }
+
+    /// Waits until a majority of nodes is up, for no longer than `limit`.
+    async fn are_back(&self, limit: Duration) -> bool {
+        let end = LeaseInstant::now().after(limit);
+        loop {
+            let up = self.members.iter().filter(|it| it.look().is_ok()).count();
+            if up >= majority(self.members.len()) {
+                return true;
+            }
+            if end.has_passed() {
+                return false;
+            }
+            clock::sleep_until(LeaseInstant::now().after(LOOK)).await;
+        }
+    }
+}
+
+fn valid(token: u64) -> Result<FencingToken, BackendError> {
+    let token = i64::try_from(token).ok();
+    let token = token.and_then(|token| FencingToken::try_from(token).ok());
+    token.ok_or_else(|| BackendError::unknown("the nodes drew no valid token"))
+}
+
+#[cfg(test)]
+mod tests {
+    use leasehold_testkit::servers::RedisServer;
+
+    use super::*;
+    use crate::Key;
+    use crate::backend::Backend;
+    use crate::clock::simulate_suspension;
+
+    #[tokio::test]
+    async fn an_election_that_outlasts_half_its_lease_is_undone_and_held_again() {
+        let server = RedisServer::builder().start().await.unwrap();
+        let redlock = Redlock::new([server.url()]).durable_nodes(true);
+        let redlock = redlock.connect().await.unwrap();
+        let ttl = Duration::from_secs(30);
+        for (asleep, is_in_time) in [(ttl / 2, false), (Duration::from_secs(1), true)] {
+            let key = Key::new("lock:", &asleep.as_secs().to_string()).unwrap();
+            let attempt = Attempt::new(key, ttl, false);
+            // The machine sleeps while the first answer is on its way.
+            let (answer, ()) = tokio::join!(biased; redlock.attempt(&attempt), async {
+                simulate_suspension(asleep);
+            });
+            let answer = answer.unwrap();
+            assert!(
+                matches!(answer, AttemptAnswer::Granted { .. }),
+                "{answer:?}"
+            );
+            // The first round goes by the attempt's own id.
+            let seen = redlock.inspect(&attempt.key).await.unwrap();
+            let by_the_first = seen.owner == Some(attempt.owner.to_string());
+            assert_eq!(by_the_first, is_in_time, "{seen:?}");
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! What this process knows of one attempt across its rounds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::round_state::{Round, UnansweredNodes};
+use crate::backend::Claim;
+use crate::backend::redis::timing::WAITER_LEASE;
+use crate::clock::{self, LeaseInstant};
+use crate::owner_id::OwnerMap;
+use crate::{FencingToken, OwnerId};
+
+/// From how many pursuits on those that nobody asks about any more are cleared away.
+const SWEPT_FROM: usize = 64;
+
+/// The rounds of one attempt, from its first to the one in which it was elected.
+#[derive(Debug)]
+pub(super) struct RedlockAttempt {
+    owner: OwnerId,
+    /// Since when it waits, by this machine's time of day.
+    pub(super) since: u64,
+    state: Mutex<AttemptRounds>,
+}
+
+#[derive(Debug)]
+struct AttemptRounds {
+    rounds: u32,
+    /// The nodes that were asked in rounds that are over, one bit each.
+    asked: u32,
+    /// What of them is still on its way.
+    open: Vec<Arc<UnansweredNodes>>,
+    last: Option<Arc<Round>>,
+    /// The token under which the last round elected its owner.
+    elected: Option<FencingToken>,
+    /// The next token is to be no less.
+    floor: u64,
+    /// How often in a row nobody was elected.
+    splits: u32,
+    forget_at: LeaseInstant,
+}
+
+impl RedlockAttempt {
+    fn new(owner: OwnerId) -> Self {
+        Self {
+            owner,
+            since: clock::micros_of_day(),
+            state: Mutex::new(AttemptRounds {
+                rounds: 0,
+                asked: 0,
+                open: Vec::new(),
+                last: None,
+                elected: None,
+                floor: 0,
+                splits: 0,
+                forget_at: LeaseInstant::now(),
+            }),
+        }
+    }
+
+    /// A round to hold, and one before it that was never finished, or has lost its majority.
+    pub(super) fn round(&self) -> (Arc<Round>, Option<Arc<Round>>) {
+        let mut state = self.state.lock();
+        // The first goes by the attempt's own id, and that is what is mostly seen on the nodes.
+        let id = match state.rounds {
+            0 => self.owner,
+            _ => OwnerId::random(),
+        };
+        state.rounds += 1;
+        let unfinished = state.finish();
+        let round = Arc::new(state.next(id));
+        state.elected = None;
+        state.last = Some(Arc::clone(&round));
+        (round, unfinished)
+    }
+
+    pub(super) fn elected(&self, token: FencingToken) {
+        let mut state = self.state.lock();
+        state.splits = 0;
+        state.elected = Some(token);
+    }
+
+    /// The token of the round that elected its owner.
+    pub(super) fn elected_with(&self) -> Option<FencingToken> {
+        self.state.lock().elected
+    }
+
+    /// The last round is over.
+    pub(super) fn failed(&self, floor: u64) {
+        let mut state = self.state.lock();
+        state.floor = state.floor.max(floor);
+        state.finish();
+    }
+
+    pub(super) fn floor(&self) -> u64 {
+        self.state.lock().floor
+    }
+
+    /// How often in a row nobody was elected, this time included.
+    pub(super) fn split(&self) -> u32 {
+        let mut state = self.state.lock();
+        state.splits = state.splits.saturating_add(1);
+        state.splits
+    }
+
+    pub(super) fn held_by_another(&self) {
+        self.state.lock().splits = 0;
+    }
+
+    /// The round that may have something on the nodes; if none is, where the attempt may have a place.
+    pub(super) fn last(&self) -> Arc<Round> {
+        let state = self.state.lock();
+        let last = state.last.clone();
+        last.unwrap_or_else(|| Arc::new(state.next(self.owner)))
+    }
+
+    /// Remembers it for longer than anybody who waits or holds is silent.
+    fn touch(&self, ttl: Duration) {
+        let keep = (ttl * 4).max(WAITER_LEASE * 2);
+        let mut state = self.state.lock();
+        state.forget_at = state.forget_at.max(LeaseInstant::now().after(keep));
+    }
+
+    fn is_forgotten(&self) -> bool {
+        self.state.lock().forget_at.has_passed()
+    }
+}
+
+impl AttemptRounds {
+    /// Notes whom the last round has asked, and may still be asking.
+    fn finish(&mut self) -> Option<Arc<Round>> {
+        let last = self.last.take()?;
+        self.asked |= last.asked();
+        self.open.push(Arc::clone(last.open()));
+        self.open.retain(|it| !it.is_over());
+        Some(last)
+    }
+
+    /// A round after all that are over.
+    fn next(&self, id: OwnerId) -> Round {
+        Round::new(id, self.asked, self.open.clone())
+    }
+}
+
+/// The pursuits of this process.
+#[derive(Debug, Default)]
+pub(super) struct RedlockAttempts(Mutex<AttemptsByOwner>);
+
+#[derive(Debug)]
+struct AttemptsByOwner {
+    by_owner: OwnerMap<Arc<RedlockAttempt>>,
+    sweep_at: usize,
+}
+
+impl RedlockAttempts {
+    /// The attempt's pursuit, which is remembered for longer than `ttl` lasts.
+    pub(super) fn of(&self, owner: OwnerId, ttl: Duration) -> Arc<RedlockAttempt> {
+        let mut known = self.0.lock();
+        if known.by_owner.len() >= known.sweep_at {
+            known.by_owner.retain(|_, it| !it.is_forgotten());
+            known.sweep_at = (known.by_owner.len() * 2).max(SWEPT_FROM);
+        }
+        let pursuit = known.by_owner.entry(owner);
+        let pursuit = pursuit.or_insert_with(|| Arc::new(RedlockAttempt::new(owner)));
+        pursuit.touch(ttl);
+        Arc::clone(pursuit)
+    }
+
+    /// The id under which the nodes know a claim, if its owner was elected with its token.
+    pub(super) fn round_of(&self, claim: &Claim) -> Option<OwnerId> {
+        let known = self.0.lock();
+        let pursuit = known.by_owner.get(&claim.owner)?;
+        pursuit.touch(claim.ttl);
+        (pursuit.elected_with()? == claim.token).then(|| pursuit.last().id)
+    }
+
+    /// What the owner may have on the nodes.
+    pub(super) fn last_round(&self, owner: OwnerId) -> Arc<Round> {
+        let known = self.0.lock();
+        let pursuit = known.by_owner.get(&owner);
+        let round = pursuit.map(|it| it.last());
+        round.unwrap_or_else(|| Arc::new(Round::unknown(owner)))
+    }
+
+    pub(super) fn forget(&self, owner: OwnerId) {
+        self.0.lock().by_owner.remove(&owner);
+    }
+}
+
+impl Default for AttemptsByOwner {
+    fn default() -> Self {
+        Self {
+            by_owner: OwnerMap::default(),
+            sweep_at: SWEPT_FROM,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_earlier_rounds_have_asked_and_seen_is_not_forgotten() {
+        let owner = OwnerId::random();
+        let pursuit = RedlockAttempt::new(owner);
+        let (first, unfinished) = pursuit.round();
+        assert!(first.id == owner && unfinished.is_none());
+        drop(first.asking(0));
+        pursuit.failed(7);
+        let (second, unfinished) = pursuit.round();
+        assert!(second.id != owner && unfinished.is_none());
+        drop(second.asking(1));
+        // Nobody says how the second ended.
+        let (third, unfinished) = pursuit.round();
+        assert_eq!(unfinished.map(|it| it.id), Some(second.id));
+        let may_wait = [0, 1, 2].map(|place| third.may_wait_at(place));
+        assert_eq!(may_wait, [true, true, false]);
+        pursuit.failed(5);
+        assert_eq!(pursuit.floor(), 7);
+        let last = pursuit.last();
+        assert!(last.id == owner && last.may_wait_at(0) && last.may_wait_at(1));
+    }
+
+    #[tokio::test]
+    async fn what_earlier_rounds_still_ask_is_waited_for_at_the_end_of_the_attempt() {
+        let pursuit = RedlockAttempt::new(OwnerId::random());
+        let (first, _) = pursuit.round();
+        let late = first.asking(0);
+        pursuit.failed(0);
+        let (second, _) = pursuit.round();
+        let later = second.asking(1);
+        for (place, is_settled) in [(0, true), (1, false)] {
+            assert_eq!(second.is_settled(place), is_settled);
+            assert!(!second.attempt_is_settled(place));
+        }
+        pursuit.failed(0);
+        let last = pursuit.last();
+        let settled = |place| {
+            let is_settled = last.attempt_settled(place).now_or_never().is_some();
+            assert_eq!(is_settled, last.attempt_is_settled(place));
+            is_settled
+        };
+        assert_eq!([0, 1, 2].map(settled), [false, false, true]);
+        drop(late);
+        assert_eq!([0, 1, 2].map(settled), [true, false, true]);
+        drop(later);
+        assert_eq!([0, 1, 2].map(settled), [true, true, true]);
+        for _ in 0..100 {
+            drop(pursuit.round().0.asking(0));
+            pursuit.failed(0);
+        }
+        assert!(pursuit.state.lock().open.is_empty());
+    }
+
+    #[test]
+    fn splits_are_counted_in_a_row() {
+        let pursuit = RedlockAttempt::new(OwnerId::random());
+        assert_eq!([pursuit.split(), pursuit.split()], [1, 2]);
+        pursuit.held_by_another();
+        assert_eq!([pursuit.split(), pursuit.split()], [1, 2]);
+        pursuit.elected(FencingToken::try_from(1).unwrap());
+        assert_eq!(pursuit.split(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_silent_for_long_is_forgotten_and_nobody_else() {
+        let (attempts, ttl) = (RedlockAttempts::default(), Duration::from_secs(60));
+        let (lasting, others) = (OwnerId::random(), 4 * SWEPT_FROM);
+        let others_come = |count| {
+            for _ in 0..count {
+                attempts.of(OwnerId::random(), ttl);
+            }
+        };
+        let first = attempts.of(lasting, ttl);
+        others_come(others);
+        tokio::time::advance(ttl * 4 - Duration::from_secs(10)).await;
+        others_come(2 * others);
+        assert!(Arc::ptr_eq(&first, &attempts.of(lasting, ttl)));
+        tokio::time::advance(Duration::from_secs(20)).await;
+        others_come(4 * others);
+        assert!(Arc::ptr_eq(&first, &attempts.of(lasting, ttl)));
+        assert_eq!(attempts.0.lock().by_owner.len(), 1 + 6 * others);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_waiter_is_remembered_for_longer_than_its_place_lasts_however_short_its_ttl() {
+        let (attempts, ttl) = (RedlockAttempts::default(), Duration::from_secs(1));
+        let waiting = OwnerId::random();
+        let first = attempts.of(waiting, ttl);
+        tokio::time::advance(WAITER_LEASE).await;
+        for _ in 0..=SWEPT_FROM {
+            attempts.of(OwnerId::random(), ttl);
+        }
+        assert!(Arc::ptr_eq(&first, &attempts.of(waiting, ttl)));
+    }
+}

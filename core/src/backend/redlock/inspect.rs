@@ -1,0 +1,124 @@
+//! Reads the state of a key from a majority.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::Cmd;
+
+use super::in_flight::InFlightRequests;
+use super::no_quorum_error::no_quorum;
+use super::quorum_node::QuorumNode;
+use super::quorum_state::majority;
+use super::request;
+use crate::Key;
+use crate::backend::redis::protocol::reply::{self, millis};
+use crate::backend::{BackendError, Inspection};
+
+/// Who holds a key, if a majority says so.
+pub(super) async fn inspect(
+    members: &[Arc<QuorumNode>],
+    key: &Key,
+    limit: Duration,
+) -> Result<Inspection, BackendError> {
+    let views = ask_all(members, &request::inspect(key), limit).await?;
+    let views = views.into_iter().map(view).collect::<Result<Vec<_>, _>>()?;
+    let needed = majority(members.len());
+    let named_by = |owner: &[u8]| views.iter().filter(|it| it.owner == owner).count();
+    let elected = views.iter().map(|it| it.owner.as_slice());
+    let elected = elected
+        .filter(|it| !it.is_empty() && named_by(it) >= needed)
+        .max();
+    let (mut tokens, mut lefts) = (Vec::new(), Vec::new());
+    for view in views
+        .iter()
+        .filter(|it| Some(it.owner.as_slice()) == elected)
+    {
+        tokens.extend(view.token);
+        lefts.extend(view.left);
+    }
+    tokens.sort_unstable();
+    lefts.sort_unstable();
+    let mut waiting: Vec<usize> = views.iter().map(|it| it.waiting).collect();
+    waiting.sort_unstable();
+    Ok(Inspection {
+        owner: elected.map(reply::holder_shown),
+        // What a majority has in common is the token, and the majority ends with the first of its leases.
+        token: common(&tokens, needed).and_then(|it| it.try_into().ok()),
+        expires_in: lefts.len().checked_sub(needed).map(|it| lefts[it]),
+        holders: usize::from(elected.is_some()),
+        waiting: waiting[waiting.len().saturating_sub(needed)],
+    })
+}
+
+/// Takes a lock from its holder on every node that can be asked: true unless it is sure that no majority had it held.
+pub(super) async fn force(
+    members: &[Arc<QuorumNode>],
+    key: &Key,
+    limit: Duration,
+) -> Result<bool, BackendError> {
+    let answers = ask_all(members, &request::force(key), limit).await?;
+    let held = answers.into_iter().map(reply::read::<u8>);
+    let held = held.collect::<Result<Vec<_>, _>>()?;
+    let free = held.iter().filter(|held| **held == 0).count();
+    Ok(members.len() - free >= majority(members.len()))
+}
+
+#[derive(Debug)]
+struct NodeView {
+    /// As it lies there: other programs' ids need not be text.
+    owner: Vec<u8>,
+    token: Option<i64>,
+    left: Option<Duration>,
+    waiting: usize,
+}
+
+fn view(value: redis::Value) -> Result<NodeView, BackendError> {
+    let (owner, rest) = reply::holder_first(value)?;
+    let fields: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let [token, left, waiting] = fields[..] else {
+        return Err(reply::unexpected_reply(&fields));
+    };
+    Ok(NodeView {
+        owner,
+        token: token.parse().ok(),
+        left: millis(left),
+        waiting: waiting
+            .parse()
+            .map_err(|_| reply::unexpected_reply(&fields))?,
+    })
+}
+
+/// The value that at least `needed` of the sorted values have.
+fn common(sorted: &[i64], needed: usize) -> Option<i64> {
+    let runs = sorted.chunk_by(|a, b| a == b);
+    runs.filter(|run| run.len() >= needed)
+        .map(|run| run[0])
+        .next_back()
+}
+
+/// The answers of all nodes that give one within the limit, at least a majority.
+async fn ask_all(
+    members: &[Arc<QuorumNode>],
+    command: &Cmd,
+    limit: Duration,
+) -> Result<Vec<redis::Value>, BackendError> {
+    let command = Arc::new(command.clone());
+    let mut asked = InFlightRequests::within(limit, |limit| {
+        members.iter().map(move |member| {
+            let (member, command) = (Arc::clone(member), Arc::clone(&command));
+            let limit = limit.clone();
+            async move { (member.place, member.call(&limit, &command).await) }
+        })
+    });
+    let (mut answers, mut failures) = (Vec::new(), Vec::new());
+    while let Some((place, answer)) = asked.next().await {
+        match answer {
+            Ok(answer) => answers.push(answer),
+            Err(error) => failures.push((place, error)),
+        }
+    }
+    if answers.len() < majority(members.len()) {
+        return Err(no_quorum(members, answers.len(), failures));
+    }
+    Ok(answers)
+}

@@ -1,0 +1,249 @@
+//! Counts the nodes' grants, and draws the fencing token from them.
+
+use std::time::Duration;
+
+use crate::backend::BackendError;
+
+/// What one node says to a round.
+#[derive(Debug)]
+pub(super) enum Vote {
+    /// It grants the lock, under this token of its own.
+    Granted(u64),
+    /// Somebody else holds it there.
+    Busy {
+        /// As it lies there: other programs' ids need not be text.
+        holder: Vec<u8>,
+        /// None if the key has no TTL.
+        left: Option<Duration>,
+    },
+    /// It does not count.
+    Failed(BackendError),
+}
+
+/// The votes of a round.
+///
+/// The majority is one of *all* nodes. The token is the largest among the first majority of grants, as a node that
+/// answers less can be raised to it; what is granted later does not change it.
+#[derive(Debug)]
+pub(super) struct VoteCount {
+    votes: Vec<Option<Vote>>,
+    needed: usize,
+    token: Option<u64>,
+}
+
+/// How an election stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum QuorumState {
+    Open,
+    /// A majority grants, and agrees on the token.
+    Agreed(u64),
+    /// A majority grants, and these have to be raised to the token before enough agree.
+    Below {
+        token: u64,
+        nodes: Vec<usize>,
+    },
+    Lost,
+}
+
+impl VoteCount {
+    pub(super) fn among(nodes: usize) -> Self {
+        Self {
+            votes: (0..nodes).map(|_| None).collect(),
+            needed: majority(nodes),
+            token: None,
+        }
+    }
+
+    pub(super) fn count(&mut self, place: usize, vote: Vote) {
+        self.votes[place] = Some(vote);
+        if self.token.is_none() && self.granted().count() >= self.needed {
+            self.token = self.granted().map(|(_, token)| token).max();
+        }
+    }
+
+    /// The node's token is the one wanted.
+    pub(super) fn raised(&mut self, place: usize) {
+        if let Some(token) = self.token {
+            self.votes[place] = Some(Vote::Granted(token));
+        }
+    }
+
+    pub(super) fn standing(&self) -> QuorumState {
+        let Some(wanted) = self.token else {
+            let open = self.votes.iter().filter(|vote| vote.is_none()).count();
+            return match self.granted().count() + open >= self.needed {
+                true => QuorumState::Open,
+                false => QuorumState::Lost,
+            };
+        };
+        if self.granted().filter(|it| it.1 == wanted).count() >= self.needed {
+            return QuorumState::Agreed(wanted);
+        }
+        let below = self.granted().filter(|it| it.1 < wanted);
+        QuorumState::Below {
+            token: wanted,
+            nodes: below.map(|(place, _)| place).collect(),
+        }
+    }
+
+    /// A token that is larger than all that were seen.
+    pub(super) fn beyond(&self) -> u64 {
+        let largest = self.granted().map(|(_, token)| token).max();
+        largest.map_or(0, |token| token.saturating_add(1))
+    }
+
+    /// If somebody holds a majority: for how long at most.
+    pub(super) fn held_for(&self) -> Option<Duration> {
+        let busy = self.votes.iter().flatten().filter_map(|vote| match vote {
+            Vote::Busy { holder, left } => Some((holder.as_slice(), *left)),
+            Vote::Granted(_) | Vote::Failed(_) => None,
+        });
+        let busy: Vec<_> = busy.collect();
+        let is_elected = |holder: &[u8]| {
+            let nodes = busy.iter().filter(|(other, _)| *other == holder).count();
+            // Those who have not answered yet may be its own as well.
+            let open = self.votes.iter().filter(|vote| vote.is_none()).count();
+            nodes + open >= self.needed
+        };
+        let (holder, _) = busy.iter().find(|(holder, _)| is_elected(holder))?;
+        let left = busy.iter().filter(|(other, _)| other == holder);
+        left.map(|(_, left)| left.unwrap_or(Duration::MAX)).max()
+    }
+
+    pub(super) fn answered(&self) -> usize {
+        let answers = self.votes.iter().flatten();
+        answers
+            .filter(|vote| !matches!(vote, Vote::Failed(_)))
+            .count()
+    }
+
+    /// Whether so many nodes have failed that nobody can be elected.
+    pub(super) fn is_failing(&self) -> bool {
+        let failed = self.votes.iter().flatten();
+        let failed = failed
+            .filter(|vote| matches!(vote, Vote::Failed(_)))
+            .count();
+        self.votes.len() - failed < self.needed
+    }
+
+    pub(super) fn into_failures(self) -> Vec<(usize, BackendError)> {
+        let votes = self.votes.into_iter().enumerate();
+        votes
+            .filter_map(|(place, vote)| match vote {
+                Some(Vote::Failed(error)) => Some((place, error)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn granted(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let votes = self.votes.iter().enumerate();
+        votes.filter_map(|(place, vote)| match vote {
+            Some(Vote::Granted(token)) => Some((place, *token)),
+            _ => None,
+        })
+    }
+}
+
+/// More than half of all nodes.
+pub(super) const fn majority(nodes: usize) -> usize {
+    nodes / 2 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn busy(holder: &str) -> Vote {
+        Vote::Busy {
+            holder: holder.into(),
+            left: Some(Duration::from_secs(1)),
+        }
+    }
+
+    fn failed() -> Vote {
+        Vote::Failed(BackendError::not_applied("down"))
+    }
+
+    fn after(votes: impl IntoIterator<Item = Vote>) -> VoteCount {
+        let mut election = VoteCount::among(5);
+        for (place, vote) in votes.into_iter().enumerate() {
+            election.count(place, vote);
+        }
+        election
+    }
+
+    #[test]
+    fn a_majority_is_more_than_half_of_all() {
+        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(majority), [1, 2, 2, 3, 3, 4, 4]);
+    }
+
+    #[test]
+    fn three_of_five_that_answer_the_same_agree() {
+        let mut election = after([Vote::Granted(7), Vote::Granted(7)]);
+        assert_eq!(election.standing(), QuorumState::Open);
+        election.count(4, Vote::Granted(7));
+        assert_eq!(election.standing(), QuorumState::Agreed(7));
+        // Who is late changes nothing, whatever it says.
+        election.count(3, Vote::Granted(9));
+        assert_eq!(election.standing(), QuorumState::Agreed(7));
+    }
+
+    #[test]
+    fn those_below_the_largest_are_raised_to_it() {
+        let mut election = after([Vote::Granted(5), Vote::Granted(7), Vote::Granted(6)]);
+        let nodes = vec![0, 2];
+        assert_eq!(election.standing(), QuorumState::Below { token: 7, nodes });
+        election.raised(2);
+        assert_eq!(
+            election.standing(),
+            QuorumState::Below {
+                token: 7,
+                nodes: vec![0]
+            }
+        );
+        election.raised(0);
+        assert_eq!(election.standing(), QuorumState::Agreed(7));
+        assert_eq!(election.beyond(), 8);
+    }
+
+    #[test]
+    fn it_is_lost_as_soon_as_a_majority_cannot_grant() {
+        let election = after([Vote::Granted(5), busy("a"), busy("b"), failed()]);
+        assert_eq!(election.standing(), QuorumState::Lost);
+        assert_eq!(election.held_for(), None);
+        assert!(!election.is_failing());
+        assert_eq!(election.answered(), 3);
+    }
+
+    #[test]
+    fn who_holds_a_majority_is_waited_for() {
+        let election = after([busy("a"), busy("a"), busy("b"), busy("a")]);
+        assert_eq!(election.held_for(), Some(Duration::from_secs(1)));
+        // The fifth may be its own as well.
+        let election = after([busy("a"), busy("b"), busy("a"), failed()]);
+        assert_eq!(election.held_for(), Some(Duration::from_secs(1)));
+        let election = after([busy("a"), busy("b"), busy("c"), failed()]);
+        assert_eq!(election.held_for(), None);
+        let longer = Vote::Busy {
+            holder: "b".into(),
+            left: Some(Duration::from_secs(9)),
+        };
+        let election = after([busy("a"), busy("a"), longer, busy("a")]);
+        assert_eq!(election.held_for(), Some(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn three_failures_of_five_are_no_quorum() {
+        let election = after([failed(), Vote::Granted(1), failed(), failed()]);
+        assert_eq!(election.standing(), QuorumState::Lost);
+        assert!(election.is_failing());
+        assert!(!after([failed(), Vote::Granted(1), failed()]).is_failing());
+        let places: Vec<_> = election
+            .into_failures()
+            .into_iter()
+            .map(|it| it.0)
+            .collect();
+        assert_eq!(places, [0, 2, 3]);
+    }
+}

@@ -1,0 +1,148 @@
+//! Releases that a node has not confirmed yet.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::backend::redis::timing::WAITER_LEASE;
+use crate::clock::LeaseInstant;
+use crate::{Key, OwnerId};
+
+/// From how many debts on those that are past are cleared away.
+const SWEPT_FROM: usize = 64;
+
+/// A release that a node is to be told of.
+#[derive(Debug, Clone)]
+pub(super) struct PendingNodeRelease {
+    pub(super) key: Key,
+    pub(super) round: OwnerId,
+    /// Whose place in line ends with it.
+    pub(super) waiter: Option<OwnerId>,
+    /// By then all that the round may have left has run out by itself.
+    pub(super) until: LeaseInstant,
+}
+
+impl PendingNodeRelease {
+    /// The end of a round, and of the waiter's place unless the attempt may go on waiting.
+    pub(super) fn new(
+        key: &Key,
+        round: OwnerId,
+        waiter: Option<OwnerId>,
+        max_ttl: Duration,
+    ) -> Self {
+        // A request may be carried out for one `max_ttl` after its sending, and then what it takes begins to run out.
+        let lasts = match waiter {
+            Some(_) => max_ttl.max(WAITER_LEASE),
+            None => max_ttl,
+        };
+        Self {
+            key: key.clone(),
+            round,
+            waiter,
+            // Clocks do not all run alike.
+            until: LeaseInstant::now().after((max_ttl + lasts).mul_f64(1.01)),
+        }
+    }
+
+    fn name(&self) -> (OwnerId, Option<OwnerId>) {
+        (self.round, self.waiter)
+    }
+}
+
+/// What is owed to a node that could not be told, each debt once.
+#[derive(Debug, Default)]
+pub(super) struct NodeReleaseBacklog(Mutex<NodeReleases>);
+
+#[derive(Debug, Default)]
+struct NodeReleases {
+    pending_releases: BTreeMap<(OwnerId, Option<OwnerId>), PendingNodeRelease>,
+    sweep_at: usize,
+}
+
+impl NodeReleaseBacklog {
+    pub(super) fn push_pending(&self, pending: PendingNodeRelease) {
+        let mut book = self.0.lock();
+        book.pending_releases.insert(pending.name(), pending);
+        if book.pending_releases.len() >= book.sweep_at.max(SWEPT_FROM) {
+            let now = LeaseInstant::now();
+            book.pending_releases.retain(|_, it| it.until > now);
+            book.sweep_at = book.pending_releases.len() * 2;
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().pending_releases.is_empty()
+    }
+
+    /// One that still matters, if there is one.
+    pub(super) fn next(&self) -> Option<PendingNodeRelease> {
+        let mut book = self.0.lock();
+        while let Some((_, pending)) = book.pending_releases.pop_first() {
+            if !pending.until.has_passed() {
+                book.pending_releases
+                    .insert(pending.name(), pending.clone());
+                return Some(pending);
+            }
+        }
+        None
+    }
+
+    pub(super) fn paid(&self, paid: &PendingNodeRelease) {
+        self.0.lock().pending_releases.remove(&paid.name());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_owed_is_kept_until_it_is_paid_or_past() {
+        let backlog = NodeReleaseBacklog::default();
+        let push_pending = |seconds| {
+            let pending = PendingNodeRelease {
+                key: Key::new("", "k").unwrap(),
+                round: OwnerId::random(),
+                waiter: None,
+                until: LeaseInstant::now().after(Duration::from_secs(seconds)),
+            };
+            backlog.push_pending(pending.clone());
+            pending
+        };
+        assert!(backlog.is_empty());
+        let lasting = push_pending(60 * 60 * 24);
+        assert!(!backlog.is_empty());
+        for _ in 0..10 * SWEPT_FROM {
+            push_pending(1);
+            tokio::time::advance(Duration::from_secs(2)).await;
+        }
+        let kept = backlog.0.lock().pending_releases.len();
+        assert!(kept <= SWEPT_FROM, "{kept} debts");
+        let next = backlog.next().unwrap();
+        assert_eq!(next.name(), lasting.name());
+        assert!(!backlog.is_empty());
+        backlog.paid(&next);
+        assert!(backlog.next().is_none() && backlog.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_release_is_owed_until_what_a_late_request_took_has_run_out() {
+        let second = Duration::from_secs(1);
+        let (key, round) = (Key::new("", "k").unwrap(), OwnerId::random());
+        for (max_ttl, waiter, lasts) in [
+            (second * 60, None, second * 60),
+            (second * 60, Some(round), second * 60),
+            (second * 2, None, second * 2),
+            (second * 2, Some(round), WAITER_LEASE),
+        ] {
+            let backlog = NodeReleaseBacklog::default();
+            backlog.push_pending(PendingNodeRelease::new(&key, round, waiter, max_ttl));
+            // The request came at the end of its time.
+            tokio::time::advance(max_ttl + lasts).await;
+            assert!(backlog.next().is_some(), "{max_ttl:?} {waiter:?}");
+            tokio::time::advance(second * 2).await;
+            assert!(backlog.next().is_none() && backlog.is_empty());
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Renews leases on a majority of the nodes.
+
+use std::sync::Arc;
+
+use redis::{Pipeline, Value};
+
+use super::in_flight::InFlightRequests;
+use super::majority_count::{MajorityCount, MajorityDecision};
+use super::no_quorum_error::no_quorum;
+use super::{Redlock, request};
+use crate::backend::redis::protocol::reply;
+use crate::backend::{BackendError, Claim, RenewAnswer};
+
+impl Redlock {
+    pub(super) async fn extend(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
+        let limit = self.settings.node_timeout;
+        // Only who was elected here is renewed: a node cannot tell a token that nobody was given.
+        let rounds: Vec<_> = claims.iter().map(|it| self.attempts.round_of(it)).collect();
+        let mut commands = Pipeline::with_capacity(claims.len());
+        for (claim, round) in claims.iter().zip(&rounds) {
+            if let Some(round) = round {
+                commands.add_command(request::extend(claim, *round));
+            }
+        }
+        let count = rounds.iter().flatten().count();
+        let mut tallies: Vec<_> = (0..count)
+            .map(|_| MajorityCount::of(self.members.len()))
+            .collect();
+        let commands = Arc::new(commands);
+        let mut asked = InFlightRequests::within(limit, |limit| {
+            let asked = self.members.iter().filter(|_| count > 0);
+            asked.map(move |member| {
+                let (member, commands) = (Arc::clone(member), Arc::clone(&commands));
+                let limit = limit.clone();
+                async move {
+                    let answers = member.call_all(&limit, &commands, count).await;
+                    (member.place, answers)
+                }
+            })
+        });
+        while tallies.iter().any(|it| it.verdict().is_none())
+            && let Some((place, answers)) = asked.next().await
+        {
+            count_votes(&mut tallies, place, answers);
+        }
+        let mut tallies = tallies.into_iter();
+        let mut answers = Vec::with_capacity(claims.len());
+        for (claim, round) in claims.iter().zip(rounds) {
+            answers.push(match round.and_then(|_| tallies.next()) {
+                Some(tally) => self.renewed(claim, tally),
+                None => Ok(RenewAnswer::Gone),
+            });
+        }
+        answers
+    }
+
+    fn renewed(&self, claim: &Claim, tally: MajorityCount) -> Result<RenewAnswer, BackendError> {
+        match tally.verdict() {
+            Some(MajorityDecision::Yes) => Ok(RenewAnswer::Extended { lease: claim.ttl }),
+            Some(MajorityDecision::No) => Ok(RenewAnswer::Gone),
+            None => Err(no_quorum(
+                &self.members,
+                tally.answered(),
+                tally.into_failures(),
+            )),
+        }
+    }
+}
+
+type NodeReplies = Result<Vec<Result<Value, BackendError>>, BackendError>;
+
+/// A node's answers to several questions. An error of all is told of the first; the others are asked again.
+fn count_votes(tallies: &mut [MajorityCount], place: usize, answers: NodeReplies) {
+    match answers {
+        Ok(answers) => {
+            for (tally, answer) in tallies.iter_mut().zip(answers) {
+                let held = answer.and_then(reply::read::<u8>);
+                tally.count(place, held.map(|held| held == 1));
+            }
+        }
+        Err(error) => {
+            if let Some(tally) = tallies.first_mut() {
+                tally.count(place, Err(error));
+            }
+        }
+    }
+}

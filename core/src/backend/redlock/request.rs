@@ -1,0 +1,121 @@
+//! The requests that are sent to each node.
+
+use std::time::Duration;
+
+use redis::Cmd;
+
+use super::release_backlog::PendingNodeRelease;
+use super::script;
+use crate::backend::redis::keys::NodeKeys;
+use crate::backend::redis::protocol::encode::{micros, millis_of};
+use crate::backend::redis::timing::{FENCE_TTL, WAITER_LEASE};
+use crate::backend::{Attempt, Claim};
+use crate::{Key, OwnerId};
+
+/// By how much a token may be ahead of a node's clock at most, on a client's word.
+pub(super) const CLAMP: Duration = Duration::from_secs(1);
+
+/// How far a client's hint is ahead of its clock: further than honest clocks differ, so that all nodes answer the
+/// hint.
+pub(super) const AHEAD: Duration = Duration::from_millis(250);
+
+/// How long a waiter that was woken keeps its place without asking again.
+const WOKEN_LEASE: Duration = Duration::from_millis(500);
+
+/// For how long a lock that is free is kept for the waiter that was woken.
+const TURN: Duration = Duration::from_millis(100);
+
+/// What a round asks of all nodes.
+pub(super) struct NodeAcquire {
+    names: NodeKeys,
+    round: OwnerId,
+    /// All but its last word.
+    acquire: Cmd,
+}
+
+impl NodeAcquire {
+    /// `channel` is where a waiter is to be woken, and `since` when it began to wait.
+    pub(super) fn new(
+        attempt: &Attempt,
+        round: OwnerId,
+        channel: &str,
+        hint: u64,
+        since: u64,
+    ) -> Self {
+        let names = NodeKeys::of(&attempt.key, round);
+        let mut acquire = script::ACQUIRE.on(&names.all(), 10);
+        acquire.arg(round.written(&mut OwnerId::buffer()));
+        acquire.arg(millis_of(attempt.ttl)).arg(hint);
+        acquire.arg(micros(CLAMP)).arg(millis_of(FENCE_TTL));
+        match attempt.queue {
+            true => acquire.arg(attempt.owner.written(&mut OwnerId::buffer())),
+            false => acquire.arg(""),
+        };
+        acquire.arg(since).arg(channel).arg(millis_of(WAITER_LEASE));
+        Self {
+            names,
+            round,
+            acquire,
+        }
+    }
+
+    /// `expiry` is the node's own time from which on it is to refuse this request.
+    pub(super) fn acquire(&self, expiry: u64) -> Cmd {
+        let mut command = self.acquire.clone();
+        command.arg(expiry);
+        command
+    }
+
+    pub(super) fn raise(&self, token: u64) -> Cmd {
+        let mut raise = script::RAISE.on(&self.names.all(), 3);
+        raise.arg(self.round.written(&mut OwnerId::buffer()));
+        raise.arg(token).arg(millis_of(FENCE_TTL));
+        raise
+    }
+}
+
+/// The end of a round, as all nodes are told.
+pub(super) struct NodeRelease {
+    pub(super) pending: PendingNodeRelease,
+    /// All but its last word.
+    command: Cmd,
+}
+
+impl NodeRelease {
+    pub(super) fn new(pending: PendingNodeRelease) -> Self {
+        let names = NodeKeys::of(&pending.key, pending.round);
+        let mut command = script::LEAVE.on(&names.all(), 5);
+        command.arg(pending.round.written(&mut OwnerId::buffer()));
+        match pending.waiter {
+            Some(waiter) => command.arg(waiter.written(&mut OwnerId::buffer())),
+            None => command.arg(""),
+        };
+        command.arg(millis_of(WOKEN_LEASE)).arg(millis_of(TURN));
+        Self { pending, command }
+    }
+
+    /// `copies_until` is the node's own time until which requests of the round may still come.
+    pub(super) fn command(&self, copies_until: u64) -> Cmd {
+        let mut command = self.command.clone();
+        command.arg(copies_until);
+        command
+    }
+}
+
+pub(super) fn extend(claim: &Claim, round: OwnerId) -> Cmd {
+    let mut extend = script::EXTEND.on(&NodeKeys::of(&claim.key, round).all(), 4);
+    extend.arg(round.written(&mut OwnerId::buffer()));
+    extend.arg(millis_of(claim.ttl)).arg(claim.token.get());
+    extend.arg(millis_of(FENCE_TTL));
+    extend
+}
+
+pub(super) fn force(key: &Key) -> Cmd {
+    let mut force = script::FORCE.on(&NodeKeys::of(key, OwnerId::random()).all(), 2);
+    force.arg(millis_of(WOKEN_LEASE)).arg(millis_of(TURN));
+    force
+}
+
+pub(super) fn inspect(key: &Key) -> Cmd {
+    script::INSPECT.on(&NodeKeys::of(key, OwnerId::random()).all(), 0)
+}

@@ -1,0 +1,272 @@
+//! One round: sends a request to all nodes and waits for a majority.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::Value;
+
+use super::answer_limit::AnswerLimit;
+use super::in_flight::InFlightRequests;
+use super::quorum_node::QuorumNode;
+use super::quorum_state::{QuorumState, Vote, VoteCount};
+use super::request::NodeAcquire;
+use super::round_state::Round;
+use crate::OwnerId;
+use crate::backend::redis::protocol::reply::{self, millis};
+use crate::backend::{Applied, BackendError};
+use crate::clock::LeaseInstant;
+
+/// In an answer to a request.
+const MOST_WORDS: usize = 4;
+
+/// How a round ended.
+#[derive(Debug)]
+pub(super) enum RoundOutcome {
+    /// A majority grants the lock under this token.
+    Elected(u64),
+    /// Somebody else holds a majority, for so long at most.
+    Held(Duration),
+    /// Nobody has a majority.
+    Split,
+    /// So few nodes answer that nobody can have one.
+    NoQuorum {
+        answered: usize,
+        failures: Vec<(usize, BackendError)>,
+    },
+}
+
+/// Asks all nodes for the lock.
+///
+/// One exchange is enough if a majority answers the same token; else those below the largest are raised to it. The
+/// second value is a token beyond all that were seen.
+pub(super) async fn hold(
+    members: &[Arc<QuorumNode>],
+    round: &Arc<Round>,
+    request: &Arc<NodeAcquire>,
+    limit: Duration,
+) -> (RoundOutcome, u64) {
+    let sent = LeaseInstant::now();
+    let mut election = VoteCount::among(members.len());
+    let mut asked = InFlightRequests::within(limit, |limit| {
+        members.iter().map(move |member| {
+            let (member, request) = (Arc::clone(member), Arc::clone(request));
+            let (asking, id) = (round.asking(member.place), round.id);
+            let limit = limit.clone();
+            async move {
+                if let Err(down) = member.look() {
+                    asking.never_sent();
+                    return (member.place, Vote::Failed(down));
+                }
+                let vote = ask(&member, id, &request, limit, sent).await;
+                drop(asking);
+                (member.place, vote)
+            }
+        })
+    });
+    loop {
+        match election.standing() {
+            QuorumState::Open => match asked.next().await {
+                Some((place, vote)) => election.count(place, vote),
+                None => break,
+            },
+            QuorumState::Agreed(token) => {
+                return (RoundOutcome::Elected(token), token.saturating_add(1));
+            }
+            QuorumState::Below { token, nodes } => {
+                raise(members, &nodes, token, request, limit, &mut election).await;
+                let agreed = matches!(election.standing(), QuorumState::Agreed(_));
+                let outcome = match agreed {
+                    true => RoundOutcome::Elected(token),
+                    false => RoundOutcome::Split,
+                };
+                return (outcome, election.beyond());
+            }
+            QuorumState::Lost => break,
+        }
+    }
+    if election.is_failing() {
+        // The others are counted as well, for whoever reads how many there were.
+        while let Some((place, vote)) = asked.next().await {
+            election.count(place, vote);
+        }
+    }
+    let beyond = election.beyond();
+    if let Some(left) = election.held_for() {
+        return (RoundOutcome::Held(left), beyond);
+    }
+    if election.is_failing() {
+        let answered = election.answered();
+        let failures = election.into_failures();
+        return (RoundOutcome::NoQuorum { answered, failures }, beyond);
+    }
+    (RoundOutcome::Split, beyond)
+}
+
+async fn raise(
+    members: &[Arc<QuorumNode>],
+    nodes: &[usize],
+    token: u64,
+    request: &Arc<NodeAcquire>,
+    limit: Duration,
+    election: &mut VoteCount,
+) {
+    let mut asked = InFlightRequests::within(limit, |limit| {
+        nodes.iter().map(move |&place| {
+            let (member, request) = (Arc::clone(&members[place]), Arc::clone(request));
+            let limit = limit.clone();
+            async move {
+                let answer = member.call(&limit, &request.raise(token)).await;
+                (place, answer.and_then(reply::read::<u8>))
+            }
+        })
+    });
+    while let Some((place, answer)) = asked.next().await {
+        if matches!(answer, Ok(1)) {
+            election.raised(place);
+        }
+        if matches!(election.standing(), QuorumState::Agreed(_)) {
+            return;
+        }
+    }
+}
+
+async fn ask(
+    member: &QuorumNode,
+    round: OwnerId,
+    request: &NodeAcquire,
+    limit: AnswerLimit,
+    sent: LeaseInstant,
+) -> Vote {
+    let prepared = match member.copies.expiry_at(sent) {
+        Some(expiry) => Ok((expiry, limit, sent)),
+        None => Box::pin(learned(member, limit.length())).await,
+    };
+    let answer = match prepared {
+        Ok((expiry, limit, sent)) => {
+            let copy = member.copies.sending(round, expiry);
+            let answer = member.call(&limit, &request.acquire(expiry)).await;
+            if answer
+                .as_ref()
+                .map_or_else(|e| e.applied() == Applied::No, |_| true)
+            {
+                copy.answered();
+            }
+            answer
+                .and_then(read)
+                .inspect(|(now, _)| member.copies.observe_time(sent, *now))
+        }
+        Err(error) => Err(error),
+    };
+    match answer {
+        Ok((_, vote)) => vote,
+        Err(error) => Vote::Failed(error),
+    }
+}
+
+/// Asks for the node's clock first, so that the request has a limit, and a moment of its sending, of its own.
+async fn learned(
+    member: &QuorumNode,
+    limit: Duration,
+) -> Result<(u64, AnswerLimit, LeaseInstant), BackendError> {
+    ask_time(member, &limit.into()).await?;
+    let sent = LeaseInstant::now();
+    match member.copies.expiry_at(sent) {
+        Some(expiry) => Ok((expiry, limit.into(), sent)),
+        None => Err(BackendError::not_applied("the node's clock is unknown")),
+    }
+}
+
+async fn ask_time(member: &QuorumNode, limit: &AnswerLimit) -> Result<(), BackendError> {
+    let sent = LeaseInstant::now();
+    let time = member.call(limit, &redis::cmd("TIME")).await?;
+    let (seconds, micros): (u64, u64) = reply::read(time)?;
+    member.copies.observe_time(
+        sent,
+        seconds.saturating_mul(1_000_000).saturating_add(micros),
+    );
+    Ok(())
+}
+
+/// The node's time in microseconds, and its vote.
+fn read(value: Value) -> Result<(u64, Vote), BackendError> {
+    let mut words = [&[][..]; MOST_WORDS];
+    if let Some(fields) = as_they_lie(&value, &mut words) {
+        return vote(fields);
+    }
+    let fields: Vec<String> = reply::read(value)?;
+    let fields: Vec<&[u8]> = fields.iter().map(String::as_bytes).collect();
+    vote(&fields)
+}
+
+/// What is answered mostly can be read as it lies there.
+fn as_they_lie<'a, 'b>(
+    value: &'a Value,
+    words: &'b mut [&'a [u8]; MOST_WORDS],
+) -> Option<&'b [&'a [u8]]> {
+    let Value::Array(items) = value else {
+        return None;
+    };
+    let words = words.get_mut(..items.len())?;
+    for (item, word) in items.iter().zip(&mut *words) {
+        let Value::BulkString(bytes) = item else {
+            return None;
+        };
+        *word = bytes;
+    }
+    Some(words)
+}
+
+fn vote(fields: &[&[u8]]) -> Result<(u64, Vote), BackendError> {
+    let unexpected_reply = || reply::unexpected_reply(&[&reply::shown(&fields.join(&b' '))]);
+    let (vote, now) = match *fields {
+        [b"granted", now, token] => {
+            let token = number(token).ok_or_else(unexpected_reply)?;
+            (Vote::Granted(token), now)
+        }
+        [b"busy", now, left, holder] => {
+            let vote = Vote::Busy {
+                holder: holder.to_owned(),
+                left: str::from_utf8(left).ok().and_then(millis),
+            };
+            (vote, now)
+        }
+        [b"late", now] => (
+            failed("the request came to it after its time; its clock may have jumped"),
+            now,
+        ),
+        [b"exhausted", now, _drawn] => (
+            failed("its next fencing token would not stay below 2^53; set its clock right"),
+            now,
+        ),
+        _ => return Err(unexpected_reply()),
+    };
+    Ok((number(now).ok_or_else(unexpected_reply)?, vote))
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    str::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn failed(why: &str) -> Vote {
+    Vote::Failed(BackendError::not_applied(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_refuses_has_surely_granted_nothing() {
+        for words in [
+            vec!["late", "5"],
+            vec!["exhausted", "5", "9007199254740992"],
+        ] {
+            let words = words.into_iter().map(|it| Value::BulkString(it.into()));
+            let (now, vote) = read(Value::Array(words.collect())).unwrap();
+            let Vote::Failed(error) = vote else {
+                panic!("{vote:?}");
+            };
+            assert_eq!((now, error.applied()), (5, Applied::No));
+        }
+    }
+}

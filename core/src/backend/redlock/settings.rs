@@ -1,0 +1,114 @@
+//! Checked settings of a Redlock backend.
+
+use std::time::Duration;
+
+use super::request::CLAMP;
+use crate::{InvalidOption, MAX_TTL};
+
+/// What holds for all nodes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) node_timeout: Duration,
+    pub(super) max_ttl: Duration,
+    pub(super) clock_difference: Duration,
+    pub(super) durable: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            node_timeout: Duration::from_millis(200),
+            max_ttl: Duration::from_secs(60),
+            clock_difference: Duration::from_secs(10),
+            durable: false,
+        }
+    }
+}
+
+impl Settings {
+    /// How long a node that was restarted stays out, unless it keeps what it knows.
+    pub(super) fn away(&self) -> Option<Duration> {
+        // A server says how long it has been up in whole seconds, and clocks do not all run alike.
+        let away = self.max_ttl.max(self.clock_difference + CLAMP);
+        (!self.durable).then(|| away.mul_f64(1.01) + Duration::from_secs(1))
+    }
+
+    /// Far more than a node may take to answer: a sixth of a lease is what a renewal waits for.
+    pub(super) fn least_ttl(&self) -> Duration {
+        self.node_timeout * 6
+    }
+
+    pub(super) fn validate(&self) -> Result<(), InvalidOption> {
+        let least = Duration::from_millis(1);
+        if self.node_timeout < least {
+            return Err(InvalidOption::TooShort {
+                option: "node_timeout",
+                value: self.node_timeout,
+                least,
+            });
+        }
+        if self.max_ttl > MAX_TTL {
+            return Err(InvalidOption::TooLong {
+                option: "max_ttl",
+                value: self.max_ttl,
+                most: MAX_TTL,
+            });
+        }
+        if self.clock_difference > MAX_TTL {
+            return Err(InvalidOption::TooLong {
+                option: "clock_difference",
+                value: self.clock_difference,
+                most: MAX_TTL,
+            });
+        }
+        let most = self.max_ttl / 6;
+        if self.node_timeout > most {
+            return Err(InvalidOption::TooLong {
+                option: "node_timeout",
+                value: self.node_timeout,
+                most,
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_stays_out_for_longer_than_what_it_may_have_forgotten() {
+        let seconds = Duration::from_secs;
+        for (max_ttl, clock_difference, least) in [(60, 10, 60), (60, 59, 60), (60, 100, 101)] {
+            let settings = Settings {
+                max_ttl: seconds(max_ttl),
+                clock_difference: seconds(clock_difference),
+                ..Settings::default()
+            };
+            let away = settings.away().unwrap_or_default();
+            assert!(away > seconds(least + 1), "{away:?}");
+            assert!(away < seconds(least + 3), "{away:?}");
+        }
+    }
+
+    #[test]
+    fn options_go_up_to_their_limits_and_no_further() {
+        let least = Duration::from_millis(1);
+        let fits = |node_timeout, max_ttl, clock_difference| {
+            let settings = Settings {
+                node_timeout,
+                max_ttl,
+                clock_difference,
+                durable: true,
+            };
+            settings.validate().is_ok()
+        };
+        assert!(fits(least, MAX_TTL, MAX_TTL));
+        assert!(!fits(least / 2, MAX_TTL, MAX_TTL));
+        assert!(!fits(least, MAX_TTL + least, MAX_TTL));
+        assert!(!fits(least, MAX_TTL, MAX_TTL + least));
+        assert!(fits(least * 10, least * 60, least));
+        assert!(!fits(least * 11, least * 60, least));
+    }
+}

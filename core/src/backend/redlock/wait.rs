@@ -1,0 +1,142 @@
+//! Waits for the time or the notification after which the next round begins.
+
+use std::time::Duration;
+
+use super::Redlock;
+use super::quorum_state::majority;
+use crate::backend::redis::timing::{FIRST_LOOKS, REFRESH};
+use crate::backend::{Attempt, AttemptAnswer};
+use crate::runtime::timeout;
+
+/// How long a waiter that was woken by one node waits for a majority to wake it.
+pub(super) const GRACE: Duration = Duration::from_millis(5);
+
+impl Redlock {
+    /// What is said to whom the lock is held from by another for so long at most.
+    pub(super) fn busy(&self, attempt: &Attempt, left: Duration) -> AttemptAnswer {
+        // Nobody hands the lock on: the first of each process looks when it should be free.
+        let retry_after = match self.waiters.is_first(&attempt.key, attempt.owner) {
+            true => left.min(FIRST_LOOKS),
+            false => REFRESH,
+        };
+        AttemptAnswer::Busy {
+            retry_after: retry_after.mul_f64(1.0 + fastrand::f64() / 4.0),
+        }
+    }
+
+    /// Waits until a majority of nodes, or one and then no other for a while, says that it is the caller's turn.
+    pub(super) async fn woken(&self, attempt: &Attempt) {
+        let Some(wake_ups) = self.waiters.wake_ups(attempt.owner) else {
+            return;
+        };
+        if wake_ups.told() == 0 {
+            tokio::select! {
+                () = wake_ups.next() => {}
+                () = wake_ups.promoted(FIRST_LOOKS) => return,
+            }
+        }
+        // The first node may be ahead of a majority.
+        let others = async {
+            while wake_ups.told() < majority(self.members.len()) {
+                wake_ups.next().await;
+            }
+        };
+        if let Some(others) = timeout(GRACE, others) {
+            // In time or not, another attempt is worth it.
+            let _in_time = others.await;
+        }
+    }
+}
+
+/// Rivals that asked at the same moment must not do so again: a random pause, of the order of what a round takes,
+/// that grows with each time.
+pub(super) fn apart(took: Duration, splits: u32) -> Duration {
+    let round = took.clamp(Duration::from_micros(200), Duration::from_millis(50));
+    let most = round * 2u32.saturating_pow(splits.min(10));
+    most.min(FIRST_LOOKS).mul_f64(0.1 + fastrand::f64() * 0.9)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+    use crate::backend::redlock::quorum_node::QuorumNode;
+    use crate::backend::redlock::settings::Settings;
+    use crate::{Key, OwnerId};
+
+    /// Nodes that nobody asks, and a waiter whose wake-ups are awaited.
+    fn waiting() -> (Redlock, Attempt) {
+        let waiters = WaiterRegistry::new();
+        let members = QuorumNode::unreachable(5, &waiters);
+        let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(30), true);
+        waiters.enter(&attempt.key, attempt.owner, None).keep();
+        (Redlock::of(members, waiters, Settings::default()), attempt)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_majority_wakes_at_once_and_one_node_after_a_while() {
+        let (redlock, attempt) = waiting();
+        let silent = timeout(FIRST_LOOKS, redlock.woken(&attempt)).unwrap();
+        assert!(silent.await.is_err());
+        for (nodes, after) in [(1, GRACE), (2, GRACE), (3, Duration::ZERO)] {
+            redlock.waiters.wake_ups(attempt.owner).unwrap().forget();
+            for _ in 0..nodes {
+                redlock.waiters.wake_one(attempt.owner);
+            }
+            let begin = Instant::now();
+            redlock.woken(&attempt).await;
+            assert_eq!(begin.elapsed(), after, "{nodes} nodes");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_first_looks_when_the_lock_should_be_free_and_the_others_keep_their_places() {
+        let (redlock, first) = waiting();
+        let mut behind = first.clone();
+        behind.owner = OwnerId::random();
+        redlock
+            .waiters
+            .enter(&behind.key, behind.owner, None)
+            .keep();
+        let soon = FIRST_LOOKS / 2;
+        for _ in 0..1000 {
+            for (attempt, left, least) in [
+                (&first, soon, soon),
+                (&first, FIRST_LOOKS * 2, FIRST_LOOKS),
+                (&behind, soon, REFRESH),
+            ] {
+                let AttemptAnswer::Busy { retry_after } = redlock.busy(attempt, left) else {
+                    panic!("it is busy");
+                };
+                assert!(retry_after >= least, "{retry_after:?}");
+                assert!(retry_after <= least.mul_f64(1.25), "{retry_after:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn rivals_pause_by_chance_and_longer_each_time() {
+        let ms = Duration::from_millis;
+        for (took, splits, most) in [
+            (ms(10), 1, ms(20)),
+            (ms(10), 3, ms(80)),
+            (ms(0), 1, Duration::from_micros(400)),
+            (ms(500), 1, ms(100)),
+            (ms(10), u32::MAX, FIRST_LOOKS),
+        ] {
+            let pauses = [(); 1000].map(|()| apart(took, splits));
+            let (shortest, longest) = (pauses.iter().min(), pauses.iter().max());
+            let (shortest, longest) = (*shortest.unwrap(), *longest.unwrap());
+            assert!(
+                shortest >= most.mul_f64(0.099) && longest <= most,
+                "{shortest:?} {longest:?}"
+            );
+            assert!(
+                shortest < most / 2 && longest > most / 2,
+                "{shortest:?} {longest:?}"
+            );
+        }
+    }
+}

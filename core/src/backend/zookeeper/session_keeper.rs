@@ -1,0 +1,115 @@
+//! Keeps a session alive, and opens another when it has ended.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use zookeeper_client::SessionState;
+
+use super::session::Session;
+use super::session_liveness::PULSES;
+use super::session_manager::{LinkState, SessionManager};
+use crate::clock::{self, LeaseInstant};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// What a session needs of its link, which may go meanwhile.
+struct KeeperChannels {
+    interruptions: watch::Sender<u64>,
+    given_up: watch::Receiver<u64>,
+    state: watch::Receiver<LinkState>,
+}
+
+/// Ends with the link.
+pub(super) async fn keep(link: Weak<SessionManager>) {
+    let mut number = 1;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let Some(kept) = link.upgrade() else { return };
+        let state = kept.state.borrow().clone();
+        match state {
+            LinkState::Closed => return,
+            LinkState::Up(session) => {
+                let mut strings = KeeperChannels {
+                    interruptions: kept.interruptions.clone(),
+                    given_up: kept.given_up.subscribe(),
+                    state: kept.state.subscribe(),
+                };
+                drop(kept);
+                let timeout = session.timeout();
+                let session = Arc::downgrade(&{ session });
+                watch_over(&session, timeout, &mut strings, number).await;
+                drop(strings);
+                let Some(kept) = link.upgrade() else { return };
+                let old = session.upgrade();
+                let is_open = kept.replace(LinkState::Down(None));
+                // One that is closed says goodbye.
+                if let Some(old) = old.filter(|_| is_open) {
+                    old.kill().await;
+                }
+                kept.interruptions.send_modify(|count| *count += 1);
+            }
+            LinkState::Down(_) => {
+                let settings = kept.settings.clone();
+                drop(kept);
+                number += 1;
+                let next = match Session::open(number, &settings, false).await {
+                    Ok(session) => {
+                        pause = FIRST_PAUSE;
+                        LinkState::Up(Arc::new(session))
+                    }
+                    Err(error) => {
+                        clock::sleep_until(LeaseInstant::now().after(pause)).await;
+                        pause = (pause * 2).min(LONGEST_PAUSE);
+                        LinkState::Down(Some(error.to_string().into()))
+                    }
+                };
+                let Some(kept) = link.upgrade() else { return };
+                kept.replace(next);
+            }
+        }
+    }
+}
+
+/// Returns when the session is over, or is to be.
+async fn watch_over(
+    session: &Weak<Session>,
+    timeout: Duration,
+    strings: &mut KeeperChannels,
+    number: u64,
+) {
+    let Some(mut states) = session.upgrade().map(|session| session.states()) else {
+        return;
+    };
+    strings.state.mark_unchanged();
+    let interruptions = &strings.interruptions;
+    let watching = async {
+        loop {
+            match states.changed().await {
+                state if state.is_terminated() => return,
+                SessionState::SyncConnected => interruptions.send_modify(|count| *count += 1),
+                _ => {}
+            }
+        }
+    };
+    let pulsing = async {
+        loop {
+            clock::sleep_until(LeaseInstant::now().after(timeout / PULSES)).await;
+            // It may have ended before anybody watched it.
+            let Some(session) = session.upgrade().filter(|it| !it.is_over()) else {
+                return;
+            };
+            // After a change of leader, servers of 3.8 may leave requests unanswered for ever, and answer pings.
+            if !session.heartbeat().await {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = watching => {}
+        () = pulsing => {}
+        _ = strings.given_up.wait_for(|given_up| *given_up >= number) => {}
+        _ = strings.state.changed() => {}
+    }
+}

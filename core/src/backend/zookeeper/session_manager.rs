@@ -1,0 +1,146 @@
+//! The current session, and a new one when it has ended.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use zookeeper_client::Error;
+
+use super::error::no_thread;
+use super::session::Session;
+use super::settings::Settings;
+use crate::backend::BackendError;
+use crate::runtime::{self, RuntimeThread};
+
+/// How long a request waits for a session before it says that there is none.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Clone)]
+pub(super) enum LinkState {
+    Up(Arc<Session>),
+    /// And what the last try said.
+    Down(Option<Arc<str>>),
+    Closed,
+}
+
+#[derive(Debug)]
+pub(super) struct SessionManager {
+    pub(super) state: watch::Sender<LinkState>,
+    pub(super) interruptions: watch::Sender<u64>,
+    /// Sessions up to this one are to be closed.
+    pub(super) given_up: watch::Sender<u64>,
+    pub(super) settings: Settings,
+    thread: RuntimeThread,
+}
+
+impl SessionManager {
+    pub(super) async fn connect(settings: Settings) -> Result<Arc<Self>, Error> {
+        let thread =
+            RuntimeThread::start("leasehold-zookeeper").map_err(|error| no_thread(&error))?;
+        let first = Session::open(1, &settings, true).await?;
+        Ok(Arc::new(Self {
+            state: watch::Sender::new(LinkState::Up(Arc::new(first))),
+            interruptions: watch::Sender::default(),
+            given_up: watch::Sender::default(),
+            settings,
+            thread,
+        }))
+    }
+
+    pub(super) fn thread(&self) -> &RuntimeThread {
+        &self.thread
+    }
+
+    /// The session, as soon as there is one.
+    pub(super) async fn session(&self) -> Result<Arc<Session>, BackendError> {
+        self.settled().await;
+        self.session_at_once()
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        !matches!(&*self.state.borrow(), LinkState::Down(_))
+    }
+
+    /// Waits a while for a session, or until there will be none.
+    pub(super) async fn settled(&self) {
+        if self.is_settled() {
+            return;
+        }
+        let mut states = self.state.subscribe();
+        let settled = states.wait_for(|state| !matches!(state, LinkState::Down(_)));
+        if let Some(settled) = runtime::timeout(PATIENCE, settled) {
+            // In time or not, the state says so.
+            let _in_time = settled.await;
+        }
+    }
+
+    /// The session, if there is one now.
+    pub(super) fn session_at_once(&self) -> Result<Arc<Session>, BackendError> {
+        let state = self.state.borrow().clone();
+        match state {
+            LinkState::Up(session) => Ok(session),
+            LinkState::Down(said) => {
+                let error = BackendError::not_applied(
+                    "there is no session with the servers; check that a majority of them is up",
+                );
+                Err(match said {
+                    Some(said) => error.with_source(String::from(&*said)),
+                    None => error,
+                })
+            }
+            LinkState::Closed => {
+                Err(BackendError::not_applied("the backend is closed").permanent())
+            }
+        }
+    }
+
+    /// The session of this number, if it is not over.
+    pub(super) fn session_numbered(&self, number: u64) -> Option<Arc<Session>> {
+        match &*self.state.borrow() {
+            LinkState::Up(session) if session.number == number && !session.is_over() => {
+                Some(Arc::clone(session))
+            }
+            _ => None,
+        }
+    }
+
+    /// Gives this session up, and with it all that it has: what else failed to go goes so.
+    pub(super) fn give_up(&self, number: u64) {
+        self.given_up.send_if_modified(|given_up| {
+            let more = number > *given_up;
+            *given_up = number.max(*given_up);
+            more
+        });
+    }
+
+    pub(super) async fn interrupted(&self, seen: u64) -> u64 {
+        let mut interruptions = self.interruptions.subscribe();
+        let more = interruptions.wait_for(|count| *count > seen).await;
+        let count = more.map(|count| *count);
+        // It fails only without a sender, and this is one.
+        match count {
+            Ok(count) => count,
+            Err(_no_sender) => pending().await,
+        }
+    }
+
+    /// Goes to another state, unless it is closed.
+    pub(super) fn replace(&self, next: LinkState) -> bool {
+        self.state.send_if_modified(|state| {
+            let open = !matches!(state, LinkState::Closed);
+            if open {
+                *state = next;
+            }
+            open
+        })
+    }
+
+    /// Ends the session, and waits until the server has heard of it.
+    pub(super) async fn close(&self) {
+        let last = self.state.send_replace(LinkState::Closed);
+        if let LinkState::Up(session) = last {
+            session.close().await;
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Decides from the nodes of a key which of them hold it: the recipe's rule, without a server.
+
+use super::znodes::QueueNode;
+use crate::OwnerId;
+use crate::backend::Mode;
+
+/// All places for one key, in the order in which the server made them.
+#[derive(Debug, Default)]
+pub(super) struct NodeQueue {
+    places: Vec<QueueNode>,
+    /// The writer at the front has become a reader.
+    downgraded: bool,
+}
+
+/// What a place means.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum QueuePosition<'a> {
+    Holds,
+    /// It waits until this one has gone, or has become a reader.
+    Behind(&'a QueueNode),
+    /// It waits until some of those before it have gone.
+    InTheCrowd,
+    /// Those before it use the key as something else.
+    OtherKind,
+}
+
+impl NodeQueue {
+    pub(super) fn of(names: &[String]) -> Self {
+        let mut places: Vec<QueueNode> = names.iter().filter_map(|n| QueueNode::read(n)).collect();
+        // No two that are there at once are further apart than half of all numbers.
+        if let Some(origin) = places.first().map(|p| p.number) {
+            places.sort_by_key(|p| p.number.wrapping_sub(origin));
+        }
+        Self {
+            places,
+            downgraded: false,
+        }
+    }
+
+    /// The writer at the front, which may have become a reader: its data says so.
+    pub(super) fn writer_in_front(&self) -> Option<&QueueNode> {
+        let first = self.places.first()?;
+        (first.mode == Mode::Exclusive && first.owner.is_some()).then_some(first)
+    }
+
+    pub(super) fn front_is_downgraded(&mut self) {
+        self.downgraded = true;
+    }
+
+    /// Where the node of this name is.
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        self.places.iter().position(|place| place.name == name)
+    }
+
+    /// The places that bear an attempt's id. A session that is over may have left one on the server, which others still
+    /// wait behind; it says nothing about the attempt's place in this session.
+    pub(super) fn places_of(&self, owner: OwnerId) -> impl Iterator<Item = &QueueNode> {
+        self.places.iter().filter(move |p| p.owner == Some(owner))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The readers before a place, the nearest first: all who read together have one token.
+    pub(super) fn readers_before(&self, position: usize) -> impl Iterator<Item = &QueueNode> {
+        let before = self.places.iter().take(position).rev();
+        before.filter(|p| p.mode == Mode::Shared)
+    }
+
+    pub(super) fn standing(&self, position: usize) -> QueuePosition<'_> {
+        let (Some(own), before) = (
+            self.places.get(position),
+            self.places.get(..position).unwrap_or_default(),
+        ) else {
+            return QueuePosition::InTheCrowd;
+        };
+        if before.iter().any(|p| !p.mode.is_like(own.mode)) {
+            return QueuePosition::OtherKind;
+        }
+        match own.mode {
+            Mode::Exclusive => before
+                .last()
+                .map_or(QueuePosition::Holds, QueuePosition::Behind),
+            Mode::Shared => {
+                let alone = |(at, p): &(usize, &QueueNode)| {
+                    p.mode == Mode::Exclusive && !(self.downgraded && *at == 0)
+                };
+                let mut writers = before.iter().enumerate().rev().filter(alone);
+                writers.next().map_or(QueuePosition::Holds, |(_, writer)| {
+                    QueuePosition::Behind(writer)
+                })
+            }
+            Mode::Permits { .. } => {
+                let mut taken = 0_u64;
+                // Nobody passes one that does not fit.
+                let all_fit = self.places.iter().take(position + 1).all(|place| {
+                    let Mode::Permits { count, of } = place.mode else {
+                        return false;
+                    };
+                    taken += u64::from(count);
+                    taken <= u64::from(of)
+                });
+                if all_fit {
+                    QueuePosition::Holds
+                } else {
+                    QueuePosition::InTheCrowd
+                }
+            }
+        }
+    }
+
+    /// Those who hold, in order.
+    pub(super) fn holders(&self) -> impl Iterator<Item = &QueueNode> {
+        let all = self.places.iter().enumerate();
+        all.filter(|(at, _)| self.standing(*at) == QueuePosition::Holds)
+            .map(|(_, place)| place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::zookeeper::znodes::node;
+
+    fn queue(modes: &[Mode], first: i32) -> NodeQueue {
+        let name = |(at, mode): (usize, &Mode)| {
+            let number = first.wrapping_add(i32::try_from(at).unwrap());
+            format!("{}{number:010}", node(*mode, OwnerId::random()))
+        };
+        let mut names: Vec<String> = modes.iter().enumerate().map(name).collect();
+        names.reverse();
+        NodeQueue::of(&names)
+    }
+
+    fn holding(queue: &NodeQueue) -> Vec<bool> {
+        let standing = (0..queue.len()).map(|at| queue.standing(at));
+        standing.map(|s| s == QueuePosition::Holds).collect()
+    }
+
+    const X: Mode = Mode::Exclusive;
+    const S: Mode = Mode::Shared;
+
+    const fn p(count: u32, of: u32) -> Mode {
+        Mode::Permits { count, of }
+    }
+
+    #[test]
+    fn who_holds_follows_from_the_order() {
+        for (modes, holds) in [
+            (&[X, X][..], &[true, false][..]),
+            (&[S, S, X, S], &[true, true, false, false]),
+            (&[X, S, S], &[true, false, false]),
+            (&[p(2, 3), p(1, 3), p(1, 3)], &[true, true, false]),
+            // The second does not fit, and the third does not pass it.
+            (&[p(2, 3), p(2, 3), p(1, 3)], &[true, false, false]),
+            // Each is judged by its own number.
+            (&[p(1, 2), p(1, 1), p(1, 3)], &[true, false, false]),
+            (&[p(1, 2), X], &[true, false]),
+            (&[X, p(1, 2)], &[true, false]),
+        ] {
+            assert_eq!(holding(&queue(modes, 7)), holds, "{modes:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_goes_on_when_the_numbers_are_exhausted() {
+        let queue = queue(&[X, X, X, X], i32::MAX - 1);
+        assert_eq!(holding(&queue), [true, false, false, false]);
+        let numbers: Vec<i32> = queue.places.iter().map(|p| p.number).collect();
+        assert_eq!(numbers, [i32::MAX - 1, i32::MAX, i32::MIN, i32::MIN + 1]);
+    }
+
+    #[test]
+    fn a_writer_waits_for_the_one_before_it_and_a_reader_for_the_last_writer() {
+        let queue = queue(&[S, X, S, S], 0);
+        let behind = |at: usize| match queue.standing(at) {
+            QueuePosition::Behind(place) => place.number,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((behind(1), behind(2), behind(3)), (0, 1, 1));
+    }
+
+    #[test]
+    fn readers_join_a_writer_that_has_become_one() {
+        let mut queue = queue(&[X, S, X, S], 0);
+        queue.front_is_downgraded();
+        assert_eq!(holding(&queue), [true, true, false, false]);
+    }
+}

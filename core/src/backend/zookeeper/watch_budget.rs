@@ -1,0 +1,112 @@
+//! Limits watches to as many as one request can set again after a reconnect.
+//!
+//! # Implementation details
+//!
+//! When its connection was lost, the client asks for all watches again, in requests of 128 KiB. Its crate, up to 0.11
+//! at least, takes the answers to two such requests for one: it never gets past the second, and its session comes to
+//! an end with all that it holds. So no more is watched than one request can name. Who has no room for a watch looks now and
+//! then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use zookeeper_client::OneshotWatcher;
+
+use crate::clock::{self, LeaseInstant};
+
+/// How many bytes of paths are watched at most. Less than one request names, for each path has some more.
+const ROOM: usize = 96 * 1024;
+
+/// How often one without a watch looks.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// The watches of one session.
+#[derive(Debug)]
+pub(super) struct WatchBudget {
+    used: Arc<AtomicUsize>,
+    /// What stands before every path.
+    folder_bytes: usize,
+    /// The session is: nobody tells any more.
+    over: CancellationToken,
+}
+
+/// Room for one watch.
+#[derive(Debug)]
+pub(super) struct WatchPermit {
+    used: Arc<AtomicUsize>,
+    bytes: usize,
+    over: CancellationToken,
+}
+
+/// Tells once when something has changed, or may have.
+#[derive(Debug)]
+pub(super) struct BudgetedWatch(Option<(OneshotWatcher, WatchPermit)>);
+
+impl WatchBudget {
+    pub(super) fn within(folder: &str, over: CancellationToken) -> Self {
+        Self {
+            used: Arc::default(),
+            folder_bytes: folder.len(),
+            over,
+        }
+    }
+
+    /// Room for a watch on a path, if there is any.
+    pub(super) fn room(&self, path: &str) -> Option<WatchPermit> {
+        let bytes = self.folder_bytes + path.len();
+        let before = self.used.fetch_add(bytes, Ordering::AcqRel);
+        let room = WatchPermit {
+            used: Arc::clone(&self.used),
+            bytes,
+            over: self.over.clone(),
+        };
+        (before + bytes <= ROOM).then_some(room)
+    }
+}
+
+impl Drop for WatchPermit {
+    fn drop(&mut self) {
+        self.used.fetch_sub(self.bytes, Ordering::AcqRel);
+    }
+}
+
+impl BudgetedWatch {
+    pub(super) fn by(watcher: OneshotWatcher, room: WatchPermit) -> Self {
+        Self(Some((watcher, room)))
+    }
+
+    pub(super) fn unacknowledged() -> Self {
+        Self(None)
+    }
+
+    pub(super) async fn changed(self) {
+        match self.0 {
+            Some((watcher, room)) => tokio::select! {
+                biased;
+                () = room.over.cancelled() => {}
+                _event = watcher.changed() => {}
+            },
+            None => clock::sleep_until(LeaseInstant::now().after(LOOK_EVERY)).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_watched_any_more_leaves_its_room_to_others() {
+        let (watches, path) = (
+            WatchBudget::within("/locks", CancellationToken::new()),
+            "x".repeat(ROOM / 2 - 6),
+        );
+        let rooms = [watches.room(&path), watches.room(&path)];
+        assert!(rooms.iter().all(Option::is_some));
+        assert!(watches.room("").is_none(), "the folder takes room, too");
+        drop(rooms);
+        assert!(watches.room(&path).is_some());
+    }
+}

@@ -1,0 +1,143 @@
+//! The names of the nodes on the server.
+//!
+//! # Implementation details
+//!
+//! A key's container is named after the key, with `%` and two digits for each byte that a path cannot have. Below it
+//! stands a node per attempt: its mode, its id, and the number that the server adds, as in
+//! `x-6f1f0bd0-2d0a-4a0c-8f3e-0d8a9a3f7c11-0000000042`.
+
+use std::fmt::Write as _;
+
+use crate::backend::Mode;
+use crate::{Key, OwnerId};
+
+/// How many digits the server adds.
+const DIGITS: usize = 10;
+
+/// The name of a key's container.
+pub(super) fn container(key: &Key) -> String {
+    let full = key.full();
+    let mut name = String::with_capacity(full.len() + 1);
+    name.push('/');
+    // Names with a meaning of their own, and that of the server's own nodes.
+    let reserved = matches!(full, "." | ".." | "zookeeper");
+    for (at, byte) in full.bytes().enumerate() {
+        let plain = byte.is_ascii_graphic() && !matches!(byte, b'/' | b'%');
+        if plain && !(reserved && at == 0) {
+            name.push(byte.into());
+        } else {
+            // Writing to a string cannot fail.
+            let _written = write!(name, "%{byte:02X}");
+        }
+    }
+    name
+}
+
+/// The name of an attempt's node, without the server's number.
+pub(super) fn node(mode: Mode, owner: OwnerId) -> String {
+    let mode = match mode {
+        Mode::Exclusive => "x".to_owned(),
+        Mode::Shared => "s".to_owned(),
+        Mode::Permits { count, of } => format!("p{count}.{of}"),
+    };
+    format!("{mode}-{}-", owner.reveal())
+}
+
+/// A node below a container: a place in the line for its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct QueueNode {
+    pub(super) name: String,
+    pub(super) number: i32,
+    pub(super) mode: Mode,
+    /// None if another program made it.
+    pub(super) owner: Option<OwnerId>,
+}
+
+impl QueueNode {
+    /// Reads a node's name. One of another program that has the server's number holds the lock alone, as far as we
+    /// know; one without is nobody's place.
+    pub(super) fn read(name: &str) -> Option<Self> {
+        let split = name.len().checked_sub(DIGITS)?;
+        let (rest, digits) = (name.get(..split)?, name.get(split..)?);
+        if !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        // The number goes on below zero when it is exhausted.
+        let (rest, number) = match rest.strip_suffix("--") {
+            Some(rest) => (rest, format!("-{digits}")),
+            None => (rest.strip_suffix('-').unwrap_or(rest), digits.to_owned()),
+        };
+        let number = number.parse().ok()?;
+        let own = rest
+            .split_once('-')
+            .and_then(|(mode, owner)| Some((read_mode(mode)?, OwnerId::read(owner)?)));
+        Some(Self {
+            name: name.to_owned(),
+            number,
+            mode: own.map_or(Mode::Exclusive, |(mode, _)| mode),
+            owner: own.map(|(_, owner)| owner),
+        })
+    }
+}
+
+fn read_mode(text: &str) -> Option<Mode> {
+    match text {
+        "x" => Some(Mode::Exclusive),
+        "s" => Some(Mode::Shared),
+        _ => {
+            let (count, of) = text.strip_prefix('p')?.split_once('.')?;
+            Some(Mode::Permits {
+                count: count.parse().ok()?,
+                of: of.parse().ok()?,
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn containers_have_plain_names_and_no_two_keys_share_one() {
+        for (key, name) in [
+            ("order:42", "/order:42"),
+            ("a/b", "/a%2Fb"),
+            ("a%2Fb", "/a%252Fb"),
+            ("ä b", "/%C3%A4%20b"),
+            ("zookeeper", "/%7Aookeeper"),
+            ("..", "/%2E."),
+        ] {
+            assert_eq!(container(&Key::new("", key).unwrap()), name);
+        }
+    }
+
+    #[test]
+    fn a_name_is_read_as_it_was_written() {
+        let owner = OwnerId::random();
+        for mode in [
+            Mode::Exclusive,
+            Mode::Shared,
+            Mode::Permits { count: 2, of: 30 },
+        ] {
+            for (number, text) in [(42, "0000000042"), (i32::MIN, "-2147483648")] {
+                let name = format!("{}{text}", node(mode, owner));
+                let place = QueueNode::read(&name).unwrap();
+                assert_eq!((place.mode, place.number), (mode, number), "{name}");
+                assert_eq!(place.owner, Some(owner), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_others_made_holds_alone_if_it_has_a_number() {
+        let place = QueueNode::read("_c_6f1f-lock-0000000007").unwrap();
+        assert_eq!(
+            (place.mode, place.number, place.owner),
+            (Mode::Exclusive, 7, None)
+        );
+        assert_eq!(QueueNode::read("leases"), None);
+        assert_eq!(QueueNode::read(""), None);
+        assert_eq!(QueueNode::read("ääääääää"), None);
+    }
+}

@@ -1,0 +1,291 @@
+//! A backend that loses, delays and repeats requests as a plan says.
+
+use std::fmt;
+use std::future::{Future, pending};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::time::sleep;
+
+use crate::backend::{
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
+    ReleaseAnswer, RenewAnswer, async_trait,
+};
+use crate::{Key, OwnerId};
+
+/// What the manager asks of a backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Command {
+    /// [`Backend::attempt`]
+    Attempt,
+    /// [`Backend::wait`]
+    Wait,
+    /// [`Backend::renew`]
+    Renew,
+    /// [`Backend::downgrade`]
+    Downgrade,
+    /// [`Backend::hand_over`]
+    HandOver,
+    /// [`Backend::release`]
+    Release,
+    /// [`Backend::cleanup`]
+    Cleanup,
+    /// [`Backend::inspect`]
+    Inspect,
+    /// [`Backend::force_release`]
+    ForceRelease,
+}
+
+/// A command that is about to be carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Call {
+    /// Which command.
+    pub command: Command,
+    /// About whom; empty for an operator's commands, several for a batch of renewals.
+    pub owners: Vec<OwnerId>,
+}
+
+/// What goes wrong with a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Nothing.
+    None,
+    /// The request is late.
+    SlowRequest(Duration),
+    /// The answer is late.
+    SlowAnswer(Duration),
+    /// Refused; surely not applied.
+    Fail,
+    /// Applied; the answer is lost, and the caller is told so.
+    LoseAnswer,
+    /// Never applied, never answered.
+    HangBefore,
+    /// Applied, never answered.
+    HangAfter,
+    /// A bug: the backend panics. Not applied.
+    Panic,
+}
+
+type Plan = dyn FnMut(&Call) -> Fault + Send;
+
+/// A backend between which and its caller things go wrong, as planned.
+///
+/// The plan is asked before each call, and so sees all of them in their order.
+///
+/// # Examples
+///
+/// The answer to the first attempt is lost. The manager asks again, under the same id, and gets the
+/// grant that the first request made:
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), leasehold::Error> {
+/// use leasehold::LockManager;
+/// use leasehold::backend::InProcess;
+/// use leasehold::conformance::{Command, Fault, Faulty};
+///
+/// let mut attempts = 0;
+/// let locks = LockManager::new(Faulty::new(InProcess::new(), move |call| {
+///     attempts += u32::from(call.command == Command::Attempt);
+///     if attempts == 1 { Fault::LoseAnswer } else { Fault::None }
+/// }));
+/// let guard = locks.lock("order:42").acquire().await?;
+/// assert!(guard.is_valid());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Faulty<B> {
+    inner: B,
+    plan: Arc<Mutex<Plan>>,
+}
+
+impl<B: Backend> Faulty<B> {
+    /// Puts `plan` between callers and `inner`.
+    pub fn new(inner: B, plan: impl FnMut(&Call) -> Fault + Send + 'static) -> Self {
+        Self {
+            inner,
+            plan: Arc::new(Mutex::new(plan)),
+        }
+    }
+
+    /// Requests and answers are late by up to 5 ms and some requests are refused; none is lost.
+    pub fn sluggish(inner: B, seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        Self::new(inner, move |_call| {
+            let delay = Duration::from_micros(random.u64(..5000));
+            match random.u8(..10) {
+                0 => Fault::Fail,
+                1..=3 => Fault::SlowRequest(delay),
+                4..=6 => Fault::SlowAnswer(delay),
+                _ => Fault::None,
+            }
+        })
+    }
+
+    /// As [`sluggish`](Self::sluggish), and one answer in five is lost after the work was done.
+    pub fn lossy(inner: B, seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        Self::new(inner, move |_call| {
+            let delay = Duration::from_micros(random.u64(..5000));
+            match random.u8(..10) {
+                0 => Fault::Fail,
+                1 | 2 => Fault::LoseAnswer,
+                3 => Fault::SlowRequest(delay),
+                4 => Fault::SlowAnswer(delay),
+                _ => Fault::None,
+            }
+        })
+    }
+
+    async fn call<T>(
+        &self,
+        command: Command,
+        owners: Vec<OwnerId>,
+        carry_out: impl Future<Output = T>,
+    ) -> Result<T, BackendError> {
+        let fault = (self.plan.lock())(&Call { command, owners });
+        match fault {
+            Fault::None => Ok(carry_out.await),
+            Fault::SlowRequest(delay) => {
+                sleep(delay).await;
+                Ok(carry_out.await)
+            }
+            Fault::SlowAnswer(delay) => {
+                let answer = carry_out.await;
+                sleep(delay).await;
+                Ok(answer)
+            }
+            Fault::Fail => Err(BackendError::not_applied("a planned refusal")),
+            Fault::LoseAnswer => {
+                carry_out.await;
+                Err(BackendError::unknown("a planned loss of the answer"))
+            }
+            Fault::HangBefore => pending().await,
+            Fault::HangAfter => {
+                carry_out.await;
+                pending().await
+            }
+            Fault::Panic => panic!("a planned panic"),
+        }
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<B: Backend> Backend for Faulty<B> {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn owner_id(&self) -> OwnerId {
+        self.inner.owner_id()
+    }
+
+    fn server_of(&self, key: &Key) -> u64 {
+        self.inner.server_of(key)
+    }
+
+    /// Nothing is known at once here: what goes wrong goes wrong in [`attempt`](Self::attempt).
+    fn attempt_now(
+        &self,
+        _attempt: &Attempt,
+        _now: Instant,
+    ) -> Option<Result<AttemptAnswer, BackendError>> {
+        None
+    }
+
+    /// As with attempts.
+    fn release_now(
+        &self,
+        _claim: &Claim,
+        _now: Instant,
+    ) -> Option<Result<ReleaseAnswer, BackendError>> {
+        None
+    }
+
+    async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
+        let carry_out = self.inner.attempt(attempt);
+        self.call(Command::Attempt, vec![attempt.owner], carry_out)
+            .await?
+    }
+
+    async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        let carry_out = self.inner.wait(attempt);
+        self.call(Command::Wait, vec![attempt.owner], carry_out)
+            .await?
+    }
+
+    async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
+        let owners = claims.iter().map(|c| c.owner).collect();
+        let carry_out = self.inner.renew(claims);
+        match self.call(Command::Renew, owners, carry_out).await {
+            Ok(answers) => answers,
+            Err(error) => vec![Err(error)],
+        }
+    }
+
+    async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        let carry_out = self.inner.downgrade(claim);
+        self.call(Command::Downgrade, vec![claim.owner], carry_out)
+            .await?
+    }
+
+    async fn hand_over(
+        &self,
+        claim: &Claim,
+        secret: HandoverSecret,
+    ) -> Result<RenewAnswer, BackendError> {
+        let carry_out = self.inner.hand_over(claim, secret);
+        self.call(Command::HandOver, vec![claim.owner], carry_out)
+            .await?
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
+        let carry_out = self.inner.release(claim);
+        self.call(Command::Release, vec![claim.owner], carry_out)
+            .await?
+    }
+
+    async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        let carry_out = self.inner.cleanup(attempt);
+        self.call(Command::Cleanup, vec![attempt.owner], carry_out)
+            .await?
+    }
+
+    /// As with attempts.
+    fn cleanup_now(&self, _attempt: &Attempt, _now: Instant) -> Option<Result<(), BackendError>> {
+        None
+    }
+
+    async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
+        let carry_out = self.inner.inspect(key);
+        self.call(Command::Inspect, Vec::new(), carry_out).await?
+    }
+
+    async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
+        let carry_out = self.inner.force_release(key);
+        self.call(Command::ForceRelease, Vec::new(), carry_out)
+            .await?
+    }
+
+    async fn interrupted(&self, seen: u64) -> u64 {
+        self.inner.interrupted(seen).await
+    }
+
+    async fn close(&self) {
+        self.inner.close().await;
+    }
+}
+
+impl<B: fmt::Debug> fmt::Debug for Faulty<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Faulty")
+            .field("inner", &self.inner)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,120 @@
+//! Helpers of the suite.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::backend::{
+    Attempt, AttemptAnswer, Backend, BackendError, Claim, Handover, HandoverSecret, Refusal,
+    RenewAnswer,
+};
+use crate::{FencingToken, Key, OwnerId};
+
+/// Long enough for any backend on any machine; a case that takes this long has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often a command is repeated that failed by an injected fault.
+const TRIES: usize = 100;
+
+/// A key that no other case, and no other run, uses.
+pub(super) fn fresh_key(case: &str) -> Key {
+    Key::new("conformance:", &fresh_name(case)).expect("a case's name is a good key")
+}
+
+pub(super) fn fresh_name(case: &str) -> String {
+    format!("{case}:{}", OwnerId::random())
+}
+
+/// Repeats a command over passing faults, as a manager would.
+pub(super) async fn insist<T>(mut command: impl AsyncFnMut() -> Result<T, BackendError>) -> T {
+    for _ in 1..TRIES {
+        match command().await {
+            Ok(answer) => return answer,
+            Err(error) => assert!(error.is_temporary(), "{error}"),
+        }
+        sleep(Duration::from_millis(1)).await;
+    }
+    command().await.expect("the backend fails for good")
+}
+
+/// One attempt's answer: the token, or busy.
+pub(super) async fn attempt(backend: &impl Backend, attempt: &Attempt) -> Option<FencingToken> {
+    match insist(async || backend.attempt(attempt).await).await {
+        AttemptAnswer::Granted { token, lease } => {
+            assert!(
+                lease <= attempt.ttl,
+                "granted {lease:?} for a ttl of {:?}",
+                attempt.ttl
+            );
+            Some(token)
+        }
+        AttemptAnswer::Busy { .. } => None,
+        AttemptAnswer::Refused(refusal) => panic!("`{}`: {refusal:?}", attempt.key),
+    }
+}
+
+/// Takes a free lock.
+pub(super) async fn take(backend: &impl Backend, request: &Attempt) -> Claim {
+    let token = attempt(backend, request).await;
+    request.claim(token.expect("the lock should have been free"))
+}
+
+/// Why an attempt has no prospect, if it has none.
+pub(super) async fn refusal(backend: &impl Backend, request: &Attempt) -> Option<Refusal> {
+    match insist(async || backend.attempt(request).await).await {
+        AttemptAnswer::Refused(refusal) => Some(refusal),
+        _ => None,
+    }
+}
+
+/// Makes a secret by which a lock can be taken up.
+pub(super) async fn hand_over(backend: &impl Backend, claim: &Claim) -> Handover {
+    let secret = HandoverSecret::random();
+    let told = insist(async || backend.hand_over(claim, secret).await).await;
+    assert!(matches!(told, RenewAnswer::Extended { .. }), "{told:?}");
+    Handover::new(claim, secret)
+}
+
+/// Attempts and waits, as a manager does, until the lock is granted.
+pub(super) async fn queue_for(backend: &impl Backend, request: &Attempt) -> Claim {
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
+        match insist(async || backend.attempt(request).await).await {
+            AttemptAnswer::Granted { token, .. } => return request.claim(token),
+            AttemptAnswer::Busy { retry_after } => {
+                // A hint that comes, fails or does not come: all mean another attempt.
+                let _hint = tokio::time::timeout(retry_after, backend.wait(request)).await;
+            }
+            AttemptAnswer::Refused(refusal) => panic!("`{}`: {refusal:?}", request.key),
+        }
+    }
+    panic!("`{}` was not granted within {PATIENCE:?}", request.key);
+}
+
+/// Looks again and again until `look` answers true.
+pub(super) async fn eventually(what: &str, mut look: impl AsyncFnMut() -> bool) {
+    let started = Instant::now();
+    while !look().await {
+        assert!(
+            started.elapsed() < PATIENCE,
+            "not within {PATIENCE:?}: {what}"
+        );
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+pub(super) async fn in_time<T>(what: &str, task: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(PATIENCE, task).await {
+        Ok(answer) => answer,
+        Err(_elapsed) => panic!("not within {PATIENCE:?}: {what}"),
+    }
+}
+
+/// A TTL that a case can wait out.
+pub(super) fn short_ttl(backend: &impl Backend) -> Duration {
+    backend
+        .capabilities()
+        .least_ttl
+        .max(Duration::from_millis(300))
+}

@@ -1,0 +1,200 @@
+//! The loop of an acquire that waits: attempts, notifications and polls until the wait is over.
+
+use std::time::Duration;
+
+use super::attempt_guard::AttemptGuard;
+use crate::AcquireError;
+use crate::backend::{AttemptAnswer, BackendError, Refusal};
+use crate::clock::{self, ClockReading, LeaseInstant};
+use crate::engine::timeout::{Backoff, catch_panic};
+use crate::engine::{AcquireRequest, BusyPolicy, Hold};
+use crate::events;
+use crate::options::LockOptions;
+
+/// A wait that ends sooner has hardly been one.
+const PROMPT: Duration = Duration::from_millis(1);
+
+/// How many wake-ups in a row may come at once before they are taken for noise. Locks that are handed on
+/// quickly do wake like this.
+const HASTY_AT_MOST: u32 = 16;
+
+/// One caller's acquire that its first step has not ended, over all its attempts.
+pub(crate) struct AcquireLoop<'a> {
+    attempt_guard: AttemptGuard<'a>,
+    options: &'a LockOptions,
+    patience: BusyPolicy,
+    started: LeaseInstant,
+    /// When the first request is sent; it is not read from the clock twice.
+    first: Option<ClockReading>,
+    /// What it was answered, if at once.
+    first_answer: Option<Result<AttemptAnswer, BackendError>>,
+    give_up: Option<LeaseInstant>,
+    failing_since: Option<LeaseInstant>,
+    backoff: Backoff,
+    poll: Backoff,
+    /// Wake-ups in a row that came at once and meant nothing.
+    spurious_wakeups: u32,
+}
+
+/// How the pursuit of one attempt ended, if not in an error.
+enum AttemptOutcome {
+    Granted(Hold),
+    /// The grant's answer came when its lease was over, and its id is spent.
+    Outlived,
+}
+
+impl<'a> AcquireLoop<'a> {
+    pub(crate) fn new(
+        attempt_guard: AttemptGuard<'a>,
+        first_answer: Option<Result<AttemptAnswer, BackendError>>,
+        options: &'a LockOptions,
+        patience: BusyPolicy,
+        started: ClockReading,
+    ) -> Self {
+        Self {
+            attempt_guard,
+            options,
+            patience,
+            started: started.moment,
+            first: Some(started),
+            first_answer,
+            give_up: options.wait.map(|wait| started.moment.after(wait)),
+            failing_since: None,
+            backoff: Backoff::default(),
+            poll: Backoff::default(),
+            spurious_wakeups: 0,
+        }
+    }
+
+    pub(crate) async fn run(&mut self, wanted: &AcquireRequest) -> Result<Hold, AcquireError> {
+        loop {
+            if let AttemptOutcome::Granted(hold) = self.pursue().await? {
+                return Ok(hold);
+            }
+            let (engine, runtime) = (
+                self.attempt_guard.engine,
+                self.attempt_guard.runtime.clone(),
+            );
+            let attempt = wanted.attempt(engine, self.options, self.patience);
+            self.attempt_guard = AttemptGuard::new(engine, attempt, runtime);
+        }
+    }
+
+    /// Repeats one request under one id until it is granted or there is no point.
+    async fn pursue(&mut self) -> Result<AttemptOutcome, AcquireError> {
+        loop {
+            if self.attempt_guard.engine.is_closed() {
+                return Err(self.attempt_guard.closed());
+            }
+            let look = self.first.take().unwrap_or_else(ClockReading::now);
+            let answer = match self.first_answer.take() {
+                Some(answer) => answer,
+                None => {
+                    let limit = self
+                        .attempt_guard
+                        .engine
+                        .limits
+                        .command
+                        .min(self.options.ttl);
+                    self.attempt_guard.ask(look, limit).await
+                }
+            };
+            let sent = look.moment;
+            match answer {
+                Ok(AttemptAnswer::Granted { token, lease }) => {
+                    let now = LeaseInstant::now();
+                    if let Some(hold) =
+                        self.attempt_guard
+                            .enter(token, lease, sent, now, self.options)
+                    {
+                        return hold.map(AttemptOutcome::Granted);
+                    }
+                    let late = BackendError::unknown("its grant came when the lease was over");
+                    Box::pin(self.failed(sent, late)).await?;
+                    return Ok(AttemptOutcome::Outlived);
+                }
+                Ok(AttemptAnswer::Busy { .. }) if self.patience == BusyPolicy::None => {
+                    return Err(self.timed_out());
+                }
+                Ok(AttemptAnswer::Busy { retry_after }) => {
+                    self.failing_since = None;
+                    self.backoff = Backoff::default();
+                    // Boxed, as is all that a free lock does not need: its future is moved about.
+                    Box::pin(self.wait(sent.after(retry_after.max(PROMPT)))).await?;
+                }
+                Ok(AttemptAnswer::Refused(refusal)) => return Err(self.refused(refusal)),
+                Err(error) => Box::pin(self.failed(sent, error)).await?,
+            }
+        }
+    }
+
+    /// Waits for a hint that the lock may be ours, and no longer than until `recheck`.
+    async fn wait(&mut self, recheck: LeaseInstant) -> Result<(), AcquireError> {
+        let until = self.give_up.map_or(recheck, |give_up| give_up.min(recheck));
+        let engine = self.attempt_guard.engine;
+        let waiting_since = LeaseInstant::now();
+        let hint = async {
+            let attempt = &self.attempt_guard.attempt;
+            let hint = catch_panic(async { engine.backend.wait(attempt).await }).await;
+            if let Err(error) = &hint {
+                events::wait_failed(attempt, error);
+            }
+            let prompt = LeaseInstant::now().since(waiting_since) < PROMPT;
+            self.spurious_wakeups = if prompt { self.spurious_wakeups + 1 } else { 0 };
+            if hint.is_err() || self.spurious_wakeups > HASTY_AT_MOST {
+                // No wake-ups, or nothing but wake-ups: both are polling.
+                self.poll.pause().await;
+            } else {
+                self.poll = Backoff::default();
+            }
+        };
+        tokio::select! {
+            () = hint => Ok(()),
+            () = engine.closed() => Err(self.attempt_guard.closed()),
+            // Whoever vanished with its runtime may be who this one waits for.
+            never = engine.backlog.keep_adopting() => match never {},
+            () = clock::sleep_until(until) => match self.give_up {
+                Some(give_up) if give_up.has_passed() => Err(self.timed_out()),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    fn timed_out(&self) -> AcquireError {
+        AcquireError::TimedOut {
+            key: self.attempt_guard.attempt.key.clone(),
+            waited: LeaseInstant::now().since(self.started),
+        }
+    }
+
+    fn refused(&self, refusal: Refusal) -> AcquireError {
+        let key = self.attempt_guard.attempt.key.clone();
+        match refusal {
+            Refusal::OtherKind => AcquireError::OtherKind { key },
+            Refusal::HandoverSpent => AcquireError::HandoverSpent { key },
+        }
+    }
+
+    /// Pauses before another try, or says that there is none: an outage is not waited out for ever.
+    async fn failed(
+        &mut self,
+        sent: LeaseInstant,
+        error: BackendError,
+    ) -> Result<(), AcquireError> {
+        let attempt_guard = &self.attempt_guard;
+        events::attempt_failed(&attempt_guard.attempt, &error);
+        let since = *self.failing_since.get_or_insert(sent);
+        let outage_ends = since.after(attempt_guard.engine.limits.outage);
+        let end = match (self.patience, self.give_up) {
+            (BusyPolicy::None, _) => sent,
+            (BusyPolicy::Wait, Some(give_up)) => give_up.min(outage_ends),
+            (BusyPolicy::Wait, None) => outage_ends,
+        };
+        let paused = self.backoff.pause_after(error, end).await;
+        paused.map_err(|source| AcquireError::Backend {
+            key: attempt_guard.attempt.key.clone(),
+            applied: attempt_guard.applied(),
+            source,
+        })
+    }
+}

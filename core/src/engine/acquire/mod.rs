@@ -1,0 +1,82 @@
+//! Acquires a lock: one attempt, then the acquire loop if it has to wait.
+
+pub(crate) mod acquire_loop;
+pub(crate) mod attempt_guard;
+pub(crate) mod busy_policy;
+pub(crate) mod request;
+
+use std::sync::Arc;
+
+use tracing::Instrument;
+
+use super::{AcquireRequest, BusyPolicy, Engine, Hold};
+use crate::AcquireError;
+use crate::backend::AttemptAnswer;
+use crate::clock::{ClockReading, LeaseInstant};
+use crate::events::Acquisition;
+use crate::options::LockOptions;
+use crate::runtime::Runtime;
+use acquire_loop::AcquireLoop;
+use attempt_guard::AttemptGuard;
+
+impl Engine {
+    pub(crate) async fn acquire(
+        self: &Arc<Self>,
+        wanted: &AcquireRequest,
+        options: &LockOptions,
+        patience: BusyPolicy,
+    ) -> Result<Hold, AcquireError> {
+        let started = ClockReading::now();
+        let acquisition = Acquisition::start(&wanted.key, options, started.moment);
+        let span = acquisition.span();
+        let begun = span.in_scope(|| self.begin(wanted, options, patience, started));
+        let mut search = match begun {
+            FirstStep::Wait(search) => search,
+            FirstStep::Over(result) => return finished(acquisition, result),
+        };
+        finished(acquisition, search.run(wanted).instrument(span).await)
+    }
+
+    /// The first step, and the only one where a backend grants at once: what may have to wait is not even made.
+    fn begin<'a>(
+        self: &'a Arc<Self>,
+        wanted: &AcquireRequest,
+        options: &'a LockOptions,
+        patience: BusyPolicy,
+        started: ClockReading,
+    ) -> FirstStep<'a> {
+        let Some(runtime) = Runtime::current() else {
+            return FirstStep::Over(Err(AcquireError::NoRuntime));
+        };
+        self.backlog.adopt_orphans();
+        let attempt = wanted.attempt(self, options, patience);
+        let mut attempt_guard = AttemptGuard::new(self, attempt, runtime);
+        if self.is_closed() {
+            return FirstStep::Over(Err(attempt_guard.closed()));
+        }
+        let (sent, answer) = (started.moment, attempt_guard.ask_now(started));
+        if let Some(Ok(AttemptAnswer::Granted { token, lease })) = answer
+            && let Some(hold) =
+                attempt_guard.enter(token, lease, sent, LeaseInstant::now(), options)
+        {
+            return FirstStep::Over(hold);
+        }
+        let search = AcquireLoop::new(attempt_guard, answer, options, patience, started);
+        FirstStep::Wait(Box::new(search))
+    }
+}
+
+fn finished(
+    acquisition: Acquisition,
+    result: Result<Hold, AcquireError>,
+) -> Result<Hold, AcquireError> {
+    acquisition.finish(result.as_ref().map(|hold| &hold.lease.claim));
+    result
+}
+
+/// How an acquire goes on after its first step.
+enum FirstStep<'a> {
+    Over(Result<Hold, AcquireError>),
+    /// On the heap, as futures are moved about.
+    Wait(Box<AcquireLoop<'a>>),
+}

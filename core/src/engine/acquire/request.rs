@@ -1,0 +1,40 @@
+//! What an acquire asks for.
+
+use crate::Key;
+use crate::backend::{Attempt, Handover, Mode};
+use crate::engine::{BusyPolicy, Engine};
+use crate::options::LockOptions;
+
+/// What an acquire is for, over all its attempts.
+#[derive(Debug, Clone)]
+pub(crate) struct AcquireRequest {
+    pub(crate) key: Key,
+    pub(crate) mode: Mode,
+    pub(crate) handover: Option<Box<Handover>>,
+}
+
+impl AcquireRequest {
+    pub(crate) fn exclusively(key: Key) -> Self {
+        Self {
+            key,
+            mode: Mode::Exclusive,
+            handover: None,
+        }
+    }
+
+    /// An attempt under a fresh owner id.
+    pub(crate) fn attempt(
+        &self,
+        engine: &Engine,
+        options: &LockOptions,
+        patience: BusyPolicy,
+    ) -> Attempt {
+        let owner = engine.backend.owner_id();
+        let queue = patience == BusyPolicy::Wait;
+        let limit = engine.limits.command.min(options.ttl);
+        Attempt::by(owner, self.key.clone(), options.ttl, queue)
+            .in_mode(self.mode)
+            .taking_up(self.handover.clone())
+            .answered_within(options.wait.map_or(limit, |wait| wait.min(limit)))
+    }
+}

@@ -1,0 +1,132 @@
+//! Releases and cleanups that nobody waits for.
+//!
+//! A runtime may end before they are confirmed. Any other runtime in which the manager is used then goes on with them.
+
+use std::convert::Infallible;
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use super::timeout::catch_panic;
+use crate::clock::{self, LeaseInstant};
+use crate::runtime::Runtime;
+
+/// A runtime that is ending gives back at once what it adopts.
+const BETWEEN_ADOPTIONS: Duration = Duration::from_millis(1);
+
+/// A command that is repeated in the background.
+pub(super) trait BackgroundWork: Debug + Send + Sync + 'static {
+    /// Repeats the command until it is confirmed, which is true, or of no use any more. Begins anew where an earlier
+    /// call was dropped.
+    fn carry_out(self: Arc<Self>) -> Pin<Box<dyn Future<Output = bool> + Send>>;
+}
+
+/// The work of one manager that is under way in the background, or that ended runtimes have left behind.
+#[derive(Debug, Default)]
+pub(super) struct ReleaseBacklog {
+    orphans: Mutex<Vec<BacklogTask>>,
+    /// A look that takes no lock.
+    has_orphans: AtomicBool,
+    orphaned: Notify,
+    given_up: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct BacklogTask {
+    work: Arc<dyn BackgroundWork>,
+    /// A shutdown waits for it.
+    _waited_for: TaskTrackerToken,
+}
+
+/// A task on some runtime. Dropped with its runtime, it is an orphan.
+struct RunningTask {
+    backlog: Arc<ReleaseBacklog>,
+    task: Option<BacklogTask>,
+}
+
+impl ReleaseBacklog {
+    /// Has the work carried out in the caller's runtime, or in `runtime` where the caller has none.
+    pub(super) fn add(
+        self: &Arc<Self>,
+        runtime: &Runtime,
+        work: impl BackgroundWork,
+        waited_for: TaskTrackerToken,
+    ) {
+        let task = BacklogTask {
+            work: Arc::new(work),
+            _waited_for: waited_for,
+        };
+        runtime.spawn_on_current(self.carry_out(task));
+    }
+
+    /// Goes on with what ended runtimes have left behind, in the caller's runtime if it has one.
+    pub(super) fn adopt_orphans(self: &Arc<Self>) {
+        if !self.has_orphans.load(Ordering::Acquire) {
+            return;
+        }
+        let Some(runtime) = Runtime::current() else {
+            return;
+        };
+        for task in self.take_orphans() {
+            runtime.spawn(self.carry_out(task));
+        }
+    }
+
+    /// Adopts whatever is left behind, for as long as it is polled.
+    pub(super) async fn keep_adopting(self: &Arc<Self>) -> Infallible {
+        loop {
+            let mut orphaned = pin!(self.orphaned.notified());
+            orphaned.as_mut().enable();
+            self.adopt_orphans();
+            clock::sleep_until(LeaseInstant::now().after(BETWEEN_ADOPTIONS)).await;
+            orphaned.await;
+        }
+    }
+
+    /// How much was given up before it was confirmed.
+    pub(super) fn given_up(&self) -> usize {
+        self.given_up.load(Ordering::Acquire)
+    }
+
+    fn carry_out(self: &Arc<Self>, task: BacklogTask) -> impl Future<Output = ()> + use<> {
+        let work = Arc::clone(&task.work);
+        // Made before the first poll: a runtime that is gone drops the future without one.
+        let mut running = RunningTask {
+            backlog: Arc::clone(self),
+            task: Some(task),
+        };
+        async move {
+            let carry_out = async { Ok(work.carry_out().await) };
+            if !catch_panic(carry_out).await.unwrap_or(false) {
+                running.backlog.given_up.fetch_add(1, Ordering::AcqRel);
+            }
+            drop(running.task.take());
+        }
+    }
+
+    fn take_orphans(&self) -> Vec<BacklogTask> {
+        let mut orphans = self.orphans.lock();
+        self.has_orphans.store(false, Ordering::Release);
+        std::mem::take(&mut *orphans)
+    }
+}
+
+impl Drop for RunningTask {
+    fn drop(&mut self) {
+        let Some(task) = self.task.take() else {
+            return;
+        };
+        let mut orphans = self.backlog.orphans.lock();
+        orphans.push(task);
+        self.backlog.has_orphans.store(true, Ordering::Release);
+        drop(orphans);
+        self.backlog.orphaned.notify_waiters();
+    }
+}

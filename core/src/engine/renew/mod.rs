@@ -1,0 +1,190 @@
+//! Renewing leases, and what follows from the answers.
+//!
+//! # Implementation details
+//!
+//! A failed renewal ends nothing: it is repeated until the deadline. Only the backend's word that a
+//! claim is gone ends it sooner. Leases of similar length share a batch, so that a slow answer about
+//! a long lease does not cost a short one its deadline, if they are on the same server, so that one that is silent does
+//! not cost those of others theirs.
+
+pub(crate) mod renewal_queue;
+pub(crate) mod tick_aligner;
+pub(crate) mod watchdog;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Lease;
+use super::timeout::bounded;
+use crate::backend::{Backend, BackendError, Claim, RenewAnswer};
+use crate::clock::LeaseInstant;
+use crate::options::Limits;
+use crate::{Key, LossReason, events};
+use tick_aligner::{TickAligner, after_failure, answer_limit};
+
+/// How many leases go into one command.
+const BATCH: usize = 256;
+
+pub(super) type RenewBatch = Vec<Arc<Lease>>;
+
+pub(super) fn batches(server_of: impl Fn(&Key) -> u64, due: Vec<Arc<Lease>>) -> Vec<RenewBatch> {
+    let mut alike: BTreeMap<(u64, u32), Vec<RenewBatch>> = BTreeMap::new();
+    for lease in due {
+        let server = server_of(&lease.claim.key);
+        let length = lease.length().as_millis().max(1).ilog2();
+        let batches = alike.entry((server, length)).or_default();
+        match batches.last_mut() {
+            Some(batch) if batch.len() < BATCH => batch.push(lease),
+            _ => batches.push(vec![lease]),
+        }
+    }
+    alike.into_values().flatten().collect()
+}
+
+/// Renews a batch, and says of each lease when to look at it again.
+pub(super) async fn renew_batch(
+    batch: RenewBatch,
+    backend: Arc<dyn Backend>,
+    limits: Limits,
+    aligner: TickAligner,
+) -> Vec<(Arc<Lease>, LeaseInstant)> {
+    let mut looks = Vec::with_capacity(batch.len());
+    let mut turns = Vec::with_capacity(batch.len());
+    for lease in &batch {
+        // A release, or a renewal by hand, is under way: nothing may be sent beside it.
+        match lease.command().try_lock() {
+            // A lease that was released since it came due is not renewed any more.
+            Ok(turn) if lease.validity().is_ok() => turns.push((lease, turn)),
+            Ok(_ended) => looks.push((Arc::clone(lease), LeaseInstant::now())),
+            Err(_busy) => looks.push((Arc::clone(lease), after_failure(lease))),
+        }
+    }
+    if turns.is_empty() {
+        return looks;
+    }
+    let leases = turns.iter().map(|(lease, _)| &***lease);
+    let limit = answer_limit(leases.clone(), limits);
+    let claims: Vec<Claim> = leases.map(|lease| lease.claim.clone()).collect();
+    let sent = LeaseInstant::now();
+    let mut answers = ask(&*backend, &claims, limit).await.into_iter();
+    for (lease, _turn) in turns {
+        let look = match apply(lease, sent, answers.next().unwrap_or_else(unanswered)) {
+            Ok(_) => aligner.after_success(lease, LeaseInstant::now()),
+            Err(error) => {
+                events::renewal_failed(&lease.claim, &error);
+                after_failure(lease)
+            }
+        };
+        looks.push((Arc::clone(lease), look));
+    }
+    looks
+}
+
+pub(super) type RenewResult = Result<RenewAnswer, BackendError>;
+
+pub(super) async fn ask(
+    backend: &dyn Backend,
+    claims: &[Claim],
+    limit: Duration,
+) -> Vec<RenewResult> {
+    let answers = bounded(limit, async { Ok(backend.renew(claims).await) }).await;
+    match answers {
+        Ok(answers) => answers,
+        // One error cannot be answered to all; the others go without an answer of their own.
+        Err(error) => vec![Err(error)],
+    }
+}
+
+/// The lease counts from `sent`: an answer's delay must not lengthen it.
+pub(super) fn apply(
+    lease: &Lease,
+    sent: LeaseInstant,
+    answer: RenewResult,
+) -> Result<Result<(), LossReason>, BackendError> {
+    match answer? {
+        RenewAnswer::Extended { lease: granted } => {
+            events::renewed(&lease.claim);
+            Ok(lease.extend(sent, granted))
+        }
+        RenewAnswer::Gone => {
+            let end = lease.end(LossReason::Gone);
+            Ok(Err(end.err().unwrap_or(LossReason::Gone)))
+        }
+    }
+}
+
+pub(super) fn unanswered() -> RenewResult {
+    Err(BackendError::unknown(
+        "the backend did not answer for this lease",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FencingToken;
+    use crate::backend::{Attempt, AttemptAnswer, InProcess};
+    use crate::options::LockOptions;
+    use crate::runtime::Runtime;
+
+    #[tokio::test]
+    async fn leases_of_different_lengths_or_servers_do_not_share_a_batch() {
+        let options = LockOptions::default();
+        let lease = |ttl, server: &str| {
+            let attempt = Attempt::new(Key::new(server, "k").unwrap(), ttl, false);
+            let claim = attempt.claim(FencingToken::try_from(1).unwrap());
+            let runtime = Runtime::current().unwrap();
+            Arc::new(Lease::new(
+                &(Arc::new(InProcess::new()) as Arc<dyn Backend>),
+                claim,
+                ttl,
+                LeaseInstant::now(),
+                &options,
+                runtime,
+            ))
+        };
+        let (short, long) = (Duration::from_millis(300), Duration::from_secs(30));
+        let due = (0..700).map(|n| {
+            let server = if n < 600 { "a" } else { "b" };
+            lease(if n % 2 == 0 { short } else { long }, server)
+        });
+        let server_of = |key: &Key| u64::from(key.full().starts_with('b'));
+        let batches = batches(server_of, due.collect());
+        let sizes: Vec<_> = batches.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [256, 44, 256, 44, 50, 50]);
+        for batch in batches {
+            let alike = |lease: &Lease| (lease.claim.ttl, server_of(&lease.claim.key));
+            assert!(batch.iter().all(|lease| alike(lease) == alike(&batch[0])));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_ended_since_it_came_due_is_not_renewed() {
+        let world = InProcess::new();
+        let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(10), false);
+        let Ok(AttemptAnswer::Granted { token, lease }) = world.attempt(&attempt).await else {
+            panic!("nobody holds it");
+        };
+        let backend: Arc<dyn Backend> = Arc::new(world);
+        let lease = Arc::new(Lease::new(
+            &backend,
+            attempt.claim(token),
+            lease,
+            LeaseInstant::now(),
+            &LockOptions::default(),
+            Runtime::current().unwrap(),
+        ));
+        tokio::time::advance(Duration::from_secs(4)).await;
+        lease.end(LossReason::Released).unwrap();
+        let _looks = renew_batch(
+            vec![Arc::clone(&lease)],
+            Arc::clone(&backend),
+            Limits::default(),
+            TickAligner::begin(),
+        )
+        .await;
+        let seen = backend.inspect(&attempt.key).await.unwrap();
+        assert_eq!(seen.expires_in, Some(Duration::from_secs(6)));
+    }
+}

@@ -1,0 +1,192 @@
+//! When the watchdog looks at a lease, and how long it waits for an answer.
+//!
+//! # Implementation details
+//!
+//! A lease is renewed when a third of it is over, a little sooner by chance, so that leases that were
+//! taken together drift apart. Those that come due within a hundredth of that are renewed together, on a
+//! common beat: a wake-up and a command for each would cost more than the renewals. After a failure the
+//! next try follows within a twentieth of the lease, and sooner as the deadline comes closer. One try may
+//! take a sixth, so that a hanging one leaves time for others.
+
+use std::time::Duration;
+
+use crate::clock::LeaseInstant;
+use crate::engine::Lease;
+use crate::engine::timeout::with_jitter;
+use crate::options::Limits;
+
+const SOONEST_RETRY: Duration = Duration::from_millis(5);
+const LATEST_RETRY: Duration = Duration::from_secs(1);
+
+/// Two strokes of the beat are no further apart than this part of a lease, and than this.
+const STROKE: u32 = 300;
+const LONGEST_STROKE: Duration = Duration::from_secs(1);
+
+/// What the watchdog does with a lease that is due.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum DueAction {
+    Renew,
+    LookAgain(LeaseInstant),
+    Forget,
+}
+
+pub(crate) fn step(lease: &Lease) -> DueAction {
+    match lease.validity() {
+        Err(_ended) => DueAction::Forget,
+        Ok(_) if lease.is_renewed() => DueAction::Renew,
+        Ok(left) => DueAction::LookAgain(LeaseInstant::now().after(left)),
+    }
+}
+
+/// The beat on which a watchdog renews.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TickAligner {
+    begun: LeaseInstant,
+}
+
+impl TickAligner {
+    pub(crate) fn begin() -> Self {
+        Self {
+            begun: LeaseInstant::now(),
+        }
+    }
+
+    /// When to look at a lease that was granted or renewed just `now`. The end has to be noticed, too.
+    pub(crate) fn after_success(self, lease: &Lease, now: LeaseInstant) -> LeaseInstant {
+        let (length, left) = lease.remaining_validity(now);
+        let pause = with_jitter(length / 3);
+        // What is looked at to be ended is not looked at sooner: it would be renewed once more.
+        if lease.is_renewed() && pause < left {
+            self.tick_before(now.after(pause), length)
+        } else {
+            now.after(left)
+        }
+    }
+
+    /// The last stroke that is not after `due`. The strokes for short leases are among those for longer ones.
+    fn tick_before(self, due: LeaseInstant, length: Duration) -> LeaseInstant {
+        let apart = (length / STROKE).min(LONGEST_STROKE);
+        let apart = apart.as_nanos().max(1).ilog2();
+        let nanos = due.since(self.begun).as_nanos() >> apart << apart;
+        let since = u64::try_from(nanos).map_or(Duration::MAX, Duration::from_nanos);
+        self.begun.after(since)
+    }
+}
+
+/// When to look at a lease that could not be renewed. The end has to be noticed, too.
+pub(crate) fn after_failure(lease: &Lease) -> LeaseInstant {
+    let now = LeaseInstant::now();
+    let (length, left) = lease.remaining_validity(now);
+    let pause = (length / 20).min(LATEST_RETRY).min(left / 4);
+    now.after(with_jitter(pause.max(SOONEST_RETRY)).min(left))
+}
+
+/// How long an answer about these leases is waited for.
+pub(crate) fn answer_limit<'a>(
+    leases: impl IntoIterator<Item = &'a Lease>,
+    limits: Limits,
+) -> Duration {
+    leases
+        .into_iter()
+        .map(|lease| lease.length() / 6)
+        .fold(limits.command, Duration::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::backend::{Attempt, Backend, InProcess};
+    use crate::options::LockOptions;
+    use crate::runtime::Runtime;
+    use crate::{FencingToken, Key};
+
+    fn lease(ttl: Duration) -> Lease {
+        let attempt = Attempt::new(Key::new("", "k").unwrap(), ttl, false);
+        let claim = attempt.claim(FencingToken::try_from(1).unwrap());
+        let (options, runtime) = (LockOptions::default(), Runtime::current().unwrap());
+        let backend: Arc<dyn Backend> = Arc::new(InProcess::new());
+        Lease::new(&backend, claim, ttl, LeaseInstant::now(), &options, runtime)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn looks_are_moved_together_and_never_made_late() {
+        let aligner = TickAligner::begin();
+        for length in [1, 50, 299, 30_000, 300_000].map(Duration::from_millis) {
+            let (mut ticks, mut last) = (0, None);
+            for part in 0..10_000 {
+                let due = aligner.begun.after(length + length * part / 10_000);
+                let tick = aligner.tick_before(due, length);
+                assert!(
+                    tick <= due && due.since(tick) < length / STROKE,
+                    "{length:?}"
+                );
+                ticks += u32::from(last != Some(tick));
+                last = Some(tick);
+            }
+            assert!(
+                (STROKE..=2 * STROKE + 1).contains(&ticks),
+                "{length:?}: {ticks}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn leases_of_different_lengths_share_strokes() {
+        let aligner = TickAligner::begin();
+        let due = |millis| aligner.begun.after(Duration::from_millis(millis));
+        let long = aligner.tick_before(due(20_000), Duration::from_secs(60));
+        let at = long.since(aligner.begun);
+        let short = aligner.tick_before(aligner.begun.after(at), Duration::from_secs(1));
+        assert_eq!(short, long);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_for_ever_stays_one() {
+        let aligner = TickAligner::begin();
+        let never = LeaseInstant::now().after(Duration::MAX);
+        assert!(!aligner.tick_before(never, Duration::MAX).has_passed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_a_failure_the_next_try_follows_soon_and_sooner_towards_the_end() {
+        let ms = Duration::from_millis;
+        for (ttl, left, whole) in [
+            (ms(2_000), ms(1_978), ms(100)),
+            (ms(2_000), ms(200), ms(50)),
+            (ms(2_000), ms(8), ms(5)),
+            (ms(2_000), ms(4), ms(4)),
+            (ms(60_000), ms(59_398), ms(1_000)),
+        ] {
+            let lease = lease(ttl);
+            tokio::time::advance(lease.validity().unwrap() - left).await;
+            let pause = after_failure(&lease).since(LeaseInstant::now());
+            assert!(
+                pause <= whole && pause >= whole.mul_f64(0.89),
+                "{pause:?} of {whole:?}, {left:?} before the end of {ttl:?}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_ends_before_it_would_be_renewed_is_looked_at_when_it_ends() {
+        let (aligner, second) = (TickAligner::begin(), Duration::from_secs(1));
+        let mut capped = lease(second * 30);
+        let options = LockOptions {
+            max_hold: Some(second * 2),
+            ..LockOptions::default()
+        };
+        capped.settle(&options, LeaseInstant::now());
+        let now = LeaseInstant::now();
+        assert_eq!(aligner.after_success(&capped, now), now.after(second * 2));
+        capped = lease(second * 30);
+        let options = LockOptions {
+            renewal: false,
+            ..LockOptions::default()
+        };
+        capped.settle(&options, now);
+        let left = capped.validity().unwrap();
+        assert_eq!(aligner.after_success(&capped, now), now.after(left));
+    }
+}

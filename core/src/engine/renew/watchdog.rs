@@ -1,0 +1,188 @@
+//! The task that renews the leases of a manager.
+
+use std::future::pending;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use super::renewal_queue::RenewalQueue;
+use super::tick_aligner::{self, DueAction, TickAligner};
+use super::{batches, renew_batch};
+use crate::OwnerId;
+use crate::backend::Backend;
+use crate::clock::{self, LeaseInstant};
+use crate::engine::Lease;
+use crate::engine::release_backlog::ReleaseBacklog;
+use crate::engine::timeout::catch_panic;
+use crate::options::Limits;
+use crate::runtime::{Runtime, sleep};
+
+const BETWEEN_INTERRUPTIONS: Duration = Duration::from_millis(100);
+
+/// The one task that renews a manager's leases, and ends those that cannot be renewed.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    watch_state: Arc<WatchState>,
+    task: JoinHandle<()>,
+}
+
+/// What is watched, and when.
+#[derive(Debug)]
+pub(crate) struct WatchState {
+    aligner: TickAligner,
+    queue: Mutex<RenewalQueue>,
+    changed: Notify,
+}
+
+impl Watchdog {
+    pub(crate) fn start(
+        runtime: &Runtime,
+        backend: Arc<dyn Backend>,
+        backlog: Arc<ReleaseBacklog>,
+        limits: Limits,
+    ) -> Self {
+        // Where the runtime has no timers, this says so to who acquires, in place of a task that nobody looks at.
+        drop(sleep(Duration::ZERO));
+        let watch_state = Arc::new(WatchState {
+            aligner: TickAligner::begin(),
+            queue: Mutex::default(),
+            changed: Notify::new(),
+        });
+        let watch = keep_watch(Arc::clone(&watch_state), backend, backlog, limits);
+        let task = runtime.spawn(watch);
+        Self { watch_state, task }
+    }
+
+    /// False once its runtime is gone.
+    pub(crate) fn is_alive(&self) -> bool {
+        !self.task.is_finished()
+    }
+
+    pub(crate) fn watch_state(&self) -> Arc<WatchState> {
+        Arc::clone(&self.watch_state)
+    }
+
+    pub(crate) fn unwatch(&self, owner: OwnerId) {
+        self.watch_state.queue.lock().remove(owner);
+    }
+
+    pub(crate) fn leases(&self) -> Vec<Arc<Lease>> {
+        self.watch_state.queue.lock().leases()
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Watches for as long as the runtime lives. Who waits for the end of a lease may panic when it is woken, and a backend when
+/// it is asked where a key is: that must not take the renewals of all others along.
+async fn keep_watch(
+    watch_state: Arc<WatchState>,
+    backend: Arc<dyn Backend>,
+    backlog: Arc<ReleaseBacklog>,
+    limits: Limits,
+) {
+    // It outlives a panic, or each would be followed by an interruption that was seen before.
+    let mut seen = 0;
+    loop {
+        let watching = async {
+            tokio::select! {
+                () = watch(&watch_state, &backend, limits, &mut seen) => Ok(()),
+                never = backlog.keep_adopting() => match never {},
+            }
+        };
+        let _panicked = catch_panic(watching).await;
+        // Where every look panics, others have their turn in between.
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn watch(
+    watch_state: &WatchState,
+    backend: &Arc<dyn Backend>,
+    limits: Limits,
+    seen: &mut u64,
+) {
+    watch_state.resume();
+    let mut under_way = FuturesUnordered::new();
+    let mut interruption = pin!(interrupted(&**backend, *seen));
+    loop {
+        for batch in batches(|key| backend.server_of(key), watch_state.due_for_renewal()) {
+            under_way.push(renew_batch(
+                batch,
+                Arc::clone(backend),
+                limits,
+                watch_state.aligner,
+            ));
+        }
+        let alarm = watch_state.queue.lock().set_alarm(LeaseInstant::now());
+        tokio::select! {
+            () = clock::at(alarm) => {}
+            () = watch_state.changed.notified() => {}
+            count = &mut interruption => {
+                *seen = count.max(*seen + 1);
+                interruption.set(interrupted(&**backend, *seen));
+                watch_state.queue.lock().make_all_due(LeaseInstant::now());
+            }
+            Some(looks) = under_way.next() => {
+                let mut queue = watch_state.queue.lock();
+                for (lease, look) in looks {
+                    queue.put_back(lease.claim.owner, look);
+                }
+            }
+        }
+    }
+}
+
+impl WatchState {
+    pub(crate) fn watch(&self, lease: &Arc<Lease>, now: LeaseInstant) {
+        let first_look = self.aligner.after_success(lease, now);
+        if self.queue.lock().add(lease, first_look) {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Goes on with what was under way when a panic ended it, at the pace of renewals that fail.
+    fn resume(&self) {
+        let taken = self.queue.lock().taken();
+        for lease in taken {
+            let look = tick_aligner::after_failure(&lease);
+            self.queue.lock().put_back(lease.claim.owner, look);
+        }
+    }
+
+    fn due_for_renewal(&self) -> Vec<Arc<Lease>> {
+        let mut due = self.queue.lock().take_due(LeaseInstant::now());
+        due.retain(|lease| {
+            let owner = lease.claim.owner;
+            match tick_aligner::step(lease) {
+                DueAction::Renew => return true,
+                DueAction::LookAgain(at) => self.queue.lock().put_back(owner, at),
+                DueAction::Forget => self.queue.lock().forget(lease),
+            }
+            false
+        });
+        due
+    }
+}
+
+/// A backend that panics here has nothing more to say, and one that never stops is not listened to all the time.
+async fn interrupted(backend: &dyn Backend, seen: u64) -> u64 {
+    if seen > 0 {
+        clock::sleep_until(LeaseInstant::now().after(BETWEEN_INTERRUPTIONS)).await;
+    }
+    let count = catch_panic(async { Ok(backend.interrupted(seen).await) }).await;
+    match count {
+        Ok(count) => count,
+        Err(_panicked) => pending().await,
+    }
+}

@@ -1,0 +1,289 @@
+//! What is told to `tracing`, and with the feature `metrics` to the `metrics` crate. The names are
+//! part of the public API: they are listed in the crate's documentation and tested.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use tracing::{Span, field};
+
+use super::backend::{Applied, Attempt, BackendError, Claim};
+use super::clock::LeaseInstant;
+use super::named_event::event;
+use super::options::LockOptions;
+use super::{AcquireError, Key, LossReason, ReleaseOutcome, metrics};
+
+/// A subscriber, or a recorder, that panics must not take along what it is told of. The panic's hook has spoken of it, and
+/// nobody else is told: that may be who panicked.
+fn tell(event: impl FnOnce()) {
+    let _panicked = catch_unwind(AssertUnwindSafe(event));
+}
+
+/// One acquire from a caller's view. Dropped before it is finished, it was cancelled.
+#[derive(Debug)]
+pub(crate) struct Acquisition {
+    span: Span,
+    started: LeaseInstant,
+    finished: bool,
+}
+
+impl Acquisition {
+    pub(crate) fn start(key: &Key, options: &LockOptions, started: LeaseInstant) -> Self {
+        tell(|| metrics::acquiring(1.0));
+        Self {
+            span: tracing::debug_span!(
+                "leasehold.acquire",
+                lock.key = key.name(),
+                lock.ttl = ?options.ttl,
+                lock.owner = field::Empty,
+                lock.token = field::Empty,
+                lock.outcome = field::Empty,
+            ),
+            started,
+            finished: false,
+        }
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    pub(crate) fn finish(mut self, result: Result<&Claim, &AcquireError>) {
+        if let Ok(claim) = result {
+            tell(|| {
+                self.span.record("lock.owner", field::display(claim.owner));
+                self.span.record("lock.token", claim.token.get());
+            });
+        }
+        self.close(match result {
+            Ok(_) => "acquired",
+            Err(AcquireError::TimedOut { .. }) => "busy",
+            Err(AcquireError::Closed { .. }) => "closed",
+            Err(AcquireError::Backend { .. }) => "failed",
+            Err(_) => "refused",
+        });
+    }
+
+    fn close(&mut self, outcome: &'static str) {
+        self.finished = true;
+        tell(|| {
+            self.span.record("lock.outcome", outcome);
+        });
+        tell(|| {
+            metrics::acquiring(-1.0);
+            metrics::acquire(outcome, self.started);
+        });
+    }
+}
+
+impl Drop for Acquisition {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.close("cancelled");
+        }
+    }
+}
+
+pub(crate) fn manager_made() {
+    tell(metrics::describe);
+}
+
+pub(crate) fn held() {
+    tell(|| metrics::held(1.0));
+}
+
+pub(crate) fn attempt_failed(attempt: &Attempt, error: &BackendError) {
+    tell(|| metrics::failure("attempt"));
+    tell(|| {
+        event!(
+            warn,
+            "leasehold.attempt_failed",
+            {
+                lock.key = attempt.key.name(),
+                lock.owner = %attempt.owner,
+                applied = applied(error),
+                error = error as &dyn std::error::Error,
+            },
+            "an attempt to lock failed"
+        );
+    });
+}
+
+pub(crate) fn wait_failed(attempt: &Attempt, error: &BackendError) {
+    tell(|| metrics::failure("wait"));
+    tell(|| {
+        event!(
+            warn,
+            "leasehold.wait_failed",
+            {
+                lock.key = attempt.key.name(),
+                lock.owner = %attempt.owner,
+                error = error as &dyn std::error::Error,
+            },
+            "no wake-up will come; polling in its place"
+        );
+    });
+}
+
+pub(crate) fn cleaned_up(attempt: &Attempt) {
+    tell(|| {
+        event!(
+            trace,
+            "leasehold.cleaned_up",
+            { lock.key = attempt.key.name(), lock.owner = %attempt.owner },
+            "an abandoned attempt is undone"
+        );
+    });
+}
+
+pub(crate) fn cleanup_failed(attempt: &Attempt, error: &BackendError) {
+    tell(|| metrics::failure("cleanup"));
+    tell(|| {
+        event!(
+            warn,
+            "leasehold.cleanup_failed",
+            {
+                lock.key = attempt.key.name(),
+                lock.owner = %attempt.owner,
+                error = error as &dyn std::error::Error,
+            },
+            "an abandoned attempt is not undone yet"
+        );
+    });
+}
+
+pub(crate) fn renewed(claim: &Claim) {
+    tell(|| metrics::renewal("extended"));
+    tell(|| {
+        event!(
+            trace,
+            "leasehold.renewed",
+            { lock.key = claim.key.name(), lock.token = claim.token.get() },
+            "a lease was renewed"
+        );
+    });
+}
+
+pub(crate) fn renewal_failed(claim: &Claim, error: &BackendError) {
+    tell(|| metrics::renewal("failed"));
+    tell(|| {
+        event!(
+            warn,
+            "leasehold.renewal_failed",
+            {
+                lock.key = claim.key.name(),
+                lock.token = claim.token.get(),
+                error = error as &dyn std::error::Error,
+            },
+            "a renewal failed; it is repeated until the lease ends"
+        );
+    });
+}
+
+pub(crate) fn ended(claim: &Claim, reason: LossReason, held_for: Duration) {
+    tell(|| metrics::held(-1.0));
+    // Whether what is given up had been lost before, its release finds out.
+    if reason != LossReason::Released {
+        ending(reason, held_for);
+    }
+    if reason.is_wanted() {
+        given_up(claim, held_for);
+    } else {
+        lost(claim, reason, held_for);
+    }
+}
+
+/// Counts how a hold ended.
+pub(crate) fn ending(reason: LossReason, held_for: Duration) {
+    tell(|| metrics::ended(reason.as_str(), held_for));
+}
+
+fn given_up(claim: &Claim, held_for: Duration) {
+    tell(|| {
+        event!(
+            debug,
+            "leasehold.given_up",
+            { lock.key = claim.key.name(), lock.token = claim.token.get(), held_for = ?held_for },
+            "a holder gives its lock up"
+        );
+    });
+}
+
+pub(crate) fn lost(claim: &Claim, reason: LossReason, held_for: Duration) {
+    tell(|| {
+        event!(
+            warn,
+            "leasehold.lost",
+            {
+                lock.key = claim.key.name(),
+                lock.owner = %claim.owner,
+                lock.token = claim.token.get(),
+                reason = reason.as_str(),
+                held_for = ?held_for,
+            },
+            "a lock was lost"
+        );
+    });
+}
+
+pub(crate) fn released(claim: &Claim, outcome: ReleaseOutcome) {
+    tell(|| {
+        let outcome = match outcome {
+            ReleaseOutcome::Released => "released",
+            ReleaseOutcome::AlreadyLost(_) => "already_lost",
+        };
+        metrics::release(outcome);
+        event!(
+            debug,
+            "leasehold.released",
+            { lock.key = claim.key.name(), lock.token = claim.token.get(), lock.outcome = outcome },
+            "a release is confirmed"
+        );
+    });
+}
+
+pub(crate) fn release_failed(claim: &Claim, error: &BackendError) {
+    tell(|| metrics::failure("release"));
+    tell(|| {
+        event!(
+            warn,
+            "leasehold.release_failed",
+            {
+                lock.key = claim.key.name(),
+                lock.token = claim.token.get(),
+                error = error as &dyn std::error::Error,
+            },
+            "a release is not confirmed yet"
+        );
+    });
+}
+
+#[cfg(feature = "macros")]
+pub(crate) fn skipped(key: &Key) {
+    tell(|| {
+        event!(
+            debug,
+            "leasehold.skipped",
+            { lock.key = key.name() },
+            "a function did not run: its lock was busy"
+        );
+    });
+}
+
+pub(crate) fn close_failed(error: &BackendError) {
+    tell(|| metrics::failure("close"));
+    tell(|| {
+        event!(
+            warn,
+            "leasehold.close_failed",
+            { error = error as &dyn std::error::Error },
+            "the backend did not close in good order"
+        );
+    });
+}
+
+fn applied(error: &BackendError) -> &'static str {
+    match error.applied() {
+        Applied::No => "no",
+        Applied::Unknown => "unknown",
+    }
+}

@@ -1,0 +1,115 @@
+//! Fencing tokens.
+
+use std::fmt;
+use std::num::NonZeroI64;
+use std::str::FromStr;
+
+use super::escaped_text::Shown;
+
+/// A number that grows with every acquisition of a key, so that a resource can refuse a stale holder.
+///
+/// A lock alone cannot stop a holder that was paused past its lease from writing late. The resource
+/// can: it remembers the highest token it has seen and accepts a write only if the write's token is at
+/// least that (M. Kleppmann, "How to do distributed locking", 2016). Tokens are positive and fit a
+/// signed 64-bit column (`BIGINT`). Compare only tokens of one key from one backend.
+///
+/// # Examples
+///
+/// ```
+/// use leasehold::FencingToken;
+///
+/// let token = FencingToken::try_from(1_795_219_200_123_457)?;
+/// assert_eq!(token.to_string().parse::<FencingToken>()?, token);
+/// assert!(FencingToken::try_from(0).is_err());
+/// # Ok::<(), leasehold::InvalidToken>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FencingToken(NonZeroI64);
+
+impl FencingToken {
+    /// The token as a database or a header carries it.
+    #[must_use]
+    pub const fn get(self) -> i64 {
+        self.0.get()
+    }
+}
+
+impl TryFrom<i64> for FencingToken {
+    type Error = InvalidToken;
+
+    fn try_from(value: i64) -> Result<Self, InvalidToken> {
+        match NonZeroI64::new(value) {
+            Some(token) if value > 0 => Ok(Self(token)),
+            _ => Err(InvalidToken(value.to_string())),
+        }
+    }
+}
+
+impl FromStr for FencingToken {
+    type Err = InvalidToken;
+
+    fn from_str(text: &str) -> Result<Self, InvalidToken> {
+        let invalid = || InvalidToken(text.chars().take(32).collect());
+        // `parse` alone also takes "+7" and "007", and a token has one spelling.
+        if text.starts_with('0') || !text.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(invalid());
+        }
+        let value: i64 = text.parse().map_err(|_| invalid())?;
+        Self::try_from(value).map_err(|_| invalid())
+    }
+}
+
+impl From<FencingToken> for i64 {
+    fn from(token: FencingToken) -> Self {
+        token.get()
+    }
+}
+
+impl fmt::Display for FencingToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Something that is not a positive 64-bit whole number in its one spelling was offered as a [`FencingToken`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{}` is not a fencing token; tokens are whole numbers from 1 to {max}, without leading zeros",
+    Shown(_0),
+    max = i64::MAX
+)]
+pub struct InvalidToken(String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_positive_numbers_in_their_one_spelling_are_tokens() {
+        for bad in [
+            "",
+            "0",
+            "007",
+            "-1",
+            "+7",
+            " 7",
+            "7.0",
+            "9223372036854775808",
+            "seven",
+        ] {
+            assert!(bad.parse::<FencingToken>().is_err(), "{bad:?}");
+        }
+        assert_eq!(
+            "9223372036854775807".parse::<FencingToken>().unwrap().get(),
+            i64::MAX
+        );
+        assert!(FencingToken::try_from(i64::MIN).is_err());
+    }
+
+    #[test]
+    fn tokens_order_as_numbers_do() {
+        let token = |n: i64| FencingToken::try_from(n).unwrap();
+        assert!(token(9) < token(10));
+        assert_eq!(i64::from(token(9)), 9);
+    }
+}

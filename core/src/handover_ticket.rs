@@ -1,0 +1,220 @@
+//! The ticket with which another process accepts a held lock.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::backend::{Claim, Handover, HandoverSecret};
+use super::{FencingToken, Key, OwnerId};
+
+/// Marks a ticket, and the version of its form.
+const FORM: &str = "leasehold-ticket-2";
+
+/// Tickets of versions before had no secret, and who knew a holder's id could make one.
+const OUTDATED: &str = "leasehold-ticket-1 ";
+
+/// A lock on its way to another process: [`LockGuard::hand_over`](crate::LockGuard::hand_over) makes it,
+/// [`LockManager::take_up`](crate::LockManager::take_up) turns it back into a guard.
+///
+/// It is written with `to_string` and read with `parse`, and fits into a message or a row. Whoever has it can take
+/// the lock up, so treat it as the lock itself: it has a secret, which the giver told the backend, and without which nobody
+/// takes the lock up. It works once, and no longer than the lease lasts.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), leasehold::Error> {
+/// use leasehold::{HandoverTicket, LockManager};
+///
+/// let locks = LockManager::in_process();
+/// let first = locks.lock("order:42").acquire().await?;
+/// let token = first.token();
+/// let message = first.hand_over().await?.to_string();
+///
+/// // In another process:
+/// let ticket: HandoverTicket = message.parse()?;
+/// let second = locks.take_up(&ticket).acquire().await?;
+/// assert!(second.token() > token);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct HandoverTicket {
+    key: Key,
+    handover: Handover,
+    ttl: Duration,
+}
+
+impl HandoverTicket {
+    pub(crate) fn of(claim: &Claim, handover: Handover) -> Self {
+        Self {
+            key: claim.key.clone(),
+            handover,
+            ttl: claim.ttl,
+        }
+    }
+
+    /// What is locked, as the giver named it.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        self.key.name()
+    }
+
+    /// The token under which the giver held the lock; who takes it up gets a larger one.
+    #[must_use]
+    pub fn token(&self) -> FencingToken {
+        self.handover.token
+    }
+
+    /// The TTL with which the giver held the lock: how long the ticket was good for when it was made.
+    #[must_use]
+    pub fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    pub(crate) fn full_key(&self) -> &Key {
+        &self.key
+    }
+
+    pub(crate) fn handover(&self) -> &Handover {
+        &self.handover
+    }
+}
+
+impl fmt::Display for HandoverTicket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (full, name) = (self.key.full(), self.key.name());
+        let prefix_bytes = full.len() - name.len();
+        let Handover {
+            giver,
+            token,
+            secret,
+            ..
+        } = &self.handover;
+        let (giver, secret) = (giver.reveal(), secret.reveal());
+        let ttl = self.ttl.as_millis();
+        write!(
+            f,
+            "{FORM} {giver} {token} {secret} {ttl} {prefix_bytes} {full}"
+        )
+    }
+}
+
+impl FromStr for HandoverTicket {
+    type Err = InvalidTicket;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTicket> {
+        let read = || {
+            let mut fields = text.splitn(7, ' ');
+            let mut next = || fields.next();
+            next().filter(|form| *form == FORM)?;
+            let handover = Handover {
+                giver: OwnerId::read(next()?)?,
+                token: next()?.parse().ok()?,
+                secret: HandoverSecret::read(next()?)?,
+            };
+            let ttl = Duration::from_millis(next()?.parse().ok()?);
+            let prefix_bytes: usize = next()?.parse().ok()?;
+            let (prefix, name) = next()?.split_at_checked(prefix_bytes)?;
+            let key = Key::new(prefix, name).ok()?;
+            Some(Self { key, handover, ttl })
+        };
+        read().ok_or_else(|| InvalidTicket {
+            is_outdated: text.starts_with(OUTDATED),
+        })
+    }
+}
+
+impl fmt::Debug for HandoverTicket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Who knows all of it can take the lock up.
+        f.debug_struct("HandoverTicket")
+            .field("key", &self.key)
+            .field("token", &self.handover.token)
+            .field("ttl", &self.ttl)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Text that is no handover ticket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.told())]
+pub struct InvalidTicket {
+    is_outdated: bool,
+}
+
+impl InvalidTicket {
+    /// Whether a version of Leasehold wrote it whose tickets are not taken up any more, as they have no secret.
+    #[must_use]
+    pub const fn is_outdated(self) -> bool {
+        self.is_outdated
+    }
+
+    const fn told(self) -> &'static str {
+        match self.is_outdated {
+            true => {
+                "this handover ticket is of a version without secrets; have both sides run the same version"
+            }
+            false => {
+                "this is no handover ticket; give what `HandoverTicket::to_string` wrote, unchanged"
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Attempt;
+
+    fn ticket(prefix: &str, name: &str) -> HandoverTicket {
+        let key = Key::new(prefix, name).unwrap();
+        let attempt = Attempt::new(key, Duration::from_millis(1234), false);
+        let claim = attempt.claim(FencingToken::try_from(7).unwrap());
+        HandoverTicket::of(&claim, Handover::new(&claim, HandoverSecret::random()))
+    }
+
+    #[test]
+    fn a_ticket_survives_being_written_and_read() {
+        for (prefix, name) in [("lock:", "order:42"), ("", "k"), ("a b ", "größe  {x} ")] {
+            let ticket = ticket(prefix, name);
+            let read: HandoverTicket = ticket.to_string().parse().unwrap();
+            assert_eq!(read, ticket);
+            assert_eq!((read.key(), read.token().get()), (name, 7));
+            assert_eq!(read.ttl(), Duration::from_millis(1234));
+        }
+    }
+
+    #[test]
+    fn what_was_damaged_is_refused() {
+        let text = ticket("lock:", "order:42").to_string();
+        for end in 0..text.len() - "order:42".len() {
+            assert!(text[..end].parse::<HandoverTicket>().is_err(), "{end}");
+        }
+        let other = text.replace("ticket-2", "ticket-3");
+        assert!(other.parse::<HandoverTicket>().is_err());
+        let misplaced = text.replace(" 5 lock:", " 99 lock:");
+        assert!(misplaced.parse::<HandoverTicket>().is_err());
+    }
+
+    #[test]
+    fn a_ticket_of_the_first_version_is_told_from_what_is_none() {
+        let owner = OwnerId::random().reveal();
+        let first = format!("leasehold-ticket-1 {owner} 7 1234 5 lock:k");
+        let refused = first.parse::<HandoverTicket>().unwrap_err();
+        assert!(refused.is_outdated() && refused.to_string().contains("same version"));
+        assert!(!"k".parse::<HandoverTicket>().unwrap_err().is_outdated());
+    }
+
+    #[test]
+    fn neither_the_owner_nor_the_secret_is_shown() {
+        let ticket = ticket("lock:", "k");
+        let Handover { giver, secret, .. } = ticket.handover;
+        for hidden in [giver.reveal(), secret.reveal()] {
+            assert!(ticket.to_string().contains(&hidden));
+            let shown = format!("{ticket:?} {:?}", ticket.handover);
+            assert!(!shown.contains(&hidden), "{shown}");
+        }
+    }
+}

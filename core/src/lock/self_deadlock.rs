@@ -1,0 +1,25 @@
+//! Fails an acquire that would wait for a lock that its own task holds.
+
+use crate::backend::Mode;
+use crate::engine::Engine;
+use crate::reentrant::held_by_outer_scope;
+use crate::{AcquireError, Key, OwnerScope, held_context};
+
+/// Refuses a lock that this task holds, by what it said. Not so with permits, of which there may be more.
+pub(crate) fn check_self_deadlock(
+    mode: Mode,
+    engine: &Engine,
+    key: &Key,
+    own: Option<&OwnerScope>,
+) -> Result<(), AcquireError> {
+    let around = || held_by_outer_scope(engine, key, own).then_some(Mode::Exclusive);
+    let held = held_context::held(&engine.backend, key)
+        .filter(|held| held.is_like(mode))
+        .or_else(around);
+    let key = || key.clone();
+    match (held, mode) {
+        (None, _) | (_, Mode::Permits { .. }) => Ok(()),
+        (Some(Mode::Shared), Mode::Exclusive) => Err(AcquireError::Upgrade { key: key() }),
+        (Some(_), _) => Err(AcquireError::AlreadyHeld { key: key() }),
+    }
+}

@@ -1,0 +1,16 @@
+//! Several locks as one: all or none, without deadlock.
+
+mod acquire;
+mod ended;
+mod guard;
+mod handle;
+mod release_outcome;
+mod run;
+mod run_guard;
+mod set;
+
+pub use guard::LockSetGuard;
+pub use handle::LockSetHandle;
+pub use release_outcome::LockSetReleaseOutcome;
+pub use run::LockSetRun;
+pub use set::LockSet;

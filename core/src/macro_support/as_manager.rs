@@ -1,0 +1,36 @@
+//! The manager that an attribute names.
+
+use std::sync::Arc;
+
+use crate::LockManager;
+
+/// What `manager = ..` may give.
+#[diagnostic::on_unimplemented(
+    message = "`manager` is a `LockManager`, not `{Self}`",
+    label = "not a `leasehold::LockManager`",
+    note = "write an expression that gives one, or a reference to one, as in `manager = self.locks`"
+)]
+pub trait AsManager {
+    /// The manager itself.
+    fn as_manager(&self) -> &LockManager;
+}
+
+impl AsManager for LockManager {
+    fn as_manager(&self) -> &LockManager {
+        self
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<M: AsManager + ?Sized> AsManager for &M {
+    fn as_manager(&self) -> &LockManager {
+        M::as_manager(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<M: AsManager + ?Sized> AsManager for Arc<M> {
+    fn as_manager(&self) -> &LockManager {
+        M::as_manager(self)
+    }
+}

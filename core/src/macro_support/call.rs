@@ -1,0 +1,116 @@
+//! One call of an annotated function, before its lock is held.
+
+use std::time::Duration;
+
+use super::lock_target::{
+    ExclusiveTarget, LockSetTarget, LockTarget, ReadTarget, ReentrantTarget, SemaphoreTarget,
+    TimeOptions,
+};
+use super::returned::ReturnMapping;
+use super::{AsManager, LockedReturn, PendingCall, Skippable};
+use crate::{Error, LockManager};
+
+/// One call of an annotated function, before its lock is acquired.
+#[derive(Debug)]
+#[must_use = "a call does nothing until it acquires"]
+pub struct Call<A = ExclusiveTarget> {
+    aim: A,
+    manager: Option<LockManager>,
+    times: TimeOptions,
+}
+
+impl Call {
+    /// A call that locks `key`, through the current manager.
+    pub fn new(key: impl Into<String>) -> Self {
+        Self {
+            aim: ExclusiveTarget(key.into()),
+            manager: None,
+            times: TimeOptions::default(),
+        }
+    }
+
+    /// Locks this key, too.
+    pub fn and(self, key: impl Into<String>) -> Call<LockSetTarget> {
+        self.aiming(|ExclusiveTarget(first)| LockSetTarget(vec![first, key.into()]))
+    }
+
+    /// Shares the lock with other readers.
+    pub fn reading(self) -> Call<ReadTarget> {
+        self.aiming(|ExclusiveTarget(key)| ReadTarget(key))
+    }
+
+    /// Takes one of so many permits.
+    pub fn one_of(self, permits: u32) -> Call<SemaphoreTarget> {
+        self.aiming(|ExclusiveTarget(key)| SemaphoreTarget(key, permits))
+    }
+
+    /// Shares the lock with the calls around it.
+    pub fn reentrant(self) -> Call<ReentrantTarget> {
+        self.aiming(|ExclusiveTarget(key)| ReentrantTarget(key))
+    }
+}
+
+impl Call<LockSetTarget> {
+    /// Locks this key, too.
+    pub fn and(mut self, key: impl Into<String>) -> Self {
+        self.aim.0.push(key.into());
+        self
+    }
+}
+
+impl<A> Call<A> {
+    fn aiming<B>(self, other: impl FnOnce(A) -> B) -> Call<B> {
+        Call {
+            aim: other(self.aim),
+            manager: self.manager,
+            times: self.times,
+        }
+    }
+
+    /// Locks through `manager`.
+    pub fn manager<M: AsManager + ?Sized>(mut self, manager: &M) -> Self {
+        self.manager = Some(manager.as_manager().clone());
+        self
+    }
+
+    /// See [`Lock::ttl`](crate::Lock::ttl).
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.times.ttl = Some(ttl);
+        self
+    }
+
+    /// See [`Lock::wait`](crate::Lock::wait).
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.times.wait = Some(wait);
+        self
+    }
+
+    /// See [`Lock::max_hold`](crate::Lock::max_hold).
+    pub fn max_hold(mut self, max_hold: Duration) -> Self {
+        self.times.max_hold = Some(max_hold);
+        self
+    }
+}
+
+impl<A: LockTarget> Call<A> {
+    /// A call of a function that returns `R`, and fails if its lock stays busy.
+    pub fn answering<R: LockedReturn>(self) -> PendingCall<R, A::Guard> {
+        PendingCall::new(Box::pin(self.acquire()), ReturnMapping::of(None))
+    }
+
+    /// A call of a function that returns `R`, and is skipped if its lock stays busy.
+    pub fn answering_or_skipped<R: LockedReturn + Skippable>(self) -> PendingCall<R, A::Guard> {
+        PendingCall::new(
+            Box::pin(self.acquire()),
+            ReturnMapping::of(Some(R::skipped)),
+        )
+    }
+
+    async fn acquire(self) -> Result<A::Guard, Error> {
+        let manager = match self.manager {
+            Some(manager) => manager,
+            None => LockManager::current()?,
+        };
+        Ok(self.aim.acquire(&manager, self.times).await?)
+    }
+}

@@ -1,0 +1,9 @@
+//! Escapes separators in the values of a key template.
+
+use crate::Key;
+
+/// A formatted value as it stands in a key.
+#[must_use]
+pub fn escaped(value: &str) -> String {
+    Key::escape(value).into_owned()
+}

@@ -1,0 +1,77 @@
+//! A call whose lock is held: runs the body, then releases.
+
+use std::fmt;
+use std::future::Future;
+
+use futures_util::FutureExt;
+
+use super::returned::ReturnMapping;
+use crate::lock::run_guard::{RunGuard, release_and_report_loss};
+use crate::{Lost, LostInBody};
+
+/// The lock of a call that runs. `R` is what the function returns.
+#[must_use = "the lock is released as soon as this is dropped"]
+pub struct HeldCall<R, G> {
+    guard: G,
+    verdict: ReturnMapping<R>,
+}
+
+impl<R, G: RunGuard> HeldCall<R, G> {
+    pub(super) fn new(guard: G, verdict: ReturnMapping<R>) -> Self {
+        Self { guard, verdict }
+    }
+
+    /// What the body sees of its lock.
+    #[must_use]
+    pub fn handle(&self) -> G::Handle {
+        self.guard.view()
+    }
+
+    /// Runs `body` and drops it where it stands when the lock is lost.
+    ///
+    /// # Errors
+    ///
+    /// [`Lost`] if the lock was lost before `body` completed.
+    pub fn run<F: Future<Output = R>>(
+        &self,
+        body: F,
+    ) -> impl Future<Output = Result<R, Lost>> + use<R, G, F> {
+        self.guard.run(body)
+    }
+
+    /// Runs `body` to its end, whatever becomes of the lock.
+    ///
+    /// # Errors
+    ///
+    /// None: the loss is noticed by [`release`](Self::release).
+    pub fn run_to_end<F: Future<Output = R>>(
+        &self,
+        body: F,
+    ) -> impl Future<Output = Result<R, Lost>> + use<R, G, F> {
+        self.guard.run_to_end(body).map(Ok)
+    }
+
+    /// Releases the lock, and turns `output` into a failure if it was lost before.
+    ///
+    /// A release that is not confirmed fails nothing: the body ran under its lock to the end, and the
+    /// release goes on in the background.
+    pub async fn release(self, output: Result<R, Lost>) -> R {
+        let (view, verdict) = (self.guard.view(), self.verdict);
+        let answer = match output {
+            Ok(answer) => answer,
+            Err(lost) => return (verdict.refused)(LostInBody::new(lost, false).into()),
+        };
+        match release_and_report_loss(self.guard, &view).await {
+            Some(lost) if !(verdict.is_failure)(&answer) => {
+                (verdict.refused)(LostInBody::new(lost, true).into())
+            }
+            _ => answer,
+        }
+    }
+}
+
+impl<R, G: fmt::Debug> fmt::Debug for HeldCall<R, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").field("grip", &self.guard).finish()
+    }
+}

@@ -1,0 +1,52 @@
+//! The future that acquires the lock of a call.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use super::HeldCall;
+use super::returned::ReturnMapping;
+use crate::lock::run_guard::RunGuard;
+use crate::{AcquireError, Error, events};
+
+/// On the heap, so that a function's future stays about as large as its body's.
+pub(super) type Acquiring<G> = Pin<Box<dyn Future<Output = Result<G, Error>> + Send>>;
+
+/// A call whose answer is known to have a place for the lock's failure.
+#[must_use = "an entry does nothing until it acquires"]
+pub struct PendingCall<R, G> {
+    acquiring: Acquiring<G>,
+    verdict: ReturnMapping<R>,
+}
+
+impl<R, G: RunGuard> PendingCall<R, G> {
+    pub(super) fn new(acquiring: Acquiring<G>, verdict: ReturnMapping<R>) -> Self {
+        Self { acquiring, verdict }
+    }
+
+    /// Acquires the lock, or gives the function's answer.
+    ///
+    /// # Errors
+    ///
+    /// What the function is to return.
+    pub async fn acquire(self) -> Result<HeldCall<R, G>, R> {
+        let Self { acquiring, verdict } = self;
+        let error = match acquiring.await {
+            Ok(guard) => return Ok(HeldCall::new(guard, verdict)),
+            Err(error) => error,
+        };
+        Err(match (error, verdict.skipped) {
+            (Error::Acquire(AcquireError::TimedOut { key, .. }), Some(skipped)) => {
+                events::skipped(&key);
+                skipped()
+            }
+            (error, _) => (verdict.refused)(error),
+        })
+    }
+}
+
+impl<R, G> fmt::Debug for PendingCall<R, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,87 @@
+//! The default manager of a process, and the manager of the current task.
+
+use std::future::Future;
+use std::sync::OnceLock;
+
+use super::lock_manager::LockManager;
+use crate::NoManager;
+
+static GLOBAL_DEFAULT: OnceLock<LockManager> = OnceLock::new();
+
+tokio::task_local! {
+    static IN_SCOPE: LockManager;
+}
+
+impl LockManager {
+    /// Makes this the manager of the whole process, for code that names none. Once per process.
+    ///
+    /// # Errors
+    ///
+    /// [`GlobalDefaultSet`] if there is one already; it stays.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use leasehold::LockManager;
+    ///
+    /// let locks = LockManager::in_process();
+    /// locks.set_global_default()?;
+    /// assert!(LockManager::current().is_ok());
+    /// assert!(locks.set_global_default().is_err());
+    /// # Ok::<(), leasehold::GlobalDefaultSet>(())
+    /// ```
+    pub fn set_global_default(&self) -> Result<(), GlobalDefaultSet> {
+        GLOBAL_DEFAULT
+            .set(self.clone())
+            .map_err(|_refused| GlobalDefaultSet {})
+    }
+
+    /// Runs `task` with this manager as the current one, before the process-wide one: for tests and
+    /// tenants. Tasks that `task` spawns are not in its scope.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// use leasehold::LockManager;
+    ///
+    /// let locks = LockManager::in_process();
+    /// locks
+    ///     .scope(async {
+    ///         let locks = LockManager::current()?;
+    ///         locks.lock("order:42").acquire().await?.release().await?;
+    ///         Ok(())
+    ///     })
+    ///     .await
+    /// # }
+    /// ```
+    ///
+    /// # Cancel safety
+    ///
+    /// As safe as `task`.
+    pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
+        IN_SCOPE.scope(self.clone(), task)
+    }
+
+    /// The manager of the innermost [`scope`](Self::scope), or else the process-wide one.
+    ///
+    /// # Errors
+    ///
+    /// [`NoManager`] if there is neither.
+    pub fn current() -> Result<Self, NoManager> {
+        IN_SCOPE
+            .try_with(Self::clone)
+            .ok()
+            .or_else(|| GLOBAL_DEFAULT.get().cloned())
+            .ok_or_else(NoManager::new)
+    }
+}
+
+/// The process has a default manager already; it was not replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "this process has a default lock manager already; set it once, at start, and use `scope` elsewhere"
+)]
+#[non_exhaustive]
+pub struct GlobalDefaultSet {}

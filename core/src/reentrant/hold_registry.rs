@@ -1,0 +1,121 @@
+//! The reentrant locks that a process holds, by scope and key.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use crate::Key;
+use crate::engine::{Engine, Hold, Lease};
+
+/// So few places are not worth a look at which of them are still used.
+const FEW: usize = 32;
+
+/// Which lock: two managers may use one key for two locks.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct HoldKey {
+    /// The address stands for the backend. A hold keeps its backend alive, so that the address of one that is
+    /// gone leads to no hold.
+    backend: usize,
+    key: Key,
+}
+
+impl HoldKey {
+    pub(super) fn new(engine: &Engine, key: &Key) -> Self {
+        Self {
+            backend: Arc::as_ptr(&engine.backend).cast::<()>().addr(),
+            key: key.clone(),
+        }
+    }
+}
+
+/// Held by the one who acquires for the whole scope.
+pub(super) type AcquireMutex = Arc<tokio::sync::Mutex<()>>;
+
+/// What a scope holds, or is about to.
+#[derive(Debug)]
+pub(super) struct HoldRegistry {
+    places: HashMap<HoldKey, ScopeHold>,
+    /// At this number the unused ones are forgotten.
+    look_at: usize,
+}
+
+#[derive(Debug, Default)]
+struct ScopeHold {
+    turn: AcquireMutex,
+    held: Option<WeakHold>,
+}
+
+#[derive(Debug)]
+struct WeakHold {
+    hold: Weak<Hold>,
+    /// Looked at without a part in the hold, which a release at that moment would take for another guard's.
+    lease: Weak<Lease>,
+}
+
+impl Default for HoldRegistry {
+    fn default() -> Self {
+        Self {
+            places: HashMap::new(),
+            look_at: FEW,
+        }
+    }
+}
+
+impl HoldRegistry {
+    /// A part in what is held there, unless it is lost.
+    pub(super) fn share(&self, place: &HoldKey) -> Option<Arc<Hold>> {
+        let held = self.places.get(place)?.held.as_ref()?;
+        held.is_valid().then(|| held.hold.upgrade()).flatten()
+    }
+
+    pub(super) fn is_held(&self, place: &HoldKey) -> bool {
+        let entry = self.places.get(place);
+        entry
+            .and_then(|entry| entry.held.as_ref())
+            .is_some_and(WeakHold::is_valid)
+    }
+
+    pub(super) fn turn(&mut self, place: &HoldKey) -> AcquireMutex {
+        if self.places.len() >= self.look_at {
+            self.places.retain(|_, entry| entry.is_used());
+            self.look_at = FEW.max(self.places.len() * 2);
+        }
+        Arc::clone(&self.places.entry(place.clone()).or_default().turn)
+    }
+
+    pub(super) fn enter(&mut self, place: HoldKey, hold: &Arc<Hold>) {
+        self.places.entry(place).or_default().held = Some(WeakHold {
+            hold: Arc::downgrade(hold),
+            lease: Arc::downgrade(&hold.lease),
+        });
+    }
+
+    pub(super) fn held(&self) -> impl Iterator<Item = &Key> {
+        let held = |(place, entry): (_, &ScopeHold)| {
+            let is_held = entry.held.as_ref().is_some_and(WeakHold::is_valid);
+            is_held.then_some(place)
+        };
+        self.places
+            .iter()
+            .filter_map(held)
+            .map(|place: &HoldKey| &place.key)
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+}
+
+impl ScopeHold {
+    fn is_used(&self) -> bool {
+        let held = self.held.as_ref();
+        held.is_some_and(|held| held.hold.strong_count() > 0) || Arc::strong_count(&self.turn) > 1
+    }
+}
+
+impl WeakHold {
+    fn is_valid(&self) -> bool {
+        let lease = self.lease.upgrade();
+        lease.is_some_and(|lease| lease.validity().is_ok())
+    }
+}
