@@ -155,7 +155,9 @@
 //!   `leasehold::redis::waiting::when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look`
 //! - A planned failover of Sentinels, or a replica that takes over in a Cluster, holds nobody up for longer than 3 s, however
 //!   long the TTL: what was released or given up in the last 30 s (the last 4 096 times of each [`Redis`](crate::backend::redis::Redis))
-//!   is said again to the new server, as soon as the process knows it. Not so on one address that leads to another server.
+//!   is said again to the new server, as soon as the process knows it. Not so on one address that leads to another server,
+//!   nor by a process, or a manager that was shut down, that has ended by then: what it released stays there until its TTL.
+//!   `leasehold_model::holds::promotion`, `leasehold_model::weakened::releases_not_repeated`,
 //!   `leasehold::sentinel::planned::two_waiters_with_a_long_ttl_are_served`,
 //!   `leasehold::sentinel::planned::many_waiters_of_one_manager_are_served`,
 //!   `leasehold::sentinel::planned::waiters_of_several_managers_are_served`,

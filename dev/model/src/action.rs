@@ -61,4 +61,8 @@ pub(crate) enum Action {
     Force,
     /// The server forgets everything.
     MemoryLoss,
+    /// Another server becomes the primary with a copy of the state, and the old one goes on serving.
+    Promote,
+    /// The clients follow to the new primary.
+    Follow,
 }

@@ -96,4 +96,5 @@ sights! {
     PassedOn, "a release passes the lock on to a waiter of its process";
     LongestStall, "the lock is in no living hands for as long as is allowed";
     KeyTakenAway, "somebody deletes the lock's key";
+    SecondHolder, "after a planned failover a second guard is granted beside a valid one";
 }

@@ -113,6 +113,9 @@ fn enter(world: &mut World, setup: &Setup, who: usize, grant: Grant) {
     world.attempts[who].phase = Phase::Holding;
     world.attempts[who].left = left;
     world.attempts[who].token = grant.token;
+    if world.attempts.iter().filter(|it| it.holds()).count() > 1 {
+        setup.see(world, Sight::SecondHolder);
+    }
     if world.attempts[who].after != 0 {
         setup.see(world, Sight::LaterGuard);
     }

@@ -7,7 +7,7 @@ use crate::claim::Claim;
 use crate::client::Leaving;
 use crate::setup::Setup;
 use crate::world::{Mark, World};
-use crate::{client, faults, judge, network, normal, passing, resource, scripts};
+use crate::{client, faults, judge, network, normal, passing, promotion, resource, scripts};
 
 /// What one run checks.
 #[derive(Debug, Clone)]
@@ -34,6 +34,7 @@ impl Model for Exploration {
             network::actions(world, &self.setup, who, out);
         }
         faults::actions(world, &self.setup, out);
+        promotion::actions(world, out);
         passing::actions(world, &self.setup, out);
     }
 
@@ -98,6 +99,8 @@ fn step(mut world: World, setup: &Setup, action: Action) -> World {
         Action::ForeignOverwrites => faults::foreign_overwrites(it, setup),
         Action::Force => scripts::force(it, setup),
         Action::MemoryLoss => faults::memory_loss(it),
+        Action::Promote => promotion::promote(it),
+        Action::Follow => promotion::follow(it, setup),
     }
     world
 }

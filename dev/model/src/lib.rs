@@ -60,8 +60,10 @@
 //!   lengths matters, and `short-ttl`, `rounding`, `drifting-clocks` and `old-news` vary it.
 //! - Attempts that do not queue: they are those that queue, and leave at once.
 //! - A release that is also the attempt of another task of its process: it is two steps, one right after the other.
-//! - `synced` replicas and failover. A server that forgets everything is modelled for the tokens only, and
-//!   with a clock that has passed every token drawn before.
+//! - `synced` replicas, and a failover that nobody planned. In a planned one (`promotion`) all clients follow in one step,
+//!   each process still lives and repeats all its releases at once, and what was on its way to the old server is lost.
+//! - A server that forgets everything is modelled for the tokens only, and with a clock that has passed every token
+//!   drawn before.
 //! - The TTLs of queue and fence record, the bound on places looked at, errors for want of memory or rights,
 //!   the outage limit: a cleanup here is repeated until it is answered.
 //! - A living waiter that does not take for long what was passed on to it: where messages are prompt it is due at once.
@@ -83,6 +85,7 @@ mod looks;
 mod network;
 mod normal;
 mod passing;
+mod promotion;
 pub mod quorum;
 mod resource;
 mod run;

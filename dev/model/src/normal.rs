@@ -1,7 +1,7 @@
 //! One form for all worlds that behave alike.
 
 use crate::attempt::Line;
-use crate::server::{Holder, MOST, id};
+use crate::server::MOST;
 use crate::setup::Setup;
 use crate::world::World;
 
@@ -30,6 +30,9 @@ fn rank_tokens(world: &mut World) {
 
 fn each_token(world: &mut World, mut visit: impl FnMut(&mut u8)) {
     visit(&mut world.server.token);
+    if let Some(promoted) = &mut world.promoted {
+        visit(&mut promoted.token);
+    }
     visit(&mut world.clock);
     visit(&mut world.highest_write);
     for attempt in &mut world.attempts {
@@ -75,16 +78,9 @@ fn renamed(world: &World, names: &[usize; MOST]) -> World {
     for (old, &name) in names.iter().enumerate() {
         new.attempts[name] = world.attempts[old];
         new.attempts[name].after = mask(world.attempts[old].after);
-        new.server.places[name] = world.server.places[old];
-        new.server.seals[name] = world.server.seals[old];
     }
-    if let Holder::Attempt(who) = world.server.holder {
-        new.server.holder = Holder::Attempt(id(names[usize::from(who)]));
-    }
-    if world.server.token > 0 {
-        new.server.drawer = id(names[usize::from(world.server.drawer)]);
-    }
-    new.server.queue = world.server.queue.renamed(names);
+    new.server = world.server.renamed(names);
+    new.promoted = world.promoted.map(|it| it.renamed(names));
     new.came = world.came.renamed(names);
     new.seats = world.seats.renamed(names);
     new.writers = mask(world.writers);

@@ -37,6 +37,9 @@ fn is_urgent(world: &World, setup: &Setup, who: usize) -> bool {
 /// A tick passes; the clock of `laggard` stands still.
 pub(crate) fn tick(world: &mut World, setup: &Setup, laggard: Option<usize>) {
     world.server.age();
+    if let Some(promoted) = &mut world.promoted {
+        promoted.age();
+    }
     let expires = !setup.without(Weakening::Expiry);
     for who in setup.everyone() {
         let attempt = &mut world.attempts[who];

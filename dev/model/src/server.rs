@@ -115,6 +115,22 @@ impl Server {
         self.queue.contains(who) && self.places[who] > 0
     }
 
+    pub(crate) fn renamed(&self, names: &[usize; MOST]) -> Self {
+        let mut new = *self;
+        for (old, &name) in names.iter().enumerate() {
+            new.places[name] = self.places[old];
+            new.seals[name] = self.seals[old];
+        }
+        if let Holder::Attempt(who) = self.holder {
+            new.holder = Holder::Attempt(id(names[usize::from(who)]));
+        }
+        if self.token > 0 {
+            new.drawer = id(names[usize::from(self.drawer)]);
+        }
+        new.queue = self.queue.renamed(names);
+        new
+    }
+
     /// A tick passes.
     pub(crate) fn age(&mut self) {
         if self.left != FOR_EVER && self.left > 0 {

@@ -98,4 +98,6 @@ weakenings! {
         in "passing" breaks Backed;
     PassInOrder: "passed-out-of-turn", "the lock is passed on inside the process, whoever waits in front",
         in "two-processes" breaks InOrder;
+    ReleasesRepeated: "releases-not-repeated", "after a planned failover the new primary is not told of recent releases",
+        in "promotion" breaks NoGhost NoStall;
 }

@@ -90,6 +90,10 @@ fn words(action: Action, before: &World, after: &World) -> String {
         Action::ForeignOverwrites => "somebody overwrites the lock's key, without a TTL".to_owned(),
         Action::Force => "an operator forces the lock open".to_owned(),
         Action::MemoryLoss => "the server forgets everything".to_owned(),
+        Action::Promote => {
+            "another server becomes the primary; the old one goes on serving".to_owned()
+        }
+        Action::Follow => "the clients follow to the new primary".to_owned(),
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Budget {
     pub memory_losses: u8,
     /// Ticks that a client's clock misses.
     pub lags: u8,
+    /// Planned failovers: another server takes over while the old one goes on serving.
+    pub promotions: u8,
 }
 
 impl Budget {
@@ -28,6 +30,7 @@ impl Budget {
         foreign: 0,
         memory_losses: 0,
         lags: 0,
+        promotions: 0,
     };
 }
 
@@ -48,8 +51,10 @@ pub(crate) enum Mark {
 /// The state of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct World {
-    /// The server.
+    /// The server that the clients use.
     pub(crate) server: Server,
+    /// The new primary, to which no client has followed yet.
+    pub(crate) promoted: Option<Server>,
     /// The attempts; those beyond the setup's number stay new.
     pub(crate) attempts: [Attempt; MOST],
     /// Processes that do not hear what is published, one bit each.
@@ -80,6 +85,7 @@ impl World {
     pub(crate) const fn new(budget: Budget) -> Self {
         Self {
             server: Server::EMPTY,
+            promoted: None,
             attempts: [Attempt::NEW; MOST],
             deaf: 0,
             gone: 0,

@@ -57,4 +57,5 @@ worlds! {
     reconnections "reconnections"
     foreign_release "foreign-release"
     foreign_delete "foreign-delete"
+    promotion "promotion"
 }

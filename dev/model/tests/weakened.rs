@@ -64,6 +64,7 @@ rules! {
     pass_does_not_age "pass-does-not-age"
     pass_drawn_by_giver "pass-drawn-by-giver"
     passed_out_of_turn "passed-out-of-turn"
+    releases_not_repeated "releases-not-repeated"
 }
 
 #[test]

@@ -161,4 +161,29 @@ pub(super) const SETUPS: &[Setup] = &[
         sights: &[Sight::KeyTakenAway, Sight::HandOffConfirmed],
         ..PROMPT
     },
+    Setup {
+        name: "promotion",
+        about: "another server takes over, and the old one goes on serving until all clients follow; acquires dropped",
+        faults: Faults {
+            cancels: true,
+            ..Faults::NONE
+        },
+        budget: Budget {
+            promotions: 1,
+            ..Budget::NONE
+        },
+        // What the old primary granted alone is granted a second time: only the fence helps. Who waits queues again.
+        claims: &[
+            Claim::TokensDiffer,
+            Claim::TokensGrow,
+            Claim::NoRevival,
+            Claim::NoGhost,
+            Claim::NobodyForgotten,
+            Claim::NoStall,
+            Claim::NoSpin,
+        ],
+        sights: &[Sight::HandOffConfirmed, Sight::SecondHolder],
+        anonymous: true,
+        ..PROMPT
+    },
 ];

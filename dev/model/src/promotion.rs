@@ -1,0 +1,49 @@
+//! A planned failover: another server becomes the primary with a copy of the state, and the old one goes on serving
+//! until the clients follow. `core/src/backend/redis/release_replay.rs` repeats to the new one what it has missed.
+
+use crate::action::Action;
+use crate::attempt::{Line, Phase};
+use crate::scripts::{self, Left};
+use crate::setup::Setup;
+use crate::weakening::Weakening;
+use crate::world::World;
+
+pub(crate) fn actions(world: &World, out: &mut Vec<Action>) {
+    if world.promoted.is_some() {
+        out.push(Action::Follow);
+    } else if world.budget.promotions > 0 {
+        out.push(Action::Promote);
+    }
+}
+
+pub(crate) fn promote(world: &mut World) {
+    world.budget.promotions -= 1;
+    world.promoted = Some(world.server);
+}
+
+/// The connections to the old server end, and what it did since the promotion is lost. Every waiter asks again, and the
+/// releases of the last while are repeated.
+pub(crate) fn follow(world: &mut World, setup: &Setup) {
+    let Some(promoted) = world.promoted.take() else {
+        return;
+    };
+    world.server = promoted;
+    for who in setup.everyone() {
+        let attempt = &mut world.attempts[who];
+        // What was on its way came to the old server, or nowhere.
+        (attempt.line, attempt.passed, attempt.copies) = (Line::Idle, None, 0);
+        (attempt.hint, attempt.asked_now) = (attempt.phase == Phase::Trying, 0);
+    }
+    if setup.without(Weakening::ReleasesRepeated) {
+        return;
+    }
+    for who in setup.everyone() {
+        if world.attempts[who].phase == Phase::Over {
+            let left = Left {
+                seal: 0,
+                named: None,
+            };
+            scripts::leave(world, setup, who, left);
+        }
+    }
+}
