@@ -85,9 +85,14 @@
 //! - **T4.** One server with failover: tokens grow if the first grant of the new primary is more than ε after the last
 //!   one that it does not know of. A failover takes longer than well-kept clocks differ.
 //!   `leasehold_model::quorum_holds::one_server`, `leasehold::sentinel::tokens::tokens_grow_over_fifty_failovers_that_lose_them`
-//! - **T5.** A key's counter is forgotten two days after its last use, or up to 17 minutes sooner, or sooner by as much
-//!   as the server's clock was set back. That is longer than clocks differ, so that a million keys that are used once do
-//!   not stay. `leasehold_model::quorum_holds::quorum_idle`,
+//! - **T5.** The server forgets the last token of a key two days after its last use, or up to 17 minutes sooner, or sooner
+//!   by as much as its clock was set back. That is longer than clocks differ. `fence_ttl` of the backend's builder sets
+//!   another time, with what it costs. The record of a semaphore ends a minute after the last of its leases, because a
+//!   permit has no fencing token. `leasehold::redis::fence_ttl::every_request_keeps_the_last_token_for_the_time_that_is_set`,
+//!   `leasehold::redis::fence_ttl::batches_and_readers_keep_the_last_token_for_the_time_that_is_set`,
+//!   `leasehold::redis::fence_ttl::a_key_in_use_keeps_its_last_token`,
+//!   `leasehold::redis::fence_ttl::a_semaphore_leaves_nothing_two_minutes_after_its_last_lease`,
+//!   `leasehold::redlock::fence_ttl::nodes_keep_the_last_token_for_the_time_that_is_set`, `leasehold_model::quorum_holds::quorum_idle`,
 //!   `leasehold::redis::companions::a_released_lock_leaves_its_counter_and_the_counter_has_a_ttl`,
 //!   `leasehold::redis::tokens::a_counter_that_is_in_use_lasts_two_days_or_a_little_less`
 //! - In process, tokens grow over restarts of the process, too, if its clock was not set back.

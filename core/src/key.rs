@@ -21,8 +21,8 @@ const RESERVED: &str = ":lh1:";
 /// `{hash tag}` a name may have (a Redis Cluster would place such a lock and its companions on
 /// different nodes), or if it is that tag and nothing else: `{a}` would have the companions of `a`.
 ///
-/// On Redis each key that was ever locked takes memory for two days after: see `Keys` at `backend::redis::Redis` before
-/// clients choose keys.
+/// On Redis each key that was ever locked takes memory for two days after, or for the `fence_ttl` that is set: see `Keys`
+/// at `backend::redis::Redis` before clients choose keys.
 ///
 /// # Examples
 ///

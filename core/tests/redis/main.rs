@@ -19,6 +19,7 @@ mod ended;
 mod faults;
 mod fence;
 mod fence_connecting;
+mod fence_ttl;
 mod foreign;
 mod one_by_one;
 mod outage;

@@ -14,6 +14,7 @@ mod crowd;
 mod documented;
 mod election;
 mod faults;
+mod fence_ttl;
 mod foreign;
 mod memory;
 mod nodes;

@@ -24,7 +24,8 @@
 //!
 //! **Where clients choose keys they choose how many there are.** On Redis each key leaves its last token for two days,
 //! about 225 bytes, and a server without memory grants no lock to anybody: limit the requests of each client before this
-//! layer, or hash the key into a fixed number of names with [`from_fn`].
+//! layer, or hash the key into a fixed number of names with [`from_fn`]. A shorter `fence_ttl` of the Redis backend saves
+//! memory. A semaphore of one permit leaves nothing a minute after its lease, but has no fencing token.
 //!
 //! A key is taken from the head of a request alone: reading a body first would take it from the handler.
 

@@ -1,5 +1,7 @@
 //! Sends acquire requests, and tracks their duplicates.
 
+use std::sync::Arc;
+
 use super::Redis;
 use super::batch::Urgency;
 use super::client::SendOptions;
@@ -113,16 +115,17 @@ impl Redis {
 
     /// What the requests of a batch have in common.
     pub(super) fn terms(&self) -> ClientContext {
-        ClientContext {
-            channel: self.waiters.channel(),
-            heal: self.heal,
-            names_all: self.names_all,
-        }
+        self.terms_with(self.waiters.channel())
     }
 
     fn terms_of(&self, key: &Key) -> ClientContext {
+        self.terms_with(self.servers.channel(&self.waiters, key))
+    }
+
+    fn terms_with(&self, channel: Arc<str>) -> ClientContext {
         ClientContext {
-            channel: self.servers.channel(&self.waiters, key),
+            scripts: Arc::clone(&self.scripts),
+            channel,
             heal: self.heal,
             names_all: self.names_all,
         }
@@ -189,7 +192,7 @@ impl Redis {
             return left;
         }
         let _under_way = self.batches.sending();
-        let command = leave.alone(self.names_all);
+        let command = leave.alone(&self.scripts, self.names_all);
         reply::left(self.servers.call(&leave.key, &command).await?)
     }
 }

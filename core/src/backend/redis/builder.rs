@@ -12,10 +12,12 @@ use super::cluster::Cluster;
 use super::connection::tls;
 use super::connection::warning;
 use super::protocol::reply;
+use super::scripts::LockScripts;
 #[cfg(feature = "sentinel")]
 use super::sentinel::Sentinels;
+use super::timing::{FENCE_TTL, check_fence_ttl};
 use super::topology::Topology;
-use super::{Redis, scripts, url};
+use super::{Redis, url};
 use crate::backend::ConnectError;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::certificates::Certificates;
@@ -30,8 +32,9 @@ use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 #[derive(Debug, Clone, Default)]
 #[must_use = "a builder does nothing until it connects"]
 pub struct RedisBuilder {
-    heal: bool,
-    synced: Option<ReplicaRequirement>,
+    pub(super) heal: bool,
+    pub(super) synced: Option<ReplicaRequirement>,
+    fence_ttl: Option<Duration>,
     #[cfg(feature = "tls-rustls")]
     certificates: Certificates,
 }
@@ -85,6 +88,34 @@ impl RedisBuilder {
         self
     }
 
+    /// Sets how long the server keeps the last fencing token of a key after its last acquisition: two days if not set, ten
+    /// minutes at least.
+    ///
+    /// Each key that was locked once takes about 230 bytes for that long. Where clients choose keys that are used once, such
+    /// as idempotency keys, a shorter time saves memory. All managers of a server may have times of their own.
+    ///
+    /// It costs this: once a token is forgotten, the next one is taken from the server's clock alone. So it is larger than
+    /// the forgotten one unless that clock was set back, or a failover led to a server whose clock is behind, by more than
+    /// this time. Locks may have a TTL of half this time at most, because a token is to outlast its lease.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), leasehold::Error> {
+    /// use std::time::Duration;
+    /// use leasehold::LockManager;
+    /// use leasehold::backend::redis::Redis;
+    ///
+    /// let redis = Redis::builder().fence_ttl(Duration::from_secs(60 * 60));
+    /// let locks = LockManager::new(redis.connect("redis://127.0.0.1").await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn fence_ttl(mut self, fence_ttl: Duration) -> Self {
+        self.fence_ttl = Some(fence_ttl);
+        self
+    }
+
     /// Trusts servers whose certificates these authorities have signed, and no others. As PEM, with any number of
     /// certificates. For URLs that begin with `rediss`: of one server, of Sentinels and the servers that they name, and
     /// of a Cluster.
@@ -132,7 +163,7 @@ impl RedisBuilder {
     /// # Errors
     ///
     /// As [`Redis::connect`], and [`ConnectError::Certificates`] if there are some that cannot be used, or `url` does not
-    /// ask for TLS.
+    /// ask for TLS, [`ConnectError::Option`] for an option that cannot work.
     pub async fn connect(self, url: &str) -> Result<Redis, ConnectError> {
         #[cfg(feature = "tls-rustls")]
         let certificates = tls::read(&self.certificates, url)?;
@@ -142,14 +173,15 @@ impl RedisBuilder {
             let info = tls::with(info, certificates.as_ref());
             info
         };
+        let scripts = self.scripts()?;
         let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
         let address = match scheme.split_once('+') {
             #[cfg(feature = "cluster")]
             Some((_, "cluster")) => {
                 let waiters = WaiterRegistry::sharded();
-                let cluster = Cluster::at(url, waiters.clone(), prepared)?;
+                let cluster = Cluster::at(url, waiters.clone(), scripts.load(), prepared)?;
                 return self
-                    .connect_to(Topology::Cluster(Arc::new(cluster)), waiters)
+                    .connect_to(Topology::Cluster(Arc::new(cluster)), waiters, scripts)
                     .await;
             }
             #[cfg(not(feature = "cluster"))]
@@ -166,7 +198,7 @@ impl RedisBuilder {
             }
             _ => fixed(prepared(url::one(url)?))?,
         };
-        self.connect_at(address).await
+        self.connect_at(address, scripts).await
     }
 
     /// Connects as `client` would: with a TLS configuration or credentials of your own, in place of this builder's
@@ -180,7 +212,8 @@ impl RedisBuilder {
     /// As [`Redis::connect`].
     pub async fn connect_client(self, client: Client) -> Result<Redis, ConnectError> {
         let address = fixed(prepared(client.get_connection_info().clone()))?;
-        self.connect_at(address).await
+        let scripts = self.scripts()?;
+        self.connect_at(address, scripts).await
     }
 
     /// Connects over a network that is not the operating system's, without [`synced`](Self::synced).
@@ -194,13 +227,31 @@ impl RedisBuilder {
         let simulated = url::one("redis://simulated")?;
         let client = Client::open(prepared(simulated)).map_err(ConnectError::url)?;
         let transport = Transport::new(client, connector);
-        self.connect_at(Endpoint::Simulated(transport)).await
+        let scripts = self.scripts()?;
+        self.connect_at(Endpoint::Simulated(transport), scripts)
+            .await
     }
 
-    async fn connect_at(self, address: Endpoint) -> Result<Redis, ConnectError> {
+    /// Returns the longest TTL that a lock may have.
+    pub(super) fn max_ttl(&self) -> Duration {
+        self.fence_ttl.unwrap_or(FENCE_TTL) / 2
+    }
+
+    /// Returns the scripts with this builder's settings in them.
+    fn scripts(&self) -> Result<Arc<LockScripts>, ConnectError> {
+        let fence_ttl = self.fence_ttl.unwrap_or(FENCE_TTL);
+        check_fence_ttl(fence_ttl, Duration::ZERO)?;
+        Ok(Arc::new(LockScripts::new(fence_ttl)))
+    }
+
+    async fn connect_at(
+        self,
+        address: Endpoint,
+        scripts: Arc<LockScripts>,
+    ) -> Result<Redis, ConnectError> {
         let waiters = WaiterRegistry::new();
-        let node = ServerClient::new(Connector::new(address, waiters.clone(), scripts::ALL));
-        self.connect_to(Topology::One(Arc::new(node)), waiters)
+        let node = ServerClient::new(Connector::new(address, waiters.clone(), scripts.load()));
+        self.connect_to(Topology::One(Arc::new(node)), waiters, scripts)
             .await
     }
 
@@ -208,8 +259,9 @@ impl RedisBuilder {
         self,
         servers: Topology,
         waiters: WaiterRegistry,
+        scripts: Arc<LockScripts>,
     ) -> Result<Redis, ConnectError> {
-        let mut redis = Redis::new(servers, waiters, self.heal, self.synced);
+        let mut redis = Redis::new(servers, waiters, scripts, &self);
         redis.check().await?;
         Ok(redis)
     }

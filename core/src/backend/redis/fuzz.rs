@@ -26,6 +26,7 @@ fn garbled_addresses_are_read_or_refused() {
         drop(super::cluster::Cluster::at(
             text,
             super::WaiterRegistry::sharded(),
+            std::sync::Arc::default(),
             |info| info,
         ));
     });

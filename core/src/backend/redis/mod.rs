@@ -57,8 +57,9 @@ use protocol::reply::AcquireOutcome;
 use protocol::unanswered_requests::UnansweredRequests;
 use release_replay::ReleaseReplay;
 pub use reply_size::ReplyTooLarge;
+use scripts::LockScripts;
 pub(crate) use timing::READ_ONLY_FOR;
-use timing::{FENCE_TTL, FIRST_LOOKS, REFRESH};
+use timing::{FIRST_LOOKS, REFRESH};
 use topology::Topology;
 pub(crate) use url::one as info_of;
 use wait::local_waiter::WaiterFutureGuard;
@@ -123,14 +124,17 @@ use wait::waiter_registry::{Registration, WaiterRegistry};
 /// # Keys
 ///
 /// `K` is the prefix and the key: the owner's id, with a TTL. Beside it, in the same slot of a Cluster:
-/// `{K}:lh1:fence`, the last token and who drew it, for two days after the last acquisition, or up to 17 minutes less;
+/// `{K}:lh1:fence`, the last token and who drew it, for two days after the last acquisition, or up to 17 minutes less, or for
+/// the [`fence_ttl`](RedisBuilder::fence_ttl) that is set;
 /// `{K}:lh1:queue` and `{K}:lh1:leases` while somebody waits; `{K}:lh1:shares` while several hold it; `{K}:lh1:handover` while it is
 /// handed over; `{K}:lh1:sealed:…` for a minute after an attempt that was given up unanswered. Every key has a TTL.
 ///
 /// **Each key that is locked once leaves its last token for two days**: a million of them are about 225 MB, and a server
 /// that is full (`noeviction`) grants no lock to anybody. Where clients choose keys, such as idempotency keys, leave them no
 /// number without end: limit how many requests each may make, or lock one of a fixed number of names that the key is hashed
-/// into, and watch `used_memory`. What evicts keys loses locks.
+/// into, and watch `used_memory`. A shorter [`fence_ttl`](RedisBuilder::fence_ttl) keeps tokens for less long. A semaphore of
+/// one permit is a lock without a fencing token, and leaves nothing a minute after its last lease. What evicts keys loses
+/// locks.
 ///
 /// # Rights
 ///
@@ -158,6 +162,8 @@ pub struct Redis {
     departures: ReleaseReplay,
     batches: Batcher,
     parked: ParkedWaiters,
+    scripts: Arc<LockScripts>,
+    max_ttl: Duration,
     /// Whether the scripts are told of all keys of a lock, as a Cluster wants it.
     names_all: bool,
     heal: bool,
@@ -168,19 +174,21 @@ impl Redis {
     fn new(
         servers: Topology,
         waiters: WaiterRegistry,
-        heal: bool,
-        synced: Option<ReplicaRequirement>,
+        scripts: Arc<LockScripts>,
+        options: &RedisBuilder,
     ) -> Self {
         Self {
             names_all: !servers.is_one(),
-            departures: ReleaseReplay::new(&servers, waiters.clone()),
+            departures: ReleaseReplay::new(&servers, waiters.clone(), Arc::clone(&scripts)),
             servers: Arc::new(servers),
             waiters,
             copies: UnansweredRequests::new(),
             batches: Batcher::default(),
             parked: ParkedWaiters::default(),
-            heal,
-            synced,
+            scripts,
+            max_ttl: options.max_ttl(),
+            heal: options.heal,
+            synced: options.synced,
         }
     }
 
@@ -248,6 +256,7 @@ impl Redis {
 impl Backend for Redis {
     fn capabilities(&self) -> Capabilities {
         Capabilities::new(Duration::from_millis(50))
+            .with_most_ttl(self.max_ttl)
             .with_fifo(true)
             .with_shared(true)
             .with_permits(true)
@@ -293,7 +302,7 @@ impl Backend for Redis {
     }
 
     async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
-        let command = scripts::DOWNGRADE.call(
+        let command = self.scripts.downgrade.call(
             &LockKeys::of(&claim.key).all(),
             &[
                 &claim.owner.reveal(),
@@ -314,14 +323,13 @@ impl Backend for Redis {
     ) -> Result<RenewAnswer, BackendError> {
         let mut companions = KeyBuilder::of(&claim.key);
         let fence = companions.fence().to_owned();
-        let command = scripts::HAND_OVER.call(
+        let command = self.scripts.hand_over.call(
             &[claim.key.full(), &fence, companions.handover()],
             &[
                 &claim.owner.reveal(),
                 &claim.token.to_string(),
                 &secret.reveal(),
                 &millis(claim.ttl),
-                &millis(FENCE_TTL),
             ],
         );
         extended(
@@ -344,13 +352,13 @@ impl Backend for Redis {
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
         let names = LockKeys::of(key);
-        let command = scripts::INSPECT.call(&names.all(), &[]);
+        let command = self.scripts.inspect.call(&names.all(), &[]);
         protocol::reply::inspected(self.servers.call(key, &command).await?)
     }
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         let names = LockKeys::of(key);
-        let command = scripts::FORCE.call(&names.all(), &[]);
+        let command = self.scripts.force.call(&names.all(), &[]);
         let held: u8 = protocol::reply::read(self.servers.call(key, &command).await?)?;
         Ok(held == 1)
     }

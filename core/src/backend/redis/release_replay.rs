@@ -20,6 +20,7 @@ use crate::backend::BackendError;
 use crate::backend::redis::connection::multiplexed::ServerNumber;
 use crate::backend::redis::protocol::release_command::ReleaseCommand;
 use crate::backend::redis::protocol::reply::ReleaseReply;
+use crate::backend::redis::scripts::LockScripts;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::Runtime;
@@ -46,6 +47,7 @@ pub(super) struct ReleaseReplay {
     recent: Arc<Mutex<RecentReleases>>,
     moves: watch::Sender<u64>,
     waiters: WaiterRegistry,
+    scripts: Arc<LockScripts>,
 }
 
 #[derive(Debug, Default)]
@@ -64,12 +66,17 @@ pub(super) struct RecentRelease {
 }
 
 impl ReleaseReplay {
-    pub(super) fn new(servers: &Topology, waiters: WaiterRegistry) -> Self {
+    pub(super) fn new(
+        servers: &Topology,
+        waiters: WaiterRegistry,
+        scripts: Arc<LockScripts>,
+    ) -> Self {
         Self {
             is_needed: servers.may_move(),
             recent: Arc::default(),
             moves: servers.moves(),
             waiters,
+            scripts,
         }
     }
 
@@ -120,6 +127,7 @@ impl ReleaseReplay {
                 servers: Arc::downgrade(servers),
                 moves: self.moves.subscribe(),
                 waiters: self.waiters.clone(),
+                scripts: Arc::clone(&self.scripts),
             };
             runtime.spawn(task.run());
         }
@@ -167,6 +175,7 @@ struct ReplayTask {
     servers: Weak<Topology>,
     moves: watch::Receiver<u64>,
     waiters: WaiterRegistry,
+    scripts: Arc<LockScripts>,
 }
 
 impl ReplayTask {
@@ -228,9 +237,12 @@ impl ReplayTask {
             return Some(Ok(ReplayProgress::All));
         }
         let places: Vec<_> = owed.iter().map(|it| servers.place(&it.leave.key)).collect();
-        let commands = owed
-            .iter()
-            .map(|it| (&it.leave.key, it.leave.alone(!servers.is_one())));
+        let commands = owed.iter().map(|it| {
+            (
+                &it.leave.key,
+                it.leave.alone(&self.scripts, !servers.is_one()),
+            )
+        });
         let answers = servers.call_each(commands.collect()).await;
         let mut failed = None;
         let mut answers = answers.into_iter();

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use redis::{Cmd, Value};
 
+use super::Redis;
 use super::error::maybe_applied;
 use super::keys::{self, LockKeys};
 use super::protocol::reply;
 use super::replica_ack::too_few;
-use super::timing::FENCE_TTL;
-use super::{Redis, scripts};
+use super::scripts::LockScripts;
 use crate::OwnerId;
 use crate::backend::redis::connection::wait_pool::Acknowledged;
 use crate::backend::redis::protocol::encode::{millis, written};
@@ -84,7 +84,7 @@ impl Redis {
     ) -> Vec<(RenewCall, Result<Acknowledged<Value>, BackendError>)> {
         let commands = calls.iter().filter_map(|call| {
             let first = claims.get(*call.first()?)?;
-            Some((&first.key, command(claims, call)))
+            Some((&first.key, command(&self.scripts, claims, call)))
         });
         let commands = commands.collect();
         let answers = match self.synced {
@@ -157,16 +157,16 @@ fn calls(claims: &[Claim], at_once: usize) -> Vec<RenewCall> {
     alone.chain(shared).collect()
 }
 
-fn command(claims: &[Claim], call: &[usize]) -> Cmd {
+fn command(scripts: &LockScripts, claims: &[Claim], call: &[usize]) -> Cmd {
     let claims: Vec<&Claim> = call.iter().filter_map(|&it| claims.get(it)).collect();
     match claims[..] {
-        [claim] if claim.mode != Mode::Exclusive => share(claim),
-        _ => alone(&claims),
+        [claim] if claim.mode != Mode::Exclusive => share(scripts, claim),
+        _ => alone(scripts, &claims),
     }
 }
 
-fn share(claim: &Claim) -> Cmd {
-    scripts::RENEW_SHARE.call(
+fn share(scripts: &LockScripts, claim: &Claim) -> Cmd {
+    scripts.renew_share.call(
         &LockKeys::of(&claim.key).all(),
         &[
             &claim.owner.reveal(),
@@ -176,16 +176,15 @@ fn share(claim: &Claim) -> Cmd {
     )
 }
 
-fn alone(claims: &[&Claim]) -> Cmd {
-    let mut command =
-        scripts::RENEW.begin(claims.len() * 2, claims.len() * 3 + 1, claims.len() * BYTES);
+fn alone(scripts: &LockScripts, claims: &[&Claim]) -> Cmd {
+    let (keys, arguments) = (claims.len() * 2, claims.len() * 3);
+    let mut command = scripts.renew.begin(keys, arguments, claims.len() * BYTES);
     let mut word = String::new();
     for claim in claims {
         word.clear();
         keys::write_fence(&claim.key, &mut word);
         command.arg(claim.key.full()).arg(&word);
     }
-    command.arg(millis(FENCE_TTL));
     let mut buffer = OwnerId::buffer();
     for claim in claims {
         command

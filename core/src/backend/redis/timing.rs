@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::{InvalidOption, MAX_COMMAND_TIMEOUT};
+
 /// How long a server may take to accept a connection.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -21,8 +23,32 @@ pub(crate) const FIRST_LOOKS: Duration = Duration::from_secs(1);
 /// How long a waiter that was handed the lock has to confirm it.
 pub(crate) const GRANT_TTL: Duration = Duration::from_secs(2);
 
-/// How long a key's counter outlives its last acquisition, or up to 17 minutes less, as `times.lua` says, or less by as
-/// much as the clock was set back: a token that is ahead of the clock does not say when it was drawn. Longer than any
-/// two clocks differ, so that the time floor alone keeps tokens growing when it is gone, and short enough that a million
-/// one-off keys do not stay.
+/// How long after its sending a request may still be carried out: longer than any manager waits for an
+/// answer, so that no rightful request is refused.
+pub(crate) const COPIES_LAST: Duration = Duration::from_secs(MAX_COMMAND_TIMEOUT.as_secs() * 2);
+
+/// How long a key's last token is kept after its last acquisition, unless the backend's builder says otherwise. Longer
+/// than any two clocks differ, so that tokens grow by the clock alone when the record is gone.
 pub(crate) const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
+
+/// The shortest that can be set.
+pub(crate) const MIN_FENCE_TTL: Duration = Duration::from_secs(60 * 10);
+
+/// How much sooner than `fence_ttl` a record may end: an acquire of a free lock sets its TTL only once in this time,
+/// because that takes as long as two reads. 1000 s of two days.
+pub(crate) fn fence_step(fence_ttl: Duration) -> Duration {
+    fence_ttl * 10 / 1728
+}
+
+/// Checks that the last token of a lock outlasts its lease.
+pub(crate) fn check_fence_ttl(fence_ttl: Duration, longest: Duration) -> Result<(), InvalidOption> {
+    let least = MIN_FENCE_TTL.max(longest * 2);
+    if fence_ttl >= least {
+        return Ok(());
+    }
+    Err(InvalidOption::TooShort {
+        option: "fence_ttl",
+        value: fence_ttl,
+        least,
+    })
+}

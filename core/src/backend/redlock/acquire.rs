@@ -89,6 +89,7 @@ impl Redlock {
                 &self.waiters.channel(),
                 hint,
                 pursuit.since,
+                self.settings.fence_ttl,
             ));
             let limit = self.settings.node_timeout;
             let (outcome, floor) = round::hold(&self.members, &round, &request, limit).await;

@@ -72,6 +72,14 @@ impl RedlockBuilder {
         self
     }
 
+    /// Sets how long nodes keep the last fencing token of a key after its last acquisition: two days if not set, ten minutes
+    /// at least, and twice `max_ttl` and `clock_difference`. See
+    /// [`RedisBuilder::fence_ttl`](crate::backend::redis::RedisBuilder::fence_ttl).
+    pub fn fence_ttl(mut self, fence_ttl: Duration) -> Self {
+        self.settings.fence_ttl = fence_ttl;
+        self
+    }
+
     /// Says that no node ever forgets what it has answered (`appendfsync always`, `noeviction`, no replica that is
     /// promoted in its place): then a restarted node votes at once.
     ///

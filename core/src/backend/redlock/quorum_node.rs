@@ -66,7 +66,7 @@ impl QuorumNode {
         roster: &Arc<DistinctNodes>,
     ) -> Arc<Self> {
         let address = address_of(&client);
-        let mut connector = Connector::new(client, waiters, script::ALL);
+        let mut connector = Connector::new(client, waiters, script::load());
         connector.admission = Some(RestartQuarantine::of(place, roster, settings.away()));
         let node = ServerClient::new(connector);
         Arc::new_cyclic(|this| Self {

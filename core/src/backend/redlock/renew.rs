@@ -13,13 +13,13 @@ use crate::backend::{BackendError, Claim, RenewAnswer};
 
 impl Redlock {
     pub(super) async fn extend(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
-        let limit = self.settings.node_timeout;
+        let (limit, fence_ttl) = (self.settings.node_timeout, self.settings.fence_ttl);
         // Only who was elected here is renewed: a node cannot tell a token that nobody was given.
         let rounds: Vec<_> = claims.iter().map(|it| self.attempts.round_of(it)).collect();
         let mut commands = Pipeline::with_capacity(claims.len());
         for (claim, round) in claims.iter().zip(&rounds) {
             if let Some(round) = round {
-                commands.add_command(request::extend(claim, *round));
+                commands.add_command(request::extend(claim, *round, fence_ttl));
             }
         }
         let count = rounds.iter().flatten().count();

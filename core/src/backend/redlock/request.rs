@@ -8,7 +8,7 @@ use super::release_backlog::PendingNodeRelease;
 use super::script;
 use crate::backend::redis::keys::NodeKeys;
 use crate::backend::redis::protocol::encode::{micros, millis_of};
-use crate::backend::redis::timing::{FENCE_TTL, WAITER_LEASE};
+use crate::backend::redis::timing::WAITER_LEASE;
 use crate::backend::{Attempt, Claim};
 use crate::{Key, OwnerId};
 
@@ -29,6 +29,7 @@ const TURN: Duration = Duration::from_millis(100);
 pub(super) struct NodeAcquire {
     names: NodeKeys,
     round: OwnerId,
+    fence_ttl: Duration,
     /// All but its last word.
     acquire: Cmd,
 }
@@ -41,12 +42,13 @@ impl NodeAcquire {
         channel: &str,
         hint: u64,
         since: u64,
+        fence_ttl: Duration,
     ) -> Self {
         let names = NodeKeys::of(&attempt.key, round);
         let mut acquire = script::ACQUIRE.on(&names.all(), 10);
         acquire.arg(round.written(&mut OwnerId::buffer()));
         acquire.arg(millis_of(attempt.ttl)).arg(hint);
-        acquire.arg(micros(CLAMP)).arg(millis_of(FENCE_TTL));
+        acquire.arg(micros(CLAMP)).arg(millis_of(fence_ttl));
         match attempt.queue {
             true => acquire.arg(attempt.owner.written(&mut OwnerId::buffer())),
             false => acquire.arg(""),
@@ -55,6 +57,7 @@ impl NodeAcquire {
         Self {
             names,
             round,
+            fence_ttl,
             acquire,
         }
     }
@@ -69,7 +72,7 @@ impl NodeAcquire {
     pub(super) fn raise(&self, token: u64) -> Cmd {
         let mut raise = script::RAISE.on(&self.names.all(), 3);
         raise.arg(self.round.written(&mut OwnerId::buffer()));
-        raise.arg(token).arg(millis_of(FENCE_TTL));
+        raise.arg(token).arg(millis_of(self.fence_ttl));
         raise
     }
 }
@@ -102,11 +105,11 @@ impl NodeRelease {
     }
 }
 
-pub(super) fn extend(claim: &Claim, round: OwnerId) -> Cmd {
+pub(super) fn extend(claim: &Claim, round: OwnerId, fence_ttl: Duration) -> Cmd {
     let mut extend = script::EXTEND.on(&NodeKeys::of(&claim.key, round).all(), 4);
     extend.arg(round.written(&mut OwnerId::buffer()));
     extend.arg(millis_of(claim.ttl)).arg(claim.token.get());
-    extend.arg(millis_of(FENCE_TTL));
+    extend.arg(millis_of(fence_ttl));
     extend
 }
 

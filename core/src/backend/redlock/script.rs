@@ -1,8 +1,10 @@
 //! The Lua scripts of Redlock.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use crate::backend::redis::scripts::{Script, ScriptSet};
+use redis::Pipeline;
+
+use crate::backend::redis::scripts::{self, Script};
 
 macro_rules! script {
     ($name:ident, $file:literal) => {
@@ -22,5 +24,8 @@ script!(LEAVE, "scripts/leave.lua");
 script!(FORCE, "scripts/force.lua");
 script!(INSPECT, "scripts/inspect.lua");
 
-/// The scripts of one of several nodes.
-pub(super) static ALL: ScriptSet = &[&ACQUIRE, &RAISE, &EXTEND, &LEAVE, &FORCE, &INSPECT];
+/// Returns what makes the scripts known to a node.
+pub(super) fn load() -> Arc<Pipeline> {
+    let all = [&ACQUIRE, &RAISE, &EXTEND, &LEAVE, &FORCE, &INSPECT];
+    scripts::load(all.map(|it| &**it))
+}

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::request::CLAMP;
+use crate::backend::redis::timing::{FENCE_TTL, check_fence_ttl};
 use crate::{InvalidOption, MAX_TTL};
 
 /// What holds for all nodes.
@@ -11,6 +12,7 @@ pub(super) struct Settings {
     pub(super) node_timeout: Duration,
     pub(super) max_ttl: Duration,
     pub(super) clock_difference: Duration,
+    pub(super) fence_ttl: Duration,
     pub(super) durable: bool,
 }
 
@@ -20,6 +22,7 @@ impl Default for Settings {
             node_timeout: Duration::from_millis(200),
             max_ttl: Duration::from_secs(60),
             clock_difference: Duration::from_secs(10),
+            fence_ttl: FENCE_TTL,
             durable: false,
         }
     }
@@ -69,7 +72,7 @@ impl Settings {
                 most,
             });
         }
-        Ok(())
+        check_fence_ttl(self.fence_ttl, self.max_ttl.max(self.clock_difference))
     }
 }
 
@@ -101,6 +104,7 @@ mod tests {
                 max_ttl,
                 clock_difference,
                 durable: true,
+                ..Settings::default()
             };
             settings.validate().is_ok()
         };

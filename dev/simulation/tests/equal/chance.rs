@@ -142,7 +142,7 @@ impl Chance {
     fn hands_over(&mut self, lock: &str, giver: &str, token: u64) -> Asked {
         let companions = ["fence", "handover"].map(|it| format!("{{{lock}}}:lh1:{it}"));
         let (token, ttl) = (token.to_string(), self.ttl());
-        let words = [giver, &token, "s0", &ttl, "172800000"];
+        let words = [giver, &token, "s0", &ttl];
         Asked {
             script: HAND_OVER,
             keys: [vec![lock.to_owned()], companions.to_vec()].concat(),
@@ -327,7 +327,7 @@ impl Chance {
 
     /// Of both locks at once.
     fn renew(&mut self) -> Vec<String> {
-        let mut words = vec!["172800000".to_owned()];
+        let mut words = Vec::new();
         for _ in 0..2 {
             words.extend([self.owner(), self.token(), self.ttl()]);
         }

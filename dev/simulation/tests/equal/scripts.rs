@@ -10,11 +10,22 @@ macro_rules! script {
     };
 }
 
+/// What the client puts before each script.
+macro_rules! with_constants {
+    ($($text:expr),+) => {
+        concat!(
+            "local WAITER_MS, GRANT_MS, FENCE_MS, COPIES_MS, FENCE_STEP = 33000, 2000, '172800000', '60000', 1000000000\n",
+            $($text),+
+        )
+    };
+}
+
 pub(crate) const ACQUIRE: &str =
-    script!("times" "acquire_free" "words" "acquire_look" "queue" "acquire");
-pub(crate) const LEAVE: &str =
-    script!("leave_unawaited" "times" "words" "leave_passing" "leave_look" "queue" "leave");
-pub(crate) const BATCH: &str = concat!(
+    with_constants!(script!("times" "acquire_free" "words" "acquire_look" "queue" "acquire"));
+pub(crate) const LEAVE: &str = with_constants!(
+    script!("leave_unawaited" "times" "words" "leave_passing" "leave_look" "queue" "leave")
+);
+pub(crate) const BATCH: &str = with_constants!(
     script!("times" "words"),
     "local function acquire(KEYS, ARGV)\n",
     script!("acquire_free" "acquire_look" "queue" "acquire"),
@@ -23,12 +34,14 @@ pub(crate) const BATCH: &str = concat!(
     "end\n",
     script!("batch")
 );
-pub(crate) const RENEW: &str = script!("renew");
-pub(crate) const RENEW_SHARE: &str = script!("times" "words" "look" "queue" "renew_share");
-pub(crate) const DOWNGRADE: &str = script!("times" "words" "look" "queue" "downgrade");
-pub(crate) const HAND_OVER: &str = script!("hand_over");
-pub(crate) const FORCE: &str = script!("times" "words" "look" "queue" "force");
-pub(crate) const INSPECT: &str = script!("times" "words" "look" "queue" "inspect");
+pub(crate) const RENEW: &str = with_constants!(script!("renew"));
+pub(crate) const RENEW_SHARE: &str =
+    with_constants!(script!("times" "words" "look" "queue" "renew_share"));
+pub(crate) const DOWNGRADE: &str =
+    with_constants!(script!("times" "words" "look" "queue" "downgrade"));
+pub(crate) const HAND_OVER: &str = with_constants!(script!("hand_over"));
+pub(crate) const FORCE: &str = with_constants!(script!("times" "words" "look" "queue" "force"));
+pub(crate) const INSPECT: &str = with_constants!(script!("times" "words" "look" "queue" "inspect"));
 
 /// Any command, answered as scripts are.
 pub(crate) const COMMAND: &str = "return redis.pcall(unpack(ARGV))";

@@ -14,7 +14,6 @@ use crate::backend::redis::protocol::release_command::ReleaseCommand;
 use crate::backend::redis::protocol::reply::{
     self, AcquireOutcome, AcquireReply, HandoffOutcome, ReleaseReply,
 };
-use crate::backend::redis::scripts;
 use crate::backend::{Applied, BackendError};
 
 /// How many requests one call carries at most: a server does nothing else while it carries them out.
@@ -97,7 +96,7 @@ impl Batch {
     /// Sends each request alone, but in one go.
     async fn send_each(self, node: &ServerClient, terms: &ClientContext) {
         let leaves = self.leaves.into_iter().map(async |mut leave| {
-            let command = leave.request.alone(terms.names_all);
+            let command = leave.request.alone(&terms.scripts, terms.names_all);
             select! {
                 left = node.call(&command) => leave.tell(Some(left.and_then(reply::left))),
                 () = leave.answer.closed() => {}
@@ -150,7 +149,10 @@ impl Batch {
             + ClientContext::ARGUMENTS
             + leaves * ReleaseCommand::ARGUMENTS
             + takes * AcquireCommand::ARGUMENTS;
-        let mut command = scripts::BATCH.begin(keys, arguments, 48 * (keys + arguments));
+        let mut command = terms
+            .scripts
+            .batch
+            .begin(keys, arguments, 48 * (keys + arguments));
         for leave in &self.leaves {
             leave.request.add_keys(&mut command);
         }

@@ -4,8 +4,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use redis::AsyncConnectionConfig;
 use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Pipeline};
 
 use super::endpoint::{Endpoint, Resolved};
 use super::restart_quarantine::RestartQuarantine;
@@ -16,7 +16,6 @@ use crate::backend::redis::connection::transport::OpenConnection;
 use crate::backend::redis::connection::wait_pool::WaitPool;
 use crate::backend::redis::connection::warning;
 use crate::backend::redis::error::{failure, reply_too_large};
-use crate::backend::redis::scripts::{self, ScriptSet};
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 #[cfg(feature = "sentinel")]
@@ -34,7 +33,8 @@ pub(crate) struct Connector {
     /// Where the connection is put.
     pub(crate) slot: ConnectionCell,
     waiters: WaiterRegistry,
-    scripts: ScriptSet,
+    /// Makes our scripts known to the server.
+    scripts: Arc<Pipeline>,
     was_connected: AtomicBool,
 }
 
@@ -42,7 +42,7 @@ impl Connector {
     pub(crate) fn new(
         address: impl Into<Endpoint>,
         waiters: WaiterRegistry,
-        scripts: ScriptSet,
+        scripts: Arc<Pipeline>,
     ) -> Self {
         Self {
             address: address.into(),
@@ -72,9 +72,7 @@ impl Connector {
         &self,
         mut connection: MultiplexedConnection,
     ) -> Result<(), BackendError> {
-        let loaded = scripts::load(self.scripts)
-            .exec_async(&mut connection)
-            .await;
+        let loaded = self.scripts.exec_async(&mut connection).await;
         loaded.map_err(failure)
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
-use redis::{Client, Cmd, ConnectionAddr, ConnectionInfo, Value};
+use redis::{Client, Cmd, ConnectionAddr, ConnectionInfo, Pipeline, Value};
 use tokio::sync::watch;
 
 use super::hash_slot;
@@ -29,7 +29,6 @@ use crate::backend::redis::connection::warning;
 use crate::backend::redis::error::failure;
 use crate::backend::redis::multi_host_url::at;
 use crate::backend::redis::protocol::reply;
-use crate::backend::redis::scripts;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::runtime::{sleep, timeout};
 
@@ -47,6 +46,8 @@ pub(crate) struct Cluster {
     template: ConnectionInfo,
     seeds: Vec<NodeAddr>,
     waiters: WaiterRegistry,
+    /// Makes our scripts known to a member.
+    scripts: Arc<Pipeline>,
     channels: SlotChannels,
     members: Mutex<HashMap<NodeAddr, Arc<ClusterNode>>>,
     slot_map: Mutex<SlotMap>,
@@ -66,12 +67,17 @@ pub(crate) struct ClusterNode {
 
 impl Cluster {
     /// None without a seed.
-    pub(super) fn new(seeds: &[ConnectionInfo], waiters: WaiterRegistry) -> Option<Self> {
+    pub(super) fn new(
+        seeds: &[ConnectionInfo],
+        waiters: WaiterRegistry,
+        scripts: Arc<Pipeline>,
+    ) -> Option<Self> {
         Some(Self {
             template: seeds.first()?.clone(),
             seeds: seeds.iter().filter_map(place).collect(),
             channels: SlotChannels::new(&waiters.channel()),
             waiters,
+            scripts,
             members: Mutex::default(),
             slot_map: Mutex::default(),
             in_doubt: AtomicBool::new(true),
@@ -203,7 +209,7 @@ impl Cluster {
             node: ServerClient::new(Connector::new(
                 client.clone(),
                 self.waiters.clone(),
-                scripts::ALL,
+                Arc::clone(&self.scripts),
             )),
             subscriptions: Arc::new(ShardSubscriptions::new(client, self.waiters.clone())),
         });

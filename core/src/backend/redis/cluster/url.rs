@@ -1,6 +1,8 @@
 //! Parses `redis+cluster://…` URLs.
 
-use redis::ConnectionInfo;
+use std::sync::Arc;
+
+use redis::{ConnectionInfo, Pipeline};
 
 use super::nodes::Cluster;
 use crate::backend::ConnectError;
@@ -15,6 +17,7 @@ impl Cluster {
     pub(crate) fn at(
         url: &str,
         waiters: WaiterRegistry,
+        scripts: Arc<Pipeline>,
         prepare: impl Fn(ConnectionInfo) -> ConnectionInfo,
     ) -> Result<Self, ConnectError> {
         let parts = MultiHostUrl::read(url, SHAPE)?;
@@ -25,6 +28,6 @@ impl Cluster {
         }
         let seeds = parts.servers(PORT, "")?.into_iter().map(prepare);
         let seeds: Vec<_> = seeds.collect();
-        Self::new(&seeds, waiters).ok_or_else(|| ConnectError::url(SHAPE))
+        Self::new(&seeds, waiters, scripts).ok_or_else(|| ConnectError::url(SHAPE))
     }
 }

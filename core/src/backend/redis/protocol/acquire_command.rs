@@ -7,7 +7,7 @@ use redis::Cmd;
 
 use super::encode::{flag, millis_of, written};
 use crate::backend::redis::keys::KeyBuilder;
-use crate::backend::redis::scripts;
+use crate::backend::redis::scripts::LockScripts;
 use crate::backend::{Attempt, Handover, Mode};
 use crate::{Key, OwnerId};
 
@@ -27,6 +27,7 @@ pub(crate) struct AcquireCommand {
 /// What is said of all requests alike.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientContext {
+    pub(crate) scripts: Arc<LockScripts>,
     /// Where waiters are told.
     pub(crate) channel: Arc<str>,
     pub(crate) heal: bool,
@@ -69,7 +70,7 @@ impl AcquireCommand {
             (false, Some(_)) => 8,
         };
         let bytes = keys * (self.key.full().len() + 16) + 256;
-        let mut command = scripts::ACQUIRE.begin(keys, arguments, bytes);
+        let mut command = terms.scripts.acquire.begin(keys, arguments, bytes);
         let mut companions = self.add_keys(&mut command);
         if terms.names_all {
             command.arg(companions.leases()).arg(companions.shares());
@@ -151,6 +152,7 @@ mod tests {
             (&taking_up, true, [&named[..], &rest, &givers].concat()),
         ] {
             let terms = ClientContext {
+                scripts: Arc::default(),
                 channel: "inbox".into(),
                 heal: false,
                 names_all,

@@ -6,7 +6,7 @@ use redis::Cmd;
 
 use super::encode::millis_of;
 use crate::backend::redis::keys::KeyBuilder;
-use crate::backend::redis::scripts;
+use crate::backend::redis::scripts::LockScripts;
 use crate::{Key, OwnerId};
 
 /// What ends whatever its owner has.
@@ -34,7 +34,7 @@ impl ReleaseCommand {
     pub(crate) const ARGUMENTS: usize = 3;
 
     /// All keys of the lock are named where a Cluster wants it.
-    pub(crate) fn alone(&self, names_all: bool) -> Cmd {
+    pub(crate) fn alone(&self, scripts: &LockScripts, names_all: bool) -> Cmd {
         let keys = match (names_all, self.named) {
             (false, None) => Self::KEYS,
             (false, Some(_)) => Self::KEYS + 1,
@@ -47,7 +47,7 @@ impl ReleaseCommand {
             (Some(_), _) => 5,
         };
         let bytes = keys * (self.key.full().len() + 16) + 256;
-        let mut command = scripts::LEAVE.begin(keys, arguments, bytes);
+        let mut command = scripts.release.begin(keys, arguments, bytes);
         let mut companions = self.add_keys(&mut command);
         if names_all || self.named.is_some() {
             command.arg(companions.fence());
@@ -143,7 +143,7 @@ mod tests {
                     expiry: None,
                 }),
             };
-            let call = leave.alone(names_all);
+            let call = leave.alone(&LockScripts::default(), names_all);
             assert_eq!(keys_of(&call), keys);
             // `EVALSHA`, the hash, and how many keys there are.
             assert_eq!(call.args_iter().count(), 3 + keys.len() + arguments);

@@ -4,13 +4,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::OwnerId;
+use crate::backend::redis::timing::COPIES_LAST;
 use crate::clock::LeaseInstant;
 use crate::owner_id::OwnerMap;
-use crate::{MAX_COMMAND_TIMEOUT, OwnerId};
-
-/// How long after its sending a request may still be carried out: longer than any manager waits for an
-/// answer, so that no rightful request is refused.
-pub(crate) const COPIES_LAST: Duration = Duration::from_secs(MAX_COMMAND_TIMEOUT.as_secs() * 2);
 
 /// How many unanswered requests there are at least before somebody looks which of them can be forgotten.
 const MANY: usize = 64;
@@ -153,6 +150,7 @@ fn micros(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MAX_COMMAND_TIMEOUT;
 
     #[tokio::test(start_paused = true)]
     async fn a_seal_lasts_until_the_copys_own_expiry_whatever_was_learnt_since() {

@@ -92,7 +92,7 @@ token = next_token(record, now, written)
 if not token then
   return 'exhausted ' .. written
 end
-take(owner, mode, ttl_ms)
 redis.call('SET', fence, token .. ' ' .. (kind == SHARED and SHARED or owner), 'PX', FENCE_MS)
+take(owner, mode, ttl_ms)
 forget(owner)
 return 'granted ' .. written .. ' ' .. token

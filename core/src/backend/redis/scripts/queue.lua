@@ -51,6 +51,10 @@ local function last_as_shares()
   local ends_ms = math.ceil(tonumber(last) / 1000) + 1
   redis.call('SET', lock, holder, 'PXAT', number(ends_ms))
   redis.call('PEXPIREAT', shares, number(ends_ms + 60000))
+  -- A permit has no fencing token. Its number only has to differ from those of the others.
+  if holder == PERMITS then
+    redis.call('PEXPIREAT', fence, number(ends_ms + 60000))
+  end
 end
 
 local function take(owner, mode, ttl_ms)

@@ -1,12 +1,11 @@
 -- Extends the leases of locks that have one holder each: of those that their owner holds, under the token that it drew
 -- (no-revival). Answers a digit for each, in order. It shares nothing with the other scripts, for it needs nothing but
 -- two keys of a lock.
-local fence_ms = ARGV[1]
 local records = {}
 
 -- What can be refused comes first, for all of them: an error says that nothing was extended.
 for n = 1, #KEYS / 2 do
-  local owner, token = ARGV[n * 3 - 1], ARGV[n * 3]
+  local owner, token = ARGV[n * 3 - 2], ARGV[n * 3 - 1]
   if redis.call('GET', KEYS[n * 2 - 1]) == owner then
     local drawn = token .. ' ' .. owner
     local record = redis.call('GET', KEYS[n * 2])
@@ -17,14 +16,14 @@ end
 -- The first write cannot fail for want of memory, and after it none does.
 local answers = {}
 for n = 1, #KEYS / 2 do
-  local lock, fence, ttl_ms, record = KEYS[n * 2 - 1], KEYS[n * 2], ARGV[n * 3 + 1], records[n]
+  local lock, fence, ttl_ms, record = KEYS[n * 2 - 1], KEYS[n * 2], ARGV[n * 3], records[n]
   answers[n] = record and '1' or '0'
   if record then
     redis.call('PEXPIRE', lock, ttl_ms)
     if record[2] then
-      redis.call('PEXPIRE', fence, fence_ms)
+      redis.call('PEXPIRE', fence, FENCE_MS)
     else
-      redis.call('SET', fence, record[1], 'PX', fence_ms)
+      redis.call('SET', fence, record[1], 'PX', FENCE_MS)
     end
   end
 end

@@ -6,5 +6,7 @@ if not has_share(owner) or redis.call('ZSCORE', queue, owner) then
   return '0'
 end
 take(owner, mode, ttl_ms)
-redis.call('PEXPIRE', fence, FENCE_MS)
+if holder == SHARED then
+  redis.call('PEXPIRE', fence, FENCE_MS)
+end
 return '1'

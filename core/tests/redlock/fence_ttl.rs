@@ -1,0 +1,55 @@
+//! How long nodes keep the last token of a key, where the builder says so.
+
+use std::time::Duration;
+
+use leasehold::LockManager;
+use leasehold::backend::ConnectError;
+use leasehold::backend::redlock::Redlock;
+use redis::AsyncCommands;
+
+use crate::nodes::Nodes;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const FENCE: &str = "{lock:k}:lh1:fence";
+
+async fn is_kept_for_an_hour(nodes: &Nodes) {
+    for place in 0..nodes.servers.len() {
+        let left: i64 = nodes.raw(place).await.pttl(FENCE).await.unwrap();
+        assert!((3_590_000..=3_600_000).contains(&left), "{left} ms");
+    }
+}
+
+#[tokio::test]
+async fn nodes_keep_the_last_token_for_the_time_that_is_set() {
+    let nodes = Nodes::start(3).await;
+    let redlock = Redlock::new(nodes.urls()).durable_nodes(true);
+    let redlock = redlock.fence_ttl(HOUR).connect().await.unwrap();
+    let locks = LockManager::new(redlock);
+    let guard = locks.lock("k").acquire().await.unwrap();
+    guard.renew().await.unwrap();
+    is_kept_for_an_hour(&nodes).await;
+    for place in 0..3 {
+        let () = nodes.raw(place).await.pexpire(FENCE, 60_000).await.unwrap();
+    }
+    guard.renew().await.unwrap();
+    is_kept_for_an_hour(&nodes).await;
+    guard.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_time_that_leases_or_clocks_may_exceed_is_refused() {
+    let nodes = Nodes::start(1).await;
+    let minute = Duration::from_secs(60);
+    for (max_ttl, clock_difference) in [(minute, minute * 40), (minute * 40, minute)] {
+        let redlock = Redlock::new(nodes.urls())
+            .max_ttl(max_ttl)
+            .clock_difference(clock_difference)
+            .fence_ttl(HOUR);
+        let refused = redlock.connect().await.unwrap_err();
+        let told = std::error::Error::source(&refused).unwrap().to_string();
+        assert!(
+            matches!(refused, ConnectError::Option { .. }) && told.contains("4800s"),
+            "{told}"
+        );
+    }
+}
