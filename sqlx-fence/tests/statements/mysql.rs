@@ -246,10 +246,9 @@ async fn stale_on_mariadb_is_what_the_plain_statement_would_change() {
     let server = MariaDbServer::start().await.unwrap();
     let url = format!("{}?socket={}", server.url(), server.socket().display());
     let pool = MySqlPool::connect(&url).await.unwrap();
-    sqlx::raw_sql(crate::joins::SCHEMA)
-        .execute(&pool)
-        .await
-        .unwrap();
+    for schema in [crate::joins::SCHEMA, crate::joins::VIEW] {
+        sqlx::raw_sql(schema).execute(&pool).await.unwrap();
+    }
     differential!(MySql, &pool, Flavour::MySql);
     pool.close().await;
 }
