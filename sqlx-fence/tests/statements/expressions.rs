@@ -31,7 +31,8 @@ impl Joins {
                 format!("{} {not}BETWEEN {low} AND {high}", self.operand())
             }
             9 => format!("{} = {}", self.operand(), self.number(depth)),
-            10 => format!("10 / {} > 3", self.operand()),
+            // In which order conditions are evaluated, and which of them fail, is open.
+            10 => format!("10 / nullif({}, 0) > 3", self.operand()),
             11..15 => {
                 let not = self.pick(&["", "NOT "]);
                 format!("{} {not}IN ({})", self.operand(), self.ids(depth - 1))
@@ -112,7 +113,8 @@ impl Joins {
         let other = self.pick(&TABLES);
         match self.rng.u8(0..12) {
             0 => format!("SELECT max({alias}.id) FROM {table} AS {alias} WHERE {condition}"),
-            1 => format!("SELECT max({outer}) FROM {table} AS {alias} WHERE {condition}"),
+            // In `SET` SQLite takes it for an aggregate of all rows to be updated.
+            1 if self.flavour != Flavour::Sqlite => format!("SELECT max({outer}) FROM {table} AS {alias} WHERE {condition}"),
             2 => format!(
                 "SELECT id FROM (SELECT id FROM {table} AS {alias} ORDER BY line, id LIMIT 2) AS limited"
             ),
