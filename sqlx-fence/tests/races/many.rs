@@ -2,7 +2,9 @@
 /// token that is older than the row's; no statement may get there, and one that writes nothing must be told why.
 macro_rules! many {
     ($DB:ty, $Pool:ty, $begin:expr, $statements:expr) => {
-        use leasehold_sqlx::Error as ManyError;
+        use std::sync::Arc;
+        use std::sync::atomic::AtomicI64;
+        use std::sync::atomic::Ordering::Relaxed;
 
         /// What became of the transactions.
         #[derive(Debug, Default)]
@@ -13,11 +15,17 @@ macro_rules! many {
             conflicts: u64,
         }
 
-        async fn transactions(pool: $Pool, level: Option<Isolation>, seed: u64) -> Outcomes {
+        async fn transactions(
+            pool: $Pool,
+            level: Option<Isolation>,
+            seed: u64,
+            tokens: Arc<AtomicI64>,
+        ) -> Outcomes {
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut outcomes = Outcomes::default();
-            for newest in 0..crate::TRANSACTIONS {
-                let token = rng.i64(1.max(newest - 3)..newest + 2);
+            for _ in 0..crate::TRANSACTIONS {
+                let newest = tokens.fetch_add(1, Relaxed);
+                let token = rng.i64(1.max(newest - 8)..newest + 1);
                 let fence = Fence::new(FencingToken::try_from(token).unwrap());
                 let begin: fn(Option<Isolation>) -> String = $begin;
                 let begin = AssertSqlSafe(begin(level));
@@ -44,7 +52,7 @@ macro_rules! many {
                 let done = match done {
                     Ok(()) => tx.commit().await.map_err(|it| (it.into(), "COMMIT")),
                     // Half of it stays.
-                    Err((error @ (ManyError::Stale(_) | ManyError::PartiallyStale { .. }), sql)) => {
+                    Err((error @ (Error::Stale(_) | Error::PartiallyStale { .. }), sql)) => {
                         match tx.commit().await {
                             Ok(()) => Err((error, sql)),
                             Err(conflict) => Err((conflict.into(), "COMMIT")),
@@ -57,11 +65,11 @@ macro_rules! many {
                 };
                 match done {
                     Ok(()) => outcomes.written += 1,
-                    Err((ManyError::Stale(stale), sql)) => {
+                    Err((Error::Stale(stale), sql)) => {
                         assert!(stale.current.get() > token, "{sql}");
                         outcomes.stale += 1;
                     }
-                    Err((ManyError::PartiallyStale { .. }, _)) => outcomes.partly += 1,
+                    Err((Error::PartiallyStale { .. }, _)) => outcomes.partly += 1,
                     Err((error, _)) if is_conflict(&error) => outcomes.conflicts += 1,
                     Err((error, sql)) => panic!("{level:?}: {sql}: {error:?}"),
                 }
@@ -71,8 +79,12 @@ macro_rules! many {
 
         async fn many(pool: &$Pool, level: Option<Isolation>) {
             let seed = fastrand::u64(..);
-            let writers: Vec<_> = (0..4)
-                .map(|it| tokio::spawn(transactions(pool.clone(), level, seed + it)))
+            let tokens = Arc::new(AtomicI64::new(1));
+            let writers: Vec<_> = (0..4_u64)
+                .map(|it| {
+                    let seed = seed.wrapping_add(it);
+                    tokio::spawn(transactions(pool.clone(), level, seed, tokens.clone()))
+                })
                 .collect();
             for writer in writers {
                 println!("{level:?}: {:?}", writer.await.unwrap());

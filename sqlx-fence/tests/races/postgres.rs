@@ -93,7 +93,9 @@ async fn on_postgres_a_fence_loses_nothing() {
 async fn on_postgres_an_older_token_overwrites_none_of_many_rows_and_is_told() {
     let server = PostgresServer::start().await.unwrap();
     let options = PgPoolOptions::new().max_connections(4);
-    let pool = options.connect(&server.url()).await.unwrap();
+    // It looks for deadlocks once a second otherwise.
+    let url = format!("{}?options[deadlock_timeout]=10ms", server.url());
+    let pool = options.connect(&url).await.unwrap();
     sqlx::raw_sql(STOCK).execute(&pool).await.unwrap();
     for level in [
         Isolation::ReadUncommitted,
