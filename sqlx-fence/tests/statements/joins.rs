@@ -164,7 +164,13 @@ impl Joins {
             format!("{called} AS {alias}")
         };
         let mut sources = first;
-        for _ in 0..self.rng.u8(0..3) {
+        // MariaDB 10.11 dies of some joins of views.
+        let joins = if table == "shelf" {
+            0
+        } else {
+            self.rng.u8(0..3)
+        };
+        for _ in 0..joins {
             let join = self.joined();
             sources.push_str(&join);
         }
