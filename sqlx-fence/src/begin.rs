@@ -233,6 +233,8 @@ impl<'p, DB: FencedDatabase> IntoFuture for Begin<'p, DB> {
     /// A dropped call rolls back: under tokio, wherever it is dropped; in another runtime not while the transaction
     /// itself begins, of which sqlx 0.9 then knows nothing (its connection goes back to the pool with it). On `MySQL`,
     /// `MariaDB` and `SQLite` that connection may keep this time limit for locks.
+    ///
+    /// Under tokio a call that is dropped while it waits for a connection keeps its position in the pool's queue.
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.begin())
     }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use leasehold::FencingToken;
-use sqlx::{Acquire, Database};
+use sqlx::{Acquire, Connection, Database, SqlStr, Transaction};
 
 use super::outcome::{Ask, Found, explain};
 use crate::database::{Call, FencedDatabase};
@@ -21,7 +21,7 @@ pub(super) struct Ready<DB: Database> {
 impl<DB: FencedDatabase> Ready<DB> {
     /// Sends it, finds out what became of it, and reads the answer.
     pub(super) async fn run<'c, A, T, R>(
-        self,
+        mut self,
         at: A,
         ask: Ask<DB, T>,
         read: impl FnOnce(T) -> Result<R, sqlx::Error> + Send,
@@ -31,51 +31,65 @@ impl<DB: FencedDatabase> Ready<DB> {
         T: Send,
         R: Send,
     {
+        let mut connection = at.acquire().await?;
+        let rewritten = Arc::clone(&self.rewritten);
+        let values = std::mem::take(&mut self.values);
+        let sent = self.call(rewritten.sql.clone(), values);
         let Some(expected) = self.expected else {
-            let mut connection = at.acquire().await?;
-            let answer = self.send(&mut connection, ask, None).await?;
+            let answer = (ask.send)(&mut connection, sent).await?;
+            let written = (ask.rows)(&answer);
+            if written == 0 {
+                self.explain(&mut connection, written).await?;
+            }
+            observe::written(&rewritten.table, written);
             return Ok(read(answer)?);
         };
-        let mut tx = at.begin().await?;
-        let answer = self.send(&mut tx, ask, Some(expected)).await;
-        match answer.and_then(|it| Ok(read(it)?)) {
+        let mut tx = connection.begin().await?;
+        let answer = match (ask.send)(&mut tx, sent).await {
+            Ok(answer) => answer,
+            Err(error) => return Err(undone(tx, error).await),
+        };
+        let written = (ask.rows)(&answer);
+        // That nothing was written may be because of a newer token, even where nothing is what was expected.
+        if written == 0 || written != expected {
+            // The condition may depend on rows that were written.
+            tx.rollback().await?;
+            self.explain(&mut connection, written).await?;
+            observe::written(&rewritten.table, written);
+            return Ok(read(answer)?);
+        }
+        match read(answer) {
             Ok(answer) => {
                 tx.commit().await?;
+                observe::written(&rewritten.table, written);
                 Ok(answer)
             }
-            Err(error) => {
-                // What was the error is worth more than what follows from it. A transaction that cannot be rolled
-                // back is not committed either.
-                drop(tx.rollback().await);
-                Err(error)
-            }
+            Err(error) => Err(undone(tx, error).await),
         }
     }
 
-    async fn send<T: Send>(
-        self,
-        connection: &mut DB::Connection,
-        ask: Ask<DB, T>,
-        expected: Option<u64>,
-    ) -> Result<T, Error> {
-        let call = |sql, values| Call {
+    /// Why there were not as many rows as expected: see [`explain`].
+    async fn explain(self, connection: &mut DB::Connection, written: u64) -> Result<(), Error> {
+        let probe = self.call(self.rewritten.probe.clone(), self.probed.clone());
+        let confirmed = self.rewritten.confirmed.clone();
+        let (stale, newest) = DB::probe(connection, probe, confirmed).await?;
+        let found = Found { stale, newest };
+        let table = &self.rewritten.table;
+        explain(table, self.token, written, self.expected, &found)
+    }
+
+    const fn call(&self, sql: SqlStr, values: DB::Arguments) -> Call<DB> {
+        Call {
             sql,
             values,
             persistent: self.persistent,
-        };
-        let sent = call(self.rewritten.sql.clone(), self.values);
-        let answer = (ask.send)(connection, sent).await?;
-        let written = (ask.rows)(&answer);
-        // That nothing was written may be because of a newer token, even where nothing is what was expected.
-        let as_expected = written > 0 && expected.is_none_or(|it| it == written);
-        if !as_expected {
-            let probe = call(self.rewritten.probe.clone(), self.probed);
-            let (stale, newest) =
-                DB::probe(connection, probe, self.rewritten.confirmed.clone()).await?;
-            let found = Found { stale, newest };
-            explain(&self.rewritten.table, self.token, written, expected, &found)?;
         }
-        observe::written(&self.rewritten.table, written);
-        Ok(answer)
     }
+}
+
+/// What was the error is worth more than what follows from it. A transaction that cannot be rolled back is not committed
+/// either.
+async fn undone<DB: Database>(tx: Transaction<'_, DB>, error: sqlx::Error) -> Error {
+    drop(tx.rollback().await);
+    error.into()
 }

@@ -139,6 +139,9 @@ impl<'a> Forms<'a> {
         if self.is(at, &["mod"]) && self.follows_a_value(at) {
             self.put(at, vec![Token::Mod]);
         }
+        if self.token(at) == Some(&Token::ExclamationMark) {
+            self.put(at, words(&["NOT"]));
+        }
         // A variable, `@a := 1`, is assigned within an expression.
         let is_column = |it: &Token| matches!(it, Token::Word(it) if !it.value.starts_with('@'));
         let before = at.checked_sub(1).and_then(|it| self.token(it));
@@ -166,6 +169,10 @@ impl<'a> Forms<'a> {
         }
         if self.is(at, &["indexed"]) && self.is(at + 1, &["by"]) {
             self.leave_out(at..=at + 2);
+        }
+        let not = usize::from(self.is(at, &["not"]));
+        if self.follows(at, &["as"]) && self.is(at + not, &["materialized"]) {
+            self.leave_out(at..=at + not);
         }
         if let Some(Token::ShiftLeft | Token::ShiftRight) = self.token(at) {
             self.put(at, vec![Token::Plus]);

@@ -48,9 +48,18 @@ fn others<'a>(dialect: Dialect, write: &'a Write<'_>) -> impl Iterator<Item = Id
     others.iter().flat_map(relations).filter_map(name)
 }
 
-fn relations(joined: &TableWithJoins) -> impl Iterator<Item = &TableFactor> {
+/// All of its tables. The names of those that are joined within brackets are seen outside of them.
+fn relations(joined: &TableWithJoins) -> Vec<&TableFactor> {
     let others = joined.joins.iter().map(|it| &it.relation);
-    std::iter::once(&joined.relation).chain(others)
+    let all = std::iter::once(&joined.relation).chain(others);
+    all.flat_map(|it| match it {
+        TableFactor::NestedJoin {
+            table_with_joins,
+            alias: None,
+        } => relations(table_with_joins),
+        one => vec![one],
+    })
+    .collect()
 }
 
 /// The tables of which one is written to.
@@ -103,8 +112,8 @@ fn of_update(
     wanted: Option<&str>,
     at: usize,
 ) -> Result<Ident, Refusal> {
-    if update.table.joins.is_empty() {
-        return name(&update.table.relation).ok_or_else(|| unclear(at));
+    if let [one] = relations(&update.table).as_slice() {
+        return name(one).ok_or_else(|| unclear(at));
     }
     if dialect != Dialect::MySql {
         return Err(join(dialect, at));
@@ -187,7 +196,7 @@ fn of_delete(
 
 /// The names of joined tables, or none if one of them has no name.
 fn tables(joined: &TableWithJoins) -> Option<Vec<Ident>> {
-    relations(joined).map(name).collect()
+    relations(joined).into_iter().map(name).collect()
 }
 
 fn the_one(tables: &[Ident], target: &str, at: usize) -> Result<Ident, Refusal> {
@@ -204,6 +213,9 @@ fn name(table: &TableFactor) -> Option<Ident> {
             alias: Some(alias), ..
         }
         | TableFactor::Derived {
+            alias: Some(alias), ..
+        }
+        | TableFactor::JsonTable {
             alias: Some(alias), ..
         } => Some(alias.name.clone()),
         TableFactor::Table {

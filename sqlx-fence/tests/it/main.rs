@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod begin;
+mod depending;
 mod dropped;
 mod mark;
 mod migrations;

@@ -8,6 +8,7 @@
 )]
 
 mod conflict;
+mod many;
 mod mariadb;
 mod postgres;
 mod race;
@@ -15,6 +16,9 @@ mod sqlite;
 
 /// How many races of each kind.
 const RACES: i64 = 400;
+
+/// How many transactions each of those who write many rows begins.
+const TRANSACTIONS: i64 = 60;
 
 /// How a writer protects its write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

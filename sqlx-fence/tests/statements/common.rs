@@ -1,6 +1,6 @@
 //! Forms that are common on each database, and that the grammar does not know by itself.
 
-use crate::case::V::I;
+use crate::case::V::{I, T};
 use crate::case::{Case, case, on};
 
 pub(crate) const POSTGRES: &[Case] = &[
@@ -147,6 +147,19 @@ pub(crate) const MYSQL: &[Case] = &[
         &[I(1)],
     ),
     case(
+        "UPDATE items i JOIN JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS j ON j.id = i.id SET i.amount = ?",
+        &[T("[2, 3]"), I(5)],
+    ),
+    case(
+        "DELETE i FROM items i JOIN (others o JOIN odd w ON w.id = o.id) ON o.item = i.id WHERE o.factor = ?",
+        &[I(1)],
+    ),
+    on(
+        "i",
+        "UPDATE others o JOIN (items i JOIN odd w USING (id)) ON o.item = i.id SET amount = ?",
+        &[I(5)],
+    ),
+    case(
         "UPDATE items SET amount = amount MOD 3 + MOD(amount, 4) WHERE id MOD 2 = 1",
         &[],
     ),
@@ -159,6 +172,10 @@ pub(crate) const MYSQL: &[Case] = &[
         &[],
     ),
     case("UPDATE items SET note = 'it''s' WHERE id = 2", &[]),
+    case(
+        "UPDATE items SET amount = !amount WHERE !note AND NOT !(id = ?) OR id = 3 AND id != ! ?",
+        &[I(2), I(4)],
+    ),
     case(
         "UPDATE items SET note = 'x' WHERE owner NOT REGEXP '2' AND owner RLIKE 'o' AND NOT (id = 1 XOR amount = 20)",
         &[],
@@ -187,6 +204,10 @@ pub(crate) const MYSQL: &[Case] = &[
 
 pub(crate) const SQLITE: &[Case] = &[
     case("UPDATE items SET amount = 1 WHERE id IS 2", &[]),
+    case(
+        "WITH x AS MATERIALIZED (SELECT 2 AS id), y AS NOT MATERIALIZED (SELECT id FROM x) UPDATE items SET amount = 1 WHERE id IN (SELECT id FROM y)",
+        &[],
+    ),
     case(
         "UPDATE items SET amount = 1 WHERE id IS ? OR note IS NOT 'x' AND id IS NOT ?",
         &[I(2), I(3)],

@@ -1,22 +1,38 @@
-//! Stale is exactly what the statement would have changed, had there been no fence, in a row with a newer token.
+//! A random statement does with a fence what it does without one, but to rows with newer tokens; and stale is exactly
+//! what it would have done to these.
 
-/// A row's key, its token, and whether the statement has touched it.
-pub(crate) type Row = (i64, Option<i64>, i64);
+use std::collections::BTreeMap;
+
+/// A row's key, its token, whether the statement has touched it, and what it has noted.
+pub(crate) type Row = (i64, Option<i64>, i64, Option<i64>);
+
+/// What a statement with `RETURNING` answers.
+pub(crate) type Returned = (i64, i64, Option<i64>);
 
 /// What a random statement came to, over all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) written: u64,
     pub(crate) stale: u64,
+    pub(crate) partly: u64,
     pub(crate) nothing: u64,
     pub(crate) refused: u64,
     /// Statements that the database does not take as they are.
     pub(crate) invalid: u64,
+    /// Why statements were refused that the database takes.
+    pub(crate) why: BTreeMap<String, (u64, String)>,
 }
 
 impl Tally {
+    pub(crate) fn refuse(&mut self, why: &str, sql: &str) {
+        self.refused += 1;
+        let why = why.split(" at Line").next().unwrap_or(why).to_owned();
+        let known = self.why.entry(why).or_insert_with(|| (0, sql.to_owned()));
+        known.0 += 1;
+    }
+
     pub(crate) fn check(&self, database: &str) {
-        println!("{database}: {self:?}");
+        println!("{database}: {self:#?}");
         let judged = self.written + self.stale + self.nothing;
         assert!(
             self.stale > 0 && self.written > 0 && self.nothing > 0,
@@ -29,77 +45,183 @@ impl Tally {
 /// Executes random statements, each without and with a fence, in transactions that are rolled back.
 macro_rules! differential {
     ($name:ident, $pool:expr, $flavour:expr) => {{
+        use crate::differential::{Returned, Row, Tally};
+
         let pool = $pool;
         let random = Random::new($flavour);
         let mut joins = crate::joins::Joins::new($flavour, random.rng);
-        let mut tally = crate::differential::Tally::default();
-        let fence = Fence::try_from(7).unwrap();
+        let mut tally = Tally::default();
+        let (fence, newest) = (Fence::try_from(7).unwrap(), Fence::try_from(100).unwrap());
         let (begun, length) = (std::time::Instant::now(), crate::fuzz::how_long());
         while begun.elapsed() < length {
             let rows = joins.rows();
-            let (sql, table) = joins.statement();
-            let read = format!("SELECT line, fencing_token, touched FROM {table} ORDER BY line");
-            let context = || format!("{sql}\nafter {rows}");
+            let (statement, table) = joins.statement();
+            let sql = &statement.sql;
+            let read =
+                format!("SELECT line, fencing_token, touched, noted FROM {table} ORDER BY line");
+            let context = || format!("{statement:?}\n{sql}\nafter {rows}");
+            let read = async |tx: &mut Tx| -> Vec<Row> {
+                let read = sqlx::query_as(AssertSqlSafe(read.clone()));
+                read.fetch_all(&mut **tx).await.unwrap()
+            };
+            let start = async || {
+                let mut tx = pool.begin().await.unwrap();
+                let fill = sqlx::raw_sql(AssertSqlSafe(rows.clone()));
+                fill.execute(&mut *tx).await.unwrap();
+                tx
+            };
+            let fenced = |fence: &Fence| {
+                let query = fence.query_as::<sqlx::$name, Returned>(AssertSqlSafe(sql.clone()));
+                statement
+                    .values
+                    .iter()
+                    .fold(query, |it, value| it.bind(*value))
+            };
 
-            let mut tx = pool.begin().await.unwrap();
-            sqlx::raw_sql(AssertSqlSafe(rows.clone()))
-                .execute(&mut *tx)
-                .await
-                .unwrap();
-            let before: Vec<crate::differential::Row> = sqlx::query_as(AssertSqlSafe(read.clone()))
-                .fetch_all(&mut *tx)
-                .await
-                .unwrap();
-            let plain = sqlx::query(AssertSqlSafe(sql.clone()))
-                .execute(&mut *tx)
-                .await;
-            let after: Vec<crate::differential::Row> = match plain {
-                Err(_) => Vec::new(),
-                Ok(_) => sqlx::query_as(AssertSqlSafe(read.clone()))
+            let mut tx = start().await;
+            let before = read(&mut tx).await;
+            let plain = if statement.returning {
+                let query = sqlx::query_as::<_, Returned>(AssertSqlSafe(sql.clone()));
+                let query = statement
+                    .values
+                    .iter()
+                    .fold(query, |it, value| it.bind(*value));
+                query
                     .fetch_all(&mut *tx)
                     .await
-                    .unwrap(),
+                    .map(|rows| (rows.len() as u64, rows))
+            } else {
+                let query = sqlx::query(AssertSqlSafe(sql.clone()));
+                let query = statement
+                    .values
+                    .iter()
+                    .fold(query, |it, value| it.bind(*value));
+                query
+                    .execute(&mut *tx)
+                    .await
+                    .map(|it| (it.rows_affected(), Vec::new()))
             };
+            let (count, mut returned) = match plain {
+                Ok(done) => done,
+                Err(error) => {
+                    assert!(
+                        error.as_database_error().is_some(),
+                        "{error:?}\n{}",
+                        context()
+                    );
+                    tally.invalid += 1;
+                    drop(tx.rollback().await);
+                    continue;
+                }
+            };
+            let after = read(&mut tx).await;
             tx.rollback().await.unwrap();
-            if let Err(error) = plain {
-                assert!(error.as_database_error().is_some(), "{error:?}");
-                tally.invalid += 1;
-                continue;
-            }
-            let changed = before.iter().filter(|row| !after.contains(row));
-            let (newer, older): (Vec<&crate::differential::Row>, Vec<_>) =
-                changed.partition(|row| row.1 > Some(7));
-            let newest = newer.iter().filter_map(|row| row.1).max();
+            // The rows that it changes, and what becomes of them under a token.
+            let becomes = |row: &Row, token: i64| {
+                let after = after.iter().find(|it| it.0 == row.0)?;
+                Some((row.0, Some(token), after.2, after.3))
+            };
+            let changed: Vec<&Row> = before.iter().filter(|row| !after.contains(row)).collect();
+            let outcome = |token: i64| -> Vec<Row> {
+                let rows = before.iter().filter_map(|row| {
+                    if changed.contains(&row) && row.1 <= Some(token) {
+                        becomes(row, token)
+                    } else {
+                        Some(*row)
+                    }
+                });
+                rows.collect()
+            };
+            let newer: Vec<i64> = changed
+                .iter()
+                .filter_map(|row| row.1.filter(|it| *it > 7))
+                .collect();
+            let older = changed.len() - newer.len();
 
-            let mut tx = pool.begin().await.unwrap();
-            sqlx::raw_sql(AssertSqlSafe(rows.clone()))
-                .execute(&mut *tx)
-                .await
-                .unwrap();
-            let done = fence
-                .query::<sqlx::$name>(AssertSqlSafe(sql.clone()))
-                .execute(&mut *tx)
-                .await;
-            match (&done, older.len(), newest) {
-                (Err(Error::Rewrite { .. }), ..) => tally.refused += 1,
-                (Ok(done), 1.., _) if done.rows_affected() > 0 => tally.written += 1,
-                (Ok(done), 0, None) if done.rows_affected() == 0 => tally.nothing += 1,
-                (Err(Error::Stale(stale)), 0, Some(newest)) if stale.current.get() == newest => {
+            let mut tx = start().await;
+            let done = if statement.returning {
+                fenced(&newest)
+                    .fetch_all(&mut *tx)
+                    .await
+                    .map(|rows| (rows.len() as u64, rows))
+            } else {
+                fenced(&newest)
+                    .execute(&mut *tx)
+                    .await
+                    .map(|it| (it.rows_affected(), Vec::new()))
+            };
+            match done {
+                Err(Error::Rewrite {
+                    problem, remedy, ..
+                }) => {
+                    tally.refuse(&format!("{problem}; {remedy}"), sql);
+                    tx.rollback().await.unwrap();
+                    continue;
+                }
+                Err(error) => panic!("{error:?}\n{}", context()),
+                Ok((all, mut rows)) => {
+                    rows.sort_unstable();
+                    returned.sort_unstable();
+                    assert_eq!((all, rows), (count, returned), "{}", context());
+                }
+            }
+            assert_eq!(read(&mut tx).await, outcome(100), "{}", context());
+            tx.rollback().await.unwrap();
+
+            let mut tx = start().await;
+            let done = if statement.returning {
+                fenced(&fence)
+                    .fetch_all(&mut *tx)
+                    .await
+                    .map(|it| it.len() as u64)
+            } else {
+                fenced(&fence)
+                    .execute(&mut *tx)
+                    .await
+                    .map(|it| it.rows_affected())
+            };
+            let applied = *done.as_ref().unwrap_or(&0);
+            match (&done, older, newer.iter().max()) {
+                (Ok(1..), 1.., _) => tally.written += 1,
+                (Ok(0), 0, None) => tally.nothing += 1,
+                (Err(Error::Stale(stale)), 0, Some(newest)) if stale.current.get() == *newest => {
                     tally.stale += 1
                 }
                 _ => panic!(
-                    "{done:?}, and {older:?} are older, {newer:?} newer\n{}",
+                    "{done:?}, and {older} are older, {newer:?} newer\n{}",
                     context()
                 ),
             }
-            if done.is_ok() {
-                let after: Vec<crate::differential::Row> = sqlx::query_as(AssertSqlSafe(read))
-                    .fetch_all(&mut *tx)
-                    .await
-                    .unwrap();
-                let changed: Vec<_> = before.iter().filter(|row| !after.contains(row)).collect();
-                assert_eq!(changed, older, "{}", context());
+            assert_eq!(read(&mut tx).await, outcome(7), "{}", context());
+            tx.rollback().await.unwrap();
+
+            let mut tx = start().await;
+            let all = fenced(&fence).expect_rows(count);
+            let done = if statement.returning {
+                all.fetch_all(&mut *tx).await.map(|_| ())
+            } else {
+                all.execute(&mut *tx).await.map(|_| ())
+            };
+            let joined = newer.len() as u64;
+            match done {
+                Ok(()) if newer.is_empty() => {}
+                Err(Error::Stale(_)) if older == 0 && !newer.is_empty() => {}
+                Err(Error::PartiallyStale { applied: it, stale })
+                    if older > 0 && !newer.is_empty() && it == applied && stale >= joined =>
+                {
+                    tally.partly += 1
+                }
+                done => panic!(
+                    "{done:?}, and {older} are older, {newer:?} newer\n{}",
+                    context()
+                ),
             }
+            let left = if newer.is_empty() {
+                outcome(7)
+            } else {
+                before.clone()
+            };
+            assert_eq!(read(&mut tx).await, left, "{}", context());
             tx.rollback().await.unwrap();
         }
         tally.check(stringify!($name));

@@ -2,29 +2,42 @@
 
 use fastrand::Rng;
 
+use crate::placed::Statement;
 use crate::random::Flavour;
 
-const TABLES: [&str; 3] = ["pears", "plums", "figs"];
-/// What a token may be: none, older than ours, ours, and newer.
-const TOKENS: [&str; 6] = ["NULL", "0", "6", "7", "8", "20"];
+pub(crate) const TABLES: [&str; 3] = ["pears", "plums", "figs"];
+/// What a token may be: newer, ours, none, and older than ours.
+const TOKENS: [&str; 6] = ["8", "20", "7", "NULL", "0", "6"];
 
 /// A source of statements that set `touched` to 1, or delete.
 #[derive(Debug)]
 pub(crate) struct Joins {
-    flavour: Flavour,
+    pub(crate) flavour: Flavour,
     pub(crate) rng: Rng,
-    /// By which names columns can be called so far.
-    names: Vec<String>,
-    aliases: u8,
+    /// By which names columns can be called so far. The first is that of the table that is written to.
+    pub(crate) names: Vec<String>,
+    pub(crate) aliases: u8,
     /// Names that stand for queries.
-    with: Vec<String>,
+    pub(crate) with: Vec<String>,
 }
 
 /// The tables, each with some columns that others have, too.
 pub(crate) const SCHEMA: &str = "\
-CREATE TABLE pears (id BIGINT, amount BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY);\
-CREATE TABLE plums (id BIGINT, factor BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY);\
-CREATE TABLE figs (id BIGINT, amount BIGINT, factor BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY)";
+CREATE TABLE pears (id BIGINT, amount BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY, noted BIGINT DEFAULT 0);\
+CREATE TABLE plums (id BIGINT, factor BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY, noted BIGINT DEFAULT 0);\
+CREATE TABLE figs (id BIGINT, amount BIGINT, factor BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY, noted BIGINT DEFAULT 0)";
+
+/// A view, a table that is partitioned, and one that others inherit from.
+pub(crate) const POSTGRES_SCHEMA: &str = "\
+CREATE TABLE pears (id BIGINT, amount BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY, noted BIGINT DEFAULT 0);\
+CREATE TABLE plums (id BIGINT, factor BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY, noted BIGINT DEFAULT 0) PARTITION BY HASH (line);\
+CREATE TABLE plums_0 PARTITION OF plums FOR VALUES WITH (MODULUS 2, REMAINDER 0);\
+CREATE TABLE plums_1 PARTITION OF plums FOR VALUES WITH (MODULUS 2, REMAINDER 1);\
+CREATE TABLE figs (id BIGINT, amount BIGINT, factor BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY, noted BIGINT DEFAULT 0);\
+CREATE TABLE more_figs () INHERITS (figs);";
+
+/// The pears that have an identity.
+pub(crate) const VIEW: &str = "CREATE VIEW shelf AS SELECT * FROM pears WHERE id > 0";
 
 impl Joins {
     pub(crate) const fn new(flavour: Flavour, rng: Rng) -> Self {
@@ -40,33 +53,61 @@ impl Joins {
     /// Statements that fill all tables.
     pub(crate) fn rows(&mut self) -> String {
         let mut sql = String::new();
+        // Where all are newer it is stale if it writes to any.
+        let tokens = if self.rng.u8(0..3) == 0 {
+            &TOKENS[..2]
+        } else {
+            &TOKENS[..]
+        };
         for (table, columns) in TABLES.into_iter().zip([1, 1, 2]) {
             sql.push_str(&format!("DELETE FROM {table};"));
             let lines = (0..self.rng.u8(1..5)).map(|line| {
-                let values: Vec<String> = (0..=columns).map(|_| self.value()).collect();
-                let token = self.pick(&TOKENS);
-                format!("({}, 0, {token}, {line})", values.join(", "))
+                let values: Vec<&str> = (0..=columns).map(|_| self.cell()).collect();
+                let token = self.pick(tokens);
+                format!("({}, 0, {token}, {line}, 0)", values.join(", "))
             });
             let lines: Vec<String> = lines.collect();
             sql.push_str(&format!("INSERT INTO {table} VALUES {};", lines.join(", ")));
+            if table == "figs" && self.flavour == Flavour::Postgres {
+                let token = self.pick(tokens);
+                let values: Vec<&str> = (0..=columns).map(|_| self.cell()).collect();
+                let values = values.join(", ");
+                sql.push_str(&format!(
+                    "INSERT INTO more_figs VALUES ({values}, 0, {token}, 9, 0);"
+                ));
+            }
         }
         sql
     }
 
+    fn cell(&mut self) -> &'static str {
+        self.pick(&["NULL", "0", "1", "2", "3"])
+    }
+
     /// A statement, and the table that it writes to.
-    pub(crate) fn statement(&mut self) -> (String, &'static str) {
+    pub(crate) fn statement(&mut self) -> (Statement, &'static str) {
         self.names.clear();
         self.with.clear();
         self.aliases = 0;
         let table = self.pick(&TABLES);
-        let sql = match self.flavour {
-            Flavour::MySql => self.mysql(table),
-            Flavour::Postgres | Flavour::Sqlite => self.other(table),
+        let is_view = self.flavour != Flavour::Sqlite && self.rng.u8(0..10) == 0;
+        let (table, written) = if is_view {
+            ("pears", "shelf")
+        } else {
+            (table, table)
         };
-        (sql, table)
+        let sql = match self.flavour {
+            Flavour::MySql => self.mysql(written),
+            Flavour::Postgres | Flavour::Sqlite => self.other(written),
+        };
+        (self.placed(&sql), table)
     }
 
     fn other(&mut self, table: &str) -> String {
+        let (postgres, sqlite) = (
+            self.flavour == Flavour::Postgres,
+            self.flavour == Flavour::Sqlite,
+        );
         let mut sql = String::new();
         if self.rng.u8(0..3) == 0 {
             let name = match self.rng.u8(0..4) {
@@ -74,40 +115,36 @@ impl Joins {
                 1 => self.pick(&TABLES).to_owned(),
                 _ => "chosen".to_owned(),
             };
-            let from = self.pick(&TABLES);
-            let limit = self.value();
-            let columns = self.pick(&[
-                "id",
-                "id, amount",
-                "id, touched, fencing_token",
-                "id, factor AS amount",
-            ]);
-            sql.push_str(&format!(
-                "WITH {name} AS (SELECT {columns} FROM {from} WHERE id <> {limit}) "
-            ));
+            sql.push_str(&self.query_in_with(&name));
             self.with.push(name);
         }
         let delete = self.rng.u8(0..3) == 0;
         sql.push_str(if delete { "DELETE FROM " } else { "UPDATE " });
-        let schema = match self.flavour {
-            Flavour::Postgres => "public.",
-            _ => "main.",
-        };
-        if self.rng.u8(0..4) == 0 {
-            sql.push_str(schema);
+        if sqlite && !delete && self.rng.u8(0..8) == 0 {
+            let or = ["OR ABORT ", "OR IGNORE ", "OR FAIL ", "OR ROLLBACK "];
+            sql.push_str(self.pick(&or));
         }
-        sql.push_str(table);
+        if postgres && self.rng.u8(0..5) == 0 {
+            sql.push_str("ONLY ");
+        }
+        if self.rng.u8(0..4) == 0 {
+            sql.push_str(if postgres { "public." } else { "main." });
+        }
+        sql.push_str(&self.named(table));
         if self.rng.u8(0..2) == 0 {
-            let alias = self.pick(&["target", "plums", "chosen", "t"]);
-            sql.push_str(&format!(" AS {alias}"));
+            let alias = self.pick(&["target", "plums", "chosen", "t", "\"T\""]);
+            let word = self.pick(&[" AS ", " "]);
+            // Without `AS` SQLite has no alias there.
+            sql.push_str(if sqlite { " AS " } else { word });
+            sql.push_str(alias);
             self.names.push(alias.to_owned());
         } else {
             self.names.push(table.to_owned());
         }
         if !delete {
-            sql.push_str(" SET touched = 1");
+            sql.push_str(&self.assignments(""));
         }
-        let joins = !(delete && self.flavour == Flavour::Sqlite) && self.rng.u8(0..4) > 0;
+        let joins = !(delete && sqlite) && self.rng.u8(0..4) > 0;
         if joins {
             sql.push_str(if delete { " USING " } else { " FROM " });
             let sources = self.sources();
@@ -117,26 +154,61 @@ impl Joins {
     }
 
     fn mysql(&mut self, table: &str) -> String {
-        let alias = self.pick(&["target", "plums", "t"]);
+        let alias = self.pick(&["target", "plums", "t", "`T`"]);
         let alias = if self.rng.bool() { alias } else { table };
         self.names.push(alias.to_owned());
+        let called = self.named(table);
         let first = if alias == table {
-            table.to_owned()
+            called
         } else {
-            format!("{table} AS {alias}")
+            format!("{called} AS {alias}")
         };
         let mut sources = first;
-        for _ in 0..self.rng.u8(0..3) {
+        // MariaDB 10.11 dies of some joins of views.
+        let joins = if table == "shelf" {
+            0
+        } else {
+            self.rng.u8(0..3)
+        };
+        for _ in 0..joins {
             let join = self.joined();
             sources.push_str(&join);
         }
         let delete = self.rng.u8(0..3) == 0;
         let end = self.end();
-        match (delete, self.names.len()) {
-            (true, 1) if alias == table => format!("DELETE FROM {sources}{end}"),
-            (true, _) if self.rng.bool() => format!("DELETE FROM {alias} USING {sources}{end}"),
-            (true, _) => format!("DELETE {alias} FROM {sources}{end}"),
-            _ => format!("UPDATE {sources} SET {alias}.touched = 1{end}"),
+        let single = self.names.len() == 1;
+        let order = match self.rng.u8(0..6) {
+            0 if single => " ORDER BY line DESC",
+            1 if single => " LIMIT 100",
+            _ => "",
+        };
+        match delete {
+            true if single && alias == table => format!("DELETE FROM {sources}{end}{order}"),
+            true if self.rng.bool() => format!("DELETE FROM {alias} USING {sources}{end}"),
+            true => format!("DELETE {alias} FROM {sources}{end}"),
+            false => {
+                let assignments = self.assignments(&format!("{alias}."));
+                format!("UPDATE {sources}{assignments}{end}{order}")
+            }
+        }
+    }
+
+    /// `SET`, with what the outcome of the statement is seen by.
+    fn assignments(&mut self, qualifier: &str) -> String {
+        let first = format!("{qualifier}touched = 1");
+        // Of several rows that are joined to one any may be taken, so it looks at its own row alone.
+        let others = self.names.split_off(1);
+        let noted = self.number(2);
+        self.names.extend(others);
+        let second = format!("{qualifier}noted = {noted}");
+        match self.rng.u8(0..8) {
+            0..4 => format!(" SET {first}"),
+            4 if self.flavour != Flavour::MySql => format!(" SET (touched, noted) = (1, {noted})"),
+            5 if self.flavour != Flavour::MySql => {
+                format!(" SET (noted, touched) = (SELECT {noted}, 1)")
+            }
+            6 => format!(" SET {second}, {first}"),
+            _ => format!(" SET {first}, {second}"),
         }
     }
 
@@ -182,95 +254,5 @@ impl Joins {
                 format!(" {kind} {source} ON {left}.{column} = {right}.id")
             }
         }
-    }
-
-    fn source(&mut self) -> String {
-        self.aliases += 1;
-        let alias = format!("s{}", self.aliases);
-        let table = match self.rng.u8(0..3) {
-            0 if !self.with.is_empty() => self.with[0].clone(),
-            _ => self.pick(&TABLES).to_owned(),
-        };
-        let (sql, name) = match self.rng.u8(0..4) {
-            0 => (table.clone(), table),
-            1 => {
-                let number = self.value();
-                let columns = self.pick(&["id", "id, touched", "*"]);
-                (
-                    format!("(SELECT {columns} FROM {table} WHERE id > {number}) AS {alias}"),
-                    alias,
-                )
-            }
-            _ => (format!("{table} AS {alias}"), alias),
-        };
-        self.names.push(name);
-        sql
-    }
-
-    fn condition(&mut self, depth: u8) -> String {
-        let kind = if depth == 0 {
-            self.rng.u8(0..3)
-        } else {
-            self.rng.u8(0..9)
-        };
-        match kind {
-            0 | 1 => {
-                let operator = self.pick(&["=", "<", ">=", "<>"]);
-                format!("{} {operator} {}", self.operand(), self.operand())
-            }
-            2 => format!("{} IS NULL", self.operand()),
-            3 | 4 => format!(
-                "{} OR {}",
-                self.condition(depth - 1),
-                self.condition(depth - 1)
-            ),
-            5 => format!(
-                "{} AND {}",
-                self.condition(depth - 1),
-                self.condition(depth - 1)
-            ),
-            6 => format!("NOT ({})", self.condition(depth - 1)),
-            7 => {
-                let table = self.pick(&TABLES);
-                format!(
-                    "{} IN (SELECT s.id FROM {table} AS s WHERE s.id > {})",
-                    self.operand(),
-                    self.value()
-                )
-            }
-            _ => {
-                let (table, operand) = (self.pick(&TABLES), self.operand());
-                format!(
-                    "EXISTS (SELECT 1 FROM {table} AS s WHERE s.id = {operand} AND s.fencing_token IS NOT NULL)"
-                )
-            }
-        }
-    }
-
-    fn operand(&mut self) -> String {
-        let column = self.pick(&[
-            "id",
-            "id",
-            "id",
-            "touched",
-            "amount",
-            "factor",
-            "fencing_token",
-        ]);
-        match self.rng.u8(0..8) {
-            0 => column.to_owned(),
-            1 | 2 => self.rng.u8(0..4).to_string(),
-            3 => format!("{}.{column}", self.names[0]),
-            4 => format!("{}.id", self.names[0]),
-            _ => format!("{}.id", self.names[self.rng.usize(0..self.names.len())]),
-        }
-    }
-
-    fn value(&mut self) -> String {
-        self.pick(&["NULL", "0", "1", "2", "3"]).to_owned()
-    }
-
-    fn pick(&mut self, from: &[&'static str]) -> &'static str {
-        from[self.rng.usize(0..from.len())]
     }
 }

@@ -11,11 +11,14 @@
 mod case;
 mod common;
 mod differential;
+mod expressions;
 mod fuzz;
 mod joins;
 mod judge;
 mod mysql;
+mod placed;
 mod postgres;
 mod random;
 mod refused;
+mod sources;
 mod sqlite;

@@ -244,12 +244,16 @@ async fn all_of_mariadb() {
 #[tokio::test]
 async fn stale_on_mariadb_is_what_the_plain_statement_would_change() {
     let server = MariaDbServer::start().await.unwrap();
-    let url = format!("{}?socket={}", server.url(), server.socket().display());
+    // MariaDB 10.11 fails, or dies, of some statements that it executes a second time, prepared once.
+    let url = format!(
+        "{}?statement-cache-capacity=0&socket={}",
+        server.url(),
+        server.socket().display()
+    );
     let pool = MySqlPool::connect(&url).await.unwrap();
-    sqlx::raw_sql(crate::joins::SCHEMA)
-        .execute(&pool)
-        .await
-        .unwrap();
+    for schema in [crate::joins::SCHEMA, crate::joins::VIEW] {
+        sqlx::raw_sql(schema).execute(&pool).await.unwrap();
+    }
     differential!(MySql, &pool, Flavour::MySql);
     pool.close().await;
 }

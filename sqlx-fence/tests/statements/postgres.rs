@@ -306,10 +306,9 @@ async fn stale_on_postgres_is_what_the_plain_statement_would_change() {
     // Without statistics it takes small joins for large ones.
     let options = options.options([("jit", "off")]);
     let pool = PgPool::connect_with(options).await.unwrap();
-    sqlx::raw_sql(crate::joins::SCHEMA)
-        .execute(&pool)
-        .await
-        .unwrap();
+    for schema in [crate::joins::POSTGRES_SCHEMA, crate::joins::VIEW] {
+        sqlx::raw_sql(schema).execute(&pool).await.unwrap();
+    }
     differential!(Postgres, &pool, Flavour::Postgres);
     pool.close().await;
 }

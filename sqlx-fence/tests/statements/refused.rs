@@ -256,6 +256,11 @@ const SQLITE: &[Refused] = &[
         "UPDATE",
         "another alias",
     ),
+    (
+        "UPDATE items SET a = 1 FROM (odd AS o JOIN others AS Items ON o.id = Items.id)",
+        "UPDATE",
+        "another alias",
+    ),
     // One reader takes it for one string, the other for a string and a comment.
     ("UPDATE items SET a = X'\\' WHERE id = 1 --'", "X'", "bind"),
     (

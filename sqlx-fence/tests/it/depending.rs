@@ -1,0 +1,50 @@
+//! Statements whose condition asks about rows that they write.
+
+use leasehold_sqlx::Error;
+
+use crate::tools::{fence, mariadb, postgres, sqlite};
+
+/// The same on each database.
+macro_rules! depending {
+    ($pool:expr) => {{
+        let pool = $pool;
+        let newer = fence(9).query("UPDATE items SET amount = 10 WHERE id = 1");
+        newer.execute(&pool).await.unwrap();
+        // Once the second row is written, the first is not among the smallest any more.
+        let sql = "UPDATE items SET amount = amount - 100 \
+             WHERE amount <= (SELECT least FROM (SELECT min(amount) + 10 AS least FROM items) AS smallest)";
+        let mut tx = pool.begin().await.unwrap();
+        let in_tx = fence(7).query(sql).expect_rows(2).execute(&mut *tx).await;
+        tx.commit().await.unwrap();
+        let alone = fence(7).query(sql).expect_rows(2).execute(&pool).await;
+        for partly in [in_tx, alone] {
+            let Err(Error::PartiallyStale {
+                applied: 1,
+                stale: 1,
+            }) = partly
+            else {
+                panic!("{partly:?}")
+            };
+        }
+        let amounts = sqlx::query_scalar("SELECT amount FROM items ORDER BY id");
+        let amounts: Vec<i64> = amounts.fetch_all(&pool).await.unwrap();
+        assert_eq!(amounts, [10, 20, 30, 40]);
+    }};
+}
+
+#[tokio::test]
+async fn on_sqlite_a_row_is_stale_by_what_was_there_before_the_statement() {
+    depending!(sqlite().await);
+}
+
+#[tokio::test]
+async fn on_postgres_a_row_is_stale_by_what_was_there_before_the_statement() {
+    let (_server, pool) = postgres().await;
+    depending!(pool);
+}
+
+#[tokio::test]
+async fn on_mariadb_a_row_is_stale_by_what_was_there_before_the_statement() {
+    let (_server, pool) = mariadb().await;
+    depending!(pool);
+}
