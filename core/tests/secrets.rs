@@ -12,7 +12,7 @@ use leasehold::backend::redis::Redis;
 use leasehold::backend::redlock::Redlock;
 use leasehold::backend::zookeeper::ZooKeeper;
 use leasehold::{LockManager, RedisFenceStore};
-use leasehold_testkit::servers::RedisServer;
+use leasehold_testkit::servers::{RedisServer, SentinelRedis, ZooKeeperServer};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
@@ -181,6 +181,9 @@ async fn planted_password_is_in_no_text() {
     told.error(&locks.lock("k").wait(wait).acquire().await.unwrap_err());
     let nodes = LockManager::new(nodes);
     told.error(&nodes.lock("k").try_acquire().await.unwrap_err());
+    with_sentinels(&told).await;
+    in_a_cluster(&told).await;
+    in_a_folder_of_one_user(&told).await;
 
     let told = told.0.lock().unwrap();
     assert!(told.len() > 100, "{} texts", told.len());
@@ -189,4 +192,58 @@ async fn planted_password_is_in_no_text() {
         .filter(|text| PARTS.iter().any(|part| text.contains(part)));
     let leaks: Vec<_> = leaks.collect();
     assert!(leaks.is_empty(), "{leaks:#?}");
+}
+
+/// Of a manager that has the secret: what it shows of itself, and of a lock.
+async fn live(told: &Told, locks: &LockManager) {
+    told.shown(locks);
+    let guard = locks.lock("k").acquire().await.unwrap();
+    told.shown(&guard);
+    told.shown(&locks.inspect("k").await.unwrap());
+    if locks.capabilities().handover {
+        told.shown(&guard.hand_over().await.unwrap());
+    }
+}
+
+async fn with_sentinels(told: &Told) {
+    let redis = SentinelRedis::start_with_passwords(SECRET, &SECRET[1..]).await;
+    let redis = redis.unwrap();
+    let url = |servers: &str, sentinels: &str| {
+        let (hosts, name) = (redis.hosts(), redis.name());
+        format!("redis+sentinel://:{servers}@{hosts}/{name}?sentinel_password={sentinels}")
+    };
+    let locks = LockManager::connect(&url(SECRET, &SECRET[1..])).await;
+    live(told, &locks.unwrap()).await;
+    for wrong in [url(SECRET, SECRET), url(&SECRET[1..], &SECRET[1..])] {
+        told.error(&LockManager::connect(&wrong).await.unwrap_err());
+    }
+}
+
+async fn in_a_cluster(told: &Told) {
+    let server = RedisServer::builder().password(SECRET);
+    let server = server.arg("--cluster-enabled").arg("yes").start().await;
+    let server = server.unwrap();
+    let mut raw = server.client().await.unwrap();
+    let share = ["CLUSTER", "ADDSLOTSRANGE", "0", "16383"];
+    raw.command(share).await.unwrap();
+    let url = |word: &str| format!("redis+cluster://:{word}@127.0.0.1:{}", server.port());
+    let locks = LockManager::connect(&url(SECRET)).await.unwrap();
+    live(told, &locks).await;
+    let wrong = LockManager::connect(&url(&SECRET[1..])).await;
+    told.error(&wrong.unwrap_err());
+    server.kill();
+    told.error(&locks.lock("k").try_acquire().await.unwrap_err());
+}
+
+async fn in_a_folder_of_one_user(told: &Told) {
+    let server = ZooKeeperServer::start().await.unwrap();
+    let url = |word: &str| format!("zookeeper://u:{word}@{}/locks", server.address());
+    let zookeeper = ZooKeeper::connect(&url(SECRET)).await.unwrap();
+    told.shown(&zookeeper);
+    let locks = LockManager::new(zookeeper);
+    live(told, &locks).await;
+    let other = LockManager::connect(&url(&SECRET[1..])).await.unwrap();
+    told.error(&other.lock("k").try_acquire().await.unwrap_err());
+    server.kill();
+    told.error(&locks.lock("k").try_acquire().await.unwrap_err());
 }
