@@ -1,10 +1,11 @@
-//! No password is told: in no error, event, span or `Debug`.
+//! No password is told, and no id with which a lock could be taken: in no error, event, span or `Debug`.
 //!
 //! One test, in a binary of its own: `tracing` remembers per process who is interested in what.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::error::Error;
 use std::fmt::Debug;
+use std::mem;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,11 +25,15 @@ const PARTS: [&str; 2] = ["55512", "hunter2"];
 
 /// All that was told.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<String>>>);
+struct Told {
+    texts: Arc<Mutex<Vec<String>>>,
+    /// By the crates below this one: that of ZooKeeper names nodes.
+    of_others: Arc<Mutex<Vec<String>>>,
+}
 
 impl Told {
     fn add(&self, about: &str, text: &str) {
-        self.0.lock().unwrap().push(format!("{about}: {text}"));
+        self.texts.lock().unwrap().push(format!("{about}: {text}"));
     }
 
     fn shown(&self, value: &impl Debug) {
@@ -65,7 +70,11 @@ impl<S: Subscriber> Layer<S> for Told {
     }
 
     fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
-        event.record(&mut self.clone());
+        let mut told = self.clone();
+        if !event.metadata().target().starts_with("leasehold") {
+            mem::swap(&mut told.texts, &mut told.of_others);
+        }
+        event.record(&mut told);
     }
 }
 
@@ -185,13 +194,25 @@ async fn planted_password_is_in_no_text() {
     in_a_cluster(&told).await;
     in_a_folder_of_one_user(&told).await;
 
-    let told = told.0.lock().unwrap();
+    let others = told.of_others.lock().unwrap();
+    let told = told.texts.lock().unwrap();
     assert!(told.len() > 100, "{} texts", told.len());
     let leaks = told
         .iter()
+        .chain(&*others)
         .filter(|text| PARTS.iter().any(|part| text.contains(part)));
     let leaks: Vec<_> = leaks.collect();
     assert!(leaks.is_empty(), "{leaks:#?}");
+    let ids: Vec<_> = told.iter().filter(|text| has_an_id(text)).collect();
+    assert!(ids.is_empty(), "{ids:#?}");
+    let owners = told.iter().filter(|text| text.starts_with("lock.owner: "));
+    assert!(owners.count() > 5, "{told:#?}");
+}
+
+/// An owner's, or the secret of a handover: five words of digits with lines between them.
+fn has_an_id(text: &str) -> bool {
+    let mut words = text.split(|it: char| !it.is_ascii_hexdigit() && it != '-');
+    words.any(|word| word.len() >= 36 && word.matches('-').count() >= 4)
 }
 
 /// Of a manager that has the secret: what it shows of itself, and of a lock.
@@ -201,8 +222,15 @@ async fn live(told: &Told, locks: &LockManager) {
     told.shown(&guard);
     told.shown(&locks.inspect("k").await.unwrap());
     if locks.capabilities().handover {
-        told.shown(&guard.hand_over().await.unwrap());
+        let ticket = guard.hand_over().await.unwrap();
+        told.shown(&ticket);
+        let taken = locks.take_up(&ticket).acquire().await.unwrap();
+        taken.release().await.unwrap();
+        told.error(&locks.take_up(&ticket).acquire().await.unwrap_err());
     }
+    let forced = locks.lock("forced").acquire().await.unwrap();
+    assert!(locks.force_release("forced").await.unwrap());
+    told.error(&forced.renew().await.unwrap_err());
 }
 
 async fn with_sentinels(told: &Told) {

@@ -16,3 +16,4 @@ mod together;
 mod tools;
 mod typed;
 mod unseen;
+mod upserts;
