@@ -27,7 +27,7 @@ const PARTS: [&str; 2] = ["55512", "hunter2"];
 #[derive(Clone, Default)]
 struct Told {
     texts: Arc<Mutex<Vec<String>>>,
-    /// By the crates below this one: that of ZooKeeper names nodes.
+    /// By the crates below this one: that of `ZooKeeper` names nodes.
     of_others: Arc<Mutex<Vec<String>>>,
 }
 
