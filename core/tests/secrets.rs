@@ -1,10 +1,11 @@
-//! No password is told: in no error, event, span or `Debug`.
+//! No password is told, and no id with which a lock could be taken: in no error, event, span or `Debug`.
 //!
 //! One test, in a binary of its own: `tracing` remembers per process who is interested in what.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::error::Error;
 use std::fmt::Debug;
+use std::mem;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use leasehold::backend::redis::Redis;
 use leasehold::backend::redlock::Redlock;
 use leasehold::backend::zookeeper::ZooKeeper;
 use leasehold::{LockManager, RedisFenceStore};
-use leasehold_testkit::servers::RedisServer;
+use leasehold_testkit::servers::{RedisServer, SentinelRedis, ZooKeeperServer};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
@@ -24,11 +25,15 @@ const PARTS: [&str; 2] = ["55512", "hunter2"];
 
 /// All that was told.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<String>>>);
+struct Told {
+    texts: Arc<Mutex<Vec<String>>>,
+    /// By the crates below this one: that of `ZooKeeper` names nodes.
+    of_others: Arc<Mutex<Vec<String>>>,
+}
 
 impl Told {
     fn add(&self, about: &str, text: &str) {
-        self.0.lock().unwrap().push(format!("{about}: {text}"));
+        self.texts.lock().unwrap().push(format!("{about}: {text}"));
     }
 
     fn shown(&self, value: &impl Debug) {
@@ -65,7 +70,11 @@ impl<S: Subscriber> Layer<S> for Told {
     }
 
     fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
-        event.record(&mut self.clone());
+        let mut told = self.clone();
+        if !event.metadata().target().starts_with("leasehold") {
+            mem::swap(&mut told.texts, &mut told.of_others);
+        }
+        event.record(&mut told);
     }
 }
 
@@ -181,12 +190,88 @@ async fn planted_password_is_in_no_text() {
     told.error(&locks.lock("k").wait(wait).acquire().await.unwrap_err());
     let nodes = LockManager::new(nodes);
     told.error(&nodes.lock("k").try_acquire().await.unwrap_err());
+    with_sentinels(&told).await;
+    in_a_cluster(&told).await;
+    in_a_folder_of_one_user(&told).await;
 
-    let told = told.0.lock().unwrap();
+    let others = told.of_others.lock().unwrap();
+    let told = told.texts.lock().unwrap();
     assert!(told.len() > 100, "{} texts", told.len());
     let leaks = told
         .iter()
+        .chain(&*others)
         .filter(|text| PARTS.iter().any(|part| text.contains(part)));
     let leaks: Vec<_> = leaks.collect();
     assert!(leaks.is_empty(), "{leaks:#?}");
+    let ids: Vec<_> = told.iter().filter(|text| has_an_id(text)).collect();
+    assert!(ids.is_empty(), "{ids:#?}");
+    let owners = told.iter().filter(|text| text.starts_with("lock.owner: "));
+    assert!(owners.count() > 5, "{told:#?}");
+}
+
+/// An owner's, or the secret of a handover: five words of digits with lines between them.
+fn has_an_id(text: &str) -> bool {
+    let mut words = text.split(|it: char| !it.is_ascii_hexdigit() && it != '-');
+    words.any(|word| word.len() >= 36 && word.matches('-').count() >= 4)
+}
+
+/// Of a manager that has the secret: what it shows of itself, and of a lock.
+async fn live(told: &Told, locks: &LockManager) {
+    told.shown(locks);
+    let guard = locks.lock("k").acquire().await.unwrap();
+    told.shown(&guard);
+    told.shown(&locks.inspect("k").await.unwrap());
+    if locks.capabilities().handover {
+        let ticket = guard.hand_over().await.unwrap();
+        told.shown(&ticket);
+        let taken = locks.take_up(&ticket).acquire().await.unwrap();
+        taken.release().await.unwrap();
+        told.error(&locks.take_up(&ticket).acquire().await.unwrap_err());
+    }
+    let forced = locks.lock("forced").acquire().await.unwrap();
+    assert!(locks.force_release("forced").await.unwrap());
+    told.error(&forced.renew().await.unwrap_err());
+}
+
+async fn with_sentinels(told: &Told) {
+    let redis = SentinelRedis::start_with_passwords(SECRET, &SECRET[1..]).await;
+    let redis = redis.unwrap();
+    let url = |servers: &str, sentinels: &str| {
+        let (hosts, name) = (redis.hosts(), redis.name());
+        format!("redis+sentinel://:{servers}@{hosts}/{name}?sentinel_password={sentinels}")
+    };
+    let locks = LockManager::connect(&url(SECRET, &SECRET[1..])).await;
+    live(told, &locks.unwrap()).await;
+    for wrong in [url(SECRET, SECRET), url(&SECRET[1..], &SECRET[1..])] {
+        told.error(&LockManager::connect(&wrong).await.unwrap_err());
+    }
+}
+
+async fn in_a_cluster(told: &Told) {
+    let server = RedisServer::builder().password(SECRET);
+    let server = server.arg("--cluster-enabled").arg("yes").start().await;
+    let server = server.unwrap();
+    let mut raw = server.client().await.unwrap();
+    let share = ["CLUSTER", "ADDSLOTSRANGE", "0", "16383"];
+    raw.command(share).await.unwrap();
+    let url = |word: &str| format!("redis+cluster://:{word}@127.0.0.1:{}", server.port());
+    let locks = LockManager::connect(&url(SECRET)).await.unwrap();
+    live(told, &locks).await;
+    let wrong = LockManager::connect(&url(&SECRET[1..])).await;
+    told.error(&wrong.unwrap_err());
+    server.kill();
+    told.error(&locks.lock("k").try_acquire().await.unwrap_err());
+}
+
+async fn in_a_folder_of_one_user(told: &Told) {
+    let server = ZooKeeperServer::start().await.unwrap();
+    let url = |word: &str| format!("zookeeper://u:{word}@{}/locks", server.address());
+    let zookeeper = ZooKeeper::connect(&url(SECRET)).await.unwrap();
+    told.shown(&zookeeper);
+    let locks = LockManager::new(zookeeper);
+    live(told, &locks).await;
+    let other = LockManager::connect(&url(&SECRET[1..])).await.unwrap();
+    told.error(&other.lock("k").try_acquire().await.unwrap_err());
+    server.kill();
+    told.error(&locks.lock("k").try_acquire().await.unwrap_err());
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use leasehold::backend::redis::{Redis, ReplyTooLarge};
+use leasehold::backend::{Applied, BackendError, ConnectError};
 use leasehold::{FenceStore, FencingToken, LockManager, RedisFenceStore};
 use tokio::time::timeout;
 
@@ -87,6 +88,10 @@ async fn a_reply_that_is_too_large_ends_the_connection_and_takes_no_memory() {
             // Of nonsense the crate tells.
             let is_told = is_too_large(&*error) || first == "=-1\r\n";
             assert!(is_told, "{error:?}: {first:?} to {from}");
+            // Who connects has asked for no lock yet.
+            if let Some(ConnectError::Server { source, .. }) = error.downcast_ref() {
+                assert_eq!(BackendError::applied(source), Applied::No, "{error:?}");
+            }
         }
     }
     let taken = most_memory_kib() - before;

@@ -23,7 +23,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 struct Load {
     grants: mpsc::UnboundedReceiver<Instant>,
     seen: Vec<Instant>,
-    _tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
 impl Load {
@@ -47,7 +47,7 @@ impl Load {
         Self {
             grants,
             seen: Vec::new(),
-            _tasks: all,
+            tasks: all,
         }
     }
 
@@ -114,6 +114,7 @@ async fn holds_up_nobody(managers: usize, tasks: usize, ttl: Duration, failovers
     let mut load = Load::of(&all, tasks, ttl);
     load.goes_on(tasks * 5).await;
     for _ in 0..failovers {
+        let begun = Instant::now();
         fail_over(&redis).await;
         let since = Instant::now();
         settled(&redis).await;
@@ -125,8 +126,20 @@ async fn holds_up_nobody(managers: usize, tasks: usize, ttl: Duration, failovers
             load.goes_on(1).await;
         }
         let longest = load.longest(since);
+        let whole = load.longest(begun);
+        println!(
+            "{tasks} tasks of {managers} managers, TTL {ttl:?}: {longest:?} of {whole:?}, {:?}",
+            since - begun
+        );
         assert!(longest < AT_MOST, "{longest:?}");
     }
+    load.tasks.shutdown().await;
+    let ended = Instant::now();
+    eventually("nobody stands in line, and nobody holds it", async || {
+        all[0].inspect("k").await.is_ok_and(|it| it.is_free())
+    })
+    .await;
+    assert!(ended.elapsed() < AT_MOST, "{:?}", ended.elapsed());
 }
 
 #[tokio::test]
@@ -156,8 +169,18 @@ async fn two_waiters_with_a_long_ttl_are_served() {
 }
 
 #[tokio::test]
+async fn five_waiters_are_served() {
+    holds_up_nobody(1, 5, Duration::from_secs(10), 1).await;
+}
+
+#[tokio::test]
 async fn many_waiters_of_one_manager_are_served() {
     holds_up_nobody(1, 20, Duration::from_secs(10), 1).await;
+}
+
+#[tokio::test]
+async fn many_waiters_with_a_long_ttl_are_served() {
+    holds_up_nobody(1, 20, Duration::from_secs(30), 1).await;
 }
 
 #[tokio::test]

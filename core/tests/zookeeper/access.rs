@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use leasehold::backend::zookeeper::ZooKeeper;
 use leasehold::{AcquireError, ConnectError, LockManager};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
+use zookeeper_client::{Acls, Client, CreateMode};
 
 use crate::server::{alone, becomes_free, connect};
 
@@ -135,4 +136,30 @@ fn a_session_outlives_the_runtime_that_it_was_made_in() {
         becomes_free(&locks, "k", SOON).await;
     });
     drop(server);
+}
+
+/// `<id>__lock__<number>`, granted to the first of those with `__lock__` in their names: so does its `Lock`.
+#[tokio::test]
+async fn kazoo_keeps_us_waiting_and_is_granted_beside_us() {
+    let address = alone().await.address();
+    let locks = LockManager::new(connect(&address).await);
+    let guard = locks.lock("kazoo").acquire().await.unwrap();
+    let kazoo = Client::connect(&address).await.unwrap();
+    let line = "/locks/lock:kazoo";
+    let options = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
+    let node = format!("{line}/0f7b1c__lock__");
+    let (_stat, number) = kazoo.create(&node, b"", &options).await.unwrap();
+    let own = format!("0f7b1c__lock__{number}");
+    let mut all = kazoo.list_children(line).await.unwrap();
+    assert_eq!(all.len(), 2, "{all:?}");
+    all.retain(|it| it.contains("__lock__"));
+    assert_eq!(all.concat(), own, "it is granted");
+    guard.renew().await.unwrap();
+    assert!(guard.is_valid());
+
+    guard.release().await.unwrap();
+    assert!(locks.lock("kazoo").try_acquire().await.unwrap().is_none());
+    let waiting = tokio::spawn(locks.lock("kazoo").acquire());
+    kazoo.delete(&format!("{line}/{own}"), None).await.unwrap();
+    drop(timeout(SOON, waiting).await.unwrap().unwrap().unwrap());
 }

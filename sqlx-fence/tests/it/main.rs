@@ -17,3 +17,4 @@ mod together;
 mod tools;
 mod typed;
 mod unseen;
+mod upserts;

@@ -411,3 +411,18 @@ fn code(error: &Error) -> String {
     let code = error.as_database_error().and_then(DatabaseError::code);
     code.unwrap_or_default().into_owned()
 }
+
+#[tokio::test]
+async fn on_mariadb_what_was_written_before_is_committed() {
+    let (_server, pool) = mariadb().await;
+    let mut tx = pool.begin().await.unwrap();
+    let write = "UPDATE items SET amount = 11 WHERE id = 1";
+    sqlx::query(write).execute(&mut *tx).await.unwrap();
+    ddl::add_column_named(&mut *tx, "items", "epoch")
+        .await
+        .unwrap();
+    tx.rollback().await.unwrap();
+    let read = sqlx::query_scalar("SELECT amount FROM items WHERE id = 1");
+    let amount: i64 = read.fetch_one(&pool).await.unwrap();
+    assert_eq!(amount, 11);
+}

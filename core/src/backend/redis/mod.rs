@@ -152,9 +152,9 @@ use wait::waiter_registry::{Registration, WaiterRegistry};
 /// `resetchannels &+switch-master +hello +auth +ping +subscribe +sentinel|master +sentinel|get-master-addr-by-name`.
 ///
 /// Without the channels nobody is woken, and waiters poll. Do not give `+@connection`: it has `CLIENT PAUSE`, `CLIENT KILL` and
-/// `CLIENT TRACKING`, which stall and disconnect others and tell of their keys. From 7.2 on a server notes in its `ACL LOG`
-/// that a connection did not tell the name of its library; `+client|setinfo` ends that. With the right to run scripts
-/// one that has no end can be run, too: that keeps everybody waiting.
+/// `CLIENT TRACKING`, which stall and disconnect others and tell of their keys. Servers other than 7.0 note in their `ACL LOG`
+/// that a connection did not tell the name of its library; from 7.2 on `+client|setinfo` ends that. With the right to run
+/// scripts one that has no end can be run, too: that keeps everybody waiting.
 pub struct Redis {
     servers: Arc<Topology>,
     waiters: WaiterRegistry,

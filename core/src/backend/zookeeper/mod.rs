@@ -53,7 +53,8 @@
 //! A lock is an ephemeral sequential node in a container per key. Nodes that others make there, with a number at the end
 //! of the name, are taken for exclusive holders and waiters: we wait for those of them that came first. They need not wait
 //! for us. The `Lock` of Python's kazoo looks at nodes with names of its own kind alone, and is granted while a guard of
-//! ours is valid. The folder in the URL should be ours.
+//! ours is valid. The folder in the URL should be ours. At level DEBUG the crate `zookeeper-client` logs the names of nodes,
+//! and with them the ids of holders.
 
 mod acquire;
 mod attempt_registry;
