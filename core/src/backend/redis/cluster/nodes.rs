@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
-use redis::{Client, Cmd, ConnectionAddr, ConnectionInfo, Value};
+use redis::{Cmd, ConnectionAddr, Value};
 use tokio::sync::watch;
 
 use super::hash_slot;
@@ -24,10 +24,10 @@ use crate::backend::BackendError;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::{SendOptions, ServerClient};
 use crate::backend::redis::connection::single_flight::SingleFlight;
+use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::connection::wait_pool::Acknowledged;
 use crate::backend::redis::connection::warning;
 use crate::backend::redis::error::failure;
-use crate::backend::redis::multi_host_url::at;
 use crate::backend::redis::protocol::reply;
 use crate::backend::redis::scripts;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
@@ -44,7 +44,7 @@ const LATE: Duration = Duration::from_millis(100);
 
 pub(crate) struct Cluster {
     /// The member that the URL names first, and those of the other ones.
-    template: ConnectionInfo,
+    template: Target,
     seeds: Vec<NodeAddr>,
     waiters: WaiterRegistry,
     channels: SlotChannels,
@@ -66,7 +66,7 @@ pub(crate) struct ClusterNode {
 
 impl Cluster {
     /// None without a seed.
-    pub(super) fn new(seeds: &[ConnectionInfo], waiters: WaiterRegistry) -> Option<Self> {
+    pub(super) fn new(seeds: &[Target], waiters: WaiterRegistry) -> Option<Self> {
         Some(Self {
             template: seeds.first()?.clone(),
             seeds: seeds.iter().filter_map(place).collect(),
@@ -197,15 +197,15 @@ impl Cluster {
             return Ok(Arc::clone(member));
         }
         let (host, port) = place;
-        let client = Client::open(at(&self.template, host, *port)).map_err(failure)?;
+        let target = self.template.at(host, *port).map_err(failure)?;
         let member = Arc::new(ClusterNode {
             host: host.clone(),
             node: ServerClient::new(Connector::new(
-                client.clone(),
+                target.clone(),
                 self.waiters.clone(),
                 scripts::ALL,
             )),
-            subscriptions: Arc::new(ShardSubscriptions::new(client, self.waiters.clone())),
+            subscriptions: Arc::new(ShardSubscriptions::new(target, self.waiters.clone())),
         });
         let mut members = self.members.lock();
         Ok(Arc::clone(members.entry(place.clone()).or_insert(member)))
@@ -327,8 +327,8 @@ fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
 }
 
-fn place(info: &ConnectionInfo) -> Option<NodeAddr> {
-    match info.addr() {
+fn place(target: &Target) -> Option<NodeAddr> {
+    match target.addr() {
         ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
             Some((host.clone(), *port))
         }

@@ -4,6 +4,7 @@ use redis::ConnectionInfo;
 
 use super::nodes::Cluster;
 use crate::backend::ConnectError;
+use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::multi_host_url::MultiHostUrl;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 
@@ -15,7 +16,7 @@ impl Cluster {
     pub(crate) fn at(
         url: &str,
         waiters: WaiterRegistry,
-        prepare: impl Fn(ConnectionInfo) -> ConnectionInfo,
+        prepare: impl Fn(ConnectionInfo) -> Result<Target, ConnectError>,
     ) -> Result<Self, ConnectError> {
         let parts = MultiHostUrl::read(url, SHAPE)?;
         parts.finish()?;
@@ -24,7 +25,7 @@ impl Cluster {
             return Err(ConnectError::url(refused));
         }
         let seeds = parts.servers(PORT, "")?.into_iter().map(prepare);
-        let seeds: Vec<_> = seeds.collect();
+        let seeds: Vec<_> = seeds.collect::<Result<_, _>>()?;
         Self::new(&seeds, waiters).ok_or_else(|| ConnectError::url(SHAPE))
     }
 }
