@@ -207,8 +207,19 @@ impl Cluster {
             )),
             subscriptions: Arc::new(ShardSubscriptions::new(target, self.waiters.clone())),
         });
+        // A member may send callers on to others without an end.
+        self.leave_strangers();
         let mut members = self.members.lock();
         Ok(Arc::clone(members.entry(place.clone()).or_insert(member)))
+    }
+
+    /// Leaves those that have no slot any more. Seeds are asked again and again, and may be no masters, or masters by
+    /// another name.
+    fn leave_strangers(&self) {
+        let masters = self.slot_map.lock().masters();
+        let is_asked =
+            |place: &NodeAddr| masters.binary_search(place).is_ok() || self.seeds.contains(place);
+        self.members.lock().retain(|place, _| is_asked(place));
     }
 
     /// Asks who has which slot, if that is in doubt.
@@ -250,12 +261,9 @@ impl Cluster {
                 None => unknown,
             });
         };
-        let masters = told.slot_map.masters();
         *self.slot_map.lock() = told.slot_map;
         self.moves.send_modify(|count| *count += 1);
-        // Seeds are asked again and again, and may be no masters, or masters by another name.
-        let is_asked = |place: &NodeAddr| masters.contains(place) || self.seeds.contains(place);
-        self.members.lock().retain(|place, _| is_asked(place));
+        self.leave_strangers();
         self.in_doubt.store(false, Ordering::Release);
         Ok(())
     }
