@@ -17,10 +17,11 @@
 //! Redis server ends leases by its own, so that one that is set forward ends them too soon: let it be slewed, not stepped.
 //! Redis servers that take over from each other, by a promotion or with a slot of a Cluster, tell when a lease ends by the
 //! time of day: as far as theirs differ, a lease may end too soon.
-//! Pauses, delays, losses and second copies of messages may be arbitrary. On `ZooKeeper` three things more are assumed of
+//! Pauses, delays, losses and second copies of messages may be arbitrary. On `ZooKeeper` four things more are assumed of
 //! the ensemble, by reading its code and not by a test: a leader's ping, which it sends every half tick, reaches a
 //! follower that can still be heard of within a third of the session timeout less half a tick; nobody lowers
-//! `maxSessionTimeout` below the timeouts of sessions that live; and a key is free now and then, before two thousand
+//! `maxSessionTimeout` below the timeouts of sessions that live; nobody closes the session of a holder from elsewhere, with
+//! its id and password; and a key is free now and then, before two thousand
 //! million have stood in its line.
 //!
 //! - Two guards of one key are never both valid. `leasehold::conformance::behaviour::exclusion_under_contention`,
@@ -242,13 +243,16 @@
 //!   `leasehold::hostile::flood::a_call_ends_and_a_runtime_does_whatever_a_server_says_without_an_end`,
 //!   `leasehold::hostile::flood::connecting_ends_whatever_a_server_says_without_an_end`,
 //!   `leasehold::hostile::flood::a_client_that_publishes_to_our_inbox_without_a_pause_stalls_no_runtime`
+//! - A member of a Cluster that sends calls on to ever more names is followed for five times a call, and what is not said to
+//!   have a slot is left. `leasehold::hostile::moved::a_member_that_sends_everybody_on_without_an_end_is_not_followed_to_ever_more_connections`
 //! - A reply of Redis that is larger than a client takes ends the connection, with an error that says so, before memory is
 //!   taken for it: 16 MiB for locks, 64 MiB for a [`RedisFenceStore`](crate::RedisFenceStore). Not so where the `redis` crate
 //!   opens the connection: see [`connect_client`](crate::backend::redis::RedisBuilder::connect_client).
 //!   `leasehold::hostile::reply_size::a_reply_that_is_too_large_ends_the_connection_and_takes_no_memory`,
 //!   `leasehold::hostile::reply_size::a_fence_that_is_answered_too_much_says_so_and_takes_no_memory`,
 //!   `leasehold::redis::pipeline::a_large_reply_is_read_and_one_that_is_too_large_is_told`,
-//!   `leasehold::redis::tls::a_server_whom_the_system_trusts_is_used_and_a_reply_that_is_too_large_ends_the_connection`
+//!   `leasehold::redis::tls::a_server_whom_the_system_trusts_is_used_and_a_reply_that_is_too_large_ends_the_connection`,
+//!   `leasehold::redis::tls::with_certificates_of_ones_own_a_message_that_is_too_large_ends_the_connection`
 //! - A release that is called one was one: who lost the lock before is told so.
 //!   `leasehold::rules::rule_2_one_id_per_attempt::a_release_that_finds_another_holder_is_not_a_release`,
 //!   `leasehold::conformance::behaviour::an_expired_guard_knows_it`

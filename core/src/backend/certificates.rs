@@ -27,8 +27,8 @@ impl Certificates {
     pub(crate) fn check(&self) -> Result<(), ConnectError> {
         rustls_provider::choose();
         if let Some(authorities) = &self.authorities {
-            let error = match count(authorities) {
-                Ok(0) => "there is none in it".into(),
+            let error = match store(authorities) {
+                Ok(store) if store.is_empty() => "there is none in it".into(),
                 Ok(_) => return self.check_client(),
                 Err(error) => error,
             };
@@ -37,6 +37,27 @@ impl Certificates {
             )));
         }
         self.check_client()
+    }
+
+    /// What connects with them, and with the system's authorities if there are none: those may change meanwhile.
+    #[cfg(feature = "tls-rustls")]
+    pub(crate) fn client_config(&self) -> Result<ClientConfig, AnyError> {
+        rustls_provider::choose();
+        let trusted = match &self.authorities {
+            Some(authorities) => store(authorities)?,
+            None => systems()?,
+        };
+        match &self.client {
+            Some((certificate, key)) => identified(
+                trusted,
+                certificate,
+                PrivateKeyDer::from_pem_slice(key.as_bytes())?,
+            ),
+            None => {
+                let config = ClientConfig::builder().with_root_certificates(trusted);
+                Ok(config.with_no_client_auth())
+            }
+        }
     }
 
     fn check_client(&self) -> Result<(), ConnectError> {
@@ -56,20 +77,43 @@ impl Certificates {
     }
 }
 
-/// How many certificates there are that can be trusted.
-fn count(authorities: &str) -> Result<usize, Box<dyn Error + Send + Sync>> {
+type AnyError = Box<dyn Error + Send + Sync>;
+
+/// The certificates that can be trusted.
+fn store(authorities: &str) -> Result<RootCertStore, AnyError> {
     let mut store = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(authorities.as_bytes()) {
         store.add(certificate?)?;
     }
-    Ok(store.len())
+    Ok(store)
 }
 
-fn fit(certificate: &str, key: PrivateKeyDer<'static>) -> Result<(), Box<dyn Error + Send + Sync>> {
+#[cfg(feature = "tls-rustls")]
+fn systems() -> Result<RootCertStore, AnyError> {
+    let mut found = rustls_native_certs::load_native_certs();
+    if let Some(error) = found.errors.pop() {
+        return Err(error.into());
+    }
+    let mut store = RootCertStore::empty();
+    for certificate in found.certs {
+        store.add(certificate)?;
+    }
+    Ok(store)
+}
+
+fn fit(certificate: &str, key: PrivateKeyDer<'static>) -> Result<(), AnyError> {
+    identified(RootCertStore::empty(), certificate, key).map(drop)
+}
+
+/// Trusts those, and shows this certificate to who asks for one.
+fn identified(
+    trusted: RootCertStore,
+    certificate: &str,
+    key: PrivateKeyDer<'static>,
+) -> Result<ClientConfig, AnyError> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate.as_bytes()).collect();
-    let config = ClientConfig::builder().with_root_certificates(RootCertStore::empty());
-    config.with_client_auth_cert(chain?, key)?;
-    Ok(())
+    let config = ClientConfig::builder().with_root_certificates(trusted);
+    Ok(config.with_client_auth_cert(chain?, key)?)
 }
 
 /// Without what it was given, which may be a key where none should be.

@@ -7,6 +7,8 @@ mod answers;
 mod caller;
 mod endless;
 mod flood;
+#[cfg(feature = "cluster")]
+mod moved;
 mod reply_size;
 mod server;
 

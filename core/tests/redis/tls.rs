@@ -3,7 +3,9 @@
 use std::env;
 use std::error::Error;
 use std::process::Command;
+use std::time::Duration;
 
+use leasehold::backend::Backend;
 use leasehold::backend::redis::{Redis, ReplyTooLarge};
 use leasehold::backend::redlock::Redlock;
 use leasehold::{ConnectError, FencingToken, LockManager, RedisFenceStore};
@@ -11,6 +13,7 @@ use leasehold_testkit::servers::{Certificates, RedisBuilder, SentinelServer};
 use redis::{Client, ClientTlsConfig, TlsCertificates};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 
 use crate::server::{Server, waiters};
 use crate::trouble::whole;
@@ -139,6 +142,21 @@ async fn certificates_are_used_by_all_nodes_of_a_redlock() {
     let alone = nodes().authorities(&own.authority);
     let error = alone.connect().await.unwrap_err();
     assert!(matches!(error, ConnectError::NoQuorum { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn with_certificates_of_ones_own_a_message_that_is_too_large_ends_the_connection() {
+    let server = Server::with(RedisBuilder::mutual_tls).await;
+    let redis = known_to(&server).connect(&server.url()).await.unwrap();
+    let mut raw = server.inner().client().await.unwrap();
+    let inboxes = raw.command(["PUBSUB", "CHANNELS", "leasehold:inbox:*"]);
+    let inboxes = inboxes.await.unwrap();
+    let inbox = inboxes.items()[0].text().unwrap();
+    let large = "x".repeat(17 * 1024 * 1024);
+    raw.command(["PUBLISH", inbox, &large]).await.unwrap();
+    let interrupted = timeout(Duration::from_secs(20), redis.interrupted(0));
+    interrupted.await.expect("it is still connected");
+    locks_and_wakes(redis).await;
 }
 
 #[tokio::test]

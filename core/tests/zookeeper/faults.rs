@@ -236,7 +236,9 @@ async fn has_no_session(backend: &ZooKeeper, attempt: &Attempt) {
     loop {
         let answer = backend.attempt(attempt).await;
         if let Err(error) = &answer
-            && error.to_string().contains("there is no session")
+            && error
+                .to_string()
+                .contains("there is no session with 127.0.0.1:")
         {
             return;
         }

@@ -8,6 +8,7 @@ use redis::{Client, ConnectionInfo, ProtocolVersion};
 use super::client::ServerClient;
 #[cfg(feature = "cluster")]
 use super::cluster::Cluster;
+use super::connection::target::Target;
 #[cfg(feature = "tls-rustls")]
 use super::connection::tls;
 use super::connection::warning;
@@ -168,10 +169,10 @@ impl RedisBuilder {
         #[cfg(feature = "tls-rustls")]
         let certificates = tls::read(&self.certificates, url)?;
         let prepared = |info| {
-            let info = prepared(info);
+            let target = opened(info)?;
             #[cfg(feature = "tls-rustls")]
-            let info = tls::with(info, certificates.as_ref());
-            info
+            let target = target.with_certificates(&certificates);
+            Ok::<_, ConnectError>(target)
         };
         let scripts = self.scripts()?;
         let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
@@ -196,7 +197,7 @@ impl RedisBuilder {
                 let told = "Sentinel is not built in; enable the feature `sentinel`";
                 return Err(ConnectError::url(told));
             }
-            _ => fixed(prepared(url::one(url)?))?,
+            _ => prepared(url::one(url)?)?.into(),
         };
         self.connect_at(address, scripts).await
     }
@@ -205,15 +206,16 @@ impl RedisBuilder {
     /// certificates. Its protocol is set to RESP3, and `TCP_NODELAY` is turned on.
     ///
     /// Tied to version 1 of the `redis` crate, which opens the connection by itself if the client has certificates of its
-    /// own, or a linger time: the size of replies is not bounded there ([`ReplyTooLarge`](super::ReplyTooLarge)).
+    /// own, or a linger time: the size of replies is not bounded there ([`ReplyTooLarge`](super::ReplyTooLarge)), nor how much
+    /// is read in one go. [`authorities`](Self::authorities) and [`client_certificate`](Self::client_certificate) have no such gap.
     ///
     /// # Errors
     ///
     /// As [`Redis::connect`].
     pub async fn connect_client(self, client: Client) -> Result<Redis, ConnectError> {
-        let address = fixed(prepared(client.get_connection_info().clone()))?;
+        let target = opened(client.get_connection_info().clone())?;
         let scripts = self.scripts()?;
-        self.connect_at(address, scripts).await
+        self.connect_at(target.into(), scripts).await
     }
 
     /// Connects over a network that is not the operating system's, without [`synced`](Self::synced).
@@ -267,9 +269,9 @@ impl RedisBuilder {
     }
 }
 
-fn fixed(info: ConnectionInfo) -> Result<Endpoint, ConnectError> {
-    let client = Client::open(info).map_err(ConnectError::url)?;
-    Ok(client.into())
+/// The server, with what our connections need.
+pub(crate) fn opened(info: ConnectionInfo) -> Result<Target, ConnectError> {
+    Target::open(prepared(info)).map_err(ConnectError::url)
 }
 
 /// Wake-ups come as pushes, on the connection that carries the commands.

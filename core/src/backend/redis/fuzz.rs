@@ -2,6 +2,8 @@
 
 #![cfg(test)]
 
+#[cfg(any(feature = "sentinel", feature = "cluster"))]
+use super::builder::opened;
 use super::keys::{KeyBuilder, LockKeys, NodeKeys};
 use super::url;
 use crate::backend::fuzz::try_on;
@@ -21,13 +23,13 @@ fn garbled_addresses_are_read_or_refused() {
     try_on(&URLS, |text| {
         let _read = url::one(text);
         #[cfg(feature = "sentinel")]
-        drop(super::sentinel::Sentinels::at(text, |info| info));
+        drop(super::sentinel::Sentinels::at(text, opened));
         #[cfg(feature = "cluster")]
         drop(super::cluster::Cluster::at(
             text,
             super::WaiterRegistry::sharded(),
             std::sync::Arc::default(),
-            |info| info,
+            opened,
         ));
     });
 }

@@ -44,6 +44,7 @@ pub use builder::RedisBuilder;
 #[doc(hidden)]
 pub use connection::simulated_transport::{Connecting, Stream};
 pub(crate) use connection::single_flight::SingleFlight;
+pub(crate) use connection::target::Target;
 #[cfg(feature = "tls-rustls")]
 pub(crate) use connection::tls::choose_provider;
 pub(crate) use connection::transport::OpenConnection;

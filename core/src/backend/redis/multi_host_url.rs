@@ -1,21 +1,9 @@
 //! Parses URLs that name several hosts.
 
-use redis::{ConnectionAddr, ConnectionInfo};
+use redis::ConnectionInfo;
 
 use super::url::one;
 use crate::backend::ConnectError;
-
-/// The same server's settings, for another server.
-pub(super) fn at(info: &ConnectionInfo, host: &str, port: u16) -> ConnectionInfo {
-    let mut addr = info.addr().clone();
-    match &mut addr {
-        ConnectionAddr::TcpTls {
-            host: h, port: p, ..
-        } => (*h, *p) = (host.to_owned(), port),
-        _ => addr = ConnectionAddr::Tcp(host.to_owned(), port),
-    }
-    info.clone().set_addr(addr)
-}
 
 /// `scheme+kind://login@host:port,host:port/path?name=value`, taken apart.
 #[derive(Debug, PartialEq, Eq)]
@@ -103,7 +91,10 @@ impl<'a> MultiHostUrl<'a> {
 
 #[cfg(test)]
 mod tests {
+    use redis::ConnectionAddr;
+
     use super::*;
+    use crate::backend::redis::connection::target::Target;
 
     const SHAPE: &str = "redis+several://host,host/path";
 
@@ -111,6 +102,12 @@ mod tests {
         let redis = info.redis_settings();
         let login = format!("{:?} {:?}", redis.username(), redis.password());
         format!("{} {login} {}", info.addr(), redis.db())
+    }
+
+    /// The same settings, for another server.
+    fn at_c(info: &ConnectionInfo) -> ConnectionInfo {
+        let target = Target::open(info.clone()).unwrap();
+        target.at("c", 5).unwrap().info().clone()
     }
 
     #[test]
@@ -129,7 +126,7 @@ mod tests {
         assert_eq!(servers, wanted);
         let plain = several.with_login("", 9, "").unwrap();
         assert_eq!(shown(&plain[0]), "a:1 None None 0");
-        assert_eq!(shown(&at(&plain[0], "c", 5)), "c:5 None None 0");
+        assert_eq!(shown(&at_c(&plain[0])), "c:5 None None 0");
     }
 
     #[cfg(feature = "tls-rustls")]
@@ -144,7 +141,7 @@ mod tests {
         let is_tls = |info: &ConnectionInfo| matches!(info.addr(), ConnectionAddr::TcpTls { .. });
         let servers_with_tls = servers("rediss+several://a,b/name");
         assert!(servers_with_tls.iter().all(is_tls));
-        assert!(is_tls(&at(&servers_with_tls[0], "c", 5)));
+        assert!(is_tls(&at_c(&servers_with_tls[0])));
         assert!(!servers("redis+several://a,b/name").iter().any(is_tls));
     }
 

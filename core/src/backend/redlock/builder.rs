@@ -4,8 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::Client;
-
 use super::Redlock;
 use super::in_flight::InFlightRequests;
 use super::no_quorum_error::no_quorum;
@@ -14,9 +12,10 @@ use super::quorum_state::majority;
 use super::settings::Settings;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::certificates::Certificates;
-use crate::backend::redis::builder::{check_version, judge, prepared};
+use crate::backend::redis::builder::{check_version, judge, opened};
 use crate::backend::redis::client::distinct_nodes::UnfitNode;
 use crate::backend::redis::client::restart_quarantine::NotAdmitted;
+use crate::backend::redis::connection::target::Target;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::redis::connection::tls;
 use crate::backend::redis::connection::warning;
@@ -112,11 +111,11 @@ impl RedlockBuilder {
     }
 
     /// What one node's URL names, with what our connections need.
-    fn client(&self, url: &str) -> Result<Client, ConnectError> {
-        let info = prepared(url::one(url)?);
+    fn target(&self, url: &str) -> Result<Target, ConnectError> {
+        let target = opened(url::one(url)?)?;
         #[cfg(feature = "tls-rustls")]
-        let info = tls::with(info, tls::read(&self.certificates, url)?.as_ref());
-        Client::open(info).map_err(ConnectError::url)
+        let target = target.with_certificates(&tls::read(&self.certificates, url)?);
+        Ok(target)
     }
 
     /// Connects to the nodes, and waits for a majority of them, and 200 ms for the others.
@@ -137,15 +136,15 @@ impl RedlockBuilder {
     pub async fn connect(self) -> Result<Redlock, ConnectError> {
         self.settings.validate()?;
         let waiters = WaiterRegistry::new();
-        let clients = self.urls.iter().map(|url| self.client(url));
-        let clients: Vec<_> = clients.collect::<Result<_, _>>()?;
-        let nodes = clients.len();
+        let targets = self.urls.iter().map(|url| self.target(url));
+        let targets: Vec<_> = targets.collect::<Result<_, _>>()?;
+        let nodes = targets.len();
         if nodes == 0 || nodes > NODES_AT_MOST {
             return Err(ConnectError::url(format!(
                 "{nodes} nodes are named; name between 1 and {NODES_AT_MOST}, and best 5"
             )));
         }
-        let members = QuorumNode::all(clients, &waiters, &self.settings);
+        let members = QuorumNode::all(targets, &waiters, &self.settings);
         for member in &members {
             if let Some(twin) = members[..member.place]
                 .iter()

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
-use redis::{Client, Cmd, Pipeline, Value};
+use redis::{Cmd, Pipeline, Value};
 
 use super::answer_limit::AnswerLimit;
 use super::node_health::NodeHealth;
@@ -21,6 +21,7 @@ use crate::backend::redis::client::ServerClient;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::distinct_nodes::DistinctNodes;
 use crate::backend::redis::client::restart_quarantine::RestartQuarantine;
+use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::protocol::reply;
 use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
@@ -60,13 +61,13 @@ impl Drop for RequeueOnDrop<'_> {
 impl QuorumNode {
     fn new(
         place: usize,
-        client: Client,
+        target: Target,
         waiters: WaiterRegistry,
         settings: &Settings,
         roster: &Arc<DistinctNodes>,
     ) -> Arc<Self> {
-        let address = address_of(&client);
-        let mut connector = Connector::new(client, waiters, script::load());
+        let address = address_of(&target);
+        let mut connector = Connector::new(target, waiters, script::load());
         connector.admission = Some(RestartQuarantine::of(place, roster, settings.away()));
         let node = ServerClient::new(connector);
         Arc::new_cyclic(|this| Self {
@@ -82,16 +83,16 @@ impl QuorumNode {
         })
     }
 
-    /// One for each client.
+    /// One for each target.
     pub(super) fn all(
-        clients: Vec<Client>,
+        targets: Vec<Target>,
         waiters: &WaiterRegistry,
         settings: &Settings,
     ) -> Vec<Arc<Self>> {
-        let roster = Arc::new(DistinctNodes::of(clients.iter().map(address_of)));
-        let clients = clients.into_iter().enumerate();
-        clients
-            .map(|(place, client)| Self::new(place, client, waiters.clone(), settings, &roster))
+        let roster = Arc::new(DistinctNodes::of(targets.iter().map(address_of)));
+        let targets = targets.into_iter().enumerate();
+        targets
+            .map(|(place, target)| Self::new(place, target, waiters.clone(), settings, &roster))
             .collect()
     }
 
@@ -235,14 +236,17 @@ impl QuorumNode {
 impl QuorumNode {
     /// Nodes that nobody can reach.
     pub(super) fn unreachable(count: usize, waiters: &WaiterRegistry) -> Vec<Arc<Self>> {
-        let client = |place| Client::open(format!("redis://127.0.0.{}:1", place + 1)).unwrap();
-        let clients = (0..count).map(client).collect();
-        Self::all(clients, waiters, &Settings::default())
+        let target = |place| {
+            let url = format!("redis://127.0.0.{}:1", place + 1);
+            Target::from(redis::Client::open(url).unwrap())
+        };
+        let targets = (0..count).map(target).collect();
+        Self::all(targets, waiters, &Settings::default())
     }
 }
 
-fn address_of(client: &Client) -> String {
-    client.get_connection_info().addr().to_string()
+fn address_of(target: &Target) -> String {
+    target.addr().to_string()
 }
 
 fn outside_of_runtimes() -> BackendError {

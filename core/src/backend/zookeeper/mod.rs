@@ -37,6 +37,14 @@
 //! lasts is cut and replaced by another. Its guards are lost in time; what it held is free, at the latest, after twice
 //! the session timeout and a tick or two.
 //!
+//! # A server that cannot be trusted
+//!
+//! Servers are trusted to speak the protocol. What they say is read by the client's crate, on a thread of the session's
+//! own, which bounds neither how large a frame is nor how much is read at once. Calls end in time all the same, and no
+//! runtime of a caller is stalled; but a frame without an end takes memory for as long as a session lasts, and watch events
+//! without a pause keep that thread busy until the server closes the connection, even after a shutdown. Use TLS where
+//! somebody else may answer in place of a server.
+//!
 //! # TLS
 //!
 //! With the feature `zookeeper-tls`, `zookeeper+tls://a:2281,b:2281/locks` connects over TLS to the servers'

@@ -81,9 +81,16 @@ impl SessionManager {
         match state {
             LinkState::Up(session) => Ok(session),
             LinkState::Down(said) => {
-                let error = BackendError::not_applied(
-                    "there is no session with the servers; check that a majority of them is up",
-                );
+                let remedy = match self.settings.is_secure {
+                    true => {
+                        ", and that their certificates are still trusted here, and the client's there"
+                    }
+                    false => "",
+                };
+                let error = BackendError::not_applied(format!(
+                    "there is no session with {}; check that a majority of them is up{remedy}",
+                    self.settings.address()
+                ));
                 Err(match said {
                     Some(said) => error.with_source(String::from(&*said)),
                     None => error,

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use redis::{AsyncConnectionConfig, Client, RedisError};
 
 use crate::backend::BackendError;
-use crate::backend::redis::{OpenConnection, unconnected, unsent};
+use crate::backend::redis::{OpenConnection, Target, unconnected, unsent};
 use crate::clock::LeaseInstant;
 use crate::runtime::timeout;
 
@@ -19,7 +19,7 @@ const LARGEST_REPLY: usize = 64 * 1024 * 1024;
 
 /// The way to a server, and the connection that callers use.
 pub(super) struct FenceClient {
-    client: Client,
+    target: Target,
     live: Mutex<Option<Arc<LiveConnection>>>,
 }
 
@@ -35,7 +35,7 @@ impl FenceClient {
         #[cfg(feature = "tls-rustls")]
         crate::backend::redis::choose_provider(info.addr());
         Ok(Self {
-            client: Client::open(info.set_tcp_settings(tcp))?,
+            target: Target::open(info.set_tcp_settings(tcp))?,
             live: Mutex::default(),
         })
     }
@@ -50,9 +50,9 @@ impl FenceClient {
             return Ok(live);
         }
         let settings = AsyncConnectionConfig::new().set_response_timeout(Some(COMMAND_TIMEOUT));
-        let connect = OpenConnection::by(&self.client, settings, CONNECT_TIMEOUT, LARGEST_REPLY);
+        let connect = OpenConnection::by(&self.target, settings, CONNECT_TIMEOUT, LARGEST_REPLY);
         let connected = bounded(CONNECT_TIMEOUT, connect).await.map_err(unsent)?;
-        let to = self.client.get_connection_info().addr();
+        let to = self.target.addr();
         let live = Arc::new(LiveConnection {
             opened: connected.map_err(|e| unconnected(to, e))?,
             since: LeaseInstant::now(),

@@ -119,7 +119,7 @@ impl Connector {
             // Without wake-ups waiters poll.
             warning::no_wake_ups(&failure(error));
         }
-        let wait_pool = WaitPool::new(found.client.clone());
+        let wait_pool = WaitPool::new(found.target.clone());
         let live = Connection::new(opened, health, wait_pool, found.place());
         Ok(Arc::new(live))
     }

@@ -3,12 +3,13 @@
 use std::fmt;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, RedisError, RedisResult, Value};
+use redis::{AsyncConnectionConfig, RedisError, RedisResult, Value};
 
 use crate::backend::BackendError;
 use crate::backend::redis::connection::multiplexed::ServerNumber;
 #[cfg(feature = "simulation")]
 use crate::backend::redis::connection::simulated_transport::Transport;
+use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
 use crate::backend::redis::error::{failure, unconnected};
 #[cfg(feature = "sentinel")]
@@ -18,7 +19,7 @@ use crate::backend::redis::timing::CONNECT_TIMEOUT;
 /// How a node finds its server.
 pub(crate) enum Endpoint {
     /// It is always the same.
-    Fixed(Client),
+    Fixed(Target),
     /// It is the primary that Sentinels name, and moves.
     #[cfg(feature = "sentinel")]
     Sentinels(Sentinels),
@@ -29,16 +30,16 @@ pub(crate) enum Endpoint {
 
 /// A server that was found.
 pub(crate) struct Resolved {
-    pub(crate) client: Client,
+    pub(crate) target: Target,
     #[cfg(feature = "sentinel")]
     pub(crate) primary: Option<Primary>,
     #[cfg(feature = "simulation")]
     pub(crate) transport: Option<Transport>,
 }
 
-impl From<Client> for Endpoint {
-    fn from(client: Client) -> Self {
-        Self::Fixed(client)
+impl From<Target> for Endpoint {
+    fn from(target: Target) -> Self {
+        Self::Fixed(target)
     }
 }
 
@@ -46,7 +47,7 @@ impl From<Client> for Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Fixed(client) => client.get_connection_info().addr().fmt(f),
+            Self::Fixed(target) => target.addr().fmt(f),
             #[cfg(feature = "sentinel")]
             Self::Sentinels(sentinels) => sentinels.fmt(f),
             #[cfg(feature = "simulation")]
@@ -62,8 +63,8 @@ impl Endpoint {
     )]
     pub(crate) async fn find(&self) -> Result<Resolved, BackendError> {
         match self {
-            Self::Fixed(client) => Ok(Resolved {
-                client: client.clone(),
+            Self::Fixed(target) => Ok(Resolved {
+                target: target.clone(),
                 #[cfg(feature = "sentinel")]
                 primary: None,
                 #[cfg(feature = "simulation")]
@@ -73,7 +74,7 @@ impl Endpoint {
             Self::Sentinels(sentinels) => {
                 let primary = sentinels.primary().await?;
                 Ok(Resolved {
-                    client: sentinels.client_of(&primary)?,
+                    target: sentinels.target_of(&primary)?,
                     primary: Some(primary),
                     #[cfg(feature = "simulation")]
                     transport: None,
@@ -81,7 +82,7 @@ impl Endpoint {
             }
             #[cfg(feature = "simulation")]
             Self::Simulated(transport) => Ok(Resolved {
-                client: transport.client(),
+                target: transport.client().into(),
                 #[cfg(feature = "sentinel")]
                 primary: None,
                 transport: Some(transport.clone()),
@@ -127,14 +128,14 @@ impl Resolved {
             let dialled = transport.dial();
             return OpenConnection::over(
                 dialled,
-                &self.client,
+                self.target.client(),
                 config,
                 CONNECT_TIMEOUT,
                 LARGEST_REPLY,
             )
             .await;
         }
-        OpenConnection::by(&self.client, config, CONNECT_TIMEOUT, LARGEST_REPLY).await
+        OpenConnection::by(&self.target, config, CONNECT_TIMEOUT, LARGEST_REPLY).await
     }
 
     /// Which server it is, of those that may be there.
@@ -147,7 +148,7 @@ impl Resolved {
 
     /// Why there is no connection to it.
     pub(crate) fn unconnected(&self, error: RedisError) -> BackendError {
-        unconnected(self.client.get_connection_info().addr(), error)
+        unconnected(self.target.addr(), error)
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
-use redis::{Client, Cmd, ConnectionAddr, ConnectionInfo, Pipeline, Value};
+use redis::{Cmd, ConnectionAddr, Pipeline, Value};
 use tokio::sync::watch;
 
 use super::hash_slot;
@@ -24,10 +24,10 @@ use crate::backend::BackendError;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::{SendOptions, ServerClient};
 use crate::backend::redis::connection::single_flight::SingleFlight;
+use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::connection::wait_pool::Acknowledged;
 use crate::backend::redis::connection::warning;
 use crate::backend::redis::error::failure;
-use crate::backend::redis::multi_host_url::at;
 use crate::backend::redis::protocol::reply;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::runtime::{sleep, timeout};
@@ -43,7 +43,7 @@ const LATE: Duration = Duration::from_millis(100);
 
 pub(crate) struct Cluster {
     /// The member that the URL names first, and those of the other ones.
-    template: ConnectionInfo,
+    template: Target,
     seeds: Vec<NodeAddr>,
     waiters: WaiterRegistry,
     /// Makes our scripts known to a member.
@@ -68,7 +68,7 @@ pub(crate) struct ClusterNode {
 impl Cluster {
     /// None without a seed.
     pub(super) fn new(
-        seeds: &[ConnectionInfo],
+        seeds: &[Target],
         waiters: WaiterRegistry,
         scripts: Arc<Pipeline>,
     ) -> Option<Self> {
@@ -203,18 +203,29 @@ impl Cluster {
             return Ok(Arc::clone(member));
         }
         let (host, port) = place;
-        let client = Client::open(at(&self.template, host, *port)).map_err(failure)?;
+        let target = self.template.at(host, *port).map_err(failure)?;
         let member = Arc::new(ClusterNode {
             host: host.clone(),
             node: ServerClient::new(Connector::new(
-                client.clone(),
+                target.clone(),
                 self.waiters.clone(),
                 Arc::clone(&self.scripts),
             )),
-            subscriptions: Arc::new(ShardSubscriptions::new(client, self.waiters.clone())),
+            subscriptions: Arc::new(ShardSubscriptions::new(target, self.waiters.clone())),
         });
+        // A member may send callers on to others without an end.
+        self.leave_strangers();
         let mut members = self.members.lock();
         Ok(Arc::clone(members.entry(place.clone()).or_insert(member)))
+    }
+
+    /// Leaves those that have no slot any more. Seeds are asked again and again, and may be no masters, or masters by
+    /// another name.
+    fn leave_strangers(&self) {
+        let masters = self.slot_map.lock().masters();
+        let is_asked =
+            |place: &NodeAddr| masters.binary_search(place).is_ok() || self.seeds.contains(place);
+        self.members.lock().retain(|place, _| is_asked(place));
     }
 
     /// Asks who has which slot, if that is in doubt.
@@ -256,12 +267,9 @@ impl Cluster {
                 None => unknown,
             });
         };
-        let masters = told.slot_map.masters();
         *self.slot_map.lock() = told.slot_map;
         self.moves.send_modify(|count| *count += 1);
-        // Seeds are asked again and again, and may be no masters, or masters by another name.
-        let is_asked = |place: &NodeAddr| masters.contains(place) || self.seeds.contains(place);
-        self.members.lock().retain(|place, _| is_asked(place));
+        self.leave_strangers();
         self.in_doubt.store(false, Ordering::Release);
         Ok(())
     }
@@ -333,8 +341,8 @@ fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
 }
 
-fn place(info: &ConnectionInfo) -> Option<NodeAddr> {
-    match info.addr() {
+fn place(target: &Target) -> Option<NodeAddr> {
+    match target.addr() {
         ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
             Some((host.clone(), *port))
         }

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use redis::Client;
 
 use super::subscriber::Subscriber;
 use crate::backend::BackendError;
 use crate::backend::redis::connection::single_flight::SingleFlight;
+use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 
 /// A connection for sharded channels, made anew when it is lost, or when the member gives a slot away.
 pub(super) struct ShardSubscriptions {
-    client: Client,
+    target: Target,
     waiters: WaiterRegistry,
     /// Locked over no await: a runtime that nobody drives must not keep it.
     open: Mutex<Option<OpenSubscription>>,
@@ -35,9 +35,9 @@ impl Drop for OpenSubscription {
 }
 
 impl ShardSubscriptions {
-    pub(super) fn new(client: Client, waiters: WaiterRegistry) -> Self {
+    pub(super) fn new(target: Target, waiters: WaiterRegistry) -> Self {
         Self {
-            client,
+            target,
             waiters,
             open: Mutex::default(),
             connecting: SingleFlight::default(),
@@ -71,7 +71,7 @@ impl ShardSubscriptions {
         if let Some(open) = self.open() {
             return Ok(open);
         }
-        let made = Subscriber::connect(&self.client, self.waiters.clone()).await?;
+        let made = Subscriber::connect(&self.target, self.waiters.clone()).await?;
         let earlier = {
             let mut open = self.open.lock();
             if let Some(other) = open.as_ref().and_then(OpenSubscription::alive) {

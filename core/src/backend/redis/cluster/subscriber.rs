@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use redis::aio::{AsyncPushSender, MultiplexedConnection, SendError};
-use redis::{AsyncConnectionConfig, Client, Cmd, PushInfo, PushKind, Value};
+use redis::{AsyncConnectionConfig, Cmd, PushInfo, PushKind, Value};
 
 use crate::backend::BackendError;
 use crate::backend::redis::connection::single_flight::SingleFlight;
+use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
 use crate::backend::redis::error::failure;
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
@@ -43,7 +44,7 @@ struct SubscriberState {
 
 impl Subscriber {
     pub(super) async fn connect(
-        client: &Client,
+        target: &Target,
         waiters: WaiterRegistry,
     ) -> Result<Self, BackendError> {
         let state = Arc::new(SubscriberState {
@@ -56,7 +57,7 @@ impl Subscriber {
         let config = AsyncConnectionConfig::new()
             .set_response_timeout(None)
             .set_push_sender(Pushes(Arc::clone(&state)));
-        let opened = OpenConnection::by(client, config, CONNECT_TIMEOUT, LARGEST_REPLY);
+        let opened = OpenConnection::by(target, config, CONNECT_TIMEOUT, LARGEST_REPLY);
         let opened = opened.await.map_err(failure)?;
         Ok(Self {
             connection: opened.connection.clone(),

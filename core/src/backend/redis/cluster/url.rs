@@ -6,6 +6,7 @@ use redis::{ConnectionInfo, Pipeline};
 
 use super::nodes::Cluster;
 use crate::backend::ConnectError;
+use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::multi_host_url::MultiHostUrl;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 
@@ -18,7 +19,7 @@ impl Cluster {
         url: &str,
         waiters: WaiterRegistry,
         scripts: Arc<Pipeline>,
-        prepare: impl Fn(ConnectionInfo) -> ConnectionInfo,
+        prepare: impl Fn(ConnectionInfo) -> Result<Target, ConnectError>,
     ) -> Result<Self, ConnectError> {
         let parts = MultiHostUrl::read(url, SHAPE)?;
         parts.finish()?;
@@ -27,7 +28,7 @@ impl Cluster {
             return Err(ConnectError::url(refused));
         }
         let seeds = parts.servers(PORT, "")?.into_iter().map(prepare);
-        let seeds: Vec<_> = seeds.collect();
+        let seeds: Vec<_> = seeds.collect::<Result<_, _>>()?;
         Self::new(&seeds, waiters, scripts).ok_or_else(|| ConnectError::url(SHAPE))
     }
 }

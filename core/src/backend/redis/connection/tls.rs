@@ -3,10 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use redis::{Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, TlsCertificates};
+use redis::ConnectionAddr;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
-use rustls_native_certs::load_native_certs;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -14,78 +12,35 @@ use tokio_rustls::client::TlsStream;
 use crate::backend::certificates::Certificates;
 use crate::backend::{ConnectError, rustls_provider};
 
-/// An address with what connections to the servers at `url` are made with, if there are certificates for them.
+/// Those with which the servers at `url` are connected to.
 pub(crate) fn read(
     certificates: &Certificates,
     url: &str,
-) -> Result<Option<ConnectionAddr>, ConnectError> {
-    if certificates.is_empty() {
-        return Ok(None);
+) -> Result<Arc<Certificates>, ConnectError> {
+    if !certificates.is_empty() {
+        let scheme = url.split(['+', ':']).next().unwrap_or_default();
+        if !matches!(scheme, "rediss" | "valkeys") {
+            return Err(ConnectError::certificates(
+                "they are for TLS, which the URL does not ask for; begin it with `rediss`",
+            ));
+        }
+        certificates.check()?;
     }
-    let scheme = url.split(['+', ':']).next().unwrap_or_default();
-    if !matches!(scheme, "rediss" | "valkeys") {
-        return Err(ConnectError::certificates(
-            "they are for TLS, which the URL does not ask for; begin it with `rediss`",
-        ));
-    }
-    certificates.check()?;
-    let client = certificates.client.as_ref();
-    let all = TlsCertificates {
-        client_tls: client.map(|(certificate, key)| ClientTlsConfig {
-            client_cert: certificate.clone().into_bytes(),
-            client_key: key.clone().into_bytes(),
-        }),
-        root_cert: certificates.authorities.clone().map(String::into_bytes),
-    };
-    let read = Client::build_with_tls("rediss://any", all).map_err(ConnectError::certificates)?;
-    Ok(Some(read.get_connection_info().addr().clone()))
+    Ok(Arc::new(certificates.clone()))
 }
 
-/// The same server, reached with the certificates of `like`: they have no type of their own that could be named.
-pub(crate) fn with(info: ConnectionInfo, like: Option<&ConnectionAddr>) -> ConnectionInfo {
-    let like = like.and_then(|like| match like {
-        ConnectionAddr::TcpTls { tls_params, .. } => Some(tls_params),
-        _ => None,
-    });
-    match (info.addr().clone(), like) {
-        (
-            ConnectionAddr::TcpTls {
-                host,
-                port,
-                insecure,
-                ..
-            },
-            Some(tls_params),
-        ) => info.set_addr(ConnectionAddr::TcpTls {
-            host,
-            port,
-            insecure,
-            tls_params: tls_params.clone(),
-        }),
-        _ => info,
-    }
-}
-
-/// Speaks TLS to `host`, which has to have a certificate of one whom the system trusts.
-pub(crate) async fn over(stream: TcpStream, host: &str) -> io::Result<TlsStream<TcpStream>> {
+/// Speaks TLS to `host`, which has to have a certificate of one who is trusted.
+pub(crate) async fn over(
+    stream: TcpStream,
+    host: &str,
+    certificates: &Certificates,
+) -> io::Result<TlsStream<TcpStream>> {
     let name = ServerName::try_from(host.to_owned());
     let name = name.map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
-    let connector = TlsConnector::from(Arc::new(trusting()?));
-    connector.connect(name, stream).await
-}
-
-fn trusting() -> io::Result<ClientConfig> {
-    let mut found = load_native_certs();
-    if let Some(error) = found.errors.pop() {
-        return Err(io::Error::other(error));
-    }
-    let mut authorities = RootCertStore::empty();
-    for certificate in found.certs {
-        authorities.add(certificate).map_err(io::Error::other)?;
-    }
-    rustls_provider::choose();
-    let config = ClientConfig::builder().with_root_certificates(authorities);
-    Ok(config.with_no_client_auth())
+    let config = certificates.client_config().map_err(io::Error::other)?;
+    TlsConnector::from(Arc::new(config))
+        .connect(name, stream)
+        .await
 }
 
 pub(crate) fn choose_provider(address: &ConnectionAddr) {

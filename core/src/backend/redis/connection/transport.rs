@@ -15,6 +15,7 @@ use tokio::net::UnixStream;
 
 use super::bounded_stream::{BoundedStream, Reading};
 use super::caller_driven::Driver;
+use super::target::Target;
 #[cfg(feature = "tls-rustls")]
 use super::tls;
 use crate::runtime::{Runtime, timeout};
@@ -34,14 +35,14 @@ pub(crate) struct OpenConnection {
 }
 
 impl OpenConnection {
-    /// Connects as `client` would, for replies of `most` bytes.
+    /// Connects to `target`, for replies of `most` bytes.
     pub(crate) async fn by(
-        client: &Client,
+        target: &Target,
         config: AsyncConnectionConfig,
         within: Duration,
         most: usize,
     ) -> RedisResult<Self> {
-        let info = client.get_connection_info();
+        let (client, info) = (target.client(), target.info());
         let settings = info.tcp_settings();
         match info.addr() {
             ConnectionAddr::Tcp(host, port) if uses_all_keys(settings) => {
@@ -60,8 +61,10 @@ impl OpenConnection {
                 insecure: false,
                 tls_params: None,
             } if uses_all_keys(settings) => {
-                let dialled =
-                    Box::pin(async { tls::over(tcp(host, *port, settings).await?, host).await });
+                let dialled = Box::pin(async {
+                    let stream = tcp(host, *port, settings).await?;
+                    tls::over(stream, host, target.certificates()).await
+                });
                 Box::pin(Self::over(dialled, client, config, within, most)).await
             }
             // It knows of certificates and settings that it does not tell.

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use redis::{AsyncConnectionConfig, Client, Pipeline, RedisError, Value};
+use redis::{AsyncConnectionConfig, Pipeline, RedisError, Value};
 
+use super::target::Target;
 use super::transport::{LARGEST_REPLY, OpenConnection};
 
 /// How many idle connections are kept.
@@ -36,14 +37,14 @@ impl<T> Acknowledged<T> {
 /// Connections to one server on each of which one exchange runs at a time: `WAIT` holds up all that is behind it, and
 /// speaks of the writes of its own connection.
 pub(crate) struct WaitPool {
-    client: Client,
+    target: Target,
     idle: Mutex<Vec<OpenConnection>>,
 }
 
 impl WaitPool {
-    pub(crate) fn new(client: Client) -> Self {
+    pub(crate) fn new(target: Target) -> Self {
         Self {
-            client,
+            target,
             idle: Mutex::default(),
         }
     }
@@ -101,7 +102,7 @@ impl WaitPool {
 
     async fn connect(&self, within: Duration) -> Result<OpenConnection, RedisError> {
         let config = AsyncConnectionConfig::new().set_response_timeout(None);
-        OpenConnection::by(&self.client, config, within, LARGEST_REPLY).await
+        OpenConnection::by(&self.target, config, within, LARGEST_REPLY).await
     }
 }
 

@@ -8,6 +8,9 @@ use redis::{FromRedisValue, Value, from_redis_value};
 use crate::backend::{BackendError, Inspection, Refusal};
 use crate::{FencingToken, OwnerId};
 
+/// How much of a reply that is none of ours an error tells, in characters.
+const TOLD: usize = 256;
+
 /// The answer to an acquire, with the server's time in microseconds.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct AcquireReply {
@@ -158,7 +161,7 @@ fn words(value: Value) -> Result<String, BackendError> {
 pub(crate) fn read<T: FromRedisValue>(value: Value) -> Result<T, BackendError> {
     from_redis_value(value).map_err(|error| {
         BackendError::unknown("the server answered something that no script of ours says")
-            .with_source(error)
+            .with_source(beginning(&error.to_string()))
     })
 }
 
@@ -179,9 +182,19 @@ pub(crate) fn millis(text: &str) -> Option<Duration> {
 }
 
 pub(crate) fn unexpected_reply(fields: &[&str]) -> BackendError {
+    let told = beginning(&format!("{fields:?}"));
     BackendError::unknown(format!(
-        "the server answered {fields:?}, which no script of ours says"
+        "the server answered {told}, which no script of ours says"
     ))
+}
+
+/// A reply may be of any size, and whoever fails is told of it, and the trace as well.
+fn beginning(told: &str) -> String {
+    let mut beginning: String = told.chars().take(TOLD).collect();
+    if beginning.len() < told.len() {
+        beginning.push('…');
+    }
+    beginning
 }
 
 #[cfg(test)]
@@ -190,6 +203,25 @@ mod tests {
 
     fn said(words: &str) -> Value {
         Value::BulkString(words.into())
+    }
+
+    #[test]
+    fn an_error_tells_how_a_large_reply_begins_and_no_more() {
+        let large = "ü".repeat(1 << 20);
+        let errors = [
+            left(said(&large)).unwrap_err(),
+            left(said(&format!("left {large}"))).unwrap_err(),
+            left(Value::Array(vec![said(&large)])).unwrap_err(),
+            left(Value::BulkString(vec![0xff; 1 << 20])).unwrap_err(),
+            acquired(said(&large)).unwrap_err(),
+            acquired(said(&format!("granted 1 {large}"))).unwrap_err(),
+            digits(said(&large), 7).unwrap_err(),
+        ];
+        for error in errors {
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            let told = format!("{error}: {}", cause.unwrap_or_default());
+            assert!(told.len() < 5 * TOLD, "{} bytes", told.len());
+        }
     }
 
     #[test]

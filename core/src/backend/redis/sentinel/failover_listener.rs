@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use redis::{AsyncConnectionConfig, Client, PushInfo, PushKind};
+use redis::{AsyncConnectionConfig, PushInfo, PushKind};
 use tokio::sync::Notify;
 
 use super::primary::Primary;
 use super::query::{self, SentinelReply};
 use super::sentinels::Sentinels;
+use crate::backend::redis::connection::target::Target;
 use crate::clock::{self, LeaseInstant};
 
 /// Who has heard nothing for so long asks: pushes get lost, and nobody sees it.
@@ -28,8 +29,8 @@ impl Sentinels {
     pub(crate) async fn moved(&self, known: &Primary) {
         let mut pause = FIRST_PAUSE;
         loop {
-            let watch = |client| watch(client, &self.name, known);
-            let mut watched: FuturesUnordered<_> = self.clients.iter().map(watch).collect();
+            let watch = |target| watch(target, &self.name, known);
+            let mut watched: FuturesUnordered<_> = self.targets.iter().map(watch).collect();
             watched.next().await;
             if self.primary().await.is_ok_and(|it| it.replaces(known)) {
                 return;
@@ -40,13 +41,13 @@ impl Sentinels {
     }
 }
 
-async fn watch(client: &Client, name: &str, known: &Primary) {
-    while listen(client, name, known).await.is_err() {
+async fn watch(target: &Target, name: &str, known: &Primary) {
+    while listen(target, name, known).await.is_err() {
         clock::sleep_until(LeaseInstant::now().after(PAUSE)).await;
     }
 }
 
-async fn listen(client: &Client, name: &str, known: &Primary) -> Result<(), SentinelReply> {
+async fn listen(target: &Target, name: &str, known: &Primary) -> Result<(), SentinelReply> {
     let news = Arc::new(Notify::new());
     let teller = Arc::clone(&news);
     let config = AsyncConnectionConfig::new().set_push_sender(move |push: PushInfo| {
@@ -55,11 +56,11 @@ async fn listen(client: &Client, name: &str, known: &Primary) -> Result<(), Sent
         }
         Ok::<(), Infallible>(())
     });
-    let mut opened = query::connect(client, config).await?;
+    let mut opened = query::connect(target, config).await?;
     let connection = &mut opened.connection;
     // Where that is not allowed, asking has to do.
     let _not_allowed = connection.subscribe("+switch-master").await;
-    while !query::on(client, connection, name).await?.replaces(known) {
+    while !query::on(target, connection, name).await?.replaces(known) {
         tokio::select! {
             () = news.notified() => {}
             () = clock::sleep_until(LeaseInstant::now().after(LOOK)) => {}

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::{
-    AsyncConnectionConfig, Client, FromRedisValue, RedisError, ServerErrorKind, Value,
-    from_redis_value,
+    AsyncConnectionConfig, FromRedisValue, RedisError, ServerErrorKind, Value, from_redis_value,
 };
 
 use super::primary::Primary;
 use crate::backend::BackendError;
+use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
 use crate::backend::redis::{error::failure, unconnected};
 use crate::runtime::timeout;
@@ -25,24 +25,23 @@ pub(super) enum SentinelReply {
     Failed(BackendError),
 }
 
-pub(super) async fn once(client: &Client, name: &str) -> Result<Primary, SentinelReply> {
-    let mut opened = connect(client, AsyncConnectionConfig::new()).await?;
-    on(client, &mut opened.connection, name).await
+pub(super) async fn once(target: &Target, name: &str) -> Result<Primary, SentinelReply> {
+    let mut opened = connect(target, AsyncConnectionConfig::new()).await?;
+    on(target, &mut opened.connection, name).await
 }
 
 pub(super) async fn connect(
-    client: &Client,
+    target: &Target,
     config: AsyncConnectionConfig,
 ) -> Result<OpenConnection, SentinelReply> {
     let config = config.set_response_timeout(Some(PATIENCE));
-    let connecting = OpenConnection::by(client, config, PATIENCE, LARGEST_REPLY);
-    let to = client.get_connection_info().addr();
-    let connected = bounded(client, connecting).await?;
-    connected.map_err(|error| SentinelReply::Failed(unconnected(to, error)))
+    let connecting = OpenConnection::by(target, config, PATIENCE, LARGEST_REPLY);
+    let connected = bounded(target, connecting).await?;
+    connected.map_err(|error| SentinelReply::Failed(unconnected(target.addr(), error)))
 }
 
 pub(super) async fn on(
-    client: &Client,
+    target: &Target,
     connection: &mut MultiplexedConnection,
     name: &str,
 ) -> Result<Primary, SentinelReply> {
@@ -51,7 +50,7 @@ pub(super) async fn on(
     let mut ask = redis::pipe();
     ask.cmd("SENTINEL").arg("MASTER").arg(name);
     ask.cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name);
-    let answers = bounded(client, connection.send_packed_commands(&ask, 0, 2)).await?;
+    let answers = bounded(target, connection.send_packed_commands(&ask, 0, 2)).await?;
     let answers = answers.map_err(told)?;
     let [state, address] = <[Value; 2]>::try_from(answers).map_err(|_| unexpected_reply())?;
     let state: HashMap<String, String> = read(state)?;
@@ -74,7 +73,7 @@ fn unexpected_reply() -> SentinelReply {
     ))
 }
 
-async fn bounded<T>(client: &Client, ask: impl Future<Output = T>) -> Result<T, SentinelReply> {
+async fn bounded<T>(target: &Target, ask: impl Future<Output = T>) -> Result<T, SentinelReply> {
     let answer = match timeout(PATIENCE, ask) {
         Some(answer) => answer.await,
         None => {
@@ -85,7 +84,7 @@ async fn bounded<T>(client: &Client, ask: impl Future<Output = T>) -> Result<T, 
         }
     };
     answer.map_err(|_elapsed| {
-        let at = client.get_connection_info().addr();
+        let at = target.addr();
         let told = format!("the Sentinel at {at} did not answer within {PATIENCE:?}");
         SentinelReply::Failed(BackendError::not_applied(told))
     })

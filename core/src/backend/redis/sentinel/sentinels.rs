@@ -4,30 +4,29 @@ use std::fmt;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use redis::{Client, ConnectionInfo};
 
 use super::majority_vote::Votes;
 use super::primary::Primary;
 use super::query::{self, SentinelReply};
 use crate::backend::BackendError;
+use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::error::failure;
-use crate::backend::redis::multi_host_url::at;
 
 /// Those who know where the primary is.
 #[derive(Clone)]
 pub(crate) struct Sentinels {
-    pub(super) clients: Vec<Client>,
+    pub(super) targets: Vec<Target>,
     pub(super) name: String,
     /// How to connect to the primary, wherever it is.
-    pub(super) server: ConnectionInfo,
+    pub(super) server: Target,
 }
 
 /// Where they are.
 impl fmt::Display for Sentinels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, client) in self.clients.iter().enumerate() {
+        for (number, target) in self.targets.iter().enumerate() {
             let comma = if number > 0 { "," } else { "" };
-            write!(f, "{comma}{}", client.get_connection_info().addr())?;
+            write!(f, "{comma}{}", target.addr())?;
         }
         Ok(())
     }
@@ -36,9 +35,9 @@ impl fmt::Display for Sentinels {
 impl Sentinels {
     /// The primary that a majority of the Sentinels name; where too few answer for that, the one that all of those name.
     pub(crate) async fn primary(&self) -> Result<Primary, BackendError> {
-        let ask = |client| query::once(client, &self.name);
-        let mut asked: FuturesUnordered<_> = self.clients.iter().map(ask).collect();
-        let (mut votes, mut failed) = (Votes::of(self.clients.len()), None);
+        let ask = |target| query::once(target, &self.name);
+        let mut asked: FuturesUnordered<_> = self.targets.iter().map(ask).collect();
+        let (mut votes, mut failed) = (Votes::of(self.targets.len()), None);
         // A failover often takes a Sentinel with the primary, and nobody waits for it.
         while votes.elected().is_none()
             && let Some(asked) = asked.next().await
@@ -55,8 +54,8 @@ impl Sentinels {
         })
     }
 
-    pub(crate) fn client_of(&self, primary: &Primary) -> Result<Client, BackendError> {
-        Client::open(at(&self.server, &primary.host, primary.port)).map_err(failure)
+    pub(crate) fn target_of(&self, primary: &Primary) -> Result<Target, BackendError> {
+        self.server.at(&primary.host, primary.port).map_err(failure)
     }
 
     fn unknown(&self, failed: Option<SentinelReply>) -> BackendError {

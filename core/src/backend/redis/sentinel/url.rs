@@ -1,9 +1,10 @@
 //! Parses `redis+sentinel://…` URLs.
 
-use redis::{Client, ConnectionInfo};
+use redis::ConnectionInfo;
 
 use super::sentinels::Sentinels;
 use crate::backend::ConnectError;
+use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::multi_host_url::MultiHostUrl;
 
 const SHAPE: &str = "redis+sentinel://user:password@host:26379,host:26379/master-name/0";
@@ -13,7 +14,7 @@ impl Sentinels {
     /// The Sentinels that `url` names; `prepare` adds to their settings, and the server's, what ours are.
     pub(crate) fn at(
         url: &str,
-        prepare: impl Fn(ConnectionInfo) -> ConnectionInfo,
+        prepare: impl Fn(ConnectionInfo) -> Result<Target, ConnectError>,
     ) -> Result<Self, ConnectError> {
         let mut parts = MultiHostUrl::read(url, SHAPE)?;
         let (name, database) = parts.path.split_once('/').unwrap_or((parts.path, ""));
@@ -29,14 +30,11 @@ impl Sentinels {
         parts.finish()?;
         let servers = parts.servers(PORT, database)?.into_iter();
         let server = servers.map(&prepare).next();
-        let clients = parts
-            .with_login(&login, PORT, "")?
-            .into_iter()
-            .map(|info| Client::open(prepare(info)).map_err(ConnectError::url));
+        let sentinels = parts.with_login(&login, PORT, "")?.into_iter();
         Ok(Self {
-            clients: clients.collect::<Result<_, _>>()?,
+            targets: sentinels.map(prepare).collect::<Result<_, _>>()?,
             name: name.to_owned(),
-            server: server.ok_or_else(|| ConnectError::url(SHAPE))?,
+            server: server.ok_or_else(|| ConnectError::url(SHAPE))??,
         })
     }
 }
@@ -46,7 +44,7 @@ mod tests {
     use super::*;
 
     fn read(url: &str) -> Result<Sentinels, ConnectError> {
-        Sentinels::at(url, |info| info)
+        Sentinels::at(url, |info| Target::open(info).map_err(ConnectError::url))
     }
 
     #[test]
@@ -55,13 +53,13 @@ mod tests {
             read("redis+sentinel://u:p@a,b:7/main/2?sentinel_username=s&sentinel_password=q%26r")
                 .unwrap();
         assert_eq!(sentinels.name, "main");
-        let server = sentinels.server.redis_settings();
+        let server = sentinels.server.info().redis_settings();
         assert_eq!(
             (server.username(), server.password(), server.db()),
             (Some("u"), Some("p"), 2)
         );
-        let shown = |client: &Client| {
-            let info = client.get_connection_info();
+        let shown = |target: &Target| {
+            let info = target.info();
             let redis = info.redis_settings();
             let login = (
                 redis.username().map(str::to_owned),
@@ -70,7 +68,7 @@ mod tests {
             (info.addr().to_string(), login, redis.db())
         };
         let login = (Some("s".to_owned()), Some("q&r".to_owned()));
-        let shown: Vec<_> = sentinels.clients.iter().map(shown).collect();
+        let shown: Vec<_> = sentinels.targets.iter().map(shown).collect();
         let wanted = ["a:26379", "b:7"].map(|at| (at.to_owned(), login.clone(), 0));
         assert_eq!(shown, wanted);
     }
