@@ -1,12 +1,11 @@
 //! The processes of a cell, and what is done to them.
 
 use std::io;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use leasehold_testkit::clock::ClockShim;
 use leasehold_testkit::history::{History, HistoryError};
-use leasehold_testkit::processes::ChildProcess;
+use leasehold_testkit::processes::ProcessGroup;
 use tokio::time::sleep;
 
 use crate::BoxError;
@@ -26,62 +25,47 @@ const HOUR: i64 = 3_600;
 #[must_use = "the processes end when this is dropped"]
 pub struct Crew {
     orders: Orders,
-    folder: PathBuf,
     /// Worn by all, if they have one.
     clock: Option<ClockShim>,
-    started: usize,
-    workers: Vec<ChildProcess>,
+    group: ProcessGroup,
 }
 
 impl Crew {
-    /// Starts so many, which note what they do in this folder. Those that meet with a
-    /// [`ClientClock`](Fault::ClientClock) wear one.
+    /// Starts so many. Those that meet with a [`ClientClock`](Fault::ClientClock) wear one.
     ///
     /// # Errors
     ///
     /// If they do not begin.
-    pub async fn start(
-        orders: Orders,
-        size: usize,
-        folder: &Path,
-        fault: Fault,
-    ) -> Result<Self, BoxError> {
+    pub async fn start(orders: Orders, size: usize, fault: Fault) -> Result<Self, BoxError> {
         let clock = match fault {
             Fault::ClientClock => Some(ClockShim::off_by(0)?),
             _ => None,
         };
+        let group = ProcessGroup::of(std::env::current_exe()?)?;
         let mut crew = Self {
             orders,
-            folder: folder.to_owned(),
             clock,
-            started: 0,
-            workers: Vec::new(),
+            group,
         };
         for _ in 0..size {
             crew.add()?;
         }
-        for worker in &mut crew.workers {
-            worker.line_where(PATIENCE, |line| line == "ready").await?;
-        }
+        crew.group.lines(PATIENCE, |line| line == "ready").await?;
         Ok(crew)
     }
 
     fn add(&mut self) -> Result<(), BoxError> {
         let mut orders = self.orders.clone();
-        orders.file = self.file(self.started);
-        self.started += 1;
-        let own = std::env::current_exe()?;
-        let mut worker = ChildProcess::of(own).arg("worker").args(orders.words());
-        if let Some(clock) = &self.clock {
-            worker = clock.worn_by(worker);
-        }
-        self.workers.push(worker.start()?);
+        let clock = self.clock.as_ref();
+        self.group.start(|worker, notes| {
+            orders.file = notes.to_owned();
+            let worker = worker.args(["worker", &orders.to_json()]);
+            match clock {
+                Some(clock) => clock.worn_by(worker),
+                None => worker,
+            }
+        })?;
         Ok(())
-    }
-
-    fn file(&self, number: usize) -> PathBuf {
-        let cell = self.orders.cell.0;
-        self.folder.join(format!("{cell}-{number}"))
     }
 
     /// Does something to them, once, and makes it good again.
@@ -94,8 +78,8 @@ impl Crew {
         fault: Fault,
         chance: &mut fastrand::Rng,
     ) -> Result<(), BoxError> {
-        let place = chance.usize(..self.workers.len());
-        let victim = &mut self.workers[place];
+        let index = chance.usize(..self.group.processes.len());
+        let victim = &mut self.group.processes[index];
         match fault {
             Fault::ClientPause => {
                 victim.pause()?;
@@ -103,7 +87,7 @@ impl Crew {
                 victim.resume()?;
             }
             Fault::ClientKill => {
-                self.workers.swap_remove(place).kill();
+                self.group.kill(index);
                 self.add()?;
                 sleep(Duration::from_millis(chance.u64(300..900))).await;
             }
@@ -128,22 +112,9 @@ impl Crew {
     ///
     /// If one cannot be told.
     pub async fn stop(&mut self) -> Result<Vec<String>, BoxError> {
-        for worker in &mut self.workers {
-            worker.tell("stop")?;
-        }
-        let mut wrong = Vec::new();
-        for worker in &mut self.workers {
-            match worker.end(PATIENCE).await {
-                Ok(status) if status.success() => {}
-                Ok(status) => {
-                    let words = worker.last_words();
-                    wrong.push(format!("a process ended with {status}: {words}"));
-                }
-                Err(late) => wrong.push(late.to_string()),
-            }
-            worker.kill();
-        }
-        Ok(wrong)
+        self.group.tell("stop")?;
+        let ended = self.group.end(PATIENCE).await;
+        Ok(ended.err().iter().map(ToString::to_string).collect())
     }
 
     /// The changes noted so far.
@@ -152,8 +123,7 @@ impl Crew {
     ///
     /// If they cannot be read.
     pub fn changes(&self) -> io::Result<Vec<Change>> {
-        let files = (0..self.started).map(|it| self.file(it).with_extension("changes"));
-        record::read(files)
+        record::read(self.group.notes("changes"))
     }
 
     /// The holds noted so far.
@@ -162,7 +132,6 @@ impl Crew {
     ///
     /// If they cannot be read.
     pub fn holds(&self) -> Result<History, HistoryError> {
-        let files = (0..self.started).map(|it| self.file(it).with_extension("holds"));
-        History::read(files.filter(|it| it.exists()))
+        History::read(self.group.notes("holds"))
     }
 }

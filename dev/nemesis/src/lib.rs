@@ -7,7 +7,8 @@
 //! would prove nothing.
 //!
 //! The binary `matrix` does that for each deployment of locks and each fault, on all kinds of data at once, and prints
-//! a table.
+//! a table. The binary `soak` runs acquisitions of every kind for an hour and says what grew. The binary `client` is one
+//! of several processes in tests of what holds across processes.
 //!
 //! | room | holds |
 //! |---|---|
@@ -22,17 +23,23 @@
 //! | [`plan`] | which cells are run |
 //! | [`report`] | the table |
 //! | [`run`] | all of them |
+//! | [`clients`] | processes that lock as tests tell them |
+//! | [`monitor`] | what the server did for one key, in its own order |
+//! | [`soak`] | many acquisitions beside faults, and what grows |
 
 pub mod cell;
+pub mod clients;
 pub mod crew;
 pub mod data;
 pub mod deployment;
 pub mod fault;
 pub mod judge;
+pub mod monitor;
 pub mod plan;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod soak;
 pub mod worker;
 
 /// Whatever ends a run early.

@@ -79,12 +79,11 @@ async fn of_kind(
     let failed = |what: &str, error: BoxError| BoxError::from(format!("{what}: {error}"));
     let started = deployment::start(kind).await;
     let deployment = started.map_err(|error| failed(kind.name(), error))?;
-    let folder = common.folder.path();
-    let links = common.data.link(folder, kind.name()).await?;
+    let links = common.data.link(common.folder.path(), kind.name()).await?;
     // Nobody may listen any more.
     drop(tell.send(Told::Started(kind)));
     for cell in &cells {
-        let run = cell.run(&*deployment, &links, folder, &common.prepare);
+        let run = cell.run(&*deployment, &links, &common.prepare);
         let verdict = run.await.map_err(|error| failed(&cell.name(), error))?;
         drop(tell.send(Told::Cell(Box::new(verdict))));
     }

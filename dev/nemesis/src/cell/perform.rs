@@ -1,6 +1,5 @@
 //! Running a cell.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use leasehold_testkit::history::{Moment, Violation};
@@ -35,7 +34,6 @@ impl Cell {
         &self,
         deployment: &dyn Deployment,
         links: &Links,
-        folder: &Path,
         prepare: &tokio::sync::Mutex<()>,
     ) -> Result<Verdict, BoxError> {
         let turn = prepare.lock().await;
@@ -47,7 +45,7 @@ impl Cell {
         };
         let orders = Orders::new(deployment.locks(), self.number, tasks, &links.linked);
         let begun = Moment::now();
-        let mut crew = Crew::start(orders, processes, folder, self.fault).await?;
+        let mut crew = Crew::start(orders, processes, self.fault).await?;
         let mut wrong = works(&sight, &crew, begun).await?;
         let begin = Instant::now();
         let mut chance = fastrand::Rng::with_seed(self.seed);

@@ -1,13 +1,13 @@
 //! A thousand who wait for one key.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
-
 use std::time::{Duration, Instant};
 
 use leasehold::LockManager;
-use leasehold_testkit::processes::ChildProcess;
+use leasehold_nemesis::clients::Task;
 use leasehold_testkit::servers::RedisServer;
 use tokio::time::{sleep, timeout};
+
+use crate::start;
 
 const PROCESSES: usize = 50;
 const TASKS: usize = 20;
@@ -38,10 +38,7 @@ async fn a_thousand_waiters_cost_the_server_no_more_than_one_command_each_in_ten
     let guard = locks.lock("k").acquire().await.unwrap();
     let mut crowd = Vec::new();
     for _ in 0..PROCESSES {
-        let process = ChildProcess::of(env!("CARGO_BIN_EXE_client"))
-            .args([&server.url(), "crowd", "k", &TASKS.to_string()])
-            .start();
-        crowd.push(process.unwrap());
+        crowd.push(start(&server.url(), &Task::Wait(TASKS)));
     }
     let all_wait = async {
         while locks.inspect("k").await.unwrap().waiting < PROCESSES * TASKS {
@@ -67,11 +64,7 @@ async fn a_thousand_waiters_cost_the_server_no_more_than_one_command_each_in_ten
     let released = Instant::now();
     guard.release().await.unwrap();
     for process in &mut crowd {
-        assert!(
-            process.end(PATIENCE).await.unwrap().success(),
-            "{}",
-            process.last_words()
-        );
+        process.success(PATIENCE).await.unwrap();
     }
     println!("all were served within {:?}", released.elapsed());
     assert!(locks.inspect("k").await.unwrap().is_free());

@@ -17,7 +17,6 @@
 mod book;
 mod cancel;
 mod census;
-mod error;
 mod load;
 mod nemesis;
 mod plan;
@@ -27,7 +26,6 @@ mod tally;
 mod verdict;
 
 pub use census::{Census, Keys};
-pub use error::SoakError;
 pub use plan::{Extent, Plan};
 pub use run::{Report, run};
 pub use tally::Counts;

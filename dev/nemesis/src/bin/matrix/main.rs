@@ -12,8 +12,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use leasehold_nemesis::run::Told;
-use leasehold_nemesis::worker::{self, Orders};
-use leasehold_nemesis::{BoxError, plan, report, run};
+use leasehold_nemesis::{BoxError, plan, report, run, worker};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::{LocalSet, spawn_local};
 
@@ -23,7 +22,7 @@ use self::args::{Settings, USAGE, Wish};
 async fn main() -> ExitCode {
     let done = match args::wish(lexopt::Parser::from_env()) {
         Ok(Wish::Run(settings)) => LocalSet::new().run_until(matrix(settings)).await,
-        Ok(Wish::Work(words)) => work(&words).await,
+        Ok(Wish::Work(orders)) => worker::work(&orders).await.map(|()| true),
         Ok(Wish::Help) => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;
@@ -38,11 +37,6 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-async fn work(words: &[String]) -> Result<bool, BoxError> {
-    worker::work(Orders::read(words)?).await?;
-    Ok(true)
 }
 
 /// Runs all cells, and answers whether all is as it is promised.

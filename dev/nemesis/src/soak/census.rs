@@ -8,7 +8,7 @@ use stats_alloc::INSTRUMENTED_SYSTEM;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
-use super::error::SoakError;
+use crate::BoxError;
 
 /// What there is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Census {
 }
 
 impl Keys {
-    async fn read(raw: &mut RawClient) -> Result<Self, SoakError> {
+    async fn read(raw: &mut RawClient) -> Result<Self, BoxError> {
         let mut keys = Self::default();
         for key in raw.command(["KEYS", "*"]).await?.items() {
             let key = key.text().unwrap_or("a key that is no text");
@@ -72,7 +72,7 @@ impl Keys {
         Ok(keys)
     }
 
-    async fn find_endless(&mut self, raw: &mut RawClient) -> Result<(), SoakError> {
+    async fn find_endless(&mut self, raw: &mut RawClient) -> Result<(), BoxError> {
         for key in raw.command(["KEYS", "*:lh1:*"]).await?.items() {
             let key = key.text().unwrap_or_default();
             if raw.command(["PTTL", key]).await?.int() == Some(-1) {
@@ -91,7 +91,7 @@ pub(super) async fn take(
     begun: u64,
     patience: Duration,
     at_rest: impl Fn(&Census) -> bool,
-) -> Result<Census, SoakError> {
+) -> Result<Census, BoxError> {
     let mut raw = server.client().await?;
     let begin = Instant::now();
     loop {
@@ -106,7 +106,7 @@ pub(super) async fn take(
 }
 
 /// What there is at this moment, but for the names of keys.
-pub(super) async fn look(raw: &mut RawClient, begun: u64) -> Result<Census, SoakError> {
+pub(super) async fn look(raw: &mut RawClient, begun: u64) -> Result<Census, BoxError> {
     let info = raw.command(["INFO"]).await?;
     let info = info.text().unwrap_or_default();
     let allocated = INSTRUMENTED_SYSTEM.stats();
@@ -122,14 +122,14 @@ pub(super) async fn look(raw: &mut RawClient, begun: u64) -> Result<Census, Soak
     })
 }
 
-fn field(info: &str, name: &str) -> Result<u64, SoakError> {
+fn field(info: &str, name: &str) -> Result<u64, BoxError> {
     let mut lines = info.lines();
     let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     let value = value.ok_or_else(|| format!("the server's INFO has no {name}"))?;
     Ok(value.trim().parse()?)
 }
 
-fn resident() -> Result<u64, SoakError> {
+fn resident() -> Result<u64, BoxError> {
     let status = fs::read_to_string("/proc/self/status")?;
     let mut lines = status.lines();
     let kib = lines.find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB"));

@@ -1,24 +1,20 @@
 //! A lock that one process hands over to another.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::time::Duration;
 
 use leasehold::{AcquireError, FenceStore, HandoverTicket, InProcessFenceStore, LockManager};
-use leasehold_testkit::processes::ChildProcess;
+use leasehold_nemesis::clients::Task;
 use leasehold_testkit::servers::RedisServer;
+
+use crate::start;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn ticket_of_a_process(url: &str, ttl: Duration) -> HandoverTicket {
-    let mut giver = ChildProcess::of(env!("CARGO_BIN_EXE_client"))
-        .args([url, "give", "k"])
-        .arg(ttl.as_millis().to_string())
-        .start()
-        .unwrap();
+    let mut giver = start(url, &Task::HandOver(ttl));
     let line = giver.line_where(PATIENCE, |line| line.starts_with("ticket "));
     let line = line.await.unwrap();
-    assert!(giver.end(PATIENCE).await.unwrap().success());
+    giver.success(PATIENCE).await.unwrap();
     line["ticket ".len()..].parse().unwrap()
 }
 

@@ -7,8 +7,8 @@ use leasehold_testkit::resp::RawClient;
 use leasehold_testkit::servers::RedisServer;
 use tokio::time::sleep;
 
-use super::error::SoakError;
 use super::tally::Tally;
+use crate::BoxError;
 
 /// The key that [`Load::hold_long`](super::load::Load::hold_long) has, and which is taken from it.
 pub(super) const LONG: &str = "long";
@@ -23,7 +23,7 @@ pub(super) async fn faults(
     every: Duration,
     tally: &Arc<Tally>,
     mut chance: Rng,
-) -> Result<(), SoakError> {
+) -> Result<(), BoxError> {
     let mut raw = server.client().await?;
     loop {
         sleep(every).await;
@@ -37,7 +37,7 @@ async fn fault(
     server: &RedisServer,
     proxy: &Proxy,
     raw: &mut RawClient,
-) -> Result<(), SoakError> {
+) -> Result<(), BoxError> {
     match number {
         0 => proxy.cut(),
         1 => proxy.lose_replies(Which::named("EVALSHA").times(3)),

@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use leasehold::{LockHandle, LockManager};
 
-use crate::BoxError;
+use leasehold_nemesis::BoxError;
+use leasehold_nemesis::clients::KEY;
 
-pub(crate) async fn hold(locks: &LockManager, key: &str, ttl: Duration) -> Result<(), BoxError> {
-    let guard = locks.lock(key).ttl(ttl).acquire().await?;
+pub(crate) async fn hold(locks: &LockManager, ttl: Duration) -> Result<(), BoxError> {
+    let guard = locks.lock(KEY).ttl(ttl).acquire().await?;
     println!("held {}", guard.token());
     let handle = guard.handle();
     let input = tokio::task::spawn_blocking(move || answer(&handle));

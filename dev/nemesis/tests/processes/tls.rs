@@ -1,11 +1,11 @@
 //! TLS by URL: whom the system trusts is a matter of the whole process.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::time::Duration;
 
-use leasehold_testkit::processes::ChildProcess;
+use leasehold_nemesis::clients::{Task, client};
 use leasehold_testkit::servers::RedisServer;
+
+use crate::CLIENT;
 
 #[tokio::test]
 async fn a_url_is_enough_where_the_system_trusts_the_servers_authority() {
@@ -16,8 +16,8 @@ async fn a_url_is_enough_where_the_system_trusts_the_servers_authority() {
     std::fs::write(&authority, &server.certificates().unwrap().authority).unwrap();
     let url = format!("{}/3", server.url());
     assert!(url.starts_with("rediss://:secret@"));
-    let mut holder = ChildProcess::of(env!("CARGO_BIN_EXE_client"))
-        .args([&url, "hold", "k", "30000"])
+    let task = Task::Hold(Duration::from_secs(30));
+    let mut holder = client(CLIENT, &url, &task)
         .env("SSL_CERT_FILE", &authority)
         .start()
         .unwrap();

@@ -1,13 +1,14 @@
 //! A holder that is stopped past its lease, as a long garbage collection or a moved machine would stop it.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::time::Duration;
 
 use leasehold::backend::redis::Redis;
 use leasehold::{FencingToken, LockManager};
+use leasehold_nemesis::clients::Task;
 use leasehold_testkit::processes::ChildProcess;
 use leasehold_testkit::servers::RedisServer;
+
+use crate::start;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -19,10 +20,7 @@ async fn said(holder: &mut ChildProcess, what: &str) -> String {
 #[tokio::test]
 async fn a_holder_that_slept_past_its_lease_knows_so_before_it_hears_from_anybody() {
     let server = RedisServer::start().await.unwrap();
-    let mut holder = ChildProcess::of(env!("CARGO_BIN_EXE_client"))
-        .args([&server.url(), "hold", "k", "1000"])
-        .start()
-        .unwrap();
+    let mut holder = start(&server.url(), &Task::Hold(Duration::from_secs(1)));
     let first: FencingToken = said(&mut holder, "held").await.parse().unwrap();
     holder.tell("look").unwrap();
     assert_eq!(said(&mut holder, "valid").await, "true");

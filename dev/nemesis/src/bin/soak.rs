@@ -2,7 +2,7 @@
 //! if anything did. An hour, if nothing else is said.
 //!
 //! ```sh
-//! cargo run --release -p leasehold-trials --bin soak -- --acquisitions 1000000
+//! cargo run --release -p leasehold-nemesis --bin soak -- --acquisitions 1000000
 //! ```
 
 #![allow(clippy::print_stdout, reason = "it talks to its reader")]
@@ -11,7 +11,8 @@ use std::alloc::System;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use leasehold_trials::soak::{self, Extent, Plan, Report, SoakError};
+use leasehold_nemesis::BoxError;
+use leasehold_nemesis::soak::{self, Extent, Plan, Report};
 use lexopt::prelude::{Long, Short, ValueExt};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
@@ -51,7 +52,7 @@ fn plan(mut words: lexopt::Parser) -> Result<Option<Plan>, lexopt::Error> {
 }
 
 #[tokio::main]
-async fn main() -> Result<ExitCode, SoakError> {
+async fn main() -> Result<ExitCode, BoxError> {
     let Some(plan) = plan(lexopt::Parser::from_env())? else {
         println!("{USAGE}");
         return Ok(ExitCode::SUCCESS);

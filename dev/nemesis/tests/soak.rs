@@ -5,7 +5,7 @@
 use std::alloc::System;
 use std::time::Duration;
 
-use leasehold_trials::soak::{Extent, Plan, run};
+use leasehold_nemesis::soak::{Extent, Plan, run};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 #[global_allocator]

@@ -1,13 +1,13 @@
 //! A semaphore whose holders are killed.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
-
 use std::time::{Duration, Instant};
 
 use leasehold::LockManager;
+use leasehold_nemesis::clients::Repeat;
 use leasehold_testkit::servers::RedisServer;
-use leasehold_trials::fleet::{Fleet, Work};
 use tokio::time::{sleep, timeout};
+
+use crate::{ENDLESS, started, work};
 
 const PERMITS: u32 = 16;
 const TTL: Duration = Duration::from_secs(1);
@@ -18,33 +18,26 @@ async fn of_100_000_acquisitions_never_more_hold_than_there_are_permits_and_the_
     const COUNT: usize = 100_000;
     const SEED: u64 = 20_261_121;
     let server = RedisServer::start().await.unwrap();
-    let work = Work {
-        tasks: 12,
-        count: usize::MAX / 2,
+    let work = Repeat {
         ttl: TTL,
         hold: Duration::from_millis(3),
         permits: Some(PERMITS),
+        ..work(12, ENDLESS)
     };
-    let mut fleet = Fleet::new(env!("CARGO_BIN_EXE_client"), &server.url(), work).unwrap();
-    for _ in 0..3 {
-        fleet.start(|client| client).unwrap();
-    }
+    let mut clients = started(3, &server.url(), work);
     let locks = LockManager::connect(&server.url()).await.unwrap();
     let begin = Instant::now();
     let mut random = fastrand::Rng::with_seed(SEED);
     let mut kills = 0;
-    while fleet.history().unwrap().holds().len() < COUNT {
+    while clients.history().unwrap().holds().len() < COUNT {
         assert!(begin.elapsed() < Duration::from_secs(300), "too slow");
         sleep(Duration::from_millis(random.u64(1_500..4_500))).await;
-        let victim = random.usize(0..fleet.processes.len());
-        fleet.processes.swap_remove(victim).kill();
+        clients.group.kill(random.usize(0..3));
         kills += 1;
-        fleet.start(|client| client).unwrap();
+        clients.start(|client| client).unwrap();
     }
     // Killed with permits in their hands: the last of them come back after a TTL.
-    for process in &mut fleet.processes {
-        process.kill();
-    }
+    clients.group.kill_all();
     let killed = Instant::now();
     let all = locks.semaphore("k", PERMITS).permits(PERMITS).acquire();
     let all = timeout(Duration::from_secs(60), all)
@@ -54,7 +47,7 @@ async fn of_100_000_acquisitions_never_more_hold_than_there_are_permits_and_the_
     let back = killed.elapsed();
     all.release().await.unwrap();
 
-    let history = fleet.history().unwrap();
+    let history = clients.history().unwrap();
     let cut_off = history.holds().iter().filter(|hold| !hold.ended).count();
     let most = history.most_at_once();
     println!(

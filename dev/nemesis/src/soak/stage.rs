@@ -5,7 +5,7 @@ use leasehold::backend::redis::Redis;
 use leasehold_testkit::proxy::Proxy;
 use leasehold_testkit::servers::RedisServer;
 
-use super::error::SoakError;
+use crate::BoxError;
 
 /// What a lock outlives a silent holder by: short, so that the run gets over its faults.
 pub(super) const TTL: Duration = Duration::from_secs(3);
@@ -19,7 +19,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) async fn build() -> Result<Self, SoakError> {
+    pub(super) async fn build() -> Result<Self, BoxError> {
         let server = RedisServer::start().await?;
         let proxy = Proxy::start(server.port()).await?;
         let direct = manager(&server.url()).await?;
@@ -32,7 +32,7 @@ impl Stage {
     }
 }
 
-async fn manager(url: &str) -> Result<LockManager, SoakError> {
+async fn manager(url: &str) -> Result<LockManager, BoxError> {
     let builder = LockManager::builder(Redis::connect(url).await?);
     let builder = builder.ttl(TTL).command_timeout(Duration::from_millis(500));
     Ok(builder.build()?)

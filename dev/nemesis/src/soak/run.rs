@@ -7,13 +7,13 @@ use tokio::time::sleep;
 
 use super::book::Book;
 use super::census::{self, Census};
-use super::error::SoakError;
 use super::load::{Load, Until};
 use super::nemesis::{self, LONG};
 use super::plan::{Extent, Plan};
 use super::stage::Stage;
 use super::tally::{Counts, Tally};
 use super::verdict::judge;
+use crate::BoxError;
 
 /// What may pass until nobody holds or waits any more: the longest lease, and then some.
 const AT_REST: Duration = Duration::from_secs(30);
@@ -43,7 +43,7 @@ pub struct Report {
 /// # Errors
 ///
 /// If there is no server, or it cannot be asked.
-pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, SoakError> {
+pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, BoxError> {
     let stage = Stage::build().await?;
     let tally = Arc::new(Tally::default());
     let mut took = Duration::ZERO;
@@ -92,7 +92,7 @@ pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, SoakE
 }
 
 /// Has each manager ask something: a connection that the last fault has cut is made again when somebody needs it.
-async fn reconnect(stage: &Stage) -> Result<(), SoakError> {
+async fn reconnect(stage: &Stage) -> Result<(), BoxError> {
     let begun = Instant::now();
     for locks in &stage.managers {
         while let Err(error) = locks.inspect("at rest").await {
@@ -105,7 +105,7 @@ async fn reconnect(stage: &Stage) -> Result<(), SoakError> {
     Ok(())
 }
 
-async fn shut_down(stage: Stage, begun: u64) -> Result<Census, SoakError> {
+async fn shut_down(stage: Stage, begun: u64) -> Result<Census, BoxError> {
     let Stage {
         server, managers, ..
     } = stage;
@@ -122,7 +122,7 @@ async fn phase(
     stage: &Stage,
     tally: &Arc<Tally>,
     say: &mut impl FnMut(&str),
-) -> Result<Duration, SoakError> {
+) -> Result<Duration, BoxError> {
     let begin = Instant::now();
     let until = match extent {
         Extent::Acquisitions(number) => Until::Begun(tally.counts().begun + number),
@@ -162,7 +162,7 @@ async fn watch(
     stage: &Stage,
     tally: &Tally,
     say: &mut impl FnMut(&str),
-) -> Result<(), SoakError> {
+) -> Result<(), BoxError> {
     let mut raw = stage.server.client().await?;
     let (begin, mut was) = (Instant::now(), tally.counts().begun);
     loop {

@@ -18,7 +18,7 @@ matrix --json         one object a line, for machines";
 #[derive(Debug)]
 pub(crate) enum Wish {
     Run(Settings),
-    Work(Vec<String>),
+    Work(String),
     Help,
 }
 
@@ -38,8 +38,7 @@ pub(crate) fn wish(mut words: lexopt::Parser) -> Result<Wish, lexopt::Error> {
     while let Some(word) = words.next()? {
         match word {
             Value(role) if role == "worker" => {
-                let orders = words.raw_args()?.map(ValueExt::string);
-                return Ok(Wish::Work(orders.collect::<Result<_, _>>()?));
+                return Ok(Wish::Work(words.value()?.string()?));
             }
             Long("short") => wanted.short = true,
             Long("only") => wanted.only = Some(words.value()?.string()?),
