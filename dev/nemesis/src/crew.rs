@@ -1,6 +1,5 @@
 //! The processes of a cell, and what is done to them.
 
-use std::io;
 use std::time::Duration;
 
 use leasehold_testkit::clock::ClockShim;
@@ -122,7 +121,7 @@ impl Crew {
     /// # Errors
     ///
     /// If they cannot be read.
-    pub fn changes(&self) -> io::Result<Vec<Change>> {
+    pub fn changes(&self) -> Result<Vec<Change>, HistoryError> {
         record::read(self.group.notes("changes"))
     }
 

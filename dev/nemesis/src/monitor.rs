@@ -1,9 +1,9 @@
 //! What the server did for one key, in its own order: its `MONITOR` shows each command of each script.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use leasehold_testkit::history::Queue;
 use redis::RedisError;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -121,30 +121,21 @@ fn read(line: &str) -> Option<Vec<Seen>> {
 /// The grants that were out of turn: to one who was not the first in the queue at that moment.
 #[must_use]
 pub fn out_of_turn(seen: &[Seen]) -> Vec<Seen> {
-    let mut queue: VecDeque<&str> = VecDeque::new();
+    let mut queue = Queue::default();
     let mut found = Vec::new();
     // The first in the queue, if it has left just now.
     let mut was_first = None;
     for step in seen {
         let just_left = was_first.take();
         match &step.event {
-            // Who has a place keeps it.
-            Event::Queued(owner) => {
-                if !queue.contains(&owner.as_str()) {
-                    queue.push_back(owner);
-                }
-            }
+            Event::Queued(owner) => queue.enter(owner),
             // A grant comes before its owner leaves the queue, or right after.
             Event::Granted(owner) => {
-                let in_turn = |first: &&str| *first == owner;
-                if !queue.front().is_none_or(in_turn) && !just_left.is_some_and(|it| in_turn(&it)) {
+                if queue.ahead_of(owner) > 0 && just_left != Some(owner) {
                     found.push(step.clone());
                 }
             }
-            Event::Left(owner) => {
-                was_first = queue.front().copied().filter(|first| first == owner);
-                queue.retain(|waiter| waiter != owner);
-            }
+            Event::Left(owner) => was_first = queue.leave(owner).then_some(owner),
         }
     }
     found

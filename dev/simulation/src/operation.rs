@@ -5,11 +5,12 @@ use std::time::Duration;
 use fastrand::Rng;
 use leasehold::kind::{Kind, Releasable};
 use leasehold::{AcquireError, Lock, LockGuard, LockManager};
+use leasehold_testkit::history::Mode;
 use tokio::time::sleep;
 
 use crate::clock;
 use crate::cut::cut;
-use crate::history::{Hold, Mode, Who};
+use crate::history::Who;
 use crate::stage::Stage;
 
 /// How many permits there are.
@@ -51,8 +52,9 @@ impl Operation {
             15..18 => ("c", Mode::Shared),
             _ => (
                 "slots",
-                Mode::Permit {
-                    of: PERMITS as usize,
+                Mode::Permits {
+                    count: 1,
+                    of: PERMITS,
                 },
             ),
         };
@@ -98,7 +100,7 @@ impl Operation {
                 self.take(stage, who, locks.read_lock(self.key), token)
                     .await;
             }
-            Mode::Permit { .. } => {
+            Mode::Permits { .. } => {
                 let lock = locks.semaphore(self.key, PERMITS);
                 self.take(stage, who, lock, |_| None).await;
             }
@@ -140,17 +142,10 @@ impl Operation {
             }
             Some(Ok(Some(guard))) => guard,
         };
-        let hold = Hold {
-            who,
-            key,
-            mode,
-            token: token(&guard),
-            asked,
-            from: clock::now(),
-            until: None,
-        };
-        stage.note(who, format_args!("has {key} under {:?}", hold.token));
-        let hold = stage.history.borrow_mut().begin(hold);
+        let token = token(&guard);
+        stage.note(who, format_args!("has {key} under {token:?}"));
+        let (held, now) = ((key, mode, token), clock::now());
+        let hold = stage.history.borrow_mut().begin(who, held, asked, now);
         self.keep(stage, who, &guard).await;
         stage.history.borrow_mut().end(hold, clock::now());
         self.end(stage, who, guard).await;

@@ -1,73 +1,55 @@
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use leasehold::FencingToken;
+use leasehold_testkit::history::{Breach, Mode, Specification};
 use parking_lot::Mutex;
 
 use super::tally::Tally;
 
 /// Whether a guard that entered is still valid. It may be asked when the guard is gone.
-type IsValid = Box<dyn Fn() -> bool + Send>;
-
-#[derive(Default)]
-struct Page {
-    alone: Option<(FencingToken, IsValid)>,
-    /// Of those who held it alone.
-    largest_alone: Option<FencingToken>,
-    largest: Option<FencingToken>,
-}
+type IsValid = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Who holds which key, as far as this process knows.
 #[derive(Default)]
-pub(super) struct Book(Mutex<HashMap<String, Page>>);
+pub(super) struct Book(Mutex<HashMap<String, Specification<(FencingToken, IsValid)>>>);
 
 impl Book {
-    /// A guard that is to be the only valid one.
-    pub(super) fn enter(&self, key: &str, token: FencingToken, is_valid: IsValid, tally: &Tally) {
-        let mut pages = self.0.lock();
-        let page = pages.entry(key.to_owned()).or_default();
-        // In this order: a guard that is valid now was valid then, for it was granted before.
-        let other = page.alone.as_ref().is_some_and(|(_, valid)| valid());
-        if !is_valid() {
-            return;
-        }
-        if other {
-            tally.overlaps();
-        }
-        if page.largest >= Some(token) {
-            tally.unordered();
-        }
-        page.largest = Some(token);
-        page.largest_alone = Some(token);
-        page.alone = Some((token, is_valid));
-    }
-
-    /// A reader, who may be beside readers: one of them may have been a writer, and has kept its smaller token.
-    pub(super) fn visit(
+    /// A guard was granted.
+    pub(super) fn enter(
         &self,
         key: &str,
+        mode: Mode,
         token: FencingToken,
-        is_valid: &dyn Fn() -> bool,
+        is_valid: impl Fn() -> bool + Send + Sync + 'static,
         tally: &Tally,
     ) {
-        let mut pages = self.0.lock();
-        let page = pages.entry(key.to_owned()).or_default();
-        let other = page.alone.as_ref().is_some_and(|(_, valid)| valid());
+        let mut locks = self.0.lock();
+        let lock = locks.entry(key.to_owned()).or_default();
+        // In this order: a guard that is valid now was valid then, for it was granted before.
+        lock.retain(|(_, is_valid)| is_valid());
         if !is_valid() {
             return;
         }
-        if other {
+        let (holder, number) = ((token, Arc::new(is_valid) as IsValid), token.get());
+        let breaches = match mode {
+            Mode::Shared => lock.note_reader(holder, number),
+            _ => lock.grant(holder, mode, Some(number)),
+        };
+        let (unordered, overlaps): (Vec<_>, Vec<_>) =
+            breaches.iter().partition(|it| matches!(it, Breach::Token));
+        if !overlaps.is_empty() {
             tally.overlaps();
         }
-        if page.largest_alone > Some(token) {
+        if !unordered.is_empty() {
             tally.unordered();
         }
-        page.largest = page.largest.max(Some(token));
     }
 
     /// The guard under this token is about to be given up.
     pub(super) fn leave(&self, key: &str, token: FencingToken) {
-        if let Some(page) = self.0.lock().get_mut(key) {
-            page.alone.take_if(|(entered, _)| *entered == token);
+        if let Some(lock) = self.0.lock().get_mut(key) {
+            lock.retain(|(entered, _)| *entered != token);
         }
     }
 }
@@ -81,25 +63,26 @@ mod tests {
         FencingToken::try_from(number).unwrap()
     }
 
-    fn always(valid: bool) -> IsValid {
-        Box::new(move || valid)
+    fn enter(book: &Book, mode: Mode, number: i64, valid: bool, tally: &Tally) {
+        book.enter("k", mode, token(number), move || valid, tally);
     }
 
     #[test]
     fn two_valid_guards_are_an_overlap() {
         let (book, tally) = (Book::default(), Tally::default());
-        book.enter("k", token(1), always(true), &tally);
-        book.enter("k", token(2), always(false), &tally);
-        book.enter("other", token(2), always(true), &tally);
+        enter(&book, Mode::Exclusive, 1, true, &tally);
+        enter(&book, Mode::Exclusive, 2, false, &tally);
+        book.enter("other", Mode::Exclusive, token(2), || true, &tally);
         assert_eq!(tally.counts().overlaps, 0);
-        book.visit("k", token(2), &always(true), &tally);
-        book.enter("k", token(2), always(true), &tally);
+        enter(&book, Mode::Shared, 2, true, &tally);
+        enter(&book, Mode::Exclusive, 2, true, &tally);
         assert_eq!(tally.counts().overlaps, 2);
         book.leave("k", token(1));
-        book.enter("k", token(3), always(true), &tally);
+        enter(&book, Mode::Exclusive, 3, true, &tally);
         assert_eq!(tally.counts().overlaps, 3, "2 has not left");
         book.leave("k", token(3));
-        book.enter("k", token(4), always(true), &tally);
+        book.leave("k", token(2));
+        enter(&book, Mode::Exclusive, 4, true, &tally);
         assert_eq!(tally.counts().overlaps, 3);
     }
 
@@ -107,14 +90,14 @@ mod tests {
     fn tokens_must_grow_and_a_readers_may_stay() {
         let (book, tally) = (Book::default(), Tally::default());
         for number in [1, 2, 3] {
-            book.enter("k", token(number), always(true), &tally);
+            enter(&book, Mode::Exclusive, number, true, &tally);
             book.leave("k", token(number));
         }
-        book.visit("k", token(4), &always(true), &tally);
-        book.visit("k", token(3), &always(true), &tally);
+        enter(&book, Mode::Shared, 4, true, &tally);
+        enter(&book, Mode::Shared, 3, true, &tally);
         assert_eq!(tally.counts().unordered, 0);
-        book.visit("k", token(2), &always(true), &tally);
-        book.enter("k", token(4), always(true), &tally);
+        enter(&book, Mode::Shared, 2, true, &tally);
+        enter(&book, Mode::Exclusive, 4, true, &tally);
         assert_eq!(tally.counts().unordered, 2);
     }
 }

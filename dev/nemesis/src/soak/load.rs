@@ -3,11 +3,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use leasehold::kind::{Exclusive, Fenced, Releasable};
+use leasehold::kind::{Fenced, Releasable};
 use leasehold::{
     AcquireError, LockGuard, LockManager, LockSetReleaseOutcome, OwnerScope,
     ReentrantReleaseOutcome, ReleaseOutcome,
 };
+use leasehold_testkit::history::Mode;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
@@ -111,7 +112,7 @@ impl Load {
     async fn alone(&self, key: &str, polls: Option<u32>, chance: &mut Rng) {
         let acquire = self.locks.lock(key).wait(PATIENCE).acquire();
         if let Some(guard) = self.taken(polls, acquire).await {
-            self.work_alone(&guard, chance).await;
+            self.work_in(Mode::Exclusive, &guard, chance).await;
             self.end(guard, chance).await;
         }
     }
@@ -119,8 +120,7 @@ impl Load {
     async fn reader(&self, key: &str, polls: Option<u32>, chance: &mut Rng) {
         let acquire = self.locks.read_lock(key).wait(PATIENCE).acquire();
         if let Some(guard) = self.taken(polls, acquire).await {
-            self.visit(&guard);
-            work(chance).await;
+            self.work_in(Mode::Shared, &guard, chance).await;
             self.end(guard, chance).await;
         }
     }
@@ -143,8 +143,9 @@ impl Load {
         let handles = guard.handle();
         for handle in handles.handles() {
             let (token, its_own) = (handle.token(), handle.clone());
-            let valid = Box::new(move || its_own.is_valid());
-            self.book.enter(handle.key(), token, valid, &self.tally);
+            let valid = move || its_own.is_valid();
+            self.book
+                .enter(handle.key(), Mode::Exclusive, token, valid, &self.tally);
         }
         work(chance).await;
         for handle in handles.handles() {
@@ -163,7 +164,7 @@ impl Load {
         let Some(outer) = self.taken(polls, lock.clone().acquire()).await else {
             return;
         };
-        self.enter(&outer);
+        self.enter(Mode::Exclusive, &outer);
         // Shared with the outer one, or anew if that is lost by now.
         match lock.acquire().await {
             Ok(inner) => drop(inner),
@@ -183,13 +184,13 @@ impl Load {
         let Some(guard) = self.taken(polls, acquire).await else {
             return;
         };
-        self.work_alone(&guard, chance).await;
+        self.work_in(Mode::Exclusive, &guard, chance).await;
         let Ok(ticket) = guard.hand_over().await else {
             return self.tally.failed();
         };
         match self.locks.take_up(&ticket).wait(PATIENCE).acquire().await {
             Ok(guard) => {
-                self.work_alone(&guard, chance).await;
+                self.work_in(Mode::Exclusive, &guard, chance).await;
                 self.end(guard, chance).await;
             }
             Err(_) => self.tally.failed(),
@@ -201,38 +202,32 @@ impl Load {
         let Some(guard) = self.taken(polls, acquire).await else {
             return;
         };
-        self.work_alone(&guard, chance).await;
+        self.work_in(Mode::Exclusive, &guard, chance).await;
         match guard.downgrade().await {
             Ok(reader) => {
-                self.visit(&reader);
-                work(chance).await;
+                self.work_in(Mode::Shared, &reader, chance).await;
                 self.end(reader, chance).await;
             }
             Err(_) => self.tally.failed(),
         }
     }
 
-    async fn work_alone(&self, guard: &LockGuard<Exclusive>, chance: &mut Rng) {
-        self.enter(guard);
+    async fn work_in<K: Fenced + 'static>(
+        &self,
+        mode: Mode,
+        guard: &LockGuard<K>,
+        chance: &mut Rng,
+    ) {
+        self.enter(mode, guard);
         work(chance).await;
         self.book.leave(guard.key(), guard.token());
     }
 
-    fn enter<K: Fenced + 'static>(&self, guard: &LockGuard<K>) {
+    fn enter<K: Fenced + 'static>(&self, mode: Mode, guard: &LockGuard<K>) {
         let handle = guard.handle();
-        let valid = Box::new(move || handle.is_valid());
+        let valid = move || handle.is_valid();
         self.book
-            .enter(guard.key(), guard.token(), valid, &self.tally);
-    }
-
-    fn visit<K: Fenced + 'static>(&self, guard: &LockGuard<K>) {
-        let handle = guard.handle();
-        self.book.visit(
-            guard.key(),
-            guard.token(),
-            &|| handle.is_valid(),
-            &self.tally,
-        );
+            .enter(guard.key(), mode, guard.token(), valid, &self.tally);
     }
 
     /// Gives a guard up, one in eight by dropping it.

@@ -8,7 +8,7 @@ use leasehold::kind::Releasable;
 use leasehold::{Lock, LockGuard, LockManager};
 use leasehold_nemesis::BoxError;
 use leasehold_nemesis::clients::{KEY, Repeat};
-use leasehold_testkit::history::{Moment, Recorder};
+use leasehold_testkit::history::{Mode, Moment, Recorder};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -43,11 +43,21 @@ async fn task(
         match work.permits {
             Some(permits) => {
                 let lock = locks.semaphore(KEY, permits);
-                once(&work, lock, &recorder, |guard| guard.slot_token().get()).await?;
+                let mode = Mode::Permits {
+                    count: 1,
+                    of: permits,
+                };
+                once(&work, lock, mode, &recorder, |guard| {
+                    guard.slot_token().get()
+                })
+                .await?;
             }
             None => {
                 let lock = locks.lock(KEY);
-                once(&work, lock, &recorder, |guard| guard.token().get()).await?;
+                once(&work, lock, Mode::Exclusive, &recorder, |guard| {
+                    guard.token().get()
+                })
+                .await?;
             }
         }
     }
@@ -57,12 +67,13 @@ async fn task(
 async fn once<K: Releasable>(
     work: &Repeat,
     lock: Lock<K>,
+    mode: Mode,
     recorder: &Recorder,
     token: fn(&LockGuard<K>) -> i64,
 ) -> Result<(), leasehold::Error> {
     let asked = Moment::now();
     let guard = lock.ttl(work.ttl).acquire().await?;
-    let noted = recorder.granted(KEY, token(&guard), asked);
+    let noted = recorder.granted_in(mode, KEY, token(&guard), asked);
     if !work.hold.is_zero() {
         sleep(work.hold).await;
     }
