@@ -8,7 +8,7 @@
 //! Tests are named as cargo names them, `crate::binary::module::test`. Those in `leasehold::conformance` run on every
 //! backend that can do what they are about, plain, with delays, and over networks that break; those in `leasehold_model`
 //! visit every state of a small world. A point without a test, or a test that does not exist, fails
-//! `cargo xtask house`.
+//! `cargo xtask lint`.
 //!
 //! # Exclusion
 //!

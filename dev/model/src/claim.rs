@@ -64,15 +64,15 @@ impl Claim {
     }
 }
 
-macro_rules! sights {
+macro_rules! reachable {
     ($($name:ident, $word:literal;)*) => {
         /// Something that must be possible.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Sight {
+        pub enum Reachable {
             $(#[doc = $word] $name,)*
         }
 
-        impl Sight {
+        impl Reachable {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
@@ -85,7 +85,7 @@ macro_rules! sights {
     };
 }
 
-sights! {
+reachable! {
     HandOffConfirmed, "a waiter confirms a lock that was handed to it";
     SecondCopyGranted, "a second copy of an acquire is granted";
     LaterGuard, "an attempt that began after a grant gets a guard of its own";

@@ -17,7 +17,7 @@ pub(crate) struct Exploration {
 }
 
 impl Exploration {
-    pub(crate) const SIGHT: &str = "sight";
+    pub(crate) const REACHABLE: &str = "reachable";
 }
 
 impl Model for Exploration {
@@ -45,8 +45,8 @@ impl Model for Exploration {
 
     fn properties(&self) -> Vec<Property<Self>> {
         if self.setup.looks_for.is_some() {
-            let seen = |_: &Self, world: &World| world.has(Mark::Sight);
-            return vec![Property::sometimes(Self::SIGHT, seen)];
+            let seen = |_: &Self, world: &World| world.has(Mark::Reachable);
+            return vec![Property::sometimes(Self::REACHABLE, seen)];
         }
         self.claims.iter().map(|&claim| always(claim)).collect()
     }

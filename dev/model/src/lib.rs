@@ -52,7 +52,7 @@
 //! where wake-ups are lost, for a waiter that does not confirm in time goes to the end.
 //!
 //! Each rule that a [`Weakening`] leaves out is shown to be needed: without it exactly the claims that it
-//! names are broken. The worlds are not empty: each has [`Sight`]s that must be seen in it.
+//! names are broken. The worlds are not empty: each has [`Reachable`]s that must be seen in it.
 //!
 //! # What is not modelled
 //!
@@ -101,7 +101,7 @@ mod weakening;
 mod words;
 mod world;
 
-pub use self::claim::{Claim, Sight};
+pub use self::claim::{Claim, Reachable};
 pub use self::run::{counterexample, example, explore};
 pub use self::search::Explored;
 pub use self::setup::{Faults, Pace, Setup};

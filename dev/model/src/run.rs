@@ -1,6 +1,6 @@
 //! Exploring a setup.
 
-use crate::claim::{Claim, Sight};
+use crate::claim::{Claim, Reachable};
 use crate::explore::Exploration;
 use crate::search::{Explored, nearest, visit};
 use crate::setup::Setup;
@@ -27,17 +27,17 @@ pub fn counterexample(setup: &Setup, claim: Claim) -> Option<Trace> {
     shortest(exploration, claim.name())
 }
 
-/// A shortest way to a state in which the sight was seen.
+/// A shortest way to a state in which it was seen.
 #[must_use]
-pub fn example(setup: &Setup, sight: Sight) -> Option<Trace> {
+pub fn example(setup: &Setup, reachable: Reachable) -> Option<Trace> {
     let exploration = Exploration {
         setup: Setup {
-            looks_for: Some(sight),
+            looks_for: Some(reachable),
             ..*setup
         },
         claims: Vec::new(),
     };
-    shortest(exploration, Exploration::SIGHT)
+    shortest(exploration, Exploration::REACHABLE)
 }
 
 fn shortest(exploration: Exploration, name: &'static str) -> Option<Trace> {

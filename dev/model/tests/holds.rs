@@ -3,18 +3,18 @@
 
 use leasehold_model::{Setup, example, explore, setup, setups};
 
-/// The world of that name, in which every claim holds and every sight can be seen.
+/// The world of that name, in which every claim holds and everything reachable can be seen.
 fn check(name: &str) {
     let setup = setup(name).unwrap();
     let explored = explore(&setup);
     assert_eq!(explored.violated, [], "in {explored:?}");
     assert!(explored.states > 10_000, "{explored:?}");
-    assert!(!setup.claims.is_empty() && !setup.sights.is_empty());
-    for &sight in setup.sights {
+    assert!(!setup.claims.is_empty() && !setup.reachable.is_empty());
+    for &reachable in setup.reachable {
         assert!(
-            example(&setup, sight).is_some(),
+            example(&setup, reachable).is_some(),
             "never seen: {}",
-            sight.name()
+            reachable.name()
         );
     }
 }

@@ -10,13 +10,13 @@
 //! a table. The binary `soak` runs acquisitions of every kind for an hour and says what grew. The binary `client` is one
 //! of several processes in tests of what holds across processes.
 //!
-//! | room | holds |
+//! | module | holds |
 //! |---|---|
 //! | [`fault`] | what the nemesis can do |
 //! | [`deployment`] | where locks come from: servers, and how each fault is done to them |
 //! | [`data`] | what is changed: rows in databases, values in Redis, with and without a fence |
 //! | [`worker`] | one process that locks and changes data |
-//! | [`crew`] | the processes of a cell, and what is done to them |
+//! | [`workers`] | the processes of a cell, and what is done to them |
 //! | [`record`] | what a process notes of its changes |
 //! | [`judge`] | whether that was allowed |
 //! | [`cell`] | one deployment and one fault, from start to verdict |
@@ -29,7 +29,6 @@
 
 pub mod cell;
 pub mod clients;
-pub mod crew;
 pub mod data;
 pub mod deployment;
 pub mod fault;
@@ -41,6 +40,7 @@ pub mod report;
 pub mod run;
 pub mod soak;
 pub mod worker;
+pub mod workers;
 
 /// Whatever ends a run early.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -16,7 +16,7 @@ const SLICE: Duration = Duration::from_millis(100);
 const SLICES: usize = 100;
 
 /// A task that does nothing, and notices how late it comes to do it.
-fn canary() -> Arc<AtomicU64> {
+fn stall_monitor() -> Arc<AtomicU64> {
     const BEAT: Duration = Duration::from_millis(5);
     let longest = Arc::new(AtomicU64::new(0));
     let heard = Arc::clone(&longest);
@@ -35,7 +35,7 @@ fn canary() -> Arc<AtomicU64> {
 async fn a_lease_of_300_ms_is_kept_for_ten_seconds() {
     let server = RedisServer::start().await.unwrap();
     let locks = LockManager::new(Redis::connect(&server.url()).await.unwrap());
-    let stall = canary();
+    let stall = stall_monitor();
     let mut guard = locks.lock("k").ttl(TTL).acquire().await.unwrap();
     let mut void = Vec::new();
     for slice in 0..SLICES {

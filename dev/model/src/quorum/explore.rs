@@ -3,8 +3,8 @@
 use stateright::{Model, Property};
 
 use super::action::Action;
+use super::reachable::Reachable;
 use super::setup::Setup;
-use super::sight::Sight;
 use super::world::{Mark, World};
 use super::{client, faults, judge, network, normal, passing, words};
 use crate::claim::Claim;
@@ -18,7 +18,7 @@ struct Exploration {
     claims: Vec<Claim>,
 }
 
-const SIGHT: &str = "sight";
+const REACHABLE: &str = "reachable";
 
 impl Model for Exploration {
     type State = World;
@@ -44,8 +44,8 @@ impl Model for Exploration {
 
     fn properties(&self) -> Vec<Property<Self>> {
         if self.setup.looks_for.is_some() {
-            let seen = |_: &Self, world: &World| world.has(Mark::Sight);
-            return vec![Property::sometimes(SIGHT, seen)];
+            let seen = |_: &Self, world: &World| world.has(Mark::Reachable);
+            return vec![Property::sometimes(REACHABLE, seen)];
         }
         self.claims.iter().filter_map(|&it| always(it)).collect()
     }
@@ -79,7 +79,7 @@ fn step(mut world: World, setup: &Setup, action: Action) -> World {
             heard,
         } => network::acquire(it, setup, (who, node), draw, heard),
         Action::AcquireAgain { who, node } => network::acquire_again(it, setup, (who, node)),
-        Action::AcquireLate { .. } => setup.see(it, Sight::LateCopyRefused),
+        Action::AcquireLate { .. } => setup.see(it, Reachable::LateCopyRefused),
         Action::Count { who, nodes } => client::count(it, setup, who, nodes),
         Action::CountLater { who, node } => client::count_later(it, setup, who, node),
         Action::Raise { who, node } => network::raise(it, setup, (who, node)),
@@ -124,17 +124,17 @@ pub fn counterexample(setup: &Setup, claim: Claim) -> Option<Trace> {
     shortest(exploration, claim.name())
 }
 
-/// A shortest way to a state in which the sight was seen.
+/// A shortest way to a state in which it was seen.
 #[must_use]
-pub fn example(setup: &Setup, sight: Sight) -> Option<Trace> {
+pub fn example(setup: &Setup, reachable: Reachable) -> Option<Trace> {
     let exploration = Exploration {
         setup: Setup {
-            looks_for: Some(sight),
+            looks_for: Some(reachable),
             ..*setup
         },
         claims: Vec::new(),
     };
-    shortest(exploration, SIGHT)
+    shortest(exploration, REACHABLE)
 }
 
 fn shortest(exploration: Exploration, name: &'static str) -> Option<Trace> {

@@ -12,8 +12,8 @@ use leasehold_testkit::history::Mode;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
-use super::book::Book;
 use super::cancel::dropped_after;
+use super::holders::Holders;
 use super::tally::Tally;
 
 const KEYS: u32 = 64;
@@ -31,7 +31,7 @@ pub(super) enum Until {
 #[derive(Clone)]
 pub(super) struct Load {
     pub(super) locks: LockManager,
-    pub(super) book: Arc<Book>,
+    pub(super) holders: Arc<Holders>,
     pub(super) tally: Arc<Tally>,
     pub(super) cancelled: f64,
     pub(super) until: Until,
@@ -144,12 +144,12 @@ impl Load {
         for handle in handles.handles() {
             let (token, its_own) = (handle.token(), handle.clone());
             let valid = move || its_own.is_valid();
-            self.book
+            self.holders
                 .enter(handle.key(), Mode::Exclusive, token, valid, &self.tally);
         }
         work(chance).await;
         for handle in handles.handles() {
-            self.book.leave(handle.key(), handle.token());
+            self.holders.leave(handle.key(), handle.token());
         }
         match guard.release().await {
             Ok(LockSetReleaseOutcome::Released) => {}
@@ -171,7 +171,7 @@ impl Load {
             Err(_) => self.tally.failed(),
         }
         work(chance).await;
-        self.book.leave(outer.key(), outer.token());
+        self.holders.leave(outer.key(), outer.token());
         match outer.release().await {
             Ok(ReentrantReleaseOutcome::AlreadyLost(_)) => self.tally.lost(),
             Ok(_) => {}
@@ -220,13 +220,13 @@ impl Load {
     ) {
         self.enter(mode, guard);
         work(chance).await;
-        self.book.leave(guard.key(), guard.token());
+        self.holders.leave(guard.key(), guard.token());
     }
 
     fn enter<K: Fenced + 'static>(&self, mode: Mode, guard: &LockGuard<K>) {
         let handle = guard.handle();
         let valid = move || handle.is_valid();
-        self.book
+        self.holders
             .enter(guard.key(), mode, guard.token(), valid, &self.tally);
     }
 

@@ -5,12 +5,12 @@ use fastrand::Rng;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::book::Book;
-use super::census::{self, Census};
+use super::environment::Environment;
+use super::faults::{self, LONG};
+use super::holders::Holders;
 use super::load::{Load, Until};
-use super::nemesis::{self, LONG};
 use super::plan::{Extent, Plan};
-use super::stage::Stage;
+use super::resources::{self, Resources};
 use super::tally::{Counts, Tally};
 use super::verdict::judge;
 use crate::BoxError;
@@ -29,11 +29,11 @@ pub struct Report {
     /// How long the load took.
     pub took: Duration,
     /// What there was after the first tenth.
-    pub first: Census,
+    pub first: Resources,
     /// What there was at the end.
-    pub last: Census,
+    pub last: Resources,
     /// What there was when the managers were shut down and gone.
-    pub gone: Census,
+    pub gone: Resources,
     /// What is wrong.
     pub faults: Vec<String>,
 }
@@ -44,13 +44,13 @@ pub struct Report {
 ///
 /// If there is no server, or it cannot be asked.
 pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, BoxError> {
-    let stage = Stage::build().await?;
+    let environment = Environment::build().await?;
     let tally = Arc::new(Tally::default());
     let mut took = Duration::ZERO;
-    let mut phases: Vec<Census> = Vec::new();
+    let mut phases: Vec<Resources> = Vec::new();
     for extent in plan.extent.split() {
-        took += phase(plan, extent, &stage, &tally, &mut say).await?;
-        reconnect(&stage).await?;
+        took += phase(plan, extent, &environment, &tally, &mut say).await?;
+        reconnect(&environment).await?;
         let before = phases.last().cloned();
         let patience = if plan.outwait_seals {
             SEALS_LAST
@@ -58,7 +58,7 @@ pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, BoxEr
             AT_REST
         };
         let begun = tally.counts().begun;
-        let rest = census::take(&stage.server, begun, patience, |it| {
+        let rest = resources::take(&environment.server, begun, patience, |it| {
             (it.keys.seals == 0 || !plan.outwait_seals)
                 && before
                     .as_ref()
@@ -69,7 +69,7 @@ pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, BoxEr
         phases.push(rest);
     }
     let counts = tally.counts();
-    let gone = shut_down(stage, counts.begun).await?;
+    let gone = shut_down(environment, counts.begun).await?;
     say(&format!("without managers: {gone}"));
     let [first, last] = phases
         .try_into()
@@ -92,9 +92,9 @@ pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, BoxEr
 }
 
 /// Has each manager ask something: a connection that the last fault has cut is made again when somebody needs it.
-async fn reconnect(stage: &Stage) -> Result<(), BoxError> {
+async fn reconnect(environment: &Environment) -> Result<(), BoxError> {
     let begun = Instant::now();
-    for locks in &stage.managers {
+    for locks in &environment.managers {
         while let Err(error) = locks.inspect("at rest").await {
             if begun.elapsed() > AT_REST {
                 return Err(error.into());
@@ -105,21 +105,21 @@ async fn reconnect(stage: &Stage) -> Result<(), BoxError> {
     Ok(())
 }
 
-async fn shut_down(stage: Stage, begun: u64) -> Result<Census, BoxError> {
-    let Stage {
+async fn shut_down(environment: Environment, begun: u64) -> Result<Resources, BoxError> {
+    let Environment {
         server, managers, ..
-    } = stage;
+    } = environment;
     for locks in managers {
         locks.shutdown().await?;
     }
-    census::take(&server, begun, AT_REST, |it| it.connections == 0).await
+    resources::take(&server, begun, AT_REST, |it| it.connections == 0).await
 }
 
 /// One part of the load, to its end.
 async fn phase(
     plan: &Plan,
     extent: Extent,
-    stage: &Stage,
+    environment: &Environment,
     tally: &Arc<Tally>,
     say: &mut impl FnMut(&str),
 ) -> Result<Duration, BoxError> {
@@ -128,16 +128,19 @@ async fn phase(
         Extent::Acquisitions(number) => Until::Begun(tally.counts().begun + number),
         Extent::Time(time) => Until::Past(begin + time),
     };
-    let mut tasks = load(plan, until, stage, tally);
+    let mut tasks = load(plan, until, environment, tally);
     let chance = Rng::with_seed(plan.seed);
-    let nemesis = nemesis::faults(
-        &stage.server,
-        &stage.proxy,
+    let disturbing = faults::faults(
+        &environment.server,
+        &environment.proxy,
         plan.faults_every,
         tally,
         chance,
     );
-    let (mut nemesis, mut watch) = (Box::pin(nemesis), Box::pin(watch(plan, stage, tally, say)));
+    let (mut disturbing, mut watch) = (
+        Box::pin(disturbing),
+        Box::pin(watch(plan, environment, tally, say)),
+    );
     // All three are polled all the time: one that waits for a paused server must not keep another from resuming it.
     loop {
         tokio::select! {
@@ -145,44 +148,44 @@ async fn phase(
                 Some(ended) => ended?,
                 None => break,
             },
-            fault = &mut nemesis => fault?,
+            fault = &mut disturbing => fault?,
             look = &mut watch => look?,
         }
     }
-    drop((nemesis, watch));
+    drop((disturbing, watch));
     // It may have been dropped in the middle of a fault.
-    stage.server.resume()?;
-    stage.proxy.pass();
+    environment.server.resume()?;
+    environment.proxy.pass();
     Ok(begin.elapsed())
 }
 
 /// Says how it goes, without end.
 async fn watch(
     plan: &Plan,
-    stage: &Stage,
+    environment: &Environment,
     tally: &Tally,
     say: &mut impl FnMut(&str),
 ) -> Result<(), BoxError> {
-    let mut raw = stage.server.client().await?;
+    let mut raw = environment.server.client().await?;
     let (begin, mut was) = (Instant::now(), tally.counts().begun);
     loop {
         sleep(plan.progress_every).await;
         let counts = tally.counts();
-        let now = census::look(&mut raw, counts.begun).await?;
+        let now = resources::look(&mut raw, counts.begun).await?;
         let rate = (counts.begun - was) as f64 / plan.progress_every.as_secs_f64();
         was = counts.begun;
         say(&line(begin.elapsed(), rate, &counts, &now));
     }
 }
 
-fn load(plan: &Plan, until: Until, stage: &Stage, tally: &Arc<Tally>) -> JoinSet<()> {
+fn load(plan: &Plan, until: Until, environment: &Environment, tally: &Arc<Tally>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    let book = Arc::new(Book::default());
+    let holders = Arc::new(Holders::default());
     let mut seeds = Rng::with_seed(plan.seed);
-    for locks in &stage.managers {
+    for locks in &environment.managers {
         let load = Load {
             locks: locks.clone(),
-            book: Arc::clone(&book),
+            holders: Arc::clone(&holders),
             tally: Arc::clone(tally),
             cancelled: plan.cancelled,
             until,
@@ -195,7 +198,7 @@ fn load(plan: &Plan, until: Until, stage: &Stage, tally: &Arc<Tally>) -> JoinSet
     tasks
 }
 
-fn line(elapsed: Duration, rate: f64, counts: &Counts, now: &Census) -> String {
+fn line(elapsed: Duration, rate: f64, counts: &Counts, now: &Resources) -> String {
     format!(
         "{:>5} s {:>9} begun, {rate:>6.0}/s; {} cancelled, {} timed out, {} failed, {} lost, {} faults; heap {} KiB, resident {} \
          KiB, server {} KiB, connections {}",

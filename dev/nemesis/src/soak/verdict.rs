@@ -1,4 +1,4 @@
-use super::census::Census;
+use super::resources::Resources;
 use super::tally::Counts;
 
 /// What one process's heap may differ by between two moments of rest: maps and buffers that have kept their room.
@@ -19,7 +19,7 @@ const SEAL: u64 = 256;
 
 /// What is wrong, if anything is: between two moments of rest, and with what was counted.
 #[must_use]
-pub fn judge(first: &Census, last: &Census, counts: &Counts) -> Vec<String> {
+pub fn judge(first: &Resources, last: &Resources, counts: &Counts) -> Vec<String> {
     let mut faults = Vec::new();
     let mut at_most = |what: &str, before: u64, now: u64, more: u64| {
         if now > before + more {
@@ -61,8 +61,8 @@ mod tests {
     use super::*;
     use crate::soak::Keys;
 
-    fn rest() -> Census {
-        Census {
+    fn rest() -> Resources {
+        Resources {
             begun: 100_000,
             heap: 4 << 20,
             resident: 20 << 20,
@@ -77,7 +77,7 @@ mod tests {
         }
     }
 
-    fn faults(change: impl FnOnce(&mut Census, &mut Counts)) -> Vec<String> {
+    fn faults(change: impl FnOnce(&mut Resources, &mut Counts)) -> Vec<String> {
         let (mut last, mut counts) = (rest(), Counts::default());
         last.begun = 1_000_000;
         change(&mut last, &mut counts);
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn what_stays_or_shrinks_is_well() {
         assert_eq!(faults(|_, _| {}), [""; 0]);
-        let less = |last: &mut Census, _: &mut Counts| {
+        let less = |last: &mut Resources, _: &mut Counts| {
             last.heap /= 2;
             last.connections = 0;
         };
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn each_leak_is_told_of() {
-        type Leak = fn(&mut Census, &mut Counts);
+        type Leak = fn(&mut Resources, &mut Counts);
         let leaks: [(&str, Leak); 10] = [
             ("the heap grew", |it, _| it.heap += 50_000 * 6),
             ("resident memory grew", |it, _| it.resident += 17 << 20),
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn ids_that_are_not_yet_forgotten_cost_the_server_what_they_cost() {
-        let seals = |last: &mut Census, _: &mut Counts| {
+        let seals = |last: &mut Resources, _: &mut Counts| {
             last.keys.seals = 10_000;
             last.server_memory += 10_000 * SEAL;
         };

@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
-mod crowd;
 mod handover;
 mod order;
 mod pause;
 mod semaphore;
 mod tls;
 mod tokens;
+mod waiters;
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@
 mod child;
 mod error;
 mod group;
-mod guardian;
+mod kill_guard;
 mod lines;
 mod process;
 

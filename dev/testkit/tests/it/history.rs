@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use leasehold_testkit::history::{Event, History, HistoryError, Mode, Moment, Recorder, Violation};
+use leasehold_testkit::history::{
+    Event, History, HistoryError, Mode, Moment, Noted, Recorder, Violation,
+};
 
 use crate::fake::Outcome;
 
@@ -162,10 +164,7 @@ fn readers_overlap_and_share_tokens_and_writers_do_not() -> Outcome {
     let readers = [hold(Mode::Shared, 1), hold(Mode::Shared, 1)];
     recorder.history()?.check()?;
     let writer = hold(Mode::Exclusive, 1);
-    readers
-        .into_iter()
-        .chain([writer])
-        .for_each(|it| it.ended());
+    readers.into_iter().chain([writer]).for_each(Noted::ended);
     let history = recorder.history()?;
     assert_eq!(history.exclusion().len(), 2);
     assert_eq!(history.tokens_strictly_increase().len(), 1);
@@ -175,7 +174,7 @@ fn readers_overlap_and_share_tokens_and_writers_do_not() -> Outcome {
         recorder.granted_in(mode, "b", 1, begin)
     };
     let held = [permits(1), permits(2), permits(1)];
-    held.into_iter().for_each(|it| it.ended());
+    held.into_iter().for_each(Noted::ended);
     assert_eq!(recorder.history()?.exclusion().len(), 4);
     Ok(())
 }

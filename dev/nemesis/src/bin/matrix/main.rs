@@ -11,7 +11,7 @@ mod args;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use leasehold_nemesis::run::Told;
+use leasehold_nemesis::run::Progress;
 use leasehold_nemesis::{BoxError, plan, report, run, worker};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::{LocalSet, spawn_local};
@@ -59,8 +59,10 @@ async fn matrix(settings: Settings) -> Result<bool, BoxError> {
     let mut wrong = Vec::new();
     while let Some(it) = told.recv().await {
         match it {
-            Told::Started(kind) => eprintln!("{:6.1}s {kind} is up", begin.elapsed().as_secs_f64()),
-            Told::Cell(verdict) => {
+            Progress::Started(kind) => {
+                eprintln!("{:6.1}s {kind} is up", begin.elapsed().as_secs_f64());
+            }
+            Progress::Cell(verdict) => {
                 match json {
                     true => println!("{}", report::object(&verdict)),
                     false => println!("{}", report::line(&verdict)),
@@ -69,13 +71,13 @@ async fn matrix(settings: Settings) -> Result<bool, BoxError> {
                 found.iter().for_each(|it| eprintln!("  {it}"));
                 wrong.extend(found);
             }
-            Told::End(kind, Ok(after)) => {
+            Progress::End(kind, Ok(after)) => {
                 eprintln!(
                     "{kind}: all locks free and nothing left, {:.1}s after",
                     after.as_secs_f64()
                 );
             }
-            Told::End(kind, Err(why)) => {
+            Progress::End(kind, Err(why)) => {
                 eprintln!("  {kind}: {why}");
                 wrong.push(format!("{kind}: {why}"));
             }

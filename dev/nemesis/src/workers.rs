@@ -22,14 +22,14 @@ const HOUR: i64 = 3_600;
 /// Processes that do the same.
 #[derive(Debug)]
 #[must_use = "the processes end when this is dropped"]
-pub struct Crew {
+pub struct Workers {
     orders: Orders,
     /// Worn by all, if they have one.
     clock: Option<ClockShim>,
     group: ProcessGroup,
 }
 
-impl Crew {
+impl Workers {
     /// Starts so many. Those that meet with a [`ClientClock`](Fault::ClientClock) wear one.
     ///
     /// # Errors
@@ -41,16 +41,19 @@ impl Crew {
             _ => None,
         };
         let group = ProcessGroup::of(std::env::current_exe()?)?;
-        let mut crew = Self {
+        let mut workers = Self {
             orders,
             clock,
             group,
         };
         for _ in 0..size {
-            crew.add()?;
+            workers.add()?;
         }
-        crew.group.lines(PATIENCE, |line| line == "ready").await?;
-        Ok(crew)
+        workers
+            .group
+            .lines(PATIENCE, |line| line == "ready")
+            .await?;
+        Ok(workers)
     }
 
     fn add(&mut self) -> Result<(), BoxError> {

@@ -11,7 +11,7 @@ const BEAT: Duration = Duration::from_millis(2);
 ///
 /// A thread and not a task: a runtime that is kept busy by a contestant is that contestant's own doing.
 #[derive(Debug)]
-pub(crate) struct Canary {
+pub(crate) struct StallMonitor {
     song: Arc<Song>,
 }
 
@@ -22,7 +22,7 @@ struct Song {
     cpu: AtomicU64,
 }
 
-impl Canary {
+impl StallMonitor {
     /// Sings until it is dropped.
     pub(crate) fn start() -> Self {
         let song = Arc::new(Song::default());

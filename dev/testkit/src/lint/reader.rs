@@ -4,9 +4,9 @@ use proc_macro2::TokenStream;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMacro, ItemMod, ItemUse, Path, Visibility};
 
+use super::collector::Collector;
 use super::imports;
 use super::map::{CrateMap, Place};
-use super::scribe::Scribe;
 use super::syntax::{item_name, test_only};
 
 /// Adds a parsed file, which is the module at `place`, to the map.
@@ -14,11 +14,11 @@ pub(super) fn read(map: &mut CrateMap, file: &syn::File, place: Place, shown: &s
     if test_only(&file.attrs) {
         map.tests.insert(place);
     } else {
-        Reader(Scribe::begin(map, place, shown)).visit_file(file);
+        Reader(Collector::begin(map, place, shown)).visit_file(file);
     }
 }
 
-struct Reader<'a>(Scribe<'a>);
+struct Reader<'a>(Collector<'a>);
 
 /// Overrides visits so that what exists in tests only is passed over.
 macro_rules! pass_over_tests {

@@ -1,4 +1,4 @@
-//! Structure checks: what the house must look like whatever its rooms hold.
+//! Checks of the workspace's structure.
 //!
 //! | check | fails when |
 //! |---|---|
@@ -7,6 +7,7 @@
 //! | [`Check::Leftovers`] | `todo!`, `dbg!` or `unimplemented!` is left in a source |
 //! | [`Check::Guarantees`] | a guarantee names no test, or one that does not exist |
 //! | [`Check::Supply`] | a dependency has a licence, a source or a name that `deny.toml` does not allow |
+//! | [`Check::Names`] | a module, type or function has a metaphor in its name |
 //! | [`Check::Api`] | a published crate shows another crate than its `public-dependencies` |
 //!
 //! They look at `src/**/*.rs` of every member of the workspace, the circles at
@@ -16,15 +17,16 @@
 mod api;
 mod check;
 mod circles;
+mod collector;
 mod graph;
 mod guarantees;
 mod imports;
 mod leftovers;
 mod map;
 mod named_tests;
+mod names;
 mod reader;
 mod resolve;
-mod scribe;
 mod signatures;
 mod sizes;
 mod sources;

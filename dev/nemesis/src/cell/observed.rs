@@ -9,12 +9,12 @@ use crate::judge::{lost, not_in_order, not_linearizable, steps_back};
 use crate::record::{Change, Outcome, Work};
 
 /// The stores of a cell.
-pub(super) struct Sight {
+pub(super) struct Observed {
     cell: DataCell,
     stores: Vec<(&'static str, Box<dyn Store>)>,
 }
 
-impl Sight {
+impl Observed {
     /// Makes the empty data of a cell.
     pub(super) async fn prepare(cell: DataCell, at: &Addresses) -> Result<Self, BoxError> {
         let mut stores = Vec::new();

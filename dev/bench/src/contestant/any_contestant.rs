@@ -14,7 +14,7 @@ use crate::BoxError;
 
 /// A contestant that is there, with its connections.
 #[derive(Debug, Clone)]
-pub(crate) enum Entrant {
+pub(crate) enum AnyContestant {
     Quorum(Quorum),
     Scripts(Scripts),
     Leasehold(Leasehold),
@@ -28,7 +28,7 @@ pub(crate) enum Entrant {
     DistributedLockRedis(DistributedLockRedis),
 }
 
-impl Entrant {
+impl AnyContestant {
     pub(crate) async fn receive<V: Visitor>(&self, visitor: &V) -> V::Output {
         match self {
             Self::Quorum(it) => visitor.visit(it).await,
@@ -47,17 +47,19 @@ impl Entrant {
 }
 
 /// Those that lock on a majority of several nodes, by name.
-pub(crate) async fn on_nodes(urls: &[String]) -> Result<Vec<(&'static str, Entrant)>, BoxError> {
-    let by_hand = Entrant::Quorum(Quorum::enter(urls).await?);
+pub(crate) async fn on_nodes(
+    urls: &[String],
+) -> Result<Vec<(&'static str, AnyContestant)>, BoxError> {
+    let by_hand = AnyContestant::Quorum(Quorum::enter(urls).await?);
     Ok(vec![
         ("same scripts by hand", by_hand),
         ("leasehold", ours_on_nodes(urls).await?),
-        ("rslock", Entrant::Rslock(Rslock::enter(urls))),
-        ("redlock", Entrant::Redlock(Redlock::enter(urls))),
+        ("rslock", AnyContestant::Rslock(Rslock::enter(urls))),
+        ("redlock", AnyContestant::Redlock(Redlock::enter(urls))),
     ])
 }
 
 /// The library on several nodes.
-pub(crate) async fn ours_on_nodes(urls: &[String]) -> Result<Entrant, BoxError> {
-    Ok(Entrant::Leasehold(Leasehold::on_nodes(urls).await?))
+pub(crate) async fn ours_on_nodes(urls: &[String]) -> Result<AnyContestant, BoxError> {
+    Ok(AnyContestant::Leasehold(Leasehold::on_nodes(urls).await?))
 }

@@ -15,7 +15,7 @@ pub(crate) const PROCESSES: usize = 3;
 /// How many tasks each has.
 pub(crate) const TASKS: usize = 3;
 
-pub(crate) struct Stage {
+pub(crate) struct Shared {
     pub(crate) seed: u64,
     pub(crate) redis: Rc<RefCell<SimulatedRedis>>,
     pub(crate) history: RefCell<History>,
@@ -27,7 +27,7 @@ pub(crate) struct Stage {
     finished: [Cell<bool>; PROCESSES],
 }
 
-impl Stage {
+impl Shared {
     pub(crate) fn new(seed: u64, redis: SimulatedRedis, is_late: bool) -> Rc<Self> {
         Rc::new(Self {
             seed,

@@ -8,23 +8,23 @@ use tokio::sync::Notify;
 
 /// Who waits on a connection, by owner id, and in which order for each key.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Inbox(Arc<Mutex<Waiters>>);
+pub(super) struct Notifications(Arc<Mutex<Waiters>>);
 
 #[derive(Debug, Default)]
 struct Waiters {
-    bells: HashMap<String, Arc<Bell>>,
+    by_owner: HashMap<String, Arc<Notification>>,
     lines: HashMap<String, VecDeque<String>>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Bell {
-    bell: Notify,
+pub(super) struct Notification {
+    notify: Notify,
     passed_on: AtomicBool,
 }
 
-impl Bell {
+impl Notification {
     pub(super) async fn rung(&self) {
-        self.bell.notified().await;
+        self.notify.notified().await;
     }
 
     /// Whether it has the lock already.
@@ -33,21 +33,21 @@ impl Bell {
     }
 }
 
-impl Inbox {
+impl Notifications {
     fn waiters(&self) -> MutexGuard<'_, Waiters> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn enter(&self, key: &str, owner: &str) -> Arc<Bell> {
+    pub(super) fn enter(&self, key: &str, owner: &str) -> Arc<Notification> {
         let mut waiters = self.waiters();
         let line = waiters.lines.entry(key.to_owned()).or_default();
         line.push_back(owner.to_owned());
-        Arc::clone(waiters.bells.entry(owner.to_owned()).or_default())
+        Arc::clone(waiters.by_owner.entry(owner.to_owned()).or_default())
     }
 
     pub(super) fn leave(&self, key: &str, owner: &str) {
         let mut waiters = self.waiters();
-        waiters.bells.remove(owner);
+        waiters.by_owner.remove(owner);
         if let Some(line) = waiters.lines.get_mut(key) {
             line.retain(|it| it != owner);
             if line.is_empty() {
@@ -62,21 +62,21 @@ impl Inbox {
     }
 
     pub(super) fn pass_on(&self, owner: &str) {
-        if let Some(bell) = self.waiters().bells.get(owner) {
-            bell.passed_on.store(true, Ordering::Release);
-            bell.bell.notify_one();
+        if let Some(notify) = self.waiters().by_owner.get(owner) {
+            notify.passed_on.store(true, Ordering::Release);
+            notify.notify.notify_one();
         }
     }
 }
 
-impl AsyncPushSender for Inbox {
+impl AsyncPushSender for Notifications {
     fn send(&self, push: PushInfo) -> Result<(), SendError> {
         if push.kind == PushKind::Message
             && let Some(payload) = push.data.into_iter().nth(1)
             && let Ok(owner) = from_redis_value::<String>(payload)
-            && let Some(waiter) = self.waiters().bells.get(&owner)
+            && let Some(waiter) = self.waiters().by_owner.get(&owner)
         {
-            waiter.bell.notify_one();
+            waiter.notify.notify_one();
         }
         Ok(())
     }

@@ -1,24 +1,24 @@
 use std::path::Path;
 use std::time::Duration;
 
-use leasehold_testkit::processes::ChildProcess;
+use leasehold_testkit::processes::ProcessGroup;
 
 use super::counted;
 use super::orders::{Order, Reply};
 use crate::BoxError;
+use crate::contention::{Rush, Tally};
 use crate::contestant::{Field, Way};
-use crate::crowd::{Rush, Tally};
 
 /// What no process takes longer for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Processes that lock in the same way.
 #[derive(Debug)]
-pub(crate) struct Fleet {
-    ships: Vec<ChildProcess>,
+pub(crate) struct Workers {
+    group: ProcessGroup,
 }
 
-impl Fleet {
+impl Workers {
     pub(crate) async fn start(way: Way, field: &Field, count: u32) -> Result<Self, BoxError> {
         Self::of(&std::env::current_exe()?, way, field, count).await
     }
@@ -33,20 +33,20 @@ impl Fleet {
     }
 
     async fn of(program: &Path, way: Way, field: &Field, count: u32) -> Result<Self, BoxError> {
-        let mut ships = Vec::new();
+        let mut group = ProcessGroup::of(program)?;
         for _ in 0..count {
             let words = ["--work", way.name(), &field.redis, &field.zookeeper];
-            ships.push(ChildProcess::of(program).args(words).start()?);
+            group.start(|process, _notes| process.args(words))?;
         }
-        let mut fleet = Self { ships };
-        fleet.answers().await?;
-        Ok(fleet)
+        let mut workers = Self { group };
+        workers.answers().await?;
+        Ok(workers)
     }
 
     /// All of them want one key; answers what the slice came to, and what it took of the cores.
     pub(crate) async fn rush(&mut self, rush: &Rush) -> Result<(Tally, Duration), BoxError> {
-        let count = self.ships.len() as u32;
-        for (at, ship) in self.ships.iter_mut().enumerate() {
+        let count = self.group.processes.len() as u32;
+        for (at, process) in self.group.processes.iter_mut().enumerate() {
             let at = at as u32;
             let part = Rush {
                 // Those that are left over go to the first.
@@ -54,7 +54,7 @@ impl Fleet {
                 first: at * rush.tasks,
                 ..rush.clone()
             };
-            ship.tell(&serde_json::to_string(&Order::Rush(part))?)?;
+            process.tell(&serde_json::to_string(&Order::Rush(part))?)?;
         }
         let (mut tally, mut all) = (Tally::default(), Duration::ZERO);
         for answer in self.answers().await? {
@@ -68,9 +68,9 @@ impl Fleet {
 
     /// Each takes a key of its own once.
     pub(crate) async fn warm(&mut self) -> Result<(), BoxError> {
-        for ship in &mut self.ships {
-            let key = format!("warm:{}", ship.pid());
-            ship.tell(&serde_json::to_string(&Order::Warm { key })?)?;
+        for process in &mut self.group.processes {
+            let key = format!("warm:{}", process.pid());
+            process.tell(&serde_json::to_string(&Order::Warm { key })?)?;
         }
         self.answers().await.map(drop)
     }
@@ -105,8 +105,8 @@ impl Fleet {
     /// What all of them have in memory that is theirs alone and in no file, in KiB.
     pub(crate) fn kib(&self) -> Result<f64, BoxError> {
         let mut sum = 0.0;
-        for ship in &self.ships {
-            let status = std::fs::read_to_string(format!("/proc/{}/status", ship.pid()))?;
+        for process in &self.group.processes {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid()))?;
             let own = status.lines().find_map(|it| it.strip_prefix("RssAnon:"));
             let own = own.and_then(|it| it.trim().strip_suffix(" kB"));
             sum += own
@@ -117,19 +117,12 @@ impl Fleet {
     }
 
     fn tell_all(&mut self, order: &Order) -> Result<(), BoxError> {
-        let order = serde_json::to_string(order)?;
-        for ship in &mut self.ships {
-            ship.tell(&order)?;
-        }
-        Ok(())
+        Ok(self.group.tell(&serde_json::to_string(order)?)?)
     }
 
     async fn answers(&mut self) -> Result<Vec<Reply>, BoxError> {
-        let mut answers = Vec::new();
-        for ship in &mut self.ships {
-            let line = ship.line_where(PATIENCE, |_| true).await?;
-            answers.push(serde_json::from_str(&line)?);
-        }
-        Ok(answers)
+        let lines = self.group.lines(PATIENCE, |_| true).await?;
+        let answers = lines.iter().map(|line| Ok(serde_json::from_str(line)?));
+        answers.collect()
     }
 }

@@ -12,9 +12,9 @@ type IsValid = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Who holds which key, as far as this process knows.
 #[derive(Default)]
-pub(super) struct Book(Mutex<HashMap<String, Specification<(FencingToken, IsValid)>>>);
+pub(super) struct Holders(Mutex<HashMap<String, Specification<(FencingToken, IsValid)>>>);
 
-impl Book {
+impl Holders {
     /// A guard was granted.
     pub(super) fn enter(
         &self,
@@ -63,41 +63,41 @@ mod tests {
         FencingToken::try_from(number).unwrap()
     }
 
-    fn enter(book: &Book, mode: Mode, number: i64, valid: bool, tally: &Tally) {
-        book.enter("k", mode, token(number), move || valid, tally);
+    fn enter(holders: &Holders, mode: Mode, number: i64, valid: bool, tally: &Tally) {
+        holders.enter("k", mode, token(number), move || valid, tally);
     }
 
     #[test]
     fn two_valid_guards_are_an_overlap() {
-        let (book, tally) = (Book::default(), Tally::default());
-        enter(&book, Mode::Exclusive, 1, true, &tally);
-        enter(&book, Mode::Exclusive, 2, false, &tally);
-        book.enter("other", Mode::Exclusive, token(2), || true, &tally);
+        let (holders, tally) = (Holders::default(), Tally::default());
+        enter(&holders, Mode::Exclusive, 1, true, &tally);
+        enter(&holders, Mode::Exclusive, 2, false, &tally);
+        holders.enter("other", Mode::Exclusive, token(2), || true, &tally);
         assert_eq!(tally.counts().overlaps, 0);
-        enter(&book, Mode::Shared, 2, true, &tally);
-        enter(&book, Mode::Exclusive, 2, true, &tally);
+        enter(&holders, Mode::Shared, 2, true, &tally);
+        enter(&holders, Mode::Exclusive, 2, true, &tally);
         assert_eq!(tally.counts().overlaps, 2);
-        book.leave("k", token(1));
-        enter(&book, Mode::Exclusive, 3, true, &tally);
+        holders.leave("k", token(1));
+        enter(&holders, Mode::Exclusive, 3, true, &tally);
         assert_eq!(tally.counts().overlaps, 3, "2 has not left");
-        book.leave("k", token(3));
-        book.leave("k", token(2));
-        enter(&book, Mode::Exclusive, 4, true, &tally);
+        holders.leave("k", token(3));
+        holders.leave("k", token(2));
+        enter(&holders, Mode::Exclusive, 4, true, &tally);
         assert_eq!(tally.counts().overlaps, 3);
     }
 
     #[test]
     fn tokens_must_grow_and_a_readers_may_stay() {
-        let (book, tally) = (Book::default(), Tally::default());
+        let (holders, tally) = (Holders::default(), Tally::default());
         for number in [1, 2, 3] {
-            enter(&book, Mode::Exclusive, number, true, &tally);
-            book.leave("k", token(number));
+            enter(&holders, Mode::Exclusive, number, true, &tally);
+            holders.leave("k", token(number));
         }
-        enter(&book, Mode::Shared, 4, true, &tally);
-        enter(&book, Mode::Shared, 3, true, &tally);
+        enter(&holders, Mode::Shared, 4, true, &tally);
+        enter(&holders, Mode::Shared, 3, true, &tally);
         assert_eq!(tally.counts().unordered, 0);
-        enter(&book, Mode::Shared, 2, true, &tally);
-        enter(&book, Mode::Exclusive, 4, true, &tally);
+        enter(&holders, Mode::Shared, 2, true, &tally);
+        enter(&holders, Mode::Exclusive, 4, true, &tally);
         assert_eq!(tally.counts().unordered, 2);
     }
 }

@@ -36,9 +36,9 @@ async fn a_thousand_waiters_cost_the_server_no_more_than_one_command_each_in_ten
     let server = RedisServer::start().await.unwrap();
     let locks = LockManager::connect(&server.url()).await.unwrap();
     let guard = locks.lock("k").acquire().await.unwrap();
-    let mut crowd = Vec::new();
+    let mut waiting = Vec::new();
     for _ in 0..PROCESSES {
-        crowd.push(start(&server.url(), &Task::Wait(TASKS)));
+        waiting.push(start(&server.url(), &Task::Wait(TASKS)));
     }
     let all_wait = async {
         while locks.inspect("k").await.unwrap().waiting < PROCESSES * TASKS {
@@ -63,7 +63,7 @@ async fn a_thousand_waiters_cost_the_server_no_more_than_one_command_each_in_ten
 
     let released = Instant::now();
     guard.release().await.unwrap();
-    for process in &mut crowd {
+    for process in &mut waiting {
         process.success(PATIENCE).await.unwrap();
     }
     println!("all were served within {:?}", released.elapsed());

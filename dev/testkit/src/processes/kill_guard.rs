@@ -9,11 +9,11 @@ const SCRIPT: &str = "trap '' HUP INT TERM; read -r line; kill -9 \"$0\"";
 /// A shell that outlives us by a moment and kills a process of ours, in case we
 /// die without a chance to do it: by a signal, an abort, or in a `static`.
 #[derive(Debug)]
-pub(super) struct Guardian {
+pub(super) struct KillGuard {
     shell: Child,
 }
 
-impl Guardian {
+impl KillGuard {
     /// Watches over a process.
     pub(super) fn of(pid: u32) -> io::Result<Self> {
         let shell = Command::new("sh")
@@ -28,7 +28,7 @@ impl Guardian {
 
 /// To be dropped before the process is waited for: after that, its number may
 /// belong to another.
-impl Drop for Guardian {
+impl Drop for KillGuard {
     fn drop(&mut self) {
         // It is a child not yet waited for, so the number is still its own.
         drop(self.shell.kill());

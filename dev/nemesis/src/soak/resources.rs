@@ -12,7 +12,7 @@ use crate::BoxError;
 
 /// What there is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Census {
+pub struct Resources {
     /// How many acquisitions have been begun until now.
     pub begun: u64,
     /// Bytes that this process has allocated and not freed; 0 if the program has not
@@ -45,7 +45,7 @@ pub struct Keys {
     pub others: Vec<String>,
 }
 
-impl Census {
+impl Resources {
     /// Whether no more is open, or under way, than there was then.
     pub(super) fn is_as_small_as(&self, then: &Self) -> bool {
         let open = |it: &Self| [it.connections, it.files, it.tasks];
@@ -90,27 +90,27 @@ pub(super) async fn take(
     server: &RedisServer,
     begun: u64,
     patience: Duration,
-    at_rest: impl Fn(&Census) -> bool,
-) -> Result<Census, BoxError> {
+    at_rest: impl Fn(&Resources) -> bool,
+) -> Result<Resources, BoxError> {
     let mut raw = server.client().await?;
     let begin = Instant::now();
     loop {
-        let mut census = look(&mut raw, begun).await?;
-        census.keys = Keys::read(&mut raw).await?;
-        if (census.keys.others.is_empty() && at_rest(&census)) || begin.elapsed() > patience {
-            census.keys.find_endless(&mut raw).await?;
-            return Ok(census);
+        let mut resources = look(&mut raw, begun).await?;
+        resources.keys = Keys::read(&mut raw).await?;
+        if (resources.keys.others.is_empty() && at_rest(&resources)) || begin.elapsed() > patience {
+            resources.keys.find_endless(&mut raw).await?;
+            return Ok(resources);
         }
         sleep(Duration::from_millis(200)).await;
     }
 }
 
 /// What there is at this moment, but for the names of keys.
-pub(super) async fn look(raw: &mut RawClient, begun: u64) -> Result<Census, BoxError> {
+pub(super) async fn look(raw: &mut RawClient, begun: u64) -> Result<Resources, BoxError> {
     let info = raw.command(["INFO"]).await?;
     let info = info.text().unwrap_or_default();
     let allocated = INSTRUMENTED_SYSTEM.stats();
-    Ok(Census {
+    Ok(Resources {
         begun,
         heap: (allocated.bytes_allocated as u64).saturating_sub(allocated.bytes_deallocated as u64),
         resident: resident()?,
@@ -137,7 +137,7 @@ fn resident() -> Result<u64, BoxError> {
     Ok(kib.trim().parse::<u64>()? * 1024)
 }
 
-impl fmt::Display for Census {
+impl fmt::Display for Resources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Keys {
             counters,

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::crowd::{Rush, Turn};
+use crate::contention::{Rush, Turn};
 
 /// What a process is told.
 #[derive(Debug, Clone, Serialize, Deserialize)]

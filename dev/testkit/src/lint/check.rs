@@ -1,6 +1,6 @@
 //! The list of checks.
 
-use super::{Verdict, api, circles, guarantees, leftovers, sizes, supply};
+use super::{Verdict, api, circles, guarantees, leftovers, names, sizes, supply};
 use crate::error::Error;
 use crate::workspace::Workspace;
 
@@ -19,29 +19,33 @@ pub enum Check {
     Supply,
     /// Which other crates a published crate shows is what its manifest says.
     Api,
+    /// Names have no metaphor.
+    Names,
 }
 
 impl Check {
     /// Every check there is.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Sizes,
         Self::Circles,
         Self::Leftovers,
         Self::Guarantees,
         Self::Supply,
         Self::Api,
+        Self::Names,
     ];
 
     /// What the check is called.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Sizes => "house: file sizes",
-            Self::Circles => "house: module circles",
-            Self::Leftovers => "house: leftovers",
-            Self::Guarantees => "house: guarantees",
-            Self::Supply => "house: supply chain",
-            Self::Api => "house: public dependencies",
+            Self::Sizes => "lint: file sizes",
+            Self::Circles => "lint: module circles",
+            Self::Leftovers => "lint: leftovers",
+            Self::Guarantees => "lint: guarantees",
+            Self::Supply => "lint: supply chain",
+            Self::Api => "lint: public dependencies",
+            Self::Names => "lint: names",
         }
     }
 
@@ -59,6 +63,7 @@ impl Check {
             Self::Guarantees => guarantees::check(workspace),
             Self::Supply => supply::check(workspace),
             Self::Api => api::check(workspace),
+            Self::Names => names::check(workspace),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::map::{CrateMap, Mention, Place, Role};
 use super::tokens;
 
 /// Writes for one file.
-pub(super) struct Scribe<'a> {
+pub(super) struct Collector<'a> {
     map: &'a mut CrateMap,
     /// The file's module.
     file: Place,
@@ -17,7 +17,7 @@ pub(super) struct Scribe<'a> {
     shown: &'a str,
 }
 
-impl<'a> Scribe<'a> {
+impl<'a> Collector<'a> {
     /// Begins a file, which is the module at `place`.
     pub(super) fn begin(map: &'a mut CrateMap, place: Place, shown: &'a str) -> Self {
         map.module(&place).file.clone_from(&place);

@@ -11,14 +11,14 @@ use crate::BoxError;
 pub(super) const TTL: Duration = Duration::from_secs(3);
 
 /// The server, and two ways to it.
-pub(super) struct Stage {
+pub(super) struct Environment {
     pub(super) server: RedisServer,
     /// Before the second manager.
     pub(super) proxy: Proxy,
     pub(super) managers: [LockManager; 2],
 }
 
-impl Stage {
+impl Environment {
     pub(super) async fn build() -> Result<Self, BoxError> {
         let server = RedisServer::start().await?;
         let proxy = Proxy::start(server.port()).await?;

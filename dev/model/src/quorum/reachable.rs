@@ -1,14 +1,14 @@
 //! What must be possible, lest the claims hold for want of anything happening.
 
-macro_rules! sights {
+macro_rules! reachable {
     ($($name:ident, $word:literal;)*) => {
         /// Something that must be possible.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Sight {
+        pub enum Reachable {
             $(#[doc = $word] $name,)*
         }
 
-        impl Sight {
+        impl Reachable {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
@@ -21,7 +21,7 @@ macro_rules! sights {
     };
 }
 
-sights! {
+reachable! {
     OneRoundTrip, "a quorum answers the same token, and nobody has to be raised";
     Raised, "a raise makes a quorum agree";
     RaiseRefused, "a raise comes to a node whose lock is not the round's any more, or whose counter is beyond";

@@ -10,12 +10,12 @@ use crate::report::Outcome;
 #[async_trait(?Send)]
 pub(crate) trait Workload: Send + Sync {
     fn name(&self) -> String;
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError>;
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError>;
 }
 
 /// Where, by whom, and how thoroughly.
 #[derive(Debug)]
-pub(crate) struct Stage<'a> {
+pub(crate) struct Environment<'a> {
     pub(crate) server: &'a RedisServer,
     pub(crate) meter: &'a Meter,
     pub(crate) field: &'a Field,

@@ -2,7 +2,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
 use super::orders::{Order, Reply};
 use crate::clock;
-use crate::contestant::{Contestant, Entrant, Field, Visitor, Way};
+use crate::contestant::{AnyContestant, Contestant, Field, Visitor, Way};
 use crate::{Account, BoxError};
 
 /// What one of the processes does, until nobody tells it more.
@@ -12,34 +12,34 @@ pub(crate) async fn work(
     account: Option<&dyn Account>,
 ) -> Result<(), BoxError> {
     let way = Way::named(way).ok_or_else(|| format!("{way:?} is no way to lock"))?;
-    let entrant = way.enter(field).await?;
+    let any_contestant = way.enter(field).await?;
     answer(&Reply::Ready)?;
     let mut lines = BufReader::new(stdin()).lines();
     while let Some(line) = lines.next_line().await? {
         let order = serde_json::from_str(&line)?;
-        answer(&follow(&entrant, order, account).await?)?;
+        answer(&follow(&any_contestant, order, account).await?)?;
     }
     Ok(())
 }
 
 async fn follow(
-    entrant: &Entrant,
+    any_contestant: &AnyContestant,
     order: Order,
     account: Option<&dyn Account>,
 ) -> Result<Reply, BoxError> {
     Ok(match order {
         Order::Rush(rush) => {
             let before = clock::cpu();
-            let turns = entrant.receive(&rush).await?;
+            let turns = any_contestant.receive(&rush).await?;
             let cpu = clock::cpu().saturating_sub(before);
             Reply::Rushed { turns, cpu }
         }
         Order::Warm { key } => {
-            entrant.receive(&Once { key }).await?;
+            any_contestant.receive(&Once { key }).await?;
             Reply::Warm
         }
         Order::Wait { key, tasks } => {
-            entrant.receive(&Patient { key, tasks }).await;
+            any_contestant.receive(&Patient { key, tasks }).await;
             Reply::Waiting
         }
         Order::Account => {
