@@ -1,5 +1,7 @@
 //! What holds, and what must be possible lest it hold for want of anything happening.
 
+use crate::macros::reachable;
+
 /// A property of every state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Claim {
@@ -62,27 +64,6 @@ impl Claim {
             Self::InOrder => "in-order",
         }
     }
-}
-
-macro_rules! reachable {
-    ($($name:ident, $word:literal;)*) => {
-        /// Something that must be possible.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Reachable {
-            $(#[doc = $word] $name,)*
-        }
-
-        impl Reachable {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            /// What it is.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$name => $word,)* }
-            }
-        }
-    };
 }
 
 reachable! {

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::claim::Claim;
-use crate::run::{counterexample, explore};
+use crate::explore::{counterexample, explore};
 use crate::search::Explored;
 use crate::setups::{setups, weakened};
 use crate::trace::Trace;

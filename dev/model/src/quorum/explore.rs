@@ -8,6 +8,7 @@ use super::setup::Setup;
 use super::world::{Mark, World};
 use super::{client, faults, judge, network, normal, passing, words};
 use crate::claim::Claim;
+use crate::macros::explorations;
 use crate::search::{Explored, nearest, visit};
 use crate::trace::Trace;
 
@@ -103,42 +104,4 @@ fn step(mut world: World, setup: &Setup, action: Action) -> World {
     world
 }
 
-/// Visits every state of the setup and checks its claims in each, also beyond violations.
-#[must_use]
-pub fn explore(setup: &Setup) -> Explored {
-    let exploration = Exploration {
-        setup: *setup,
-        claims: setup.claims.to_vec(),
-    };
-    visit(exploration, setup.claims)
-}
-
-/// A shortest way to a state in which the claim does not hold. If nodes and rounds are anonymous, they change their
-/// names on it.
-#[must_use]
-pub fn counterexample(setup: &Setup, claim: Claim) -> Option<Trace> {
-    let exploration = Exploration {
-        setup: *setup,
-        claims: vec![claim],
-    };
-    shortest(exploration, claim.name())
-}
-
-/// A shortest way to a state in which it was seen.
-#[must_use]
-pub fn example(setup: &Setup, reachable: Reachable) -> Option<Trace> {
-    let exploration = Exploration {
-        setup: Setup {
-            looks_for: Some(reachable),
-            ..*setup
-        },
-        claims: Vec::new(),
-    };
-    shortest(exploration, REACHABLE)
-}
-
-fn shortest(exploration: Exploration, name: &'static str) -> Option<Trace> {
-    let setup = exploration.setup;
-    let way = nearest(exploration, name)?;
-    Some(words::tell(&setup, &way))
-}
+explorations!();

@@ -1,25 +1,6 @@
 //! What must be possible, lest the claims hold for want of anything happening.
 
-macro_rules! reachable {
-    ($($name:ident, $word:literal;)*) => {
-        /// Something that must be possible.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Reachable {
-            $(#[doc = $word] $name,)*
-        }
-
-        impl Reachable {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            /// What it is.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$name => $word,)* }
-            }
-        }
-    };
-}
+use crate::macros::reachable;
 
 reachable! {
     OneRoundTrip, "a quorum answers the same token, and nobody has to be raised";
