@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::error::ServerError;
-use super::instance::Instance;
+use super::instance::{Instance, is_instance};
 use crate::install;
 
 /// The browser, seen from the folder of its driver, where a package was unpacked.
@@ -18,8 +18,10 @@ const END: &[u8] = b"}}";
 #[derive(Debug)]
 #[must_use = "the driver is killed when this is dropped"]
 pub struct ChromeDriver {
-    pub(super) instance: Instance,
+    instance: Instance,
 }
+
+is_instance!(ChromeDriver);
 
 impl ChromeDriver {
     /// Starts a driver.

@@ -125,9 +125,9 @@ impl Instance {
     }
 }
 
-/// Each of these is an [`Instance`], and more.
+/// A server with a field `instance` is an [`Instance`], and more.
 macro_rules! is_instance {
-    ($($server:ty)+) => {$(
+    ($server:ty) => {
         impl std::ops::Deref for $server {
             type Target = Instance;
 
@@ -135,14 +135,7 @@ macro_rules! is_instance {
                 &self.instance
             }
         }
-    )+};
+    };
 }
 
-is_instance! {
-    super::chromedriver::ChromeDriver
-    super::mariadb::MariaDbServer
-    super::postgres::PostgresServer
-    super::redis::RedisServer
-    super::sentinel::SentinelServer
-    super::zookeeper::ZooKeeperServer
-}
+pub(super) use is_instance;

@@ -7,7 +7,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 use super::error::ServerError;
-use super::instance::Instance;
+use super::instance::{Instance, is_instance};
 use super::setup;
 use crate::install;
 
@@ -21,8 +21,10 @@ const GREETING: u8 = 10;
 #[derive(Debug)]
 #[must_use = "the server is killed when this is dropped"]
 pub struct MariaDbServer {
-    pub(super) instance: Instance,
+    instance: Instance,
 }
+
+is_instance!(MariaDbServer);
 
 impl MariaDbServer {
     /// Starts a server that writes to disk when it likes.

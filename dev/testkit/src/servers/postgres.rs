@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::error::ServerError;
-use super::instance::Instance;
+use super::instance::{Instance, is_instance};
 use super::setup;
 use crate::install;
 
@@ -14,8 +14,10 @@ const DATA: &str = "data";
 #[derive(Debug)]
 #[must_use = "the server is stopped when this is dropped"]
 pub struct PostgresServer {
-    pub(super) instance: Instance,
+    instance: Instance,
 }
+
+is_instance!(PostgresServer);
 
 impl PostgresServer {
     /// Starts a server that writes to disk when it likes.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::certificates::Certificates;
 use super::error::ServerError;
-use super::instance::Instance;
+use super::instance::{Instance, is_instance};
 use super::settings::Settings;
 use super::{args, login};
 use crate::install;
@@ -15,10 +15,12 @@ use crate::resp::{RawClient, RespError};
 #[derive(Debug)]
 #[must_use = "the server is killed when this is dropped"]
 pub struct RedisServer {
-    pub(super) instance: Instance,
+    instance: Instance,
     settings: Settings,
     certificates: Option<Certificates>,
 }
+
+is_instance!(RedisServer);
 
 impl RedisServer {
     pub(super) async fn start_with(

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::certificates::{AUTHORITY, Certificates, SERVER, SERVER_KEY};
 use super::error::ServerError;
-use super::instance::Instance;
+use super::instance::{Instance, is_instance};
 use super::redis::RedisServer;
 use crate::install;
 use crate::resp::{RawClient, RespError, Value};
@@ -34,10 +34,12 @@ const PERIODS: [&str; 10] = [
 #[derive(Debug)]
 #[must_use = "the Sentinel is killed when this is dropped"]
 pub struct SentinelServer {
-    pub(super) instance: Instance,
+    instance: Instance,
     password: Option<String>,
     certificates: Option<Certificates>,
 }
+
+is_instance!(SentinelServer);
 
 impl SentinelServer {
     pub(super) async fn start(

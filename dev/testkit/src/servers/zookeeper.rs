@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::certificates::Certificates;
 use super::error::ServerError;
-use super::instance::Instance;
+use super::instance::{Instance, is_instance};
 use super::zookeeper_settings::{Settings, tls_lines};
 use crate::install;
 use crate::port::Port;
@@ -41,13 +41,15 @@ const OPTIONS: &[&str] = &[
 #[derive(Debug)]
 #[must_use = "the server is killed when this is dropped"]
 pub struct ZooKeeperServer {
-    pub(super) instance: Instance,
+    instance: Instance,
     settings: Settings,
     certificates: Option<Certificates>,
     /// Who it is in an ensemble, and the lines that name the others.
     peers: Option<(usize, String)>,
     secure_port: Port,
 }
+
+is_instance!(ZooKeeperServer);
 
 impl ZooKeeperServer {
     pub(super) fn prepare(
