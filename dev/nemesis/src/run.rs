@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use strum::VariantArray;
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Mutex, Semaphore};
@@ -57,7 +58,7 @@ pub async fn all(
         at_once: Semaphore::new(at_once),
     });
     let mut running = JoinSet::new();
-    for kind in deployment::ALL {
+    for &kind in Kind::VARIANTS {
         let own: Vec<Cell> = cells.iter().filter(|it| it.kind == kind).cloned().collect();
         if !own.is_empty() {
             running.spawn_local(of_kind(kind, own, Arc::clone(&common), tell.clone()));
