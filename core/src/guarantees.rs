@@ -8,7 +8,7 @@
 //! Tests are named as cargo names them, `crate::binary::module::test`. Those in `leasehold::conformance` run on every
 //! backend that can do what they are about, plain, with delays, and over networks that break; those in `leasehold_model`
 //! visit every state of a small world. A point without a test, or a test that does not exist, fails
-//! `cargo xtask house`.
+//! `cargo xtask lint`.
 //!
 //! # Exclusion
 //!
@@ -27,7 +27,7 @@
 //! - Two guards of one key are never both valid. `leasehold::conformance::behaviour::exclusion_under_contention`,
 //!   `leasehold_model::holds::late_copies`, `leasehold_model::holds::three_attempts`,
 //!   `leasehold_simulation::seeds::every_seed_holds_what_is_claimed`,
-//!   `leasehold_trials::soak::memory_and_connections_stay_flat_over_cancelled_acquisitions_and_no_keys_are_left`
+//!   `leasehold_nemesis::soak::memory_and_connections_stay_flat_over_cancelled_acquisitions_and_no_keys_are_left`
 //! - A guard's deadline counts from the sending of the request whose answer was accepted: a slow network makes leases
 //!   shorter, never longer. `leasehold::rules::rule_3_deadline_from_sending::the_lease_counts_from_the_request_whose_answer_came`,
 //!   `leasehold::rules::rule_3_deadline_from_sending::a_slow_grant_does_not_lengthen_the_lease`,
@@ -35,7 +35,7 @@
 //! - Past its deadline a guard is invalid, whatever the backend says and whether or not it can be reached; a margin
 //!   keeps that moment before the server's. `leasehold::rules::rule_3_deadline_from_sending::past_its_deadline_a_guard_is_lost_whoever_says_what`,
 //!   `leasehold::engine::lease::tests::a_lease_ends_before_the_server_ends_it`, `leasehold_model::weakened::no_margin`,
-//!   `leasehold_trials::pause::a_holder_that_slept_past_its_lease_knows_so_before_it_hears_from_anybody`
+//!   `leasehold_nemesis::processes::pause::a_holder_that_slept_past_its_lease_knows_so_before_it_hears_from_anybody`
 //! - A suspended machine does not keep its lease. `leasehold::engine::lease::tests::a_suspended_machine_does_not_keep_its_lease`,
 //!   `leasehold::clock::tests::suspension_counts_although_timers_stood_still`
 //! - [`run`](crate::LockGuard::run) takes no step of its work after the deadline, and drops it there.
@@ -51,7 +51,7 @@
 //! - Readers are never beside a writer, and no more permits are taken than there are.
 //!   `leasehold::conformance::sharing::readers_never_meet_a_writer`,
 //!   `leasehold::conformance::sharing::no_more_permits_than_there_are`,
-//!   `leasehold_trials::semaphore::of_100_000_acquisitions_never_more_hold_than_there_are_permits_and_the_killed_give_theirs_back`
+//!   `leasehold_nemesis::processes::semaphore::of_100_000_acquisitions_never_more_hold_than_there_are_permits_and_the_killed_give_theirs_back`
 //! - Several keys are held together or not at all, and nobody waits in a circle for them.
 //!   `leasehold::several_histories::ten_thousand_histories_hold_all_or_nothing`, `leasehold::several::nobody_waits_in_a_circle`
 //! - Different values make different keys, with `:` between them in a template of `#[distributed_lock]` or of
@@ -72,7 +72,7 @@
 //!
 //! - **T1.** A backend that forgets nothing: always, for any clocks, delays, pauses, losses and second copies.
 //!   `leasehold_model::holds::early_expiry`, `leasehold_model::holds::early_expiry_three`, `leasehold_model::quorum_holds::three_rounds_fenced`,
-//!   `leasehold_model::quorum_holds::five_nodes`, `leasehold_trials::tokens::each_of_100_000_acquisitions_has_a_larger_token_than_the_one_before`,
+//!   `leasehold_model::quorum_holds::five_nodes`, `leasehold_nemesis::processes::tokens::each_of_100_000_acquisitions_has_a_larger_token_than_the_one_before`,
 //!   `leasehold::redlock::memory::tokens_grow_whatever_the_clocks_say`
 //! - **T2.** A [`Redlock`] node that lost its memory, and has no vote for longer than ε + S, or, if it may come back
 //!   with an older state, than the longest TTL as well: as T1. Nodes are recognised by how long they are up.
@@ -105,7 +105,7 @@
 //!   `leasehold::conformance::kinds::readers_share_a_token`,
 //!   `leasehold::conformance::kinds::a_reader_that_looks_late_has_the_token_of_the_others`
 //! - Whoever takes up a handed-over lock has a larger token than the giver. `leasehold::conformance::kinds::a_handover_works_once`,
-//!   `leasehold_trials::handover::a_process_exits_and_another_holds_on`
+//!   `leasehold_nemesis::processes::handover::a_process_exits_and_another_holds_on`
 //!
 //! # Fenced writes
 //!
@@ -149,9 +149,9 @@
 //!
 //! - A lock is free, or its first waiter's, at the latest one TTL after its holder fell silent.
 //!   `leasehold::conformance::contract::a_lease_runs_out`, `leasehold_model::holds::deaths`,
-//!   `leasehold_trials::order::processes_that_are_killed_delay_the_others_by_no_more_than_the_bound`
+//!   `leasehold_nemesis::processes::order::processes_that_are_killed_delay_the_others_by_no_more_than_the_bound`
 //! - A holder that lives keeps its lock, however long its work takes. `leasehold::conformance::behaviour::a_held_lock_is_renewed`,
-//!   `leasehold_trials::short_lease::a_lease_of_300_ms_is_kept_for_ten_seconds`,
+//!   `leasehold_nemesis::short_lease::a_lease_of_300_ms_is_kept_for_ten_seconds`,
 //!   `leasehold::virtual_time::a_short_lease_survives_an_hour_of_faults_that_leave_it_time`
 //! - A failed renewal releases nothing, and is tried again until the deadline.
 //!   `leasehold::rules::rule_6_watchdog::a_failing_renewal_is_repeated_and_releases_nothing`,
@@ -211,13 +211,13 @@
 //!   `leasehold::redis::outage::a_guard_outlives_an_outage_that_its_lease_outlives`
 //! - A server without memory for more still releases and hands on. `leasehold::redis::trouble::a_full_server_still_releases_and_hands_on`
 //! - Neither memory, nor connections, nor keys grow with the number of acquisitions, cancelled ones among them.
-//!   `leasehold_trials::soak::memory_and_connections_stay_flat_over_cancelled_acquisitions_and_no_keys_are_left`
+//!   `leasehold_nemesis::soak::memory_and_connections_stay_flat_over_cancelled_acquisitions_and_no_keys_are_left`
 //!
 //! # Fairness
 //!
 //! - Waiters of one key are served in the order in which they came, over all processes, in process, on Redis and on
 //!   `ZooKeeper`. `leasehold::conformance::contract::first_come_first_served`,
-//!   `leasehold_trials::order::of_20_000_grants_none_is_out_of_turn_whatever_the_clients_clocks_say`,
+//!   `leasehold_nemesis::processes::order::of_20_000_grants_none_is_out_of_turn_whatever_the_clients_clocks_say`,
 //!   `leasehold_model::holds::two_processes`. On Redis one that comes within 10 ms after a task of its own process got
 //!   the lock stands in line after 10 ms, or when that one has given it up and has been answered: who comes from elsewhere
 //!   meanwhile is before it.
@@ -371,7 +371,7 @@
 //! # Who has found this before
 //!
 //! - M. Kleppmann, [How to do distributed locking](https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html)
-//!   (2016): a paused client, and the token that stops it. `leasehold_trials::pause::a_holder_that_slept_past_its_lease_knows_so_before_it_hears_from_anybody`,
+//!   (2016): a paused client, and the token that stops it. `leasehold_nemesis::processes::pause::a_holder_that_slept_past_its_lease_knows_so_before_it_hears_from_anybody`,
 //!   `leasehold_sqlx::paused::on_postgres`
 //! - Jepsen, [etcd 3.4.3](https://jepsen.io/analyses/etcd-3.4.3) (2020), on locks of a store that is linearizable:
 //!   "fundamentally unsafe", since they "can not guarantee mutual exclusion in asynchronous networks". `leasehold::zookeeper::ensemble::when_the_leader_is_killed_a_lock_is_held_or_lost_and_never_both`,

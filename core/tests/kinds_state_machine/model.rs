@@ -6,7 +6,7 @@ use leasehold::backend::Mode;
 use proptest::prelude::*;
 use proptest_state_machine::ReferenceStateMachine;
 
-use crate::step::{Answer, Family, Id, Seen, Step, any_step, process};
+use crate::step::{Answer, Family, Id, Seen, Step, any_step, process, specified};
 use crate::tally::Tally;
 use crate::world::Place;
 
@@ -116,12 +116,8 @@ impl<F: Family, P: Place> Model<F, P> {
     }
 
     fn fits(&self, mode: Mode) -> bool {
-        match mode {
-            Mode::Exclusive => self.holders.is_empty(),
-            Mode::Shared => self.holders.iter().all(|h| h.mode == Mode::Shared),
-            Mode::Permits { count, of } => self.taken() + count <= of,
-            _ => panic!("{mode:?}"),
-        }
+        let others = self.holders.iter().map(|holder| specified(holder.mode));
+        specified(mode).fits(others)
     }
 
     /// Lets those in front in, as far as they fit, up to the caller's own place.

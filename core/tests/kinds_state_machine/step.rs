@@ -3,11 +3,22 @@
 use std::fmt::Debug;
 
 use leasehold::backend::Mode;
+use leasehold_testkit::history as specification;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 /// An attempt, by its place among all that were made.
 pub(crate) type Id = usize;
+
+/// The mode in the words of the specification.
+pub(crate) fn specified(mode: Mode) -> specification::Mode {
+    match mode {
+        Mode::Exclusive => specification::Mode::Exclusive,
+        Mode::Shared => specification::Mode::Shared,
+        Mode::Permits { count, of } => specification::Mode::Permits { count, of },
+        _ => panic!("{mode:?}"),
+    }
+}
 
 pub(crate) const PROCESSES: usize = 2;
 

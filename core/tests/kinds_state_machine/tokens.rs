@@ -2,14 +2,13 @@
 
 use leasehold::FencingToken;
 use leasehold::backend::Mode;
+use leasehold_testkit::history::Specification;
+
+use crate::step::specified;
 
 /// The tokens of one key, as they were granted.
 #[derive(Debug, Default)]
-pub(crate) struct Tokens {
-    highest: Option<FencingToken>,
-    /// The highest that somebody had who held the lock alone.
-    highest_alone: Option<FencingToken>,
-}
+pub(crate) struct Tokens(Specification<()>);
 
 impl Tokens {
     /// A grant that is no second copy. One and the same attempt may get again what it had, as long as nobody
@@ -20,22 +19,10 @@ impl Tokens {
         former: Option<FencingToken>,
         token: FencingToken,
     ) {
-        let token = Some(token);
-        if token == former && token == self.highest {
-            return;
+        if former != Some(token) || self.0.largest() != Some(token.get()) {
+            let breach = self.0.draw(specified(mode), token.get());
+            assert_eq!(breach, None, "{token:?} in {self:?}");
         }
-        match mode {
-            // Readers share one, above every writer's before them.
-            Mode::Shared => {
-                assert!(token >= self.highest, "{token:?} in {self:?}");
-                assert!(token > self.highest_alone, "{token:?} in {self:?}");
-            }
-            _ => assert!(token > self.highest, "{token:?} in {self:?}"),
-        }
-        if mode == Mode::Exclusive {
-            self.highest_alone = token;
-        }
-        self.highest = token;
     }
 
     /// A second copy of a request whose answer was `first`.
@@ -45,6 +32,6 @@ impl Tokens {
             Mode::Permits { .. } => assert!(token >= first, "{token} after {first}"),
             _ => assert_eq!(token, first),
         }
-        self.highest = self.highest.max(Some(token));
+        let _may_be_older = self.0.draw(specified(Mode::Shared), token.get());
     }
 }

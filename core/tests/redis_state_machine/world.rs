@@ -10,6 +10,7 @@ use futures_util::poll;
 use leasehold::backend::redis::Redis;
 use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim, ReleaseAnswer, RenewAnswer};
 use leasehold::{FencingToken, Key};
+use leasehold_testkit::history::{Mode, Specification};
 use leasehold_testkit::servers::RedisServer;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Pipeline, Value};
@@ -66,6 +67,7 @@ pub(crate) struct World {
     key: Key,
     attempts: Vec<Attempt>,
     tokens: Vec<FencingToken>,
+    lock: Specification<()>,
     /// Those who wait, each with the future that it waits in: a lock is passed on to nobody else.
     waits: HashMap<Id, Wait>,
 }
@@ -80,6 +82,7 @@ impl World {
             key: Key::new("", &name).unwrap(),
             attempts: Vec::new(),
             tokens: Vec::new(),
+            lock: Specification::default(),
             waits: HashMap::new(),
         }
     }
@@ -220,11 +223,8 @@ impl World {
     fn draw(&mut self, token: FencingToken) -> Draw {
         let known = self.tokens.iter().position(|t| *t == token);
         known.unwrap_or_else(|| {
-            assert!(
-                self.tokens.iter().all(|t| *t < token),
-                "{token} after {:?}",
-                self.tokens
-            );
+            let breach = self.lock.draw(Mode::Exclusive, token.get());
+            assert_eq!(breach, None, "{token} after {:?}", self.tokens);
             self.tokens.push(token);
             self.tokens.len() - 1
         })

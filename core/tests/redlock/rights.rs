@@ -1,7 +1,5 @@
 //! A user with exactly the rights that the documentation calls the least.
 
-use leasehold_testkit::servers::RedisServer;
-
 use crate::documented::{
     PASSWORD, USER, everything, least, make_user, refused, tries_what_is_dangerous,
 };
@@ -13,7 +11,7 @@ async fn the_least_rights_of_one_server_are_enough_on_each_of_several() {
     for server in &nodes.servers {
         make_user(&mut server.client().await.unwrap(), &least(&[])).await;
     }
-    let ports = nodes.servers.iter().map(RedisServer::port);
+    let ports = nodes.servers.iter().map(|it| it.port());
     let urls = ports.map(|port| format!("redis://{USER}:{PASSWORD}@127.0.0.1:{port}"));
     let urls: Vec<_> = urls.collect();
     everything(async || manager(durable(urls.clone())).await).await;

@@ -1,6 +1,7 @@
 //! What the callers of one key were told, and what they therefore must not be told next.
 
 use leasehold::FencingToken;
+use leasehold_testkit::history::{Mode, Specification};
 
 use crate::model::{HAND_OFF, PLACE};
 use crate::step::{Id, Ms, Seen};
@@ -21,7 +22,7 @@ struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     leases: Vec<Lease>,
-    newest: Option<FencingToken>,
+    lock: Specification<Id>,
     /// In the order in which they came.
     line: Vec<Place>,
     /// Who was seen to own the lock without a token.
@@ -31,19 +32,15 @@ pub(crate) struct Ledger {
 impl Ledger {
     pub(crate) fn granted(&mut self, who: Id, token: FencingToken, lease: Ms, now: Ms) {
         self.forget(now);
-        let (mine, others): (Vec<Lease>, Vec<Lease>) =
-            self.leases.iter().copied().partition(|l| l.who == who);
-        assert!(others.is_empty(), "P1: granted to {who} beside {others:?}");
-        match mine.first() {
+        match self.leases.iter().find(|l| l.who == who) {
             Some(mine) => assert_eq!(token, mine.token, "P2: {who} asked again while it held"),
             None => {
-                let newest = self.newest;
-                assert!(Some(token) > newest, "P2: {token} after {newest:?}");
+                let breaches = self.lock.grant(who, Mode::Exclusive, Some(token.get()));
+                assert_eq!(breaches, [], "P1, P2: {token} granted to {who}: {self:?}");
                 let first = self.line.first().map_or(who, |place| place.who);
                 assert_eq!(who, first, "P3: overtook those in {:?}", self.line);
             }
         }
-        self.newest = Some(token);
         self.line.retain(|place| place.who != who);
         self.leases = vec![Lease {
             who,
@@ -158,6 +155,8 @@ impl Ledger {
     /// Leases and places end by themselves.
     fn forget(&mut self, now: Ms) {
         self.leases.retain(|l| l.until > now);
+        let leases = &self.leases;
+        self.lock.retain(|who| leases.iter().any(|l| l.who == *who));
         self.line.retain(|place| place.until > now);
     }
 }

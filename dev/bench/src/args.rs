@@ -15,7 +15,7 @@ leasehold-bench --charts FOLDER   charts, as SVG";
 #[derive(Debug)]
 pub(crate) enum Wish {
     Run(Settings),
-    /// To be one process of several: see `fleet`.
+    /// To be one process of several: see `workers`.
     Work {
         way: String,
         field: Field,

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Each workload is cut into short slices, and the contestants take turns: what slows the machine down slows
-//! all of them. A slice in which a canary thread stalled is void, and counted. Figures are medians; ratios are
+//! all of them. A slice in which the stall monitor stalled is void, and counted. Figures are medians; ratios are
 //! medians of the ratios within each round, to the first contestant of the table. Compare ratios of one run, never
 //! figures of two. At the end stands what is asked of the library, and whether this run met it.
 //!
@@ -25,20 +25,20 @@
 mod answer;
 mod args;
 mod asks;
-mod canary;
 mod chart;
 mod clock;
+mod contention;
 mod contestant;
 mod cores;
-mod crowd;
-mod fleet;
 mod ledger;
 mod machine;
 mod meter;
 mod progress;
 mod report;
 mod rounds;
+mod stall_monitor;
 mod turns;
+mod workers;
 mod workload;
 
 use leasehold_testkit::servers::{RedisServer, ZooKeeperServer};
@@ -59,7 +59,7 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub async fn follow(words: lexopt::Parser) -> Result<(), BoxError> {
     match args::wish(words)? {
         Wish::Run(settings) => run(&settings).await,
-        Wish::Work { way, field } => fleet::work(&way, &field, None).await,
+        Wish::Work { way, field } => workers::work(&way, &field, None).await,
         Wish::Help => {
             println!("{}", args::USAGE);
             Ok(())
@@ -83,7 +83,7 @@ pub trait Account {
 /// If the command line says anything else, or if a server or the contestant fails.
 pub async fn work(words: lexopt::Parser, account: &dyn Account) -> Result<(), BoxError> {
     match args::wish(words)? {
-        Wish::Work { way, field } => fleet::work(&way, &field, Some(account)).await,
+        Wish::Work { way, field } => workers::work(&way, &field, Some(account)).await,
         _ => Err("this program is started by leasehold-bench, when it is needed".into()),
     }
 }
@@ -102,13 +102,13 @@ async fn run(settings: &Settings) -> Result<(), BoxError> {
     for workload in workload::all() {
         let name = workload.name();
         if settings.wants(&name) {
-            let stage = workload::Stage {
+            let environment = workload::Environment {
                 server: &server,
                 meter: &meter,
                 field: &field,
                 quick: settings.quick,
             };
-            let outcome = workload.run(&stage).await?;
+            let outcome = workload.run(&environment).await?;
             report::print(&name, &outcome);
             ledger.add(&name, outcome);
         }

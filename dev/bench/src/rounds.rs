@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::canary::Canary;
 use crate::report::{Outcome, Row};
+use crate::stall_monitor::StallMonitor;
 
 /// A stall of the machine that makes a slice void.
 pub(crate) const STALL: Duration = Duration::from_millis(25);
@@ -18,7 +18,7 @@ pub(crate) struct Rounds {
     contestants: Vec<&'static str>,
     /// By contestant, then by round; none for a void slice.
     slices: Vec<Vec<Option<Values>>>,
-    canary: Canary,
+    stall_monitor: StallMonitor,
 }
 
 impl Rounds {
@@ -28,16 +28,16 @@ impl Rounds {
             metrics: metrics.to_vec(),
             contestants: contestants.to_vec(),
             slices: vec![Vec::new(); contestants.len()],
-            canary: Canary::start(),
+            stall_monitor: StallMonitor::start(),
         }
     }
 
     pub(crate) fn slice_begins(&self) {
-        self.canary.longest_stall();
+        self.stall_monitor.longest_stall();
     }
 
     pub(crate) fn slice_ends(&mut self, contestant: usize, values: Values) {
-        let stalled = self.canary.longest_stall() > STALL;
+        let stalled = self.stall_monitor.longest_stall() > STALL;
         self.slices[contestant].push((!stalled).then_some(values));
     }
 

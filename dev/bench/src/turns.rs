@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::BoxError;
 use crate::clock;
-use crate::contestant::{Entrant, Field, Visitor, Way};
+use crate::contestant::{AnyContestant, Field, Visitor, Way};
 use crate::meter::{Meter, Reading};
 use crate::progress;
 use crate::report::Outcome;
@@ -124,7 +124,7 @@ impl Plan<'_> {
     /// Contestants that are on several servers, of which no account is kept.
     pub(crate) async fn take_turns_with<S>(
         &self,
-        entrants: &[(&'static str, Entrant)],
+        entrants: &[(&'static str, AnyContestant)],
         slice: &S,
     ) -> Result<Outcome, BoxError>
     where

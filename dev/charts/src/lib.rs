@@ -18,7 +18,7 @@
 //! # Ok::<(), leasehold_charts::NotANumber>(())
 //! ```
 //!
-//! | room | holds |
+//! | module | holds |
 //! |---|---|
 //! | `bars` | [`BarChart`]: figures beside each other |
 //! | `lines` | [`LineChart`]: figures that change with another |

@@ -1,7 +1,12 @@
 //! What holds, and what must be possible lest it hold for want of anything happening.
 
+use crate::macros::reachable;
+
 /// A property of every state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Claim {
     /// Two guards are never both valid, nor one while a foreign program holds the lock.
     Exclusion,
@@ -30,62 +35,14 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::Exclusion,
-        Self::Backed,
-        Self::TokensDiffer,
-        Self::TokensGrow,
-        Self::Fenced,
-        Self::NoRevival,
-        Self::NoGhost,
-        Self::NobodyForgotten,
-        Self::NoStall,
-        Self::NoSpin,
-        Self::InOrder,
-    ];
-
     /// What it is called.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Exclusion => "exclusion",
-            Self::Backed => "backed",
-            Self::TokensDiffer => "tokens-differ",
-            Self::TokensGrow => "tokens-grow",
-            Self::Fenced => "fenced",
-            Self::NoRevival => "no-revival",
-            Self::NoGhost => "no-ghost",
-            Self::NobodyForgotten => "nobody-forgotten",
-            Self::NoStall => "no-stall",
-            Self::NoSpin => "no-spin",
-            Self::InOrder => "in-order",
-        }
+        self.into()
     }
 }
 
-macro_rules! sights {
-    ($($name:ident, $word:literal;)*) => {
-        /// Something that must be possible.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Sight {
-            $(#[doc = $word] $name,)*
-        }
-
-        impl Sight {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            /// What it is.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$name => $word,)* }
-            }
-        }
-    };
-}
-
-sights! {
+reachable! {
     HandOffConfirmed, "a waiter confirms a lock that was handed to it";
     SecondCopyGranted, "a second copy of an acquire is granted";
     LaterGuard, "an attempt that began after a grant gets a guard of its own";

@@ -3,7 +3,7 @@
 
 use crate::action::Action;
 use crate::attempt::{Line, Pass, Phase};
-use crate::claim::Sight;
+use crate::claim::Reachable;
 use crate::looks::{self, ASKS_AT_ONCE, Seen};
 use crate::scripts;
 use crate::setup::Setup;
@@ -43,7 +43,7 @@ pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Ac
             out.push(Action::Leave(who));
             if !setup.is_prompt() {
                 out.push(Action::LeaveUnanswered(who));
-                if companion(world, setup, who).is_some() {
+                if same_process_waiter(world, setup, who).is_some() {
                     out.push(Action::LeaveNamingNobody(who));
                 }
             }
@@ -114,13 +114,13 @@ fn enter(world: &mut World, setup: &Setup, who: usize, grant: Grant) {
     world.attempts[who].left = left;
     world.attempts[who].token = grant.token;
     if world.attempts.iter().filter(|it| it.holds()).count() > 1 {
-        setup.see(world, Sight::SecondHolder);
+        setup.see(world, Reachable::SecondHolder);
     }
     if world.attempts[who].after != 0 {
-        setup.see(world, Sight::LaterGuard);
+        setup.see(world, Reachable::LaterGuard);
     }
     if world.attempts.iter().any(|it| it.phase == Phase::Dead) {
-        setup.see(world, Sight::ServedAfterDeath);
+        setup.see(world, Reachable::ServedAfterDeath);
     }
 }
 
@@ -214,13 +214,13 @@ pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, how: Leaving) 
     } else {
         0
     };
-    let named = companion(world, setup, who).filter(|_| how.names);
+    let named = same_process_waiter(world, setup, who).filter(|_| how.names);
     let passed = scripts::leave(world, setup, who, scripts::Left { seal, named });
     if let (Some(waiter), Some(token), true) = (named, passed, how.answered)
         && world.attempts[waiter].phase == Phase::Trying
     {
         world.attempts[waiter].passed = Some(Pass { age: 0, token });
-        setup.see(world, Sight::PassedOn);
+        setup.see(world, Reachable::PassedOn);
     }
     if how.answered {
         world.end(who, Phase::Over);
@@ -229,7 +229,7 @@ pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, how: Leaving) 
 
 /// The waiter that a release names: the first of its process. Where no seats are kept it is the one that comes first
 /// in the queue, for to name another is to name nobody.
-fn companion(world: &World, setup: &Setup, who: usize) -> Option<usize> {
+fn same_process_waiter(world: &World, setup: &Setup, who: usize) -> Option<usize> {
     let line = if setup.is_prompt() {
         world.seats
     } else {

@@ -3,22 +3,23 @@
 use stateright::{Model, Property};
 
 use crate::action::Action;
-use crate::claim::Claim;
+use crate::claim::{Claim, Reachable};
 use crate::client::Leaving;
+use crate::macros::explorations;
+use crate::search::{Explored, nearest, visit};
 use crate::setup::Setup;
+use crate::trace::Trace;
 use crate::world::{Mark, World};
-use crate::{client, faults, judge, network, normal, passing, promotion, resource, scripts};
+use crate::{client, faults, judge, network, normal, passing, promotion, resource, scripts, words};
 
 /// What one run checks.
 #[derive(Debug, Clone)]
-pub(crate) struct Exploration {
-    pub(crate) setup: Setup,
-    pub(crate) claims: Vec<Claim>,
+struct Exploration {
+    setup: Setup,
+    claims: Vec<Claim>,
 }
 
-impl Exploration {
-    pub(crate) const SIGHT: &str = "sight";
-}
+const REACHABLE: &str = "reachable";
 
 impl Model for Exploration {
     type State = World;
@@ -45,8 +46,8 @@ impl Model for Exploration {
 
     fn properties(&self) -> Vec<Property<Self>> {
         if self.setup.looks_for.is_some() {
-            let seen = |_: &Self, world: &World| world.has(Mark::Sight);
-            return vec![Property::sometimes(Self::SIGHT, seen)];
+            let seen = |_: &Self, world: &World| world.has(Mark::Reachable);
+            return vec![Property::sometimes(REACHABLE, seen)];
         }
         self.claims.iter().map(|&claim| always(claim)).collect()
     }
@@ -104,3 +105,5 @@ fn step(mut world: World, setup: &Setup, action: Action) -> World {
     }
     world
 }
+
+explorations!();

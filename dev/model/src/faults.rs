@@ -2,7 +2,7 @@
 
 use crate::action::Action;
 use crate::attempt::{Line, Phase};
-use crate::claim::Sight;
+use crate::claim::Reachable;
 use crate::server::{FOR_EVER, Holder, Server};
 use crate::setup::Setup;
 use crate::world::World;
@@ -172,7 +172,7 @@ pub(crate) fn foreign_takes(world: &mut World, setup: &Setup) {
 
 pub(crate) fn foreign_deletes(world: &mut World, setup: &Setup) {
     count_meddling(world, setup);
-    setup.see(world, Sight::KeyTakenAway);
+    setup.see(world, Reachable::KeyTakenAway);
     world.server.delete_lock();
 }
 

@@ -52,7 +52,7 @@
 //! where wake-ups are lost, for a waiter that does not confirm in time goes to the end.
 //!
 //! Each rule that a [`Weakening`] leaves out is shown to be needed: without it exactly the claims that it
-//! names are broken. The worlds are not empty: each has [`Sight`]s that must be seen in it.
+//! names are broken. The worlds are not empty: each has [`Reachable`]s that must be seen in it.
 //!
 //! # What is not modelled
 //!
@@ -82,13 +82,13 @@ mod explore;
 mod faults;
 mod judge;
 mod looks;
+mod macros;
 mod network;
 mod normal;
 mod passing;
 mod promotion;
 pub mod quorum;
 mod resource;
-mod run;
 mod scripts;
 mod search;
 mod server;
@@ -101,8 +101,8 @@ mod weakening;
 mod words;
 mod world;
 
-pub use self::claim::{Claim, Sight};
-pub use self::run::{counterexample, example, explore};
+pub use self::claim::{Claim, Reachable};
+pub use self::explore::{counterexample, example, explore};
 pub use self::search::Explored;
 pub use self::setup::{Faults, Pace, Setup};
 pub use self::setups::{setup, setups, weakened};

@@ -2,7 +2,7 @@
 
 use crate::action::Action;
 use crate::attempt::{Line, Phase};
-use crate::claim::Sight;
+use crate::claim::Reachable;
 use crate::looks::is_due;
 use crate::server::{FOR_EVER, Holder};
 use crate::setup::Setup;
@@ -87,6 +87,6 @@ fn count_idleness(world: &mut World, setup: &Setup) {
     // Beyond the allowance it does not matter how far.
     world.idle = (world.idle + 1).min(world.allowance + 1);
     if world.idle == world.allowance {
-        setup.see(world, Sight::LongestStall);
+        setup.see(world, Reachable::LongestStall);
     }
 }

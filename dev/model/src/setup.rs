@@ -1,6 +1,6 @@
 //! A world to be explored: how many attempts, how long things last, what may go wrong, and what is claimed.
 
-use crate::claim::{Claim, Sight};
+use crate::claim::{Claim, Reachable};
 use crate::server::MOST;
 use crate::times::Times;
 use crate::weakening::Weakening;
@@ -60,11 +60,11 @@ pub struct Setup {
     /// What holds all the same.
     pub claims: &'static [Claim],
     /// What must be possible, lest the claims hold for want of anything happening.
-    pub sights: &'static [Sight],
+    pub reachable: &'static [Reachable],
     /// The rule that is left out.
     pub weakening: Option<Weakening>,
     /// What this run looks for; it ends there.
-    pub looks_for: Option<Sight>,
+    pub looks_for: Option<Reachable>,
     /// Whether worlds that differ only in the attempts' names count as one.
     pub anonymous: bool,
 }
@@ -87,9 +87,9 @@ impl Setup {
     }
 
     /// Notes that something has happened, if this run looks for it.
-    pub(crate) fn see(&self, world: &mut World, sight: Sight) {
-        if self.looks_for == Some(sight) {
-            world.mark(Mark::Sight);
+    pub(crate) fn see(&self, world: &mut World, reachable: Reachable) {
+        if self.looks_for == Some(reachable) {
+            world.mark(Mark::Reachable);
         }
     }
 

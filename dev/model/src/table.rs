@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::claim::Claim;
-use crate::run::{counterexample, explore};
+use crate::explore::{counterexample, explore};
 use crate::search::Explored;
 use crate::setups::{setups, weakened};
 use crate::trace::Trace;
@@ -119,7 +119,7 @@ pub enum Extent {
 pub fn all(extent: Extent, done: impl FnMut(&Row) + Send) -> Vec<Row> {
     let jobs = jobs(extent);
     let next = AtomicUsize::new(0);
-    let desk = Mutex::new(Desk {
+    let ordered = Mutex::new(OrderedRows {
         rows: jobs.iter().map(|_| None).collect(),
         shown: 0,
         done,
@@ -132,17 +132,17 @@ pub fn all(extent: Extent, done: impl FnMut(&Row) + Send) -> Vec<Row> {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(at) else { break };
                     let row = job.row();
-                    if let Ok(mut desk) = desk.lock() {
-                        desk.put(at, row);
+                    if let Ok(mut ordered) = ordered.lock() {
+                        ordered.put(at, row);
                     }
                 }
             });
         }
     });
-    let desk = desk
+    let ordered = ordered
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
-    desk.rows.into_iter().flatten().collect()
+    ordered.rows.into_iter().flatten().collect()
 }
 
 fn jobs(extent: Extent) -> Vec<Job> {
@@ -161,13 +161,13 @@ fn jobs(extent: Extent) -> Vec<Job> {
 }
 
 /// Rows come in any order and are shown in theirs.
-struct Desk<F> {
+struct OrderedRows<F> {
     rows: Vec<Option<Row>>,
     shown: usize,
     done: F,
 }
 
-impl<F: FnMut(&Row)> Desk<F> {
+impl<F: FnMut(&Row)> OrderedRows<F> {
     fn put(&mut self, at: usize, row: Row) {
         self.rows[at] = Some(row);
         while let Some(Some(row)) = self.rows.get(self.shown) {

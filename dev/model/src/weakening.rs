@@ -1,45 +1,7 @@
 //! The rules of the protocol, each of which can be left out to show what it is there for.
 
 use crate::claim::Claim;
-
-macro_rules! weakenings {
-    ($($rule:ident: $name:literal, $says:literal, in $setup:literal breaks $($claim:ident)*;)*) => {
-        /// A rule that is left out.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Weakening {
-            $(#[doc = concat!("Left out: ", $says, ".")] $rule,)*
-        }
-
-        impl Weakening {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$rule,)*];
-
-            /// What the protocol without the rule is called.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$rule => $name,)* }
-            }
-
-            /// What is done in place of the rule.
-            #[must_use]
-            pub fn says(self) -> &'static str {
-                match self { $(Self::$rule => $says,)* }
-            }
-
-            /// The setup that shows it.
-            #[must_use]
-            pub fn shown_in(self) -> &'static str {
-                match self { $(Self::$rule => $setup,)* }
-            }
-
-            /// The claims that do not hold without the rule; the first is what it is there for.
-            #[must_use]
-            pub fn breaks(self) -> &'static [Claim] {
-                match self { $(Self::$rule => &[$(Claim::$claim),*],)* }
-            }
-        }
-    };
-}
+use crate::macros::weakenings;
 
 weakenings! {
     ConfirmBeforeGuard: "guard-from-wake-up", "a wake-up makes a guard, and nobody confirms",

@@ -15,7 +15,7 @@ const NAMES: [&str; 3] = ["A", "B", "C"];
 pub(crate) fn tell(setup: &Setup, way: &[(World, Option<Action>)]) -> Trace {
     Trace::of(way, |before, action, after| Step {
         what: words(action, before, after),
-        then: Scene {
+        then: StateText {
             setup,
             world: after,
         }
@@ -122,12 +122,12 @@ fn taken(before: &World, after: &World, who: usize) -> &'static str {
 }
 
 /// What is so in a world, as far as it helps to read a trace.
-struct Scene<'a> {
+struct StateText<'a> {
     setup: &'a Setup,
     world: &'a World,
 }
 
-impl fmt::Display for Scene<'_> {
+impl fmt::Display for StateText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = &self.world.server;
         match server.holder {

@@ -44,8 +44,8 @@ pub(crate) enum Mark {
     Revived = 2,
     /// The resource took a write after one of a later holder.
     StaleWrite = 4,
-    /// What a run that looks for a sight has seen.
-    Sight = 8,
+    /// What a run that looks for a `Reachable` has seen.
+    Reachable = 8,
 }
 
 /// The state of a world.

@@ -1,41 +1,14 @@
 //! The whole protocol keeps what it claims, in every state of every world, and the worlds are not empty.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+#[macro_use]
+#[allow(unused_macros, reason = "each test uses one")]
+mod tools;
+
 use leasehold_model::{Setup, example, explore, setup, setups};
 
-/// The world of that name, in which every claim holds and every sight can be seen.
-fn check(name: &str) {
-    let setup = setup(name).unwrap();
-    let explored = explore(&setup);
-    assert_eq!(explored.violated, [], "in {explored:?}");
-    assert!(explored.states > 10_000, "{explored:?}");
-    assert!(!setup.claims.is_empty() && !setup.sights.is_empty());
-    for &sight in setup.sights {
-        assert!(
-            example(&setup, sight).is_some(),
-            "never seen: {}",
-            sight.name()
-        );
-    }
-}
-
-macro_rules! worlds {
-    ($($test:ident $name:literal)*) => {
-        $(#[test]
-        fn $test() {
-            check($name);
-        })*
-
-        #[test]
-        fn every_world_is_tested() {
-            let tested = [$($name),*];
-            let all: Vec<&str> = setups().iter().map(|it: &Setup| it.name).collect();
-            assert_eq!(all, tested);
-        }
-    };
-}
-
 worlds! {
+    over 10_000 states:
     late_copies "late-copies"
     three_attempts "three-attempts"
     passing "passing"

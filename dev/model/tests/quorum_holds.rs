@@ -1,42 +1,15 @@
 //! The whole quorum protocol keeps what it claims, in every state of every world, and the worlds are not empty.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use leasehold_model::quorum::{Setup, Sight, Weakening, example, explore, setup, setups};
+#[macro_use]
+#[allow(unused_macros, reason = "each test uses one")]
+mod tools;
+
+use leasehold_model::quorum::{Reachable, Setup, Weakening, example, explore, setup, setups};
 use leasehold_model::{Weakening as QueueWeakening, quorum, setups as queue_setups};
 
-/// The world of that name, in which every claim holds and every sight can be seen.
-fn check(name: &str) {
-    let setup = setup(name).unwrap();
-    let explored = explore(&setup);
-    assert_eq!(explored.violated, [], "in {explored:?}");
-    assert!(explored.states > 1_000, "{explored:?}");
-    assert!(!setup.claims.is_empty() && !setup.sights.is_empty());
-    for &sight in setup.sights {
-        assert!(
-            example(&setup, sight).is_some(),
-            "never seen: {}",
-            sight.name()
-        );
-    }
-}
-
-macro_rules! worlds {
-    ($($test:ident $name:literal)*) => {
-        $(#[test]
-        fn $test() {
-            check($name);
-        })*
-
-        #[test]
-        fn every_world_is_tested() {
-            let tested = [$($name),*];
-            let all: Vec<&str> = setups().iter().map(|it: &Setup| it.name).collect();
-            assert_eq!(all, tested);
-        }
-    };
-}
-
 worlds! {
+    over 1_000 states:
     quorum "quorum"
     quorum_copies "quorum-copies"
     quorum_extensions "quorum-extensions"
@@ -59,9 +32,9 @@ worlds! {
 
 #[test]
 fn every_sight_is_looked_for() {
-    for &sight in Sight::ALL {
-        let looks = setups().iter().any(|it| it.sights.contains(&sight));
-        assert!(looks, "{}", sight.name());
+    for &reachable in Reachable::ALL {
+        let looks = setups().iter().any(|it| it.reachable.contains(&reachable));
+        assert!(looks, "{}", reachable.name());
     }
 }
 

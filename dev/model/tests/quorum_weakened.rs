@@ -1,40 +1,14 @@
 //! Without one of its rules the quorum protocol breaks exactly the claims that the rule is there for.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+#[macro_use]
+#[allow(unused_macros, reason = "each test uses one")]
+mod tools;
+
 use std::collections::BTreeSet;
 
 use leasehold_model::Claim;
 use leasehold_model::quorum::{Weakening, counterexample, explore, setups, weakened};
-
-/// The weakened protocol of that name, which breaks what it should, nothing else, and in words.
-fn check(name: &str) {
-    let rule = *Weakening::ALL.iter().find(|it| it.name() == name).unwrap();
-    let setup = weakened(rule).unwrap();
-    let violated: BTreeSet<Claim> = explore(&setup).violated.into_iter().collect();
-    let expected: BTreeSet<Claim> = rule.breaks().iter().copied().collect();
-    assert_eq!(violated, expected);
-    for claim in expected {
-        let trace = counterexample(&setup, claim).unwrap();
-        assert_eq!(trace.to_string().lines().count(), trace.steps());
-        assert!(trace.steps() > 3, "{trace}");
-    }
-}
-
-macro_rules! rules {
-    ($($test:ident $name:literal)*) => {
-        $(#[test]
-        fn $test() {
-            check($name);
-        })*
-
-        #[test]
-        fn every_rule_is_tested() {
-            let tested = [$($name),*];
-            let all: Vec<&str> = Weakening::ALL.iter().map(|it| it.name()).collect();
-            assert_eq!(all, tested);
-        }
-    };
-}
 
 rules! {
     one_phase "one-phase"

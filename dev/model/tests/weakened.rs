@@ -1,39 +1,15 @@
 //! Without one of its rules the protocol breaks exactly the claims that the rule is there for.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+#[macro_use]
+#[allow(unused_macros, reason = "each test uses one")]
+mod tools;
+
 use std::collections::BTreeSet;
 
+use strum::VariantArray;
+
 use leasehold_model::{Claim, Weakening, counterexample, explore, weakened};
-
-/// The weakened protocol of that name, which breaks what it should, nothing else, and in words.
-fn check(name: &str) {
-    let rule = *Weakening::ALL.iter().find(|it| it.name() == name).unwrap();
-    let setup = weakened(rule).unwrap();
-    let violated: BTreeSet<Claim> = explore(&setup).violated.into_iter().collect();
-    let expected: BTreeSet<Claim> = rule.breaks().iter().copied().collect();
-    assert_eq!(violated, expected);
-    for claim in expected {
-        let trace = counterexample(&setup, claim).unwrap();
-        assert_eq!(trace.to_string().lines().count(), trace.steps());
-        assert!(trace.steps() > 3, "{trace}");
-    }
-}
-
-macro_rules! rules {
-    ($($test:ident $name:literal)*) => {
-        $(#[test]
-        fn $test() {
-            check($name);
-        })*
-
-        #[test]
-        fn every_rule_is_tested() {
-            let tested = [$($name),*];
-            let all: Vec<&str> = Weakening::ALL.iter().map(|it| it.name()).collect();
-            assert_eq!(all, tested);
-        }
-    };
-}
 
 rules! {
     guard_from_wake_up "guard-from-wake-up"
@@ -69,7 +45,7 @@ rules! {
 
 #[test]
 fn every_claim_has_a_rule_that_serves_it() {
-    for claim in Claim::ALL {
+    for &claim in Claim::VARIANTS {
         let breaks = |rule: &&Weakening| rule.breaks().first() == Some(&claim);
         let rule = Weakening::ALL.iter().find(breaks);
         assert!(rule.is_some(), "{}", claim.name());

@@ -1,9 +1,10 @@
 //! What the nemesis can do.
 
-use std::fmt;
+use strum::{Display, IntoStaticStr};
 
 /// A kind of fault. In a cell it strikes again and again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Fault {
     /// None.
     Calm,
@@ -45,31 +46,7 @@ pub enum Fault {
 impl Fault {
     /// What it is called on the command line and in the table.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Calm => "calm",
-            Self::ClientPause => "client-pause",
-            Self::ClientKill => "client-kill",
-            Self::ClientClock => "client-clock",
-            Self::ForceOpen => "force-open",
-            Self::LinkCut => "link-cut",
-            Self::LinkLosesRequests => "link-loses-requests",
-            Self::LinkLosesReplies => "link-loses-replies",
-            Self::LinkDelay => "link-delay",
-            Self::LinkChaos => "link-chaos",
-            Self::ServerPause => "server-pause",
-            Self::ServerRestart => "server-restart",
-            Self::ServerForgets => "server-forgets",
-            Self::Failover => "failover",
-            Self::ServerClock => "server-clock",
-            Self::Partition => "partition",
-            Self::DataCut => "data-cut",
-        }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }

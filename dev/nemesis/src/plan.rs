@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use strum::VariantArray;
+
 use crate::cell::Cell;
 use crate::data::DataCell;
-use crate::deployment::{ALL, Kind};
+use crate::deployment::Kind;
 use crate::fault::Fault;
 
 /// One cell at least for each deployment, and for each fault.
@@ -46,7 +48,7 @@ pub struct Wanted {
 /// All that are wanted, those of a deployment behind each other.
 #[must_use]
 pub fn cells(wanted: &Wanted) -> Vec<Cell> {
-    let all = ALL.into_iter().flat_map(|kind| {
+    let all = Kind::VARIANTS.iter().flat_map(|&kind| {
         let faults = kind.faults().iter();
         faults.map(move |fault| (kind, *fault))
     });
@@ -89,7 +91,7 @@ mod tests {
         let kinds = |cells: &[Cell]| cells.iter().map(|it| it.kind).collect::<HashSet<_>>();
         let faults = |cells: &[Cell]| cells.iter().map(|it| it.fault).collect::<HashSet<_>>();
         assert_eq!(kinds(&all), kinds(&short));
-        assert_eq!(kinds(&all).len(), ALL.len());
+        assert_eq!(kinds(&all).len(), Kind::VARIANTS.len());
         assert_eq!(faults(&all), faults(&short));
     }
 }

@@ -1,15 +1,15 @@
 //! What a process notes of its changes, line by line, so that a kill loses none that it knew of.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use leasehold_testkit::history::Moment;
+use leasehold_testkit::history::{HistoryError, JsonLines, Moment, read_lines};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
 /// What is changed, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Work {
     /// Counter and list, read and written under a fence that was claimed before.
     Ledger,
@@ -22,7 +22,7 @@ pub enum Work {
 }
 
 /// What became of a change, as far as its process knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Outcome {
     /// It was confirmed.
     Applied,
@@ -33,7 +33,7 @@ pub enum Outcome {
 }
 
 /// A change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// No other has it.
     pub id: String,
@@ -53,9 +53,23 @@ pub struct Change {
     pub read: Option<(usize, String)>,
 }
 
+/// What is noted of a change.
+#[derive(Debug, Serialize, Deserialize)]
+enum Note {
+    /// It is about to be sent.
+    Begin(Change),
+    /// It was answered, or given up.
+    End {
+        id: String,
+        outcome: Outcome,
+        at: Moment,
+        read: Option<(usize, String)>,
+    },
+}
+
 /// Notes to the end of a file.
 #[derive(Debug, Clone)]
-pub struct Notes(Arc<Mutex<File>>);
+pub struct Notes(Arc<Mutex<JsonLines>>);
 
 impl Notes {
     /// Opens the file.
@@ -63,9 +77,8 @@ impl Notes {
     /// # Errors
     ///
     /// What the system says.
-    pub fn to_file(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Self(Arc::new(Mutex::new(file))))
+    pub fn to_file(path: &Path) -> Result<Self, HistoryError> {
+        Ok(Self(Arc::new(Mutex::new(JsonLines::to_file(path)?))))
     }
 
     /// A change is about to be sent.
@@ -73,9 +86,17 @@ impl Notes {
     /// # Errors
     ///
     /// What the system says.
-    pub fn begin(&self, id: &str, store: &str, work: Work, token: i64) -> io::Result<()> {
-        let at = Moment::now().0;
-        self.line(&format!("begin {id} {store} {work:?} {token} {at}\n"))
+    pub fn begin(&self, id: &str, store: &str, work: Work, token: i64) -> Result<(), HistoryError> {
+        self.0.lock().write(&Note::Begin(Change {
+            id: id.to_owned(),
+            store: store.to_owned(),
+            work,
+            token,
+            begun: Moment::now(),
+            ended: None,
+            outcome: Outcome::Unknown,
+            read: None,
+        }))
     }
 
     /// It was answered, or given up.
@@ -83,82 +104,50 @@ impl Notes {
     /// # Errors
     ///
     /// What the system says.
-    pub fn end(&self, id: &str, outcome: Outcome, read: Option<(usize, &str)>) -> io::Result<()> {
-        let at = Moment::now().0;
-        let (count, last) = read.map_or((String::from("-"), "-"), |(n, it)| (n.to_string(), it));
-        let last = if last.is_empty() { "-" } else { last };
-        self.line(&format!("end {id} {outcome:?} {at} {count} {last}\n"))
-    }
-
-    fn line(&self, line: &str) -> io::Result<()> {
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(line.as_bytes())
+    pub fn end(
+        &self,
+        id: &str,
+        outcome: Outcome,
+        read: Option<(usize, String)>,
+    ) -> Result<(), HistoryError> {
+        let (id, at) = (id.to_owned(), Moment::now());
+        self.0.lock().write(&Note::End {
+            id,
+            outcome,
+            at,
+            read,
+        })
     }
 }
 
-/// Reads the files of several processes. A line without an end, as a killed process may leave, does not count.
+/// Reads the files of several processes.
 ///
 /// # Errors
 ///
 /// If one cannot be read.
-pub fn read<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> io::Result<Vec<Change>> {
+pub fn read<P: AsRef<Path>>(
+    files: impl IntoIterator<Item = P>,
+) -> Result<Vec<Change>, HistoryError> {
     let mut changes = HashMap::new();
-    for file in files {
-        let text = match fs::read_to_string(file.as_ref()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            text => text?,
-        };
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        for line in whole.lines() {
-            let known = take(line, &mut changes);
-            known.ok_or_else(|| io::Error::other(format!("no note of a change: {line}")))?;
+    for note in read_lines(files)? {
+        match note {
+            Note::Begin(change) => {
+                changes.insert(change.id.clone(), change);
+            }
+            Note::End {
+                id,
+                outcome,
+                at,
+                read,
+            } => {
+                let ended = (outcome != Outcome::Unknown).then_some(at);
+                if let Some(change) = changes.get_mut(&id) {
+                    (change.outcome, change.ended, change.read) = (outcome, ended, read);
+                }
+            }
         }
     }
     Ok(changes.into_values().collect())
-}
-
-fn take(line: &str, changes: &mut HashMap<String, Change>) -> Option<()> {
-    let words: Vec<&str> = line.split(' ').collect();
-    match words[..] {
-        ["begin", id, store, work, token, at] => {
-            let change = Change {
-                id: id.to_owned(),
-                store: store.to_owned(),
-                work: work_of(work)?,
-                token: token.parse().ok()?,
-                begun: Moment(at.parse().ok()?),
-                ended: None,
-                outcome: Outcome::Unknown,
-                read: None,
-            };
-            changes.insert(id.to_owned(), change);
-        }
-        ["end", id, outcome, at, count, last] => {
-            let change = changes.get_mut(id)?;
-            change.outcome = outcome_of(outcome)?;
-            if change.outcome != Outcome::Unknown {
-                change.ended = Some(Moment(at.parse().ok()?));
-            }
-            if count != "-" {
-                let last = if last == "-" { "" } else { last };
-                change.read = Some((count.parse().ok()?, last.to_owned()));
-            }
-        }
-        _ => return None,
-    }
-    Some(())
-}
-
-fn work_of(word: &str) -> Option<Work> {
-    use Work::{ControlLedger, ControlTrail, Ledger, Trail};
-    let all = [Ledger, Trail, ControlLedger, ControlTrail];
-    all.into_iter().find(|it| format!("{it:?}") == word)
-}
-
-fn outcome_of(word: &str) -> Option<Outcome> {
-    use Outcome::{Applied, Refused, Unknown};
-    let all = [Applied, Refused, Unknown];
-    all.into_iter().find(|it| format!("{it:?}") == word)
 }
 
 #[cfg(test)]
@@ -171,10 +160,13 @@ mod tests {
         let path = folder.path().join("notes");
         let notes = Notes::to_file(&path).unwrap();
         notes.begin("1.1", "sqlite", Work::Ledger, 7).unwrap();
-        notes.end("1.1", Outcome::Applied, Some((0, ""))).unwrap();
+        notes
+            .end("1.1", Outcome::Applied, Some((0, String::new())))
+            .unwrap();
         notes.begin("1.2", "sqlite", Work::ControlTrail, 8).unwrap();
-        notes.line("end 1.2 App").unwrap();
-        let mut changes = read([&path, &folder.path().join("none")]).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text + "{\"End\":{\"id\":\"1.2\",\"outc").unwrap();
+        let mut changes = read([&path]).unwrap();
         changes.sort_by(|one, other| one.id.cmp(&other.id));
         let [first, second] = &changes[..] else {
             panic!("{changes:?}")

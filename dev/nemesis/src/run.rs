@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use strum::VariantArray;
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Mutex, Semaphore};
@@ -22,7 +23,7 @@ const GONE: Duration = Duration::from_secs(90);
 
 /// What is told as it happens.
 #[derive(Debug)]
-pub enum Told {
+pub enum Progress {
     /// The servers of a deployment are up.
     Started(Kind),
     /// A cell is over.
@@ -48,7 +49,7 @@ struct Common {
 pub async fn all(
     cells: Vec<Cell>,
     at_once: usize,
-    tell: UnboundedSender<Told>,
+    tell: UnboundedSender<Progress>,
 ) -> Result<(), BoxError> {
     let common = Arc::new(Common {
         data: Servers::start().await?,
@@ -57,7 +58,7 @@ pub async fn all(
         at_once: Semaphore::new(at_once),
     });
     let mut running = JoinSet::new();
-    for kind in deployment::ALL {
+    for &kind in Kind::VARIANTS {
         let own: Vec<Cell> = cells.iter().filter(|it| it.kind == kind).cloned().collect();
         if !own.is_empty() {
             running.spawn_local(of_kind(kind, own, Arc::clone(&common), tell.clone()));
@@ -73,26 +74,25 @@ async fn of_kind(
     kind: Kind,
     cells: Vec<Cell>,
     common: Arc<Common>,
-    tell: UnboundedSender<Told>,
+    tell: UnboundedSender<Progress>,
 ) -> Result<(), BoxError> {
     let _turn = common.at_once.acquire().await?;
     let failed = |what: &str, error: BoxError| BoxError::from(format!("{what}: {error}"));
     let started = deployment::start(kind).await;
     let deployment = started.map_err(|error| failed(kind.name(), error))?;
-    let folder = common.folder.path();
-    let links = common.data.link(folder, kind.name()).await?;
+    let links = common.data.link(common.folder.path(), kind.name()).await?;
     // Nobody may listen any more.
-    drop(tell.send(Told::Started(kind)));
+    drop(tell.send(Progress::Started(kind)));
     for cell in &cells {
-        let run = cell.run(&*deployment, &links, folder, &common.prepare);
+        let run = cell.run(&*deployment, &links, &common.prepare);
         let verdict = run.await.map_err(|error| failed(&cell.name(), error))?;
-        drop(tell.send(Told::Cell(Box::new(verdict))));
+        drop(tell.send(Progress::Cell(Box::new(verdict))));
     }
     if kind != Kind::InProcess {
         let begin = Instant::now();
         let free = all_free(&*deployment, &cells).await;
         let free = free.map(|()| begin.elapsed());
-        drop(tell.send(Told::End(kind, free.map_err(|error| error.to_string()))));
+        drop(tell.send(Progress::End(kind, free.map_err(|error| error.to_string()))));
     }
     Ok(())
 }

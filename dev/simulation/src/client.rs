@@ -14,7 +14,7 @@ use crate::history::Who;
 use crate::late::Late;
 use crate::operation::Operation;
 use crate::server::PORT;
-use crate::stage::{Stage, TASKS};
+use crate::shared::{Shared, TASKS};
 
 /// How the server is called.
 pub(crate) const SERVER: &str = "server";
@@ -25,37 +25,37 @@ const BETWEEN_CONNECTS: Duration = Duration::from_millis(200);
 const COMMAND: Duration = Duration::from_millis(600);
 
 /// Locks until the run is over, and shuts down.
-pub(crate) async fn run(stage: Rc<Stage>, process: usize) -> turmoil::Result {
-    let life = stage.begin(process);
+pub(crate) async fn run(shared: Rc<Shared>, process: usize) -> turmoil::Result {
+    let life = shared.begin(process);
     let mut who = Who {
         process,
         life,
         task: 0,
     };
-    if let Some(locks) = connected(&stage).await {
+    if let Some(locks) = connected(&shared).await {
         let locks = locks?;
-        stage.note(who, "connected");
+        shared.note(who, "connected");
         let mut tasks = Vec::new();
         for task in 0..TASKS {
             who.task = task;
-            tasks.push(spawn_local(work(Rc::clone(&stage), locks.clone(), who)));
+            tasks.push(spawn_local(work(Rc::clone(&shared), locks.clone(), who)));
         }
         for task in tasks {
             task.await?;
         }
         let end = locks.shutdown().await;
-        stage.note(who, format_args!("shutdown: {:?}", end.is_ok()));
+        shared.note(who, format_args!("shutdown: {:?}", end.is_ok()));
     }
-    stage.finish(process);
+    shared.finish(process);
     Ok(())
 }
 
 /// None if the run was over before the server could be reached.
-async fn connected(stage: &Stage) -> Option<Result<LockManager, leasehold::Error>> {
-    while !stage.is_over() {
+async fn connected(shared: &Shared) -> Option<Result<LockManager, leasehold::Error>> {
+    while !shared.is_over() {
         match Redis::builder().connect_over(connecting).await {
             Ok(redis) => {
-                let builder = match stage.is_late {
+                let builder = match shared.is_late {
                     true => LockManager::builder(Late(redis)),
                     false => LockManager::builder(redis),
                 };
@@ -76,17 +76,17 @@ fn connecting() -> Connecting {
     })
 }
 
-async fn work(stage: Rc<Stage>, locks: LockManager, who: Who) {
+async fn work(shared: Rc<Shared>, locks: LockManager, who: Who) {
     let Who {
         process,
         life,
         task,
     } = who;
     let place = u64::from(life) << 16 | (process << 8 | task) as u64;
-    let mut random = Rng::with_seed(stage.seed ^ place.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    while !stage.is_over() {
+    let mut random = Rng::with_seed(shared.seed ^ place.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    while !shared.is_over() {
         let operation = Operation::by_chance(&mut random);
-        operation.run(&stage, &locks, who).await;
+        operation.run(&shared, &locks, who).await;
         sleep(Duration::from_millis(random.u64(0..150))).await;
     }
 }

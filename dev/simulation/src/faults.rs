@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 
-use crate::stage::PROCESSES;
+use crate::shared::PROCESSES;
 
 /// Something that is done at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,8 @@ use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
+use leasehold_testkit::history::{Hold, Mode, Moment};
+
 /// Who did something: the process, how often it was started before, and its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Who {
@@ -15,53 +17,6 @@ pub(crate) struct Who {
 impl fmt::Display for Who {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.process, self.life, self.task)
-    }
-}
-
-/// How a lock is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Mode {
-    Exclusive,
-    Shared,
-    /// One of so many permits.
-    Permit {
-        of: usize,
-    },
-}
-
-/// Something that somebody believed to hold.
-#[derive(Debug, Clone)]
-pub(crate) struct Hold {
-    pub(crate) who: Who,
-    pub(crate) key: &'static str,
-    pub(crate) mode: Mode,
-    /// None for a permit, which has none that orders it.
-    pub(crate) token: Option<i64>,
-    pub(crate) asked: Duration,
-    pub(crate) from: Duration,
-    /// None while it is held.
-    pub(crate) until: Option<Duration>,
-}
-
-impl fmt::Display for Hold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            who,
-            key,
-            mode,
-            token,
-            asked,
-            from,
-            until,
-        } = self;
-        write!(
-            f,
-            "{who} held {key} ({mode:?}, token {token:?}), asked at {asked:?}, from {from:?} "
-        )?;
-        match until {
-            Some(until) => write!(f, "until {until:?}"),
-            None => f.write_str("to the end"),
-        }
     }
 }
 
@@ -116,24 +71,40 @@ impl History {
     }
 
     /// Begins a hold, and answers its number.
-    pub(crate) fn begin(&mut self, hold: Hold) -> usize {
+    pub(crate) fn begin(
+        &mut self,
+        who: Who,
+        (key, mode, token): (&str, Mode, Option<i64>),
+        asked: Duration,
+        at: Duration,
+    ) -> usize {
         self.counts.grants += 1;
-        self.holds.push(hold);
-        self.holds.len() - 1
+        let index = self.holds.len();
+        self.holds.push(Hold {
+            number: (who.process as u64) << 32 | index as u64,
+            key: key.to_owned(),
+            mode,
+            token,
+            requested_at: moment(asked),
+            granted_at: moment(at),
+            until: Moment(u64::MAX),
+            ended: false,
+        });
+        index
     }
 
     pub(crate) fn end(&mut self, hold: usize, at: Duration) {
-        if let Some(hold) = self.holds.get_mut(hold) {
-            hold.until.get_or_insert(at);
-        }
+        self.holds
+            .get_mut(hold)
+            .into_iter()
+            .for_each(|it| end(it, at));
     }
 
     /// Whatever the process held ends with it.
     pub(crate) fn killed(&mut self, process: usize, at: Duration) {
-        let its = self.holds.iter_mut().filter(|it| it.who.process == process);
-        its.for_each(|hold| {
-            hold.until.get_or_insert(at);
-        });
+        let its = self.holds.iter_mut();
+        its.filter(|it| it.number >> 32 == process as u64)
+            .for_each(|it| end(it, at));
     }
 
     pub(crate) fn outcome(self, violations: Vec<String>) -> Outcome {
@@ -159,4 +130,15 @@ pub(crate) struct Outcome {
     pub(crate) counts: Counts,
     /// What happened, a line each.
     pub(crate) lines: String,
+}
+
+fn end(hold: &mut Hold, at: Duration) {
+    if !hold.ended {
+        (hold.until, hold.ended) = (moment(at), true);
+    }
+}
+
+/// The moment that is so long after the beginning.
+pub(crate) fn moment(at: Duration) -> Moment {
+    Moment(at.as_nanos().try_into().unwrap_or(u64::MAX))
 }

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use leasehold_testkit::history::{self as holds, Moment, Violation};
+
 use crate::clock::micros;
 use crate::faults::Plan;
-use crate::history::{History, Hold, Mode};
+use crate::history::{History, moment};
 use crate::operation::LONGEST_TTL;
 use crate::order::out_of_order;
 use crate::server::{Keyspace, SimulatedRedis};
@@ -29,17 +31,10 @@ pub(crate) fn judge(
     unfinished: &[usize],
 ) -> Vec<String> {
     let mut found = Vec::new();
-    let holds = &history.holds;
-    for (place, first) in holds.iter().enumerate() {
-        for second in holds[place + 1..].iter().filter(|it| it.key == first.key) {
-            let (first, second) = match first.from <= second.from {
-                true => (first, second),
-                false => (second, first),
-            };
-            found.extend(overlap(first, second, holds, &history.forgotten));
-            found.extend(disorder(first, second));
-        }
-    }
+    let holds = holds::History::of_holds(history.holds.clone());
+    let violations = holds.violations().into_iter();
+    let unexcused = violations.filter(|it| !is_excused(it, &history.forgotten));
+    found.extend(unexcused.map(|it| it.to_string()));
     if plan.is_calm {
         found.extend(out_of_order(redis.served()));
     }
@@ -52,45 +47,15 @@ pub(crate) fn judge(
     found
 }
 
-fn overlap(first: &Hold, second: &Hold, holds: &[Hold], forgotten: &[Duration]) -> Option<String> {
-    let were_both_valid = |a: &Hold, b: &Hold| a.until.is_none_or(|until| until > b.from);
-    if !were_both_valid(first, second) || !excludes(first, second, holds) {
-        return None;
-    }
-    let since = first.from.saturating_sub(UNDER_WAY);
-    let is_excused = forgotten
-        .iter()
-        .any(|at| (since..=second.from).contains(at));
-    (!is_excused).then(|| format!("exclusion: {first}, and {second}"))
-}
-
-fn excludes(first: &Hold, second: &Hold, holds: &[Hold]) -> bool {
-    match (first.mode, second.mode) {
-        (Mode::Shared, Mode::Shared) => false,
-        (Mode::Permit { of }, Mode::Permit { .. }) => {
-            let at = second.from;
-            let valid = |it: &&Hold| {
-                it.key == second.key && it.from <= at && it.until.is_none_or(|until| until > at)
-            };
-            holds.iter().filter(valid).count() > of
-        }
-        _ => true,
-    }
-}
-
-/// The second was asked for when the first had been granted.
-fn disorder(first: &Hold, second: &Hold) -> Option<String> {
-    let (earlier, later) = (first.token?, second.token?);
-    if second.asked < first.from {
-        return (earlier == later && !share(first, second))
-            .then(|| format!("tokens: the same for two: {first}, and {second}"));
-    }
-    let grows = later > earlier || (later == earlier && share(first, second));
-    (!grows).then(|| format!("tokens: not greater: {first}, then {second}"))
-}
-
-fn share(first: &Hold, second: &Hold) -> bool {
-    (first.mode, second.mode) == (Mode::Shared, Mode::Shared)
+/// A server that forgets its locks gives them away.
+fn is_excused(violation: &Violation, forgotten: &[Duration]) -> bool {
+    let Violation::Overlap { first, second } = violation else {
+        return false;
+    };
+    let since = moment(UNDER_WAY).0;
+    let since = Moment(first.granted_at.0.saturating_sub(since));
+    let mut forgotten = forgotten.iter().map(|at| moment(*at));
+    forgotten.any(|at| (since..=second.granted_at).contains(&at))
 }
 
 /// What the server still has when everybody has gone.

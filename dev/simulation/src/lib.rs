@@ -54,8 +54,8 @@ mod randomness;
 mod report;
 mod requests;
 mod server;
+mod shared;
 mod simulation;
-mod stage;
 mod turn;
 
 pub use self::argument::{USAGE, Wish, wish};

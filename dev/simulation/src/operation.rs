@@ -5,12 +5,13 @@ use std::time::Duration;
 use fastrand::Rng;
 use leasehold::kind::{Kind, Releasable};
 use leasehold::{AcquireError, Lock, LockGuard, LockManager};
+use leasehold_testkit::history::Mode;
 use tokio::time::sleep;
 
 use crate::clock;
 use crate::cut::cut;
-use crate::history::{Hold, Mode, Who};
-use crate::stage::Stage;
+use crate::history::Who;
+use crate::shared::Shared;
 
 /// How many permits there are.
 const PERMITS: u32 = 2;
@@ -51,8 +52,9 @@ impl Operation {
             15..18 => ("c", Mode::Shared),
             _ => (
                 "slots",
-                Mode::Permit {
-                    of: PERMITS as usize,
+                Mode::Permits {
+                    count: 1,
+                    of: PERMITS,
                 },
             ),
         };
@@ -87,27 +89,27 @@ impl Operation {
         }
     }
 
-    pub(crate) async fn run(&self, stage: &Stage, locks: &LockManager, who: Who) {
+    pub(crate) async fn run(&self, shared: &Shared, locks: &LockManager, who: Who) {
         match self.mode {
             Mode::Exclusive => {
                 let token = |guard: &LockGuard| Some(guard.token().get());
-                self.take(stage, who, locks.lock(self.key), token).await;
+                self.take(shared, who, locks.lock(self.key), token).await;
             }
             Mode::Shared => {
                 let token = |guard: &LockGuard<_>| Some(guard.token().get());
-                self.take(stage, who, locks.read_lock(self.key), token)
+                self.take(shared, who, locks.read_lock(self.key), token)
                     .await;
             }
-            Mode::Permit { .. } => {
+            Mode::Permits { .. } => {
                 let lock = locks.semaphore(self.key, PERMITS);
-                self.take(stage, who, lock, |_| None).await;
+                self.take(shared, who, lock, |_| None).await;
             }
         }
     }
 
     async fn take<K: Releasable>(
         &self,
-        stage: &Stage,
+        shared: &Shared,
         who: Who,
         lock: Lock<K>,
         token: impl Fn(&LockGuard<K>) -> Option<i64>,
@@ -120,40 +122,33 @@ impl Operation {
             wait,
             ..
         } = *self;
-        stage.note(
+        shared.note(
             who,
             format_args!("asks for {key} {mode:?} {ttl:?} {wait:?}"),
         );
         let acquired = cut(self.acquire_polls, self.acquire(lock)).await;
         let guard = match acquired {
             None => {
-                stage.history.borrow_mut().counts.cut += 1;
-                return stage.note(who, "is cut");
+                shared.history.borrow_mut().counts.cut += 1;
+                return shared.note(who, "is cut");
             }
             Some(Err(AcquireError::TimedOut { .. })) | Some(Ok(None)) => {
-                stage.history.borrow_mut().counts.busy += 1;
-                return stage.note(who, "finds it busy");
+                shared.history.borrow_mut().counts.busy += 1;
+                return shared.note(who, "finds it busy");
             }
             Some(Err(error)) => {
-                stage.history.borrow_mut().counts.failed += 1;
-                return stage.note(who, format_args!("fails: {error}"));
+                shared.history.borrow_mut().counts.failed += 1;
+                return shared.note(who, format_args!("fails: {error}"));
             }
             Some(Ok(Some(guard))) => guard,
         };
-        let hold = Hold {
-            who,
-            key,
-            mode,
-            token: token(&guard),
-            asked,
-            from: clock::now(),
-            until: None,
-        };
-        stage.note(who, format_args!("has {key} under {:?}", hold.token));
-        let hold = stage.history.borrow_mut().begin(hold);
-        self.keep(stage, who, &guard).await;
-        stage.history.borrow_mut().end(hold, clock::now());
-        self.end(stage, who, guard).await;
+        let token = token(&guard);
+        shared.note(who, format_args!("has {key} under {token:?}"));
+        let (held, now) = ((key, mode, token), clock::now());
+        let hold = shared.history.borrow_mut().begin(who, held, asked, now);
+        self.keep(shared, who, &guard).await;
+        shared.history.borrow_mut().end(hold, clock::now());
+        self.end(shared, who, guard).await;
     }
 
     async fn acquire<K: Kind>(&self, lock: Lock<K>) -> Result<Option<LockGuard<K>>, AcquireError> {
@@ -170,32 +165,32 @@ impl Operation {
     }
 
     /// Until the work is done, or the lock lost.
-    async fn keep<K: Kind>(&self, stage: &Stage, who: Who, guard: &LockGuard<K>) {
+    async fn keep<K: Kind>(&self, shared: &Shared, who: Who, guard: &LockGuard<K>) {
         tokio::select! {
             biased;
             lost = guard.lost() => {
-                stage.history.borrow_mut().counts.lost += 1;
-                stage.note(who, format_args!("has lost it: {:?}", lost.reason));
+                shared.history.borrow_mut().counts.lost += 1;
+                shared.note(who, format_args!("has lost it: {:?}", lost.reason));
             }
             () = sleep(self.keep) => {}
         }
     }
 
-    async fn end<K: Releasable>(&self, stage: &Stage, who: Who, guard: LockGuard<K>) {
+    async fn end<K: Releasable>(&self, shared: &Shared, who: Who, guard: LockGuard<K>) {
         match self.end {
             End::Drop => {
                 drop(guard);
-                stage.note(who, "drops it");
+                shared.note(who, "drops it");
             }
             End::Release => {
                 let end = guard.release().await;
-                stage.history.borrow_mut().counts.failed += u64::from(end.is_err());
-                stage.note(who, format_args!("releases it: {end:?}"));
+                shared.history.borrow_mut().counts.failed += u64::from(end.is_err());
+                shared.note(who, format_args!("releases it: {end:?}"));
             }
             End::ReleaseCut(polls) => {
                 let end = cut(polls, guard.release()).await;
-                stage.history.borrow_mut().counts.cut += u64::from(end.is_none());
-                stage.note(who, format_args!("begins to release it: {end:?}"));
+                shared.history.borrow_mut().counts.cut += u64::from(end.is_none());
+                shared.note(who, format_args!("begins to release it: {end:?}"));
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use leasehold_testkit::history::Queue;
+
 use crate::requests::{Asked, Request, requests};
 use crate::server::Served;
 
@@ -12,7 +14,7 @@ const MOMENT: u64 = 700_000;
 /// Those who wait for a lock, as the server heard of them, and who was granted it last.
 #[derive(Default)]
 struct Line {
-    waiting: Vec<String>,
+    waiting: Queue,
     holder: String,
     /// When it was released while somebody waited.
     released: Option<u64>,
@@ -20,7 +22,7 @@ struct Line {
 
 impl Line {
     fn granted(&mut self, key: &str, owner: &str, micros: u64, found: &mut Vec<String>) {
-        let ahead = self.waiting.iter().take_while(|it| *it != owner).count();
+        let ahead = self.waiting.ahead_of(owner);
         if ahead > 0 {
             found.push(format!(
                 "order: {owner} had {key} at {micros} before {ahead} others"
@@ -32,7 +34,7 @@ impl Line {
             let told = "promptness: released at";
             found.push(format!("{told} {released}, {key} was free until {micros}"));
         }
-        self.waiting.retain(|it| it != owner);
+        self.waiting.leave(owner);
         owner.clone_into(&mut self.holder);
     }
 }
@@ -49,7 +51,7 @@ pub(crate) fn out_of_order(served: &[Served]) -> Vec<String> {
             let line = lines.entry(lock).or_default();
             match (request.asked, request.answer) {
                 (Asked::Leave { named }, answer) => {
-                    line.waiting.retain(|it| it != owner);
+                    line.waiting.leave(owner);
                     if answer.1.is_some_and(|token| token != "unawaited") {
                         line.granted(lock, named, micros, &mut found);
                     } else if line.waiting.is_empty() {
@@ -59,9 +61,7 @@ pub(crate) fn out_of_order(served: &[Served]) -> Vec<String> {
                     }
                 }
                 (Asked::Take { queueing: true }, ("busy", _)) => {
-                    if !line.waiting.iter().any(|it| it == owner) {
-                        line.waiting.push(owner.to_owned());
-                    }
+                    line.waiting.enter(owner);
                 }
                 (Asked::Take { .. }, ("granted", _)) if owner != line.holder => {
                     line.granted(lock, owner, micros, &mut found);

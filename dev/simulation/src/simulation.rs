@@ -13,7 +13,7 @@ use crate::history::Outcome;
 use crate::judge::judge;
 use crate::mistakes::Mistake;
 use crate::server::{SimulatedRedis, serve};
-use crate::stage::{PROCESSES, Stage};
+use crate::shared::{PROCESSES, Shared};
 
 /// How coarse the network's time is. The processes' own time is finer.
 const TICK: Duration = Duration::from_millis(10);
@@ -34,26 +34,26 @@ pub(crate) fn simulate(seed: u64, mistake: Option<Mistake>) -> turmoil::Result<O
     let mut random = Rng::with_seed(seed);
     let mut plan = Plan::of(seed, &mut random);
     let is_late = mistake.is_some_and(Mistake::counts_from_the_reply);
-    let stage = Stage::new(seed, SimulatedRedis::mistaken(mistake)?, is_late);
+    let shared = Shared::new(seed, SimulatedRedis::mistaken(mistake)?, is_late);
     let mut sim = network(seed, &mut random);
-    let redis = Rc::clone(&stage.redis);
+    let redis = Rc::clone(&shared.redis);
     sim.host(SERVER, move || {
         serve(Rc::clone(&redis), clock::micros_of_day)
     });
     for process in 0..PROCESSES {
-        let stage = Rc::clone(&stage);
+        let shared = Rc::clone(&shared);
         sim.host(name(process), move || {
-            client::run(Rc::clone(&stage), process)
+            client::run(Rc::clone(&shared), process)
         });
     }
     let end = plan.mended + PATIENCE;
-    while !(stage.is_over() && stage.unfinished().is_empty()) && sim.elapsed() < end {
+    while !(shared.is_over() && shared.unfinished().is_empty()) && sim.elapsed() < end {
         while let Some(fault) = plan.due(sim.elapsed()) {
-            carry_out(fault, &mut sim, &stage);
+            carry_out(fault, &mut sim, &shared);
         }
-        if sim.elapsed() >= plan.mended && !stage.is_over() {
+        if sim.elapsed() >= plan.mended && !shared.is_over() {
             sim.set_max_message_latency(MENDED);
-            stage.close();
+            shared.close();
         }
         sim.step()?;
     }
@@ -61,9 +61,9 @@ pub(crate) fn simulate(seed: u64, mistake: Option<Mistake>) -> turmoil::Result<O
     for _ in 0..100 {
         sim.step()?;
     }
-    let redis = stage.redis.borrow();
-    let unfinished = stage.unfinished();
-    let history = stage.history.take();
+    let redis = shared.redis.borrow();
+    let unfinished = shared.unfinished();
+    let history = shared.history.take();
     let violations = judge(&history, &redis, &plan, &unfinished);
     Ok(history.outcome(violations))
 }
@@ -88,7 +88,7 @@ fn name(process: usize) -> String {
     format!("process-{process}")
 }
 
-fn carry_out(fault: Fault, sim: &mut Sim<'_>, stage: &Stage) {
+fn carry_out(fault: Fault, sim: &mut Sim<'_>, shared: &Shared) {
     let now = sim.elapsed();
     match fault {
         Fault::Hold(process) => sim.hold(name(process), SERVER),
@@ -111,21 +111,21 @@ fn carry_out(fault: Fault, sim: &mut Sim<'_>, stage: &Stage) {
         Fault::KillServer { forgets } => {
             sim.crash(SERVER);
             if forgets {
-                stage.redis.borrow_mut().forget();
-                stage.history.borrow_mut().forgotten.push(now);
+                shared.redis.borrow_mut().forget();
+                shared.history.borrow_mut().forgotten.push(now);
             } else {
-                stage.redis.borrow_mut().forget_scripts();
+                shared.redis.borrow_mut().forget_scripts();
             }
         }
         Fault::StartServer => start(sim, SERVER),
         Fault::KillProcess(process) => {
             sim.crash(name(process));
-            stage.history.borrow_mut().killed(process, now);
+            shared.history.borrow_mut().killed(process, now);
         }
         Fault::StartProcess(process) => start(sim, &name(process)),
-        Fault::ForgetScripts => stage.redis.borrow_mut().forget_scripts(),
+        Fault::ForgetScripts => shared.redis.borrow_mut().forget_scripts(),
     }
-    let mut history = stage.history.borrow_mut();
+    let mut history = shared.history.borrow_mut();
     history.counts.faults += 1;
     history.note(now, format_args!("{fault:?}"));
 }

@@ -9,12 +9,12 @@ use std::process::ExitCode;
 
 use crate::error::Error;
 use crate::workspace::Workspace;
-use crate::{house, minimal, suite};
+use crate::{lint, minimal, suite};
 
 const USAGE: &str = "\
 cargo xtask test               run every check and test
 cargo xtask test --only NAME   run the steps whose name contains NAME
-cargo xtask house              run the structure checks alone
+cargo xtask lint               run the structure checks alone
 cargo xtask minimal-versions   build the published crates with the oldest versions they allow";
 
 /// What the arguments ask for.
@@ -28,7 +28,7 @@ pub enum Command {
         only: Option<String>,
     },
     /// The structure checks.
-    House,
+    Lint,
     /// The published crates, with the oldest versions that they allow.
     MinimalVersions,
     /// What cargo says in the place of a test binary: print how it would run.
@@ -55,7 +55,7 @@ impl Command {
                 only: Some((*name).to_owned()),
             }),
             ["test", "--only"] => Err(Error::Usage(format!("--only needs a NAME\n\n{USAGE}"))),
-            ["house"] => Ok(Self::House),
+            ["lint"] => Ok(Self::Lint),
             ["minimal-versions"] => Ok(Self::MinimalVersions),
             ["note", _, ..] => Ok(Self::Note {
                 command: args[1..].to_vec(),
@@ -76,7 +76,7 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
             Ok(true)
         }
         Ok(Command::Test { only }) => test(only.as_deref()),
-        Ok(Command::House) => check_house(),
+        Ok(Command::Lint) => check_lint(),
         Ok(Command::MinimalVersions) => minimal_versions(),
         Ok(Command::Note { command }) => note(&command),
         Err(error) => Err(error),
@@ -113,10 +113,10 @@ fn note(command: &[String]) -> Result<bool, Error> {
     Ok(true)
 }
 
-fn check_house() -> Result<bool, Error> {
+fn check_lint() -> Result<bool, Error> {
     let workspace = Workspace::read()?;
     let mut good = true;
-    for check in house::Check::ALL {
+    for check in lint::Check::ALL {
         let verdict = check.run(&workspace)?;
         println!("{}: {}", check.name(), verdict.word());
         for line in verdict.lines() {

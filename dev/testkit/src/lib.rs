@@ -7,15 +7,15 @@
 //! |---|---|
 //! | `cargo xtask test` | everything that must hold before a change goes in |
 //! | `cargo xtask test --only NAME` | the steps whose name contains NAME |
-//! | `cargo xtask house` | the structure checks alone, in a second |
+//! | `cargo xtask lint`  | the structure checks alone, in a second |
 //! | `cargo xtask minimal-versions` | whether the published crates build with the oldest versions they allow |
 //!
-//! | room | holds |
+//! | module | holds |
 //! |---|---|
 //! | [`cli`] | the command line |
 //! | [`suite`] | the steps of a test run: what they are, running them, the report |
 //! | [`install`] | the servers the tests need: finding or installing them |
-//! | [`house`] | structure checks: file sizes, module circles, leftovers, guarantees, supply chain |
+//! | [`lint`]  | structure checks: file sizes, module circles, leftovers, guarantees, supply chain |
 //! | [`minimal`] | the published crates with the oldest versions of what they need |
 //! | [`workspace`] | what cargo knows about the workspace |
 //! | [`error`] | why a run could not start or go on |
@@ -23,7 +23,7 @@
 //! With the feature `servers`, which `cargo xtask` does without, there is also
 //! what integration tests stand on:
 //!
-//! | room | holds |
+//! | module | holds |
 //! |---|---|
 //! | `servers` | real servers, on free ports and gone with the test |
 //! | `proxy` | a network between clients and server that fails on command |
@@ -38,8 +38,8 @@ pub mod clock;
 pub mod error;
 #[cfg(feature = "servers")]
 pub mod history;
-pub mod house;
 pub mod install;
+pub mod lint;
 pub mod minimal;
 #[cfg(feature = "servers")]
 mod port;

@@ -154,9 +154,12 @@ async fn a_backend_that_is_down_is_unavailable_and_nothing_runs() {
         .unwrap();
     let site = Hanging::new(locks, |layer| layer, Duration::ZERO).await;
     assert_eq!(site.browser.post(site.at, "/orders/7").await, 200);
-    for down in [RedisServer::kill as fn(&RedisServer), |server| {
-        server.pause().unwrap();
-    }] {
+    for down in [
+        (|server: &RedisServer| server.kill()) as fn(&RedisServer),
+        |server| {
+            server.pause().unwrap();
+        },
+    ] {
         down(&server);
         let begun = Instant::now();
         let answer = site.browser.send(Method::POST, site.at, "/orders/7").await;

@@ -11,7 +11,7 @@ pub(super) fn owner_changes(ledger: &Ledger) -> Chart {
         "How often a wanted lock changes its owner",
         "8 tasks want one key all the time; changes a second; more is better",
     );
-    crowds(ledger, chart, "owner_changes_per_s")
+    contentions(ledger, chart, "owner_changes_per_s")
 }
 
 pub(super) fn fairness(ledger: &Ledger) -> Chart {
@@ -19,7 +19,7 @@ pub(super) fn fairness(ledger: &Ledger) -> Chart {
         "Does everybody have a turn?",
         "8 tasks want one key all the time; the fewest turns of a task by the most; 1 is fair",
     );
-    crowds(ledger, chart, "fairness_min_max")
+    contentions(ledger, chart, "fairness_min_max")
 }
 
 pub(super) fn hand_off(ledger: &Ledger) -> Chart {
@@ -37,7 +37,7 @@ pub(super) fn hand_off(ledger: &Ledger) -> Chart {
         .transpose()
 }
 
-fn crowds(ledger: &Ledger, mut chart: BarChart, metric: &str) -> Chart {
+fn contentions(ledger: &Ledger, mut chart: BarChart, metric: &str) -> Chart {
     let mut is_empty = true;
     for (heading, processes) in [("in one process", 1), ("in four processes", 4)] {
         let workload = contended::name(8, 0, processes);

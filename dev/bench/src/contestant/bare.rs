@@ -2,7 +2,7 @@ use redis::Script;
 use redis::aio::MultiplexedConnection;
 use uuid::Uuid;
 
-use super::{Contestant, Inbox};
+use super::{Contestant, Notifications};
 use crate::BoxError;
 
 /// The least that is a lock at all: `SET NX PX`, and a script that compares and deletes. No token, no renewal, no
@@ -36,7 +36,7 @@ return 0";
 impl Bare {
     pub(super) async fn enter(url: &str) -> Result<Self, BoxError> {
         Ok(Self {
-            connection: super::connection(url, &Inbox::default()).await?,
+            connection: super::connection(url, &Notifications::default()).await?,
             release: Script::new(RELEASE),
         })
     }

@@ -1,13 +1,13 @@
 //! Who runs.
 
+mod any_contestant;
 mod async_redis_lock;
 mod bare;
 pub(crate) mod distkit;
 mod distributed_lock_redis;
 mod drawing;
-mod entrant;
-mod inbox;
 mod leasehold;
+mod notifications;
 mod passing;
 mod quorum;
 mod redlock;
@@ -20,8 +20,8 @@ use std::future::Future;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, IntoConnectionInfo, ProtocolVersion};
 
-pub(crate) use self::entrant::{Entrant, on_nodes, ours_on_nodes};
-use self::inbox::Inbox;
+pub(crate) use self::any_contestant::{AnyContestant, on_nodes, ours_on_nodes};
+use self::notifications::Notifications;
 pub(crate) use self::way::Way;
 use crate::BoxError;
 
@@ -56,7 +56,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    pub(crate) async fn enter(&self, ways: &[Way]) -> Result<Vec<Entrant>, BoxError> {
+    pub(crate) async fn enter(&self, ways: &[Way]) -> Result<Vec<AnyContestant>, BoxError> {
         let mut entrants = Vec::new();
         for way in ways {
             entrants.push(way.enter(self).await?);
@@ -66,7 +66,10 @@ impl Field {
 }
 
 /// A connection as a careful user of the `redis` crate would make it.
-async fn connection(url: &str, inbox: &Inbox) -> Result<MultiplexedConnection, BoxError> {
+async fn connection(
+    url: &str,
+    notifications: &Notifications,
+) -> Result<MultiplexedConnection, BoxError> {
     let info = url.into_connection_info()?;
     let tcp = info.tcp_settings().clone().set_nodelay(true);
     let settings = info
@@ -76,7 +79,7 @@ async fn connection(url: &str, inbox: &Inbox) -> Result<MultiplexedConnection, B
     let client = Client::open(info.set_tcp_settings(tcp).set_redis_settings(settings))?;
     let config = AsyncConnectionConfig::new()
         .set_response_timeout(None)
-        .set_push_sender(inbox.clone());
+        .set_push_sender(notifications.clone());
     Ok(client
         .get_multiplexed_async_connection_with_config(&config)
         .await?)

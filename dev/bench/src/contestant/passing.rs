@@ -6,7 +6,7 @@ use redis::aio::MultiplexedConnection;
 use tokio::sync::{Mutex as Place, OwnedMutexGuard};
 use uuid::Uuid;
 
-use super::{Contestant, Inbox};
+use super::{Contestant, Notifications};
 use crate::BoxError;
 
 /// One round trip a grant, which is the least if each is to have a token: the tasks of a process stand in a line of
@@ -31,7 +31,7 @@ return redis.call('INCR', KEYS[2])";
 impl Passing {
     pub(super) async fn enter(url: &str) -> Result<Self, BoxError> {
         Ok(Self {
-            connection: super::connection(url, &Inbox::default()).await?,
+            connection: super::connection(url, &Notifications::default()).await?,
             lines: Arc::default(),
             owner: Uuid::new_v4().to_string(),
             take: Script::new(TAKE),

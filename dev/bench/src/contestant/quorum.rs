@@ -7,7 +7,7 @@ use redis::{Cmd, Script};
 use tokio::task::unconstrained;
 use uuid::Uuid;
 
-use super::{Contestant, Inbox};
+use super::{Contestant, Notifications};
 use crate::BoxError;
 
 const LINE: &str = include_str!("../../../../core/src/backend/redlock/scripts/line.lua");
@@ -35,7 +35,7 @@ impl Quorum {
         let hashes = [ACQUIRE, LEAVE].map(|text| Script::new(&format!("{LINE}{text}")));
         let mut nodes = Vec::new();
         for url in urls {
-            let mut connection = super::connection(url, &Inbox::default()).await?;
+            let mut connection = super::connection(url, &Notifications::default()).await?;
             for script in &hashes {
                 script.prepare_invoke().load_async(&mut connection).await?;
             }
@@ -98,7 +98,7 @@ impl Contestant for Quorum {
         let round = Uuid::new_v4().to_string();
         let hint = SystemTime::now().duration_since(UNIX_EPOCH)?.as_micros() as u64 + 250_000;
         let mut acquire = call(&self.acquire, &names);
-        // ttl, hint, clamp, fence, waiter, since, inbox, waiter's lease, expiry
+        // ttl, hint, clamp, fence, waiter, since, notifications, waiter's lease, expiry
         acquire.arg(&round).arg(30_000).arg(hint);
         acquire.arg(1_000_000).arg(172_800_000);
         acquire.arg("").arg(0).arg("").arg(33_000);

@@ -5,7 +5,7 @@ use redis::{Cmd, Script};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::{Contestant, Inbox};
+use super::{Contestant, Notifications};
 use crate::BoxError;
 
 macro_rules! scripts {
@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(crate) struct Scripts {
     connection: MultiplexedConnection,
-    inbox: Inbox,
+    notifications: Notifications,
     channel: String,
     acquire: String,
     leave: String,
@@ -48,8 +48,8 @@ type Names = [String; 4];
 
 impl Scripts {
     pub(crate) async fn enter(url: &str) -> Result<Self, BoxError> {
-        let inbox = Inbox::default();
-        let mut connection = super::connection(url, &inbox).await?;
+        let notifications = Notifications::default();
+        let mut connection = super::connection(url, &notifications).await?;
         let channel = format!("by-hand:{}", Uuid::new_v4());
         connection.subscribe(&channel).await?;
         let hashes = [ACQUIRE, LEAVE].map(Script::new);
@@ -59,7 +59,7 @@ impl Scripts {
         let [acquire, leave] = hashes.map(|script| script.get_hash().to_owned());
         Ok(Self {
             connection,
-            inbox,
+            notifications,
             channel,
             acquire,
             leave,
@@ -86,7 +86,7 @@ impl Scripts {
     pub(crate) async fn acquire_as(&self, key: &str, mode: &str) -> Result<Held, BoxError> {
         let names = names(key);
         let owner = Uuid::new_v4().to_string();
-        let wake_up = self.inbox.enter(key, &owner);
+        let wake_up = self.notifications.enter(key, &owner);
         let mut connection = self.connection.clone();
         loop {
             let ask = self.ask(&names, &owner, mode);
@@ -102,7 +102,7 @@ impl Scripts {
                 _ => return Err(format!("the script answered {answer:?}").into()),
             }
         }
-        self.inbox.leave(key, &owner);
+        self.notifications.leave(key, &owner);
         Ok(Held { names, owner })
     }
 
@@ -120,7 +120,7 @@ impl Scripts {
 
     fn ask(&self, names: &Names, owner: &str, mode: &str) -> Cmd {
         let mut acquire = call(&self.acquire, names);
-        // ttl, expiry, inbox
+        // ttl, expiry, notifications
         acquire
             .arg(owner)
             .arg(30_000)
@@ -157,12 +157,12 @@ impl Contestant for Scripts {
     }
 
     async fn release(&self, held: Held) -> Result<(), BoxError> {
-        let next = self.inbox.first(&held.names[0]).unwrap_or_default();
+        let next = self.notifications.first(&held.names[0]).unwrap_or_default();
         let leave = self.give_back(&held.names, &held.owner, &next);
         let mut connection = self.connection.clone();
         let answer: String = leave.query_async(&mut connection).await?;
         if answer.starts_with("left ") {
-            self.inbox.pass_on(&next);
+            self.notifications.pass_on(&next);
         } else if answer != "left" {
             return Err("the lock was lost".into());
         }

@@ -1,10 +1,10 @@
 use super::Field;
+use super::any_contestant::AnyContestant;
 use super::async_redis_lock::AsyncRedisLock;
 use super::bare::Bare;
 use super::distkit::Distkit;
 use super::distributed_lock_redis::DistributedLockRedis;
 use super::drawing::Drawing;
-use super::entrant::Entrant;
 use super::leasehold::Leasehold;
 use super::passing::Passing;
 use super::redlock::Redlock;
@@ -106,22 +106,24 @@ impl Way {
         }
     }
 
-    pub(crate) async fn enter(self, field: &Field) -> Result<Entrant, BoxError> {
+    pub(crate) async fn enter(self, field: &Field) -> Result<AnyContestant, BoxError> {
         let url = &field.redis;
         let urls = std::slice::from_ref(url);
         Ok(match self {
-            Self::Scripts => Entrant::Scripts(Scripts::enter(url).await?),
-            Self::Leasehold => Entrant::Leasehold(Leasehold::enter(url).await?),
-            Self::ZooKeeper => Entrant::Leasehold(Leasehold::enter(&field.zookeeper).await?),
-            Self::Bare => Entrant::Bare(Bare::enter(url).await?),
-            Self::Drawing => Entrant::Drawing(Drawing::enter(url).await?),
-            Self::Passing => Entrant::Passing(Passing::enter(url).await?),
-            Self::Rslock => Entrant::Rslock(Rslock::enter(urls)),
-            Self::Distkit => Entrant::Distkit(Distkit::enter(url).await?),
-            Self::Redlock => Entrant::Redlock(Redlock::enter(urls)),
-            Self::AsyncRedisLock => Entrant::AsyncRedisLock(AsyncRedisLock::enter(url).await?),
+            Self::Scripts => AnyContestant::Scripts(Scripts::enter(url).await?),
+            Self::Leasehold => AnyContestant::Leasehold(Leasehold::enter(url).await?),
+            Self::ZooKeeper => AnyContestant::Leasehold(Leasehold::enter(&field.zookeeper).await?),
+            Self::Bare => AnyContestant::Bare(Bare::enter(url).await?),
+            Self::Drawing => AnyContestant::Drawing(Drawing::enter(url).await?),
+            Self::Passing => AnyContestant::Passing(Passing::enter(url).await?),
+            Self::Rslock => AnyContestant::Rslock(Rslock::enter(urls)),
+            Self::Distkit => AnyContestant::Distkit(Distkit::enter(url).await?),
+            Self::Redlock => AnyContestant::Redlock(Redlock::enter(urls)),
+            Self::AsyncRedisLock => {
+                AnyContestant::AsyncRedisLock(AsyncRedisLock::enter(url).await?)
+            }
             Self::DistributedLockRedis => {
-                Entrant::DistributedLockRedis(DistributedLockRedis::enter(url).await?)
+                AnyContestant::DistributedLockRedis(DistributedLockRedis::enter(url).await?)
             }
         })
     }

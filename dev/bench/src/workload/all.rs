@@ -1,4 +1,4 @@
-use super::stage::Workload;
+use super::environment::Workload;
 use super::{
     contended, day_later, growth, handoff, held, in_process, kinds, nested, nodes, overhead,
     passes, sql, tower, uncontended, waiters,
@@ -28,7 +28,7 @@ pub(crate) fn all() -> Vec<Box<dyn Workload>> {
     all.push(Box::new(waiters::Waiters));
     all.push(Box::new(held::Held));
     all.push(Box::new(nodes::Alone));
-    all.push(Box::new(nodes::Crowd));
+    all.push(Box::new(nodes::Contenders));
     all.push(Box::new(nodes::Stopped));
     all.push(Box::new(kinds::Kinds::READERS));
     all.push(Box::new(kinds::Kinds::PERMITS));

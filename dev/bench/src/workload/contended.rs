@@ -4,14 +4,14 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
 use crate::clock;
+use crate::contention::{METRICS, Rush, Tally};
 use crate::contestant::Way;
-use crate::crowd::{METRICS, Rush, Tally};
-use crate::fleet::Fleet;
 use crate::report::Outcome;
 use crate::turns::{Done, Plan};
+use crate::workers::Workers;
 
 /// What an order takes to come to all processes.
 pub(super) const HEAD_START: Duration = Duration::from_millis(30);
@@ -98,8 +98,8 @@ impl Workload for Contended {
         name(self.tasks, self.section_ms, self.processes)
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let (rounds, slice) = self.times(stage.quick);
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
+        let (rounds, slice) = self.times(environment.quick);
         let (ways, name) = (self.ways(), self.name());
         let plan = Plan {
             workload: &name,
@@ -120,23 +120,23 @@ impl Workload for Contended {
             elsewhere,
         };
         if self.processes == 1 {
-            let entrants = stage.field.enter(ways).await?;
+            let entrants = environment.field.enter(ways).await?;
             let run = async |at: usize| {
                 let mut tally = Tally::default();
                 tally.add(entrants[at].receive(&rush()).await?);
                 Ok(done(tally, None))
             };
-            return plan.take_metered_turns(stage.meter, ways, run).await;
+            return plan.take_metered_turns(environment.meter, ways, run).await;
         }
         let mut fleets = Vec::new();
         for &way in ways {
-            let fleet = Fleet::start(way, stage.field, self.processes).await?;
-            fleets.push(Mutex::new(fleet));
+            let workers = Workers::start(way, environment.field, self.processes).await?;
+            fleets.push(Mutex::new(workers));
         }
         let run = async |at: usize| {
             let (tally, cpu) = fleets[at].lock().await.rush(&rush()).await?;
             Ok(done(tally, Some(cpu)))
         };
-        plan.take_metered_turns(stage.meter, ways, run).await
+        plan.take_metered_turns(environment.meter, ways, run).await
     }
 }

@@ -7,7 +7,7 @@ use leasehold_testkit::servers::RedisServer;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
 use crate::meter::{Meter, Reading};
 use crate::report::Outcome;
@@ -25,7 +25,7 @@ impl Workload for DayLater {
         "10 000 keys, and days later".into()
     }
 
-    async fn run(&self, _stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+    async fn run(&self, _stage: &Environment<'_>) -> Result<Outcome, BoxError> {
         let clock = ClockShim::off_by(0)?;
         let server = RedisServer::builder().wearing(&clock);
         let server = server.arg("--active-expire-effort").arg("10");

@@ -5,10 +5,10 @@ use async_trait::async_trait;
 use leasehold_testkit::servers::RedisServer;
 
 use super::uncontended::Pairs;
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
 use crate::contestant::scripts::Scripts;
-use crate::contestant::{Entrant, Field, Way};
+use crate::contestant::{AnyContestant, Field, Way};
 use crate::meter::Meter;
 use crate::progress;
 use crate::report::{Outcome, Row};
@@ -45,13 +45,13 @@ pub(crate) struct Growth;
 struct Site {
     keys: usize,
     meter: Meter,
-    entrants: Vec<Entrant>,
+    entrants: Vec<AnyContestant>,
     bytes_per_key: f64,
     _server: RedisServer,
 }
 
 impl Site {
-    async fn with(keys: usize, stage: &Stage<'_>) -> Result<Self, BoxError> {
+    async fn with(keys: usize, environment: &Environment<'_>) -> Result<Self, BoxError> {
         let server = RedisServer::start().await?;
         let meter = Meter::of(&server).await?;
         let scripts = Scripts::enter(&server.url()).await?;
@@ -66,7 +66,7 @@ impl Site {
         let after = meter.read().await?.number("used_memory");
         let field = Field {
             redis: server.url(),
-            ..stage.field.clone()
+            ..environment.field.clone()
         };
         Ok(Self {
             keys,
@@ -94,16 +94,16 @@ impl Workload for Growth {
         NAME.to_owned()
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let sizes = if stage.quick { 3 } else { SIZES.len() };
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
+        let sizes = if environment.quick { 3 } else { SIZES.len() };
         let mut sites = Vec::new();
         for &(keys, _) in &SIZES[..sizes] {
-            sites.push(Site::with(keys, stage).await?);
+            sites.push(Site::with(keys, environment).await?);
         }
         let plan = Plan {
             workload: NAME,
             metrics: &METRICS[..sizes],
-            rounds: if stage.quick { 5 } else { 20 },
+            rounds: if environment.quick { 5 } else { 20 },
         };
         let turns = Cell::new(0);
         let run = async |at: usize| -> Result<Values, BoxError> {

@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
 use crate::contestant::{Contestant, Visitor, Way};
 use crate::report::Outcome;
@@ -82,13 +82,13 @@ impl Workload for HandOff {
         NAME.into()
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
         let plan = Plan {
             workload: NAME,
             metrics: &["p50_ms"],
-            rounds: if stage.quick { 4 } else { 16 },
+            rounds: if environment.quick { 4 } else { 16 },
         };
-        let here = (stage.field, stage.meter);
+        let here = (environment.field, environment.meter);
         plan.take_turns_here(here, Way::CROWD, self).await
     }
 }

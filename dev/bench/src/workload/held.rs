@@ -6,12 +6,12 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
-use crate::canary::Canary;
 use crate::clock;
 use crate::report::Outcome;
 use crate::rounds::STALL;
+use crate::stall_monitor::StallMonitor;
 
 pub(crate) const NAME: &str = "10 000 held locks, TTL 30 s";
 
@@ -28,8 +28,8 @@ impl Workload for Held {
         NAME.into()
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let locks = LockManager::connect(&stage.server.url()).await?;
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
+        let locks = LockManager::connect(&environment.server.url()).await?;
         // The tasks of connections that were dropped just now are still alive.
         sleep(Duration::from_millis(100)).await;
         let tasks_before = Handle::current().metrics().num_alive_tasks();
@@ -49,20 +49,20 @@ impl Workload for Held {
         while let Some(taken) = takers.join_next().await {
             guards.extend(taken??);
         }
-        let canary = Canary::start();
-        let watched = TTL / 3 * if stage.quick { 1 } else { 2 };
-        // What the canary takes is not the library's.
-        let taken = || clock::cpu().saturating_sub(canary.cpu());
-        let (begin, cpu, before) = (Instant::now(), taken(), stage.meter.read().await?);
+        let stall_monitor = StallMonitor::start();
+        let watched = TTL / 3 * if environment.quick { 1 } else { 2 };
+        // What the stall monitor takes is not the library's.
+        let taken = || clock::cpu().saturating_sub(stall_monitor.cpu());
+        let (begin, cpu, before) = (Instant::now(), taken(), environment.meter.read().await?);
         sleep(watched).await;
-        let after = stage.meter.read().await?;
+        let after = environment.meter.read().await?;
         let tasks = Handle::current().metrics().num_alive_tasks() - tasks_before;
         let seconds = begin.elapsed().as_secs_f64();
         let cpu = taken().saturating_sub(cpu).as_secs_f64();
         let calls = |command| after.calls(&[command]) - before.calls(&[command]);
         // Each sets the TTL of a lock and of its counter.
         let renewals = calls("pexpire") / 2.0;
-        let stall = canary.longest_stall();
+        let stall = stall_monitor.longest_stall();
         let lost = guards.iter().filter(|guard| !guard.is_valid()).count();
         locks.shutdown().await?;
         drop(guards);

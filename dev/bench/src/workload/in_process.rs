@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use leasehold::LockManager;
 use tokio::sync::Mutex;
 
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
 use crate::progress;
 use crate::report::Outcome;
@@ -23,8 +23,8 @@ impl Workload for InProcess {
         NAME.into()
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let count = if stage.quick { 40 } else { 400 };
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
+        let count = if environment.quick { 40 } else { 400 };
         // A task, as in a service.
         tokio::spawn(measure(count)).await?
     }

@@ -3,6 +3,7 @@
 mod all;
 pub(crate) mod contended;
 pub(crate) mod day_later;
+mod environment;
 pub(crate) mod growth;
 pub(crate) mod handoff;
 pub(crate) mod held;
@@ -13,10 +14,9 @@ mod nodes;
 mod overhead;
 mod passes;
 mod sql;
-mod stage;
 mod tower;
 pub(crate) mod uncontended;
 pub(crate) mod waiters;
 
 pub(crate) use self::all::all;
-pub(crate) use self::stage::{Stage, Workload};
+pub(crate) use self::environment::{Environment, Workload};

@@ -4,7 +4,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use leasehold::{LockManager, OwnerScope};
 
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
 use crate::report::Outcome;
 use crate::rounds::median;
@@ -22,12 +22,12 @@ impl Workload for Nested {
         "nested reentrant acquire".into()
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let locks = LockManager::connect(&stage.server.url()).await?;
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
+        let locks = LockManager::connect(&environment.server.url()).await?;
         let scope = OwnerScope::new();
         let outer = locks.lock("nested").reentrant(&scope).acquire().await?;
         let (mut acquires, mut pairs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..if stage.quick { 25 } else { 200 } {
+        for _ in 0..if environment.quick { 25 } else { 200 } {
             let begin = Instant::now();
             for _ in 0..PAIRS {
                 drop(black_box(locks.lock("nested").reentrant(&scope)));

@@ -5,11 +5,11 @@ use leasehold_testkit::servers::RedisServer;
 use uuid::Uuid;
 
 use super::uncontended::{self, Pairs};
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
 use crate::clock;
-use crate::contestant::{Entrant, on_nodes, ours_on_nodes};
-use crate::crowd::{METRICS, Rush, Tally};
+use crate::contention::{METRICS, Rush, Tally};
+use crate::contestant::{AnyContestant, on_nodes, ours_on_nodes};
 use crate::report::Outcome;
 use crate::turns::Plan;
 
@@ -33,7 +33,7 @@ fn urls(nodes: &[RedisServer]) -> Vec<String> {
 /// One task, and whoever locks on those nodes.
 async fn alone(
     workload: &str,
-    entrants: &[(&'static str, Entrant)],
+    entrants: &[(&'static str, AnyContestant)],
     quick: bool,
 ) -> Result<Outcome, BoxError> {
     let plan = Plan {
@@ -59,26 +59,30 @@ impl Workload for Alone {
         "redlock, 5 nodes, 1 task".into()
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
         let nodes = start().await?;
         let entrants = on_nodes(&urls(&nodes)).await?;
-        alone(&self.name(), &entrants, stage.quick).await
+        alone(&self.name(), &entrants, environment.quick).await
     }
 }
 
 /// Eight tasks that want one key of five nodes, for 5 ms each. By hand it is one task, which waits for nobody.
 #[derive(Debug)]
-pub(crate) struct Crowd;
+pub(crate) struct Contenders;
 
 #[async_trait(?Send)]
-impl Workload for Crowd {
+impl Workload for Contenders {
     fn name(&self) -> String {
         "redlock, 5 nodes, 8 tasks, 5 ms".into()
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
         let nodes = start().await?;
-        let (rounds, millis) = if stage.quick { (2, 350) } else { (6, 1_000) };
+        let (rounds, millis) = if environment.quick {
+            (2, 350)
+        } else {
+            (6, 1_000)
+        };
         let slice = Duration::from_millis(millis);
         let entrants = on_nodes(&urls(&nodes)).await?;
         let names: Vec<_> = entrants.iter().map(|(name, _)| *name).collect();
@@ -114,7 +118,7 @@ impl Workload for Stopped {
         "redlock, all 5 nodes, then 2 stopped".into()
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
         let (whole, broken) = (start().await?, start().await?);
         let entrants = [
             ("leasehold", ours_on_nodes(&urls(&whole)).await?),
@@ -122,6 +126,6 @@ impl Workload for Stopped {
         ];
         broken[1].pause()?;
         broken[3].pause()?;
-        alone(&self.name(), &entrants, stage.quick).await
+        alone(&self.name(), &entrants, environment.quick).await
     }
 }

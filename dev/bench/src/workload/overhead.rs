@@ -3,7 +3,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use leasehold::{Error, LockManager, distributed_lock};
 
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
 use crate::progress;
 use crate::report::Outcome;
@@ -35,8 +35,8 @@ impl Workload for Macro {
         NAME.into()
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let count = if stage.quick { 40 } else { 300 };
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
+        let count = if environment.quick { 40 } else { 300 };
         tokio::spawn(measure(count)).await?
     }
 }

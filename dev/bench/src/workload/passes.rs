@@ -5,14 +5,14 @@ use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::contended::HEAD_START;
-use super::{Stage, Workload, contended};
+use super::{Environment, Workload, contended};
 use crate::BoxError;
 use crate::clock;
+use crate::contention::Rush;
 use crate::contestant::Way;
-use crate::crowd::Rush;
-use crate::fleet::Fleet;
 use crate::report::Outcome;
 use crate::turns::Plan;
+use crate::workers::Workers;
 
 const TASKS: u32 = 8;
 
@@ -31,8 +31,12 @@ impl Workload for Passes {
         format!("{name}: from whom")
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let (rounds, millis) = if stage.quick { (3, 350) } else { (5, 1_000) };
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
+        let (rounds, millis) = if environment.quick {
+            (3, 350)
+        } else {
+            (5, 1_000)
+        };
         let (slice, name) = (Duration::from_millis(millis), self.name());
         let plan = Plan {
             workload: &name,
@@ -40,11 +44,11 @@ impl Workload for Passes {
             rounds,
         };
         let way = Way::Leasehold;
-        let fleet = Fleet::start_counted(way, stage.field, self.processes).await?;
-        let fleet = Mutex::new(fleet);
+        let workers = Workers::start_counted(way, environment.field, self.processes).await?;
+        let workers = Mutex::new(workers);
         let run = async |_only| {
-            let mut fleet = fleet.lock().await;
-            let before = fleet.passes().await?;
+            let mut workers = workers.lock().await;
+            let before = workers.passes().await?;
             let rush = Rush {
                 key: format!("passes:{}", Uuid::new_v4()),
                 tasks: TASKS,
@@ -53,8 +57,8 @@ impl Workload for Passes {
                 slice,
                 section: Duration::ZERO,
             };
-            let (tally, _cpu) = fleet.rush(&rush).await?;
-            let passed = (fleet.passes().await? - before) as f64;
+            let (tally, _cpu) = workers.rush(&rush).await?;
+            let passed = (workers.passes().await? - before) as f64;
             let all = tally.grants() as f64;
             let each = |count: f64| count / slice.as_secs_f64();
             Ok(vec![each(all - passed), each(passed), each(all)])

@@ -6,7 +6,7 @@ use leasehold_testkit::servers::{MariaDbServer, PostgresServer};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 use sqlx::{MySqlPool, PgPool};
 
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
 use crate::report::Outcome;
 use crate::turns::Plan;
@@ -54,12 +54,12 @@ impl Workload for Sql {
         }
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
         let name = self.name();
         let plan = Plan {
             workload: &name,
             metrics: &["statement_us"],
-            rounds: if stage.quick { 10 } else { 60 },
+            rounds: if environment.quick { 10 } else { 60 },
         };
         match self {
             Self::Postgres => {

@@ -9,7 +9,7 @@ use leasehold::{InProcessFenceStore, LockManager};
 use leasehold_tower::{FenceLayer, LockLayer, key};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
 use crate::report::Outcome;
 use crate::turns::Plan;
@@ -38,9 +38,9 @@ impl Workload for Tower {
         }
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
         let (locks, requests) = match self.on_redis {
-            true => (LockManager::connect(&stage.server.url()).await?, 20),
+            true => (LockManager::connect(&environment.server.url()).await?, 20),
             false => (LockManager::in_process(), 200),
         };
         let handler = service_fn(async |_: Request<()>| {
@@ -52,7 +52,7 @@ impl Workload for Tower {
         let plan = Plan {
             workload: &self.name(),
             metrics: &["request_us"],
-            rounds: if stage.quick { 30 } else { 200 },
+            rounds: if environment.quick { 30 } else { 200 },
         };
         let run = async |at: usize| {
             // On a worker of the runtime, as in a server.

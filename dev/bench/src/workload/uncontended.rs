@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use tokio::task::JoinSet;
 
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
 use crate::contestant::{Contestant, Visitor, Way};
 use crate::cores::Apart;
@@ -101,9 +101,9 @@ impl Workload for Uncontended {
         }
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let (ways, rounds) = match (self.tasks, stage.quick) {
-            _ if self.is_apart && stage.quick => (Way::LIMITS, 8),
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
+        let (ways, rounds) = match (self.tasks, environment.quick) {
+            _ if self.is_apart && environment.quick => (Way::LIMITS, 8),
             _ if self.is_apart => (Way::LIMITS, 40),
             (1 | 64, false) => (Way::ALONE, 40),
             (1 | 64, true) => (Way::ALONE, 8),
@@ -124,11 +124,11 @@ impl Workload for Uncontended {
             slice: Duration::from_millis(millis),
             keys: 1,
         };
-        let here = (stage.field, stage.meter);
+        let here = (environment.field, environment.meter);
         if !self.is_apart {
             return plan.take_turns_here(here, ways, &slice).await;
         }
-        let Some(apart) = Apart::begin(stage.server.pid())? else {
+        let Some(apart) = Apart::begin(environment.server.pid())? else {
             eprintln!("{}: it takes two cores", self.name());
             return Ok(Outcome::none());
         };

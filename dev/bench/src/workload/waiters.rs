@@ -5,11 +5,11 @@ use leasehold::LockManager;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{Stage, Workload};
+use super::{Environment, Workload};
 use crate::BoxError;
 use crate::contestant::Way;
-use crate::fleet::Fleet;
 use crate::report::Outcome;
+use crate::workers::Workers;
 
 pub(crate) const NAME: &str = "1 000 waiters, 50 processes";
 
@@ -34,10 +34,10 @@ struct Memory {
 }
 
 impl Memory {
-    async fn of(fleet: &mut Fleet) -> Result<Self, BoxError> {
+    async fn of(workers: &mut Workers) -> Result<Self, BoxError> {
         Ok(Self {
-            heap: fleet.heap_kib().await?,
-            all: fleet.kib()?,
+            heap: workers.heap_kib().await?,
+            all: workers.kib()?,
         })
     }
 }
@@ -48,30 +48,34 @@ impl Workload for Waiters {
         NAME.into()
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let locks = LockManager::connect(&stage.server.url()).await?;
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
+        let locks = LockManager::connect(&environment.server.url()).await?;
         let key = format!("wanted:{}", Uuid::new_v4());
         let guard = locks.lock(&*key).acquire().await?;
-        let mut fleet = Fleet::start_counted(Way::Leasehold, stage.field, PROCESSES).await?;
-        fleet.warm().await?;
+        let mut workers =
+            Workers::start_counted(Way::Leasehold, environment.field, PROCESSES).await?;
+        workers.warm().await?;
         sleep(Duration::from_millis(500)).await;
-        let empty = Memory::of(&mut fleet).await?;
-        let all_wait = async |fleet: &mut Fleet, waiters: u32| {
-            fleet.wait(&key, TASKS).await?;
+        let empty = Memory::of(&mut workers).await?;
+        let all_wait = async |workers: &mut Workers, waiters: u32| {
+            workers.wait(&key, TASKS).await?;
             while locks.inspect(&*key).await?.waiting < waiters as usize {
                 sleep(Duration::from_millis(20)).await;
             }
-            Memory::of(fleet).await
+            Memory::of(workers).await
         };
-        all_wait(&mut fleet, WAITERS).await?;
+        all_wait(&mut workers, WAITERS).await?;
         sleep(REFRESH / 2).await;
-        let (begin, before) = (Instant::now(), stage.meter.read().await?);
+        let (begin, before) = (Instant::now(), environment.meter.read().await?);
         sleep(REFRESH * 2).await;
-        let (after, waiting) = (stage.meter.read().await?, Memory::of(&mut fleet).await?);
+        let (after, waiting) = (
+            environment.meter.read().await?,
+            Memory::of(&mut workers).await?,
+        );
         let tens = begin.elapsed().as_secs_f64() / 10.0;
         let commands = after.calls(Way::Leasehold.sends()) - before.calls(Way::Leasehold.sends());
         // What the first of them bring with them, the next do not.
-        let twice = all_wait(&mut fleet, 2 * WAITERS).await?;
+        let twice = all_wait(&mut workers, 2 * WAITERS).await?;
         let each = |sum: f64| sum / f64::from(WAITERS);
         let outcome = Outcome::single(
             "leasehold",
@@ -87,7 +91,7 @@ impl Workload for Waiters {
                 ),
             ],
         );
-        drop(fleet);
+        drop(workers);
         guard.release().await?;
         Ok(outcome)
     }

@@ -2,8 +2,8 @@
 
 use super::action::Action;
 use super::node::Flag;
+use super::reachable::Reachable;
 use super::setup::Setup;
-use super::sight::Sight;
 use super::weakening::Weakening;
 use super::world::{Mark, Phase, Round, World};
 
@@ -94,7 +94,7 @@ pub(crate) fn count(world: &mut World, setup: &Setup, who: usize, nodes: u8) {
         line.grant = 0;
     }
     if enter_if_agreed(world, setup, who) {
-        setup.see(world, Sight::OneRoundTrip);
+        setup.see(world, Reachable::OneRoundTrip);
     }
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn count_later(world: &mut World, setup: &Setup, who: usize, node: us
     } else if answer == token {
         line.set(Flag::Acked, true);
         if enter_if_agreed(world, setup, who) {
-            setup.see(world, Sight::LaterAnswerCounts);
+            setup.see(world, Reachable::LaterAnswerCounts);
         }
     }
 }
@@ -120,7 +120,7 @@ pub(crate) fn acknowledged(world: &mut World, setup: &Setup, who: usize, node: u
     }
     world.line(who, node).set(Flag::Acked, true);
     if enter_if_agreed(world, setup, who) {
-        setup.see(world, Sight::Raised);
+        setup.see(world, Reachable::Raised);
     }
 }
 
@@ -132,13 +132,13 @@ fn enter_if_agreed(world: &mut World, setup: &Setup, who: usize) -> bool {
     }
     let voted = |node: &super::node::Node| node.is_back && node.lines[who].has(Flag::Acked);
     if world.nodes.iter().any(voted) {
-        setup.see(world, Sight::VotesAgain);
+        setup.see(world, Reachable::VotesAgain);
     }
     let round = &mut world.rounds[who];
     if setup.has_validity() && round.left == 0 {
         if !setup.without(Weakening::ValidityAtEnd) {
             round.phase = Phase::Leaving;
-            setup.see(world, Sight::TooLate);
+            setup.see(world, Reachable::TooLate);
             return false;
         }
         // It is relied on for a moment at least.
@@ -146,7 +146,7 @@ fn enter_if_agreed(world: &mut World, setup: &Setup, who: usize) -> bool {
     }
     (round.phase, round.granted) = (Phase::Holding, true);
     if round.after != 0 {
-        setup.see(world, Sight::LaterGuard);
+        setup.see(world, Reachable::LaterGuard);
     }
     true
 }
@@ -188,7 +188,7 @@ pub(crate) fn extended(world: &mut World, setup: &Setup, who: usize, node: usize
     if round.extends_late {
         world.mark(Mark::Revived);
     }
-    setup.see(world, Sight::Extended);
+    setup.see(world, Reachable::Extended);
 }
 
 pub(crate) fn give_up_extension(world: &mut World, setup: &Setup, who: usize) {

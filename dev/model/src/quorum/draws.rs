@@ -9,7 +9,7 @@ use super::world::World;
 const FAR_AHEAD: u8 = 1;
 
 /// The tokens that `node` may draw for `who`, one bit each. Where clocks are unbounded they are in a scale that has room
-/// between any two tokens, to which [`make_room`] brings the others.
+/// between any two tokens, to which [`renumber`] brings the others.
 pub(crate) fn draws(world: &World, setup: &Setup, who: usize, node: usize) -> u64 {
     let counter = world.nodes[node].keys.counter;
     match setup.clocks {
@@ -49,7 +49,7 @@ pub(crate) fn each(draws: u64) -> impl Iterator<Item = u8> {
 }
 
 /// Brings tokens to the scale of what is drawn.
-pub(crate) fn make_room(world: &mut World, setup: &Setup) {
+pub(crate) fn renumber(world: &mut World, setup: &Setup) {
     if matches!(setup.clocks, Clocks::Any | Clocks::Rising) {
         world.each_token(|it| *it *= 2);
     }

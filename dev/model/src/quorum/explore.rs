@@ -3,11 +3,12 @@
 use stateright::{Model, Property};
 
 use super::action::Action;
+use super::reachable::Reachable;
 use super::setup::Setup;
-use super::sight::Sight;
 use super::world::{Mark, World};
 use super::{client, faults, judge, network, normal, passing, words};
 use crate::claim::Claim;
+use crate::macros::explorations;
 use crate::search::{Explored, nearest, visit};
 use crate::trace::Trace;
 
@@ -18,7 +19,7 @@ struct Exploration {
     claims: Vec<Claim>,
 }
 
-const SIGHT: &str = "sight";
+const REACHABLE: &str = "reachable";
 
 impl Model for Exploration {
     type State = World;
@@ -44,8 +45,8 @@ impl Model for Exploration {
 
     fn properties(&self) -> Vec<Property<Self>> {
         if self.setup.looks_for.is_some() {
-            let seen = |_: &Self, world: &World| world.has(Mark::Sight);
-            return vec![Property::sometimes(SIGHT, seen)];
+            let seen = |_: &Self, world: &World| world.has(Mark::Reachable);
+            return vec![Property::sometimes(REACHABLE, seen)];
         }
         self.claims.iter().filter_map(|&it| always(it)).collect()
     }
@@ -79,7 +80,7 @@ fn step(mut world: World, setup: &Setup, action: Action) -> World {
             heard,
         } => network::acquire(it, setup, (who, node), draw, heard),
         Action::AcquireAgain { who, node } => network::acquire_again(it, setup, (who, node)),
-        Action::AcquireLate { .. } => setup.see(it, Sight::LateCopyRefused),
+        Action::AcquireLate { .. } => setup.see(it, Reachable::LateCopyRefused),
         Action::Count { who, nodes } => client::count(it, setup, who, nodes),
         Action::CountLater { who, node } => client::count_later(it, setup, who, node),
         Action::Raise { who, node } => network::raise(it, setup, (who, node)),
@@ -103,42 +104,4 @@ fn step(mut world: World, setup: &Setup, action: Action) -> World {
     world
 }
 
-/// Visits every state of the setup and checks its claims in each, also beyond violations.
-#[must_use]
-pub fn explore(setup: &Setup) -> Explored {
-    let exploration = Exploration {
-        setup: *setup,
-        claims: setup.claims.to_vec(),
-    };
-    visit(exploration, setup.claims)
-}
-
-/// A shortest way to a state in which the claim does not hold. If nodes and rounds are anonymous, they change their
-/// names on it.
-#[must_use]
-pub fn counterexample(setup: &Setup, claim: Claim) -> Option<Trace> {
-    let exploration = Exploration {
-        setup: *setup,
-        claims: vec![claim],
-    };
-    shortest(exploration, claim.name())
-}
-
-/// A shortest way to a state in which the sight was seen.
-#[must_use]
-pub fn example(setup: &Setup, sight: Sight) -> Option<Trace> {
-    let exploration = Exploration {
-        setup: Setup {
-            looks_for: Some(sight),
-            ..*setup
-        },
-        claims: Vec::new(),
-    };
-    shortest(exploration, SIGHT)
-}
-
-fn shortest(exploration: Exploration, name: &'static str) -> Option<Trace> {
-    let setup = exploration.setup;
-    let way = nearest(exploration, name)?;
-    Some(words::tell(&setup, &way))
-}
+explorations!();

@@ -2,8 +2,8 @@
 
 use super::action::Action;
 use super::node::{Flag, Keys, NOBODY};
+use super::reachable::Reachable;
 use super::setup::{Clocks, Setup};
-use super::sight::Sight;
 use super::weakening::Weakening;
 use super::world::World;
 
@@ -80,7 +80,7 @@ pub(crate) fn crash(world: &mut World, setup: &Setup, node: usize) {
     it.keys = it.saved.take().unwrap_or(Keys::EMPTY);
     it.away = 1;
     if it.keys.holder != NOBODY && it.keys.holder != lost {
-        setup.see(world, Sight::OlderState);
+        setup.see(world, Reachable::OlderState);
     }
 }
 
@@ -89,15 +89,15 @@ pub(crate) fn come_back(world: &mut World, setup: &Setup, node: usize) {
     (it.away, it.idle) = (0, 0);
     for line in &mut it.lines {
         // What it had said before does not make it vote again.
-        if line.has(Flag::Acked) && setup.looks_for == Some(Sight::VotesAgain) {
+        if line.has(Flag::Acked) && setup.looks_for == Some(Reachable::VotesAgain) {
             return;
         }
     }
-    it.is_back = setup.looks_for == Some(Sight::VotesAgain);
+    it.is_back = setup.looks_for == Some(Reachable::VotesAgain);
 }
 
 pub(crate) fn forget(world: &mut World, setup: &Setup, node: usize) {
     let keys = &mut world.nodes[node].keys;
     (keys.counter, keys.drawer) = (0, NOBODY);
-    setup.see(world, Sight::CounterExpired);
+    setup.see(world, Reachable::CounterExpired);
 }

@@ -2,11 +2,11 @@
 //! the client does not look at.
 
 use super::action::Action;
-use super::draws::{draws, each, make_room};
+use super::draws::{draws, each, renumber};
 use super::node::Flag;
+use super::reachable::Reachable;
 use super::scripts::{self, Found};
 use super::setup::Setup;
-use super::sight::Sight;
 use super::weakening::Weakening;
 use super::world::{Phase, World};
 use super::{client, node::Node};
@@ -92,9 +92,9 @@ pub(crate) fn acquire(
     if world.rounds[who].phase == Phase::New {
         client::begin(world, setup, who);
     }
-    make_room(world, setup);
+    renumber(world, setup);
     if !heard {
-        setup.see(world, Sight::TakenAnew);
+        setup.see(world, Reachable::TakenAnew);
     }
     let it = &mut world.nodes[node];
     scripts::acquire(&mut it.keys, setup, who, draw);
@@ -111,13 +111,13 @@ pub(crate) fn acquire(
         .everywhere()
         .all(|node| world.nodes[node].keys.holder != super::node::NOBODY);
     if all_taken && !setup.everyone().any(holds_quorum) {
-        setup.see(world, Sight::SplitVote);
+        setup.see(world, Reachable::SplitVote);
     }
 }
 
 /// A second copy of an acquire is answered, and sets the TTL anew.
 pub(crate) fn acquire_again(world: &mut World, setup: &Setup, (who, node): (usize, usize)) {
-    setup.see(world, Sight::SecondCopyAnswered);
+    setup.see(world, Reachable::SecondCopyAnswered);
     let listens = listens(setup, world.rounds[who].phase);
     let it = &mut world.nodes[node];
     let token = it.keys.counter;
@@ -135,7 +135,7 @@ pub(crate) fn raise(world: &mut World, setup: &Setup, (who, node): (usize, usize
         it.idle = 0;
         client::acknowledged(world, setup, who, node);
     } else {
-        setup.see(world, Sight::RaiseRefused);
+        setup.see(world, Reachable::RaiseRefused);
     }
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn extend(world: &mut World, setup: &Setup, (who, node): (usize, usiz
         it.idle = 0;
         client::extended(world, setup, who, node);
     } else {
-        setup.see(world, Sight::ExtensionRefused);
+        setup.see(world, Reachable::ExtensionRefused);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A world to be explored: how many nodes and rounds, how clocks go, what may go wrong, and what is claimed.
 
-use super::sight::Sight;
+use super::reachable::Reachable;
 use super::weakening::Weakening;
 use super::world::{Budget, Mark, World};
 use crate::claim::Claim;
@@ -87,11 +87,11 @@ pub struct Setup {
     /// What holds all the same.
     pub claims: &'static [Claim],
     /// What must be possible, lest the claims hold for want of anything happening.
-    pub sights: &'static [Sight],
+    pub reachable: &'static [Reachable],
     /// The rule that is left out.
     pub weakening: Option<Weakening>,
     /// What this run looks for; it ends there.
-    pub looks_for: Option<Sight>,
+    pub looks_for: Option<Reachable>,
     /// Whether worlds that differ only in the names of nodes and rounds count as one.
     pub anonymous: bool,
 }
@@ -139,7 +139,7 @@ impl Setup {
         budget: Budget::NONE,
         later_answers: false,
         claims: &[Claim::TokensDiffer, Claim::TokensGrow],
-        sights: &[],
+        reachable: &[],
         weakening: None,
         looks_for: None,
         anonymous: true,
@@ -150,9 +150,9 @@ impl Setup {
     }
 
     /// Notes that something has happened, if this run looks for it.
-    pub(crate) fn see(&self, world: &mut World, sight: Sight) {
-        if self.looks_for == Some(sight) {
-            world.mark(Mark::Sight);
+    pub(crate) fn see(&self, world: &mut World, reachable: Reachable) {
+        if self.looks_for == Some(reachable) {
+            world.mark(Mark::Reachable);
         }
     }
 

@@ -14,7 +14,7 @@ const NAMES: [&str; 3] = ["A", "B", "C"];
 pub(crate) fn tell(setup: &Setup, way: &[(World, Option<Action>)]) -> Trace {
     Trace::of(way, |before, action, after| Step {
         what: words(action, before, after),
-        then: Scene {
+        then: StateText {
             setup,
             world: after,
         }
@@ -106,12 +106,12 @@ fn outcome(before: &World, after: &World, who: usize) -> String {
 }
 
 /// What is so in a world, as far as it helps to read a trace.
-struct Scene<'a> {
+struct StateText<'a> {
     setup: &'a Setup,
     world: &'a World,
 }
 
-impl fmt::Display for Scene<'_> {
+impl fmt::Display for StateText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for node in &self.world.nodes[..self.setup.nodes] {
             let keys = &node.keys;

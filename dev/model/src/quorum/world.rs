@@ -85,8 +85,8 @@ pub(crate) enum Mark {
     Revived = 1,
     /// The resource took a write after one of a later holder.
     StaleWrite = 2,
-    /// What a run that looks for a sight has seen.
-    Sight = 4,
+    /// What a run that looks for a `Reachable` has seen.
+    Reachable = 4,
 }
 
 /// The state of a world. Nodes and rounds beyond the setup's number stay new.

@@ -3,7 +3,7 @@
 
 use super::queue::{draw, forget, grant, next_in_line, note_barging};
 use crate::attempt::{Line, Phase};
-use crate::claim::Sight;
+use crate::claim::Reachable;
 use crate::server::{FOR_EVER, Holder, id};
 use crate::setup::Setup;
 use crate::weakening::Weakening;
@@ -23,7 +23,7 @@ pub(crate) fn acquire(world: &mut World, setup: &Setup, request: Request) -> Lin
     let Request { owner, age, .. } = request;
     let expired = request.expired && !setup.without(Weakening::Expiry);
     if expired || world.server.seals[owner] > 0 {
-        setup.see(world, Sight::LateCopyRefused);
+        setup.see(world, Reachable::LateCopyRefused);
         return Line::Late { age };
     }
     if setup.is_prompt()
@@ -54,13 +54,13 @@ pub(crate) fn acquire(world: &mut World, setup: &Setup, request: Request) -> Lin
             world.server.left = setup.times.ttl;
         }
         forget(world, owner);
-        setup.see(world, Sight::SecondCopyGranted);
+        setup.see(world, Reachable::SecondCopyGranted);
         let token = world.server.token;
         return Line::Granted { age, token };
     }
 
     if world.server.is_held_by(owner) {
-        setup.see(world, Sight::HandOffConfirmed);
+        setup.see(world, Reachable::HandOffConfirmed);
     } else {
         note_barging(world, setup, owner);
     }

@@ -1,4 +1,4 @@
-//! The server's scripts, one room each, as they are in `core/src/backend/redis/scripts`.
+//! The server's scripts, one module each, as they are in `core/src/backend/redis/scripts`.
 //!
 //! Each runs in one step. What they leave out: the TTL of the queue and of the fence record (far longer
 //! than any lease), the bound on places looked at, errors for want of memory or rights, and all that is about locks

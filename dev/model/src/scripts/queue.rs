@@ -1,7 +1,7 @@
 //! `queue.lua`: what all scripts share.
 
 use crate::attempt::Phase;
-use crate::claim::Sight;
+use crate::claim::Reachable;
 use crate::server::id;
 use crate::setup::Setup;
 use crate::weakening::Weakening;
@@ -77,7 +77,7 @@ pub(super) fn draw(world: &mut World, setup: &Setup) -> u8 {
 /// `PUBLISH`: whether anybody listens at the waiter's inbox. A process whose task died listens on.
 fn publish(world: &mut World, setup: &Setup, waiter: usize) -> bool {
     if world.deaf & setup.process(waiter) != 0 {
-        setup.see(world, Sight::DeafPassedOver);
+        setup.see(world, Reachable::DeafPassedOver);
         return setup.without(Weakening::DeafPassedOver);
     }
     // Where everybody may ask at any time, a wake-up changes nothing.

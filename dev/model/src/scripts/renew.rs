@@ -1,6 +1,6 @@
 //! `renew.lua`: extends the lease if this owner holds the lock, under the token that it drew.
 
-use crate::claim::Sight;
+use crate::claim::Reachable;
 use crate::server::{Holder, id};
 use crate::setup::Setup;
 use crate::weakening::Weakening;
@@ -10,7 +10,7 @@ use crate::world::{Mark, World};
 pub(crate) fn renew(world: &mut World, setup: &Setup, owner: usize) -> bool {
     let is_holder = world.server.is_held_by(owner);
     if !is_holder && !setup.without(Weakening::RenewalComparesOwner) {
-        setup.see(world, Sight::RenewalRefused);
+        setup.see(world, Reachable::RenewalRefused);
         return false;
     }
     let token = world.attempts[owner].token;

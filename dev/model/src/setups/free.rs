@@ -1,6 +1,6 @@
 //! Worlds in which everything may take as long as it likes: what holds there needs nobody to be in time.
 
-use crate::claim::{Claim, Sight};
+use crate::claim::{Claim, Reachable};
 use crate::setup::{Faults, Pace, Setup};
 use crate::times::Times;
 use crate::world::Budget;
@@ -41,7 +41,7 @@ const FREE: Setup = Setup {
     faults: LATE,
     budget: Budget::NONE,
     claims: ALL_SAFE,
-    sights: &[Sight::HandOffConfirmed, Sight::LaterGuard],
+    reachable: &[Reachable::HandOffConfirmed, Reachable::LaterGuard],
     weakening: None,
     looks_for: None,
     anonymous: false,
@@ -51,12 +51,12 @@ pub(super) const SETUPS: &[Setup] = &[
     Setup {
         name: "late-copies",
         about: "requests and answers late, lost and doubled; acquires dropped; processes that fall silent",
-        sights: &[
-            Sight::HandOffConfirmed,
-            Sight::SecondCopyGranted,
-            Sight::LaterGuard,
-            Sight::LateCopyRefused,
-            Sight::RenewalRefused,
+        reachable: &[
+            Reachable::HandOffConfirmed,
+            Reachable::SecondCopyGranted,
+            Reachable::LaterGuard,
+            Reachable::LateCopyRefused,
+            Reachable::RenewalRefused,
         ],
         ..FREE
     },
@@ -71,13 +71,13 @@ pub(super) const SETUPS: &[Setup] = &[
         name: "passing",
         about: "the same with two tasks of one process, which pass the lock on",
         process_of: [0, 0, 0],
-        sights: &[
-            Sight::PassedOn,
-            Sight::HandOffConfirmed,
-            Sight::SecondCopyGranted,
-            Sight::LaterGuard,
-            Sight::LateCopyRefused,
-            Sight::RenewalRefused,
+        reachable: &[
+            Reachable::PassedOn,
+            Reachable::HandOffConfirmed,
+            Reachable::SecondCopyGranted,
+            Reachable::LaterGuard,
+            Reachable::LateCopyRefused,
+            Reachable::RenewalRefused,
         ],
         ..FREE
     },
@@ -86,7 +86,7 @@ pub(super) const SETUPS: &[Setup] = &[
         about: "the same with three tasks of one process",
         attempts: 3,
         process_of: [0, 0, 0],
-        sights: &[Sight::PassedOn, Sight::LaterGuard],
+        reachable: &[Reachable::PassedOn, Reachable::LaterGuard],
         anonymous: true,
         ..FREE
     },
@@ -97,7 +97,7 @@ pub(super) const SETUPS: &[Setup] = &[
             deafness: true,
             ..LATE
         },
-        sights: &[Sight::DeafPassedOver],
+        reachable: &[Reachable::DeafPassedOver],
         ..FREE
     },
     Setup {
@@ -165,7 +165,7 @@ pub(super) const SETUPS: &[Setup] = &[
             ..LATE
         },
         claims: ALL_BUT_EXCLUSION,
-        sights: &[Sight::KeyTakenAway, Sight::LaterGuard],
+        reachable: &[Reachable::KeyTakenAway, Reachable::LaterGuard],
         ..FREE
     },
     Setup {

@@ -1,7 +1,7 @@
 //! Worlds in which messages are prompt and the living do what is due: how long a waiter waits, and in which
 //! order.
 
-use crate::claim::{Claim, Sight};
+use crate::claim::{Claim, Reachable};
 use crate::setup::{Faults, Pace, Setup};
 use crate::times::Times;
 use crate::world::Budget;
@@ -27,10 +27,10 @@ const PROMPT: Setup = Setup {
     faults: Faults::NONE,
     budget: Budget::NONE,
     claims: ALL_LIVE,
-    sights: &[
-        Sight::HandOffConfirmed,
-        Sight::ServedAfterDeath,
-        Sight::LongestStall,
+    reachable: &[
+        Reachable::HandOffConfirmed,
+        Reachable::ServedAfterDeath,
+        Reachable::LongestStall,
     ],
     weakening: None,
     looks_for: None,
@@ -70,11 +70,11 @@ pub(super) const SETUPS: &[Setup] = &[
         process_of: [0, 0, 0],
         looks_after_expiry: Times::PROMPT.refresh - 1,
         budget: TWO_DEATHS,
-        sights: &[
-            Sight::PassedOn,
-            Sight::HandOffConfirmed,
-            Sight::ServedAfterDeath,
-            Sight::LongestStall,
+        reachable: &[
+            Reachable::PassedOn,
+            Reachable::HandOffConfirmed,
+            Reachable::ServedAfterDeath,
+            Reachable::LongestStall,
         ],
         ..PROMPT
     },
@@ -84,11 +84,11 @@ pub(super) const SETUPS: &[Setup] = &[
         process_of: [0, 0, 1],
         looks_after_expiry: Times::PROMPT.refresh - 1,
         budget: TWO_DEATHS,
-        sights: &[
-            Sight::PassedOn,
-            Sight::HandOffConfirmed,
-            Sight::ServedAfterDeath,
-            Sight::LongestStall,
+        reachable: &[
+            Reachable::PassedOn,
+            Reachable::HandOffConfirmed,
+            Reachable::ServedAfterDeath,
+            Reachable::LongestStall,
         ],
         ..PROMPT
     },
@@ -121,7 +121,7 @@ pub(super) const SETUPS: &[Setup] = &[
             disconnections: 1,
             ..ONE_DEATH
         },
-        sights: &[Sight::DeafPassedOver, Sight::ServedAfterDeath],
+        reachable: &[Reachable::DeafPassedOver, Reachable::ServedAfterDeath],
         ..PROMPT
     },
     Setup {
@@ -136,7 +136,7 @@ pub(super) const SETUPS: &[Setup] = &[
             foreign: 1,
             ..Budget::NONE
         },
-        sights: &[Sight::HandOffConfirmed],
+        reachable: &[Reachable::HandOffConfirmed],
         ..PROMPT
     },
     Setup {
@@ -158,7 +158,7 @@ pub(super) const SETUPS: &[Setup] = &[
             Claim::NoSpin,
             Claim::InOrder,
         ],
-        sights: &[Sight::KeyTakenAway, Sight::HandOffConfirmed],
+        reachable: &[Reachable::KeyTakenAway, Reachable::HandOffConfirmed],
         ..PROMPT
     },
     Setup {
@@ -182,7 +182,7 @@ pub(super) const SETUPS: &[Setup] = &[
             Claim::NoStall,
             Claim::NoSpin,
         ],
-        sights: &[Sight::HandOffConfirmed, Sight::SecondHolder],
+        reachable: &[Reachable::HandOffConfirmed, Reachable::SecondHolder],
         anonymous: true,
         ..PROMPT
     },

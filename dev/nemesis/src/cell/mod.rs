@@ -1,8 +1,8 @@
 //! One deployment and one fault, from start to verdict.
 
+mod observed;
 mod perform;
 mod place;
-mod sight;
 mod verdict;
 
 pub use self::place::Cell;

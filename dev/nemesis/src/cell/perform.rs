@@ -1,20 +1,19 @@
 //! Running a cell.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use leasehold_testkit::history::{Moment, Violation};
 use tokio::time::sleep;
 
+use super::observed::Observed;
 use super::place::Cell;
-use super::sight::Sight;
 use super::verdict::Verdict;
 use crate::BoxError;
-use crate::crew::Crew;
 use crate::data::Links;
 use crate::deployment::{Deployment, Kind};
 use crate::fault::Fault;
 use crate::worker::Orders;
+use crate::workers::Workers;
 
 /// How many processes there are, where they have their locks from servers.
 const PROCESSES: usize = 3;
@@ -35,11 +34,10 @@ impl Cell {
         &self,
         deployment: &dyn Deployment,
         links: &Links,
-        folder: &Path,
         prepare: &tokio::sync::Mutex<()>,
     ) -> Result<Verdict, BoxError> {
         let turn = prepare.lock().await;
-        let sight = Sight::prepare(self.number, &links.direct).await?;
+        let observed = Observed::prepare(self.number, &links.direct).await?;
         drop(turn);
         let (processes, tasks) = match self.kind {
             Kind::InProcess => (1, PROCESSES),
@@ -47,14 +45,14 @@ impl Cell {
         };
         let orders = Orders::new(deployment.locks(), self.number, tasks, &links.linked);
         let begun = Moment::now();
-        let mut crew = Crew::start(orders, processes, folder, self.fault).await?;
-        let mut wrong = works(&sight, &crew, begun).await?;
+        let mut workers = Workers::start(orders, processes, self.fault).await?;
+        let mut wrong = works(&observed, &workers, begun).await?;
         let begin = Instant::now();
         let mut chance = fastrand::Rng::with_seed(self.seed);
         let mut strikes = 0;
         loop {
             if self.fault != Fault::Calm {
-                self.strike(deployment, links, &mut crew, &mut chance)
+                self.strike(deployment, links, &mut workers, &mut chance)
                     .await?;
                 strikes += 1;
             }
@@ -64,14 +62,14 @@ impl Cell {
             }
             let lucky = self.kind.control_loses(self.fault)
                 && begin.elapsed() < self.time * LUCKY
-                && !sight.control_has_lost(&crew.changes()?).await?;
+                && !observed.control_has_lost(&workers.changes()?).await?;
             if !lucky {
                 break;
             }
         }
-        wrong.extend(works(&sight, &crew, Moment::now()).await?);
-        wrong.extend(crew.stop().await?);
-        let holds = crew.holds()?;
+        wrong.extend(works(&observed, &workers, Moment::now()).await?);
+        wrong.extend(workers.stop().await?);
+        let holds = workers.holds()?;
         let tokens = [holds.tokens_unique(), holds.tokens_strictly_increase()].concat();
         Ok(Verdict {
             cell: self.clone(),
@@ -81,7 +79,7 @@ impl Cell {
             overlaps: shown(&holds.exclusion()),
             tokens: shown(&tokens),
             wrong,
-            stores: sight.judge(&crew.changes()?).await?,
+            stores: observed.judge(&workers.changes()?).await?,
         })
     }
 
@@ -89,13 +87,13 @@ impl Cell {
         &self,
         deployment: &dyn Deployment,
         links: &Links,
-        crew: &mut Crew,
+        workers: &mut Workers,
         chance: &mut fastrand::Rng,
     ) -> Result<(), BoxError> {
         match self.fault {
             Fault::Calm => Ok(()),
             Fault::ClientPause | Fault::ClientKill | Fault::ClientClock | Fault::ForceOpen => {
-                crew.strike(self.fault, chance).await
+                workers.strike(self.fault, chance).await
             }
             Fault::DataCut => {
                 links.cut();
@@ -107,10 +105,14 @@ impl Cell {
 }
 
 /// Waits until all kinds of data have been written to since a moment. Answers which have not.
-async fn works(sight: &Sight, crew: &Crew, since: Moment) -> Result<Vec<String>, BoxError> {
+async fn works(
+    observed: &Observed,
+    workers: &Workers,
+    since: Moment,
+) -> Result<Vec<String>, BoxError> {
     let begin = Instant::now();
     loop {
-        let idle = sight.idle_since(since, &crew.changes()?);
+        let idle = observed.idle_since(since, &workers.changes()?);
         if idle.is_empty() || begin.elapsed() > PATIENCE {
             let told = |kind: &&str| format!("{kind}: nobody has written for {PATIENCE:?}");
             return Ok(idle.iter().map(told).collect());

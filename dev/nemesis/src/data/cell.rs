@@ -1,7 +1,9 @@
 //! What belongs to one cell.
 
+use serde::{Deserialize, Serialize};
+
 /// The number of a cell. Each has rows, keys and locks of its own, so that what is late in one is nothing to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataCell(pub i64);
 
 impl DataCell {

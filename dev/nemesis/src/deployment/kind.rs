@@ -1,52 +1,37 @@
 //! The deployments there are, and what can happen to each.
 
-use std::fmt;
+use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::fault::Fault;
 
 /// Where locks come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Kind {
     /// One process, and no server.
     InProcess,
     /// One Redis, which writes to disk before it answers.
+    #[strum(serialize = "redis")]
     One,
     /// A primary with a replica, and three Sentinels.
     Sentinel,
     /// As `Sentinel`, and a lock is granted once the replica has it.
+    #[strum(serialize = "sentinel-synced")]
     Synced,
     /// Three masters with a replica each.
     Cluster,
     /// A majority of three servers that keep nothing on disk.
     Redlock,
     /// An ensemble of three.
+    #[strum(serialize = "zookeeper")]
     ZooKeeper,
 }
-
-/// All of them.
-pub const ALL: [Kind; 7] = [
-    Kind::InProcess,
-    Kind::One,
-    Kind::Sentinel,
-    Kind::Synced,
-    Kind::Cluster,
-    Kind::Redlock,
-    Kind::ZooKeeper,
-];
 
 impl Kind {
     /// What it is called on the command line and in the table.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::InProcess => "in-process",
-            Self::One => "redis",
-            Self::Sentinel => "sentinel",
-            Self::Synced => "sentinel-synced",
-            Self::Cluster => "cluster",
-            Self::Redlock => "redlock",
-            Self::ZooKeeper => "zookeeper",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// What can happen to it. Those come last after which its servers are not what they were.
@@ -126,11 +111,5 @@ impl Kind {
     #[must_use]
     pub const fn control_loses(self, fault: Fault) -> bool {
         matches!(fault, Fault::ClientPause | Fault::ForceOpen)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }

@@ -1,13 +1,12 @@
 //! How a process reaches the locks.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use leasehold::LockManager;
 use leasehold::backend::redis::Redis;
 use leasehold::backend::redlock::Redlock;
 use leasehold::backend::zookeeper::ZooKeeper;
+use serde::{Deserialize, Serialize};
 
 use crate::BoxError;
 
@@ -26,8 +25,8 @@ const ACKNOWLEDGED: Duration = Duration::from_millis(200);
 /// What a lost answer costs.
 const COMMAND_TIMEOUT: Duration = Duration::from_millis(600);
 
-/// How a process reaches the locks, as one word.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How a process reaches the locks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Locks {
     /// In itself.
     InProcess,
@@ -70,56 +69,5 @@ impl Locks {
             }
         };
         Ok(builder.ttl(TTL).command_timeout(COMMAND_TIMEOUT).build()?)
-    }
-}
-
-impl fmt::Display for Locks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InProcess => f.write_str("in-process"),
-            Self::Redis(url) | Self::ZooKeeper(url) => f.write_str(url),
-            Self::Synced(url) => write!(f, "synced+{url}"),
-            Self::Redlock(hosts) => write!(f, "redlock://{}", hosts.join(",")),
-        }
-    }
-}
-
-impl FromStr for Locks {
-    type Err = BoxError;
-
-    fn from_str(word: &str) -> Result<Self, BoxError> {
-        if let Some(url) = word.strip_prefix("synced+") {
-            return Ok(Self::Synced(url.to_owned()));
-        }
-        if let Some(hosts) = word.strip_prefix("redlock://") {
-            let hosts = hosts.split(',').map(ToOwned::to_owned);
-            return Ok(Self::Redlock(hosts.collect()));
-        }
-        Ok(match word {
-            "in-process" => Self::InProcess,
-            url if url.starts_with("zookeeper") => Self::ZooKeeper(url.to_owned()),
-            url if url.starts_with("redis") => Self::Redis(url.to_owned()),
-            other => return Err(format!("`{other}` does not say where locks are").into()),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_is_read_as_it_is_written() {
-        let url = "redis+sentinel://127.0.0.1:1,127.0.0.1:2/mymaster".to_owned();
-        for locks in [
-            Locks::InProcess,
-            Locks::Redis(url.clone()),
-            Locks::Synced(url),
-            Locks::Redlock(vec!["a:1".to_owned(), "b:2".to_owned()]),
-            Locks::ZooKeeper("zookeeper://a:1/locks".to_owned()),
-        ] {
-            assert_eq!(locks.to_string().parse::<Locks>().unwrap(), locks);
-        }
-        assert!("ftp://a".parse::<Locks>().is_err());
     }
 }

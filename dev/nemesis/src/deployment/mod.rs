@@ -14,6 +14,6 @@ mod traces;
 mod zookeeper;
 
 pub use self::contract::{Deployment, OUTAGE};
-pub use self::kind::{ALL, Kind};
+pub use self::kind::Kind;
 pub use self::locks::{Locks, SESSION, TTL};
 pub use self::start::start;

@@ -27,13 +27,14 @@ use crate::data::{self, Store};
 use crate::deployment::Locks;
 use crate::record::Notes;
 
-/// Does what it was told to.
+/// Does what it was told to: `orders` are JSON.
 ///
 /// # Errors
 ///
 /// If it cannot begin, or cannot note what it does.
 #[allow(clippy::print_stdout, reason = "it talks by lines")]
-pub async fn work(orders: Orders) -> Result<(), BoxError> {
+pub async fn work(orders: &str) -> Result<(), BoxError> {
+    let orders: Orders = serde_json::from_str(orders)?;
     let stop = CancellationToken::new();
     let Some(locks) = connected(&orders.locks, &stop).await else {
         return Ok(());

@@ -1,11 +1,10 @@
 //! One task, which takes turns with those of its own process and of others.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use leasehold::{FencingToken, LockGuard, LockManager};
-use leasehold_testkit::history::{Moment, Noted, Recorder};
+use leasehold_testkit::history::{HistoryError, Moment, Noted, Recorder};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -50,7 +49,7 @@ impl Hold<'_> {
 }
 
 impl Turns {
-    pub(super) async fn run(self, stop: CancellationToken) -> io::Result<()> {
+    pub(super) async fn run(self, stop: CancellationToken) -> Result<(), HistoryError> {
         for number in 0_u64.. {
             let asked = Moment::now();
             let acquired = tokio::select! {
@@ -68,7 +67,7 @@ impl Turns {
         Ok(())
     }
 
-    async fn turn(&self, guard: LockGuard, asked: Moment, number: u64) -> io::Result<()> {
+    async fn turn(&self, guard: LockGuard, asked: Moment, number: u64) -> Result<(), HistoryError> {
         let token = guard.token();
         let noted = self.recorder.granted(&self.key, token.get(), asked);
         let hold = Hold {
@@ -90,7 +89,7 @@ impl Turns {
 
     /// The control reads first and writes last, so that most of what happens to a holder happens to it. Nobody looks
     /// whether the lock is still valid: to look and then to write would be a race all the same.
-    async fn work(&self, hold: &Hold<'_>) -> io::Result<()> {
+    async fn work(&self, hold: &Hold<'_>) -> Result<(), HistoryError> {
         let read = self.store.ledger(self.cell, Side::Control);
         let read = timeout(PATIENCE, read).await;
         self.think(hold).await;
@@ -117,14 +116,14 @@ impl Turns {
         }
     }
 
-    async fn change(&self, hold: &Hold<'_>) -> io::Result<()> {
+    async fn change(&self, hold: &Hold<'_>) -> Result<(), HistoryError> {
         let id = hold.change(Work::Ledger);
         self.notes
             .begin(&id, &self.kind, Work::Ledger, hold.token.get())?;
         let change = self.store.change(self.cell, hold.token, &id, hold.think);
         match timeout(PATIENCE, change).await {
-            Ok(Ok(Ledger { entries, .. })) => {
-                let read = (entries.len(), entries.last().map_or("", String::as_str));
+            Ok(Ok(Ledger { mut entries, .. })) => {
+                let read = (entries.len(), entries.pop().unwrap_or_default());
                 self.notes.end(&id, Outcome::Applied, Some(read))
             }
             Ok(Err(failure)) => self.notes.end(&id, outcome(failure), None),
@@ -137,7 +136,7 @@ impl Turns {
         hold: &Hold<'_>,
         work: Work,
         write: impl Future<Output = Result<(), Failure>>,
-    ) -> io::Result<()> {
+    ) -> Result<(), HistoryError> {
         let id = hold.change(work);
         self.notes.begin(&id, &self.kind, work, hold.token.get())?;
         let outcome = match timeout(PATIENCE, write).await {

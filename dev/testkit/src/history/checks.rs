@@ -4,30 +4,35 @@ use std::collections::HashMap;
 
 use super::holds::{History, Hold};
 use super::moment::Moment;
+use super::specification::{Breach, Mode, Specification};
 use super::violation::{Violation, Violations};
 
+impl Hold {
+    /// Whether the tokens allow `later` to be asked for after this one had been granted.
+    fn may_precede(&self, later: &Self) -> bool {
+        self.token < later.token
+            || (self.token == later.token && later.mode.may_share_token(self.mode))
+    }
+}
+
 impl History {
-    /// No two holds of one key overlap. One without duration overlaps nothing:
+    /// No holds of one key overlap that do not go together. One without duration overlaps nothing:
     /// its holder never said that it was valid.
     #[must_use]
     pub fn exclusion(&self) -> Vec<Violation> {
         let mut found = Vec::new();
         for holds in self.by_key().into_values() {
-            // Among those before it, the one that lasts longest.
-            let mut last: Option<&Hold> = None;
-            let lasting = holds.into_iter().filter(|it| it.granted_at < it.until);
-            for second in lasting {
-                match last {
-                    Some(first) if second.granted_at < first.until => {
+            let mut lock: Specification<usize> = Specification::default();
+            let lasting = holds.iter().enumerate();
+            for (at, &second) in lasting.filter(|(_, it)| it.granted_at < it.until) {
+                lock.retain(|first| holds[*first].until > second.granted_at);
+                for breach in lock.grant(at, second.mode, None) {
+                    if let Breach::Overlap(first) = breach {
                         found.push(Violation::Overlap {
-                            first: first.clone(),
+                            first: holds[first].clone(),
                             second: second.clone(),
                         });
                     }
-                    _ => {}
-                }
-                if last.is_none_or(|last| second.until > last.until) {
-                    last = Some(second);
                 }
             }
         }
@@ -59,13 +64,14 @@ impl History {
     }
 
     /// A hold that was asked for after another of its key had been granted has
-    /// a greater token. Between requests that were under way at the same time,
+    /// a greater token, or the same if they share it. Between requests that were under way at the same time,
     /// any order will do.
     #[must_use]
     pub fn tokens_strictly_increase(&self) -> Vec<Violation> {
         let mut found = Vec::new();
         for holds in self.by_key().into_values() {
-            let granted: Vec<&Hold> = holds.into_iter().filter(|it| it.token.is_some()).collect();
+            let mut granted = holds;
+            granted.retain(|it| it.token.is_some() && !matches!(it.mode, Mode::Permits { .. }));
             let mut requested = granted.clone();
             requested.sort_by_key(|hold| hold.requested_at);
             let mut granted = granted.into_iter().peekable();
@@ -77,7 +83,7 @@ impl History {
                     }
                 }
                 match greatest {
-                    Some(first) if first.token >= second.token => {
+                    Some(first) if !first.may_precede(second) => {
                         found.push(Violation::TokenNotGreater {
                             first: first.clone(),
                             second: second.clone(),
@@ -98,7 +104,9 @@ impl History {
             let mut seen: HashMap<i64, &Hold> = HashMap::new();
             for second in holds {
                 let Some(token) = second.token else { continue };
-                if let Some(first) = seen.insert(token, second) {
+                if let Some(first) = seen.insert(token, second)
+                    && !second.mode.may_share_token(first.mode)
+                {
                     found.push(Violation::TokenTwice {
                         first: first.clone(),
                         second: second.clone(),
@@ -110,17 +118,23 @@ impl History {
     }
 
     /// All of it.
-    ///
-    /// # Errors
-    ///
-    /// [`Violations`] if there are any.
-    pub fn check(&self) -> Result<(), Violations> {
+    #[must_use]
+    pub fn violations(&self) -> Vec<Violation> {
         let found = [
             self.exclusion(),
             self.tokens_unique(),
             self.tokens_strictly_increase(),
         ];
-        let found: Vec<Violation> = found.into_iter().flatten().collect();
+        found.concat()
+    }
+
+    /// All of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Violations`] if there are any.
+    pub fn check(&self) -> Result<(), Violations> {
+        let found = self.violations();
         match found.is_empty() {
             true => Ok(()),
             false => Err(Violations(found)),

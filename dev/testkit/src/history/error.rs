@@ -1,7 +1,7 @@
 //! What can go wrong with a history.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a history cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -23,4 +23,11 @@ pub enum HistoryError {
     /// A hold goes on or ends that has never been granted.
     #[error("hold {0:x} was never granted; is the file of its process missing?")]
     NeverGranted(u64),
+}
+
+impl HistoryError {
+    pub(super) fn file(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        Self::File { path, source }
+    }
 }

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
 use super::error::HistoryError;
 use super::event::Event;
+use super::lines::read_lines;
 use super::moment::Moment;
+use super::specification::Mode;
 
 /// The time for which a holder believed that it had a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct Hold {
     pub number: u64,
     /// The lock's key.
     pub key: String,
+    /// How it is held.
+    pub mode: Mode,
     /// Its fencing token, if the lock has such.
     pub token: Option<i64>,
     /// Before the lock was asked for.
@@ -39,9 +42,10 @@ impl fmt::Display for Hold {
         };
         write!(
             f,
-            "hold {:x} (process {}) with {token}: asked for at {}, granted at {}, valid until {}{end}",
+            "hold {:x} (process {}, {:?}) with {token}: asked for at {}, granted at {}, valid until {}{end}",
             self.number,
             self.number >> 32,
+            self.mode,
             self.requested_at,
             self.granted_at,
             self.until,
@@ -69,6 +73,7 @@ impl History {
                 Event::Granted {
                     hold: number,
                     key,
+                    mode,
                     token,
                     requested_at,
                     at,
@@ -76,6 +81,7 @@ impl History {
                     let hold = Hold {
                         number,
                         key,
+                        mode,
                         token,
                         requested_at,
                         granted_at: at,
@@ -96,9 +102,14 @@ impl History {
             hold.until = hold.until.max(at);
             hold.ended |= ended;
         }
-        let mut holds: Vec<Hold> = holds.into_values().collect();
+        Ok(Self::of_holds(holds.into_values().collect()))
+    }
+
+    /// Of these holds, in whatever order.
+    #[must_use]
+    pub fn of_holds(mut holds: Vec<Hold>) -> Self {
         holds.sort_by_key(|hold| (hold.granted_at, hold.number));
-        Ok(Self { holds })
+        Self { holds }
     }
 
     /// Reads the files of several processes. A line without an end, as a killed
@@ -108,19 +119,7 @@ impl History {
     ///
     /// [`HistoryError`] if one cannot be read or is no history.
     pub fn read<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result<Self, HistoryError> {
-        let mut events = Vec::new();
-        for path in files {
-            let path = path.as_ref();
-            let text = fs::read_to_string(path).map_err(|source| HistoryError::File {
-                path: path.to_owned(),
-                source,
-            })?;
-            let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-            for line in whole.lines() {
-                events.push(Event::of_line(line)?);
-            }
-        }
-        Self::of_events(events)
+        Self::of_events(read_lines(files)?)
     }
 
     /// All holds, in the order of their grants.

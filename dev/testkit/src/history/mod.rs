@@ -24,13 +24,17 @@ mod checks;
 mod error;
 mod event;
 mod holds;
+mod lines;
 mod moment;
 mod recorder;
+mod specification;
 mod violation;
 
 pub use error::HistoryError;
 pub use event::Event;
 pub use holds::{History, Hold};
+pub use lines::{JsonLines, read_lines};
 pub use moment::Moment;
 pub use recorder::{Noted, Recorder};
+pub use specification::{Breach, Mode, Queue, Specification};
 pub use violation::{Violation, Violations};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use serde::{Deserialize, Serialize};
 
 /// `CLOCK_BOOTTIME`, which counts suspension as leases do.
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -12,7 +13,7 @@ const CLOCK: ClockId = ClockId::Monotonic;
 
 /// Nanoseconds since this machine has started, by a clock that is the same for
 /// all its processes and never set back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Moment(pub u64);
 
 impl Moment {

@@ -1,8 +1,6 @@
 //! Noting events.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +9,9 @@ use parking_lot::Mutex;
 use super::error::HistoryError;
 use super::event::Event;
 use super::holds::History;
+use super::lines::JsonLines;
 use super::moment::Moment;
+use super::specification::Mode;
 
 /// Notes what holders do. Cheap to clone and to use from any thread.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct Recorder {
 #[derive(Debug, Default)]
 struct Notes {
     events: Vec<Event>,
-    file: Option<(File, PathBuf)>,
+    file: Option<JsonLines>,
     failed: Option<HistoryError>,
 }
 
@@ -52,24 +52,31 @@ impl Recorder {
     ///
     /// [`HistoryError::File`] if it cannot be opened.
     pub fn to_file(path: &Path) -> Result<Self, HistoryError> {
-        let file = OpenOptions::new().create(true).append(true).open(path);
-        let file = file.map_err(|source| HistoryError::File {
-            path: path.to_owned(),
-            source,
-        })?;
         let recorder = Self::in_memory();
-        recorder.notes.lock().file = Some((file, path.to_owned()));
+        recorder.notes.lock().file = Some(JsonLines::to_file(path)?);
         Ok(recorder)
     }
 
     /// A lock has just been granted that was asked for after this moment. The
     /// locks of foreign clients have no token.
     pub fn granted(&self, key: &str, token: impl Into<Option<i64>>, requested_at: Moment) -> Noted {
+        self.granted_in(Mode::Exclusive, key, token, requested_at)
+    }
+
+    /// As [`granted`](Self::granted), in another mode.
+    pub fn granted_in(
+        &self,
+        mode: Mode,
+        key: &str,
+        token: impl Into<Option<i64>>,
+        requested_at: Moment,
+    ) -> Noted {
         let at = Moment::now();
         let number = new_number();
         self.notes.lock().add(Event::Granted {
             hold: number,
             key: key.to_owned(),
+            mode,
             token: token.into(),
             requested_at,
             at,
@@ -117,13 +124,8 @@ impl Noted {
 
 impl Notes {
     fn add(&mut self, event: Event) {
-        if let Some((file, path)) = &mut self.file {
-            // One call, so that lines of several processes do not mix.
-            let line = event.to_line() + "\n";
-            if let Err(source) = file.write_all(line.as_bytes()) {
-                let path = path.clone();
-                self.failed = Some(HistoryError::File { path, source });
-            }
+        if let Some(Err(error)) = self.file.as_mut().map(|file| file.write(&event)) {
+            self.failed = Some(error);
         }
         self.events.push(event);
     }

@@ -159,11 +159,7 @@ impl ChildProcess {
         });
         match found.await {
             Ok(Some(line)) => Ok(line),
-            Ok(None) => Err(ProcessError::Ended {
-                program: self.process.program().to_owned(),
-                what: what.to_owned(),
-                last_words: self.lines.last_words(),
-            }),
+            Ok(None) => Err(self.gone(what)),
             Err(_) => Err(self.late(what, patience)),
         }
     }
@@ -186,10 +182,30 @@ impl ChildProcess {
         }
     }
 
+    /// Waits until it has ended successfully.
+    ///
+    /// # Errors
+    ///
+    /// [`ProcessError::Late`] if it takes longer than `patience`, [`ProcessError::Ended`] if it failed.
+    pub async fn success(&mut self, patience: Duration) -> Result<(), ProcessError> {
+        match self.end(patience).await? {
+            status if status.success() => Ok(()),
+            status => Err(self.gone(&format!("success, with {status}"))),
+        }
+    }
+
     /// The end of what it has printed, errors included.
     #[must_use]
     pub fn last_words(&self) -> String {
         self.lines.last_words()
+    }
+
+    fn gone(&self, what: &str) -> ProcessError {
+        ProcessError::Ended {
+            program: self.process.program().to_owned(),
+            what: what.to_owned(),
+            last_words: self.lines.last_words(),
+        }
     }
 
     fn late(&self, what: &str, waited: Duration) -> ProcessError {

@@ -5,10 +5,12 @@
 
 mod child;
 mod error;
-mod guardian;
+mod group;
+mod kill_guard;
 mod lines;
 mod process;
 
 pub use child::{ChildBuilder, ChildProcess};
 pub use error::ProcessError;
+pub use group::ProcessGroup;
 pub use process::Process;

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitSta
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use super::error::ProcessError;
-use super::guardian::Guardian;
+use super::kill_guard::KillGuard;
 
 /// A child process which is killed when this is dropped, or when we die.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ use super::guardian::Guardian;
 pub struct Process {
     program: String,
     /// Until the process has ended and has been waited for.
-    guardian: Option<Guardian>,
+    kill_guard: Option<KillGuard>,
     child: Child,
 }
 
@@ -33,10 +33,10 @@ impl Process {
         let child = command.spawn().map_err(cannot)?;
         let mut process = Self {
             program: program.clone(),
-            guardian: None,
+            kill_guard: None,
             child,
         };
-        process.guardian = Some(Guardian::of(process.pid()).map_err(cannot)?);
+        process.kill_guard = Some(KillGuard::of(process.pid()).map_err(cannot)?);
         Ok(process)
     }
 
@@ -85,7 +85,7 @@ impl Process {
 
     /// Kills it, with `SIGKILL`, and waits until it is gone. Again is no error.
     pub fn kill(&mut self) {
-        self.guardian = None;
+        self.kill_guard = None;
         // Std does not signal what it has waited for.
         drop(self.child.kill());
         drop(self.child.wait());
@@ -97,10 +97,10 @@ impl Process {
     ///
     /// [`ProcessError::Act`] if the system does not say.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>, ProcessError> {
-        if self.guardian.is_some() && self.has_ended() {
-            self.guardian = None;
+        if self.kill_guard.is_some() && self.has_ended() {
+            self.kill_guard = None;
         }
-        if self.guardian.is_some() {
+        if self.kill_guard.is_some() {
             return Ok(None);
         }
         self.child
@@ -125,7 +125,7 @@ impl Process {
 
     /// Its number, if that is still its own.
     fn alive(&self) -> Option<Pid> {
-        self.guardian.as_ref()?;
+        self.kill_guard.as_ref()?;
         i32::try_from(self.pid()).ok().and_then(Pid::from_raw)
     }
 

@@ -24,52 +24,52 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// elsewhere has it open until it has become its program, and to close it here
 /// would not keep it from accepting.
 #[derive(Debug)]
-pub(super) struct Door(TcpListener);
+pub(super) struct Listener(TcpListener);
 
-impl Drop for Door {
+impl Drop for Listener {
     fn drop(&mut self) {
         let _ = shutdown(&self.0, Shutdown::Both);
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Doorkeeper {
+pub(super) struct Acceptor {
     pub(super) shared: Arc<Shared>,
     pub(super) address: SocketAddr,
     pub(super) server: SocketAddr,
-    /// Whether the door should be open.
+    /// Whether the listener should be open.
     pub(super) wanted: watch::Receiver<bool>,
     /// Whether it is.
     pub(super) open: watch::Sender<bool>,
 }
 
-impl Doorkeeper {
+impl Acceptor {
     /// The port is reserved for us, which does not keep us from listening.
-    pub(super) fn listen(&self) -> io::Result<Door> {
+    pub(super) fn listen(&self) -> io::Result<Listener> {
         let socket = TcpSocket::new_v4()?;
         socket.set_reuseaddr(true)?;
         socket.bind(self.address)?;
-        socket.listen(BACKLOG).map(Door)
+        socket.listen(BACKLOG).map(Listener)
     }
 
     /// Never ends. The connections end with it.
-    pub(super) async fn run(self, first: Door) {
+    pub(super) async fn run(self, first: Listener) {
         let mut links = JoinSet::new();
         let mut wanted = self.wanted.clone();
-        let mut door = Some(first);
+        let mut listener = Some(first);
         loop {
             if *wanted.borrow_and_update() {
                 // If that fails, whoever waits for it will say so.
-                door = door.or_else(|| self.listen().ok());
+                listener = listener.or_else(|| self.listen().ok());
             } else {
                 // What is waiting to be accepted is refused, too.
-                door = None;
+                listener = None;
             }
-            self.open.send_replace(door.is_some());
+            self.open.send_replace(listener.is_some());
             let changed = tokio::select! {
                 biased;
                 changed = wanted.changed() => changed,
-                () = accept(&self, door.as_ref(), &mut links) => Ok(()),
+                () = accept(&self, listener.as_ref(), &mut links) => Ok(()),
             };
             if changed.is_err() {
                 return;
@@ -78,10 +78,10 @@ impl Doorkeeper {
     }
 }
 
-async fn accept(keeper: &Doorkeeper, door: Option<&Door>, links: &mut JoinSet<()>) {
+async fn accept(keeper: &Acceptor, listener: Option<&Listener>, links: &mut JoinSet<()>) {
     loop {
-        let client = match door {
-            Some(Door(listener)) => listener.accept().await,
+        let client = match listener {
+            Some(Listener(listener)) => listener.accept().await,
             None => std::future::pending().await,
         };
         let Ok((client, _)) = client else {

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::chaos::ChaosPlan;
 use super::error::ProxyError;
-use super::listener::Doorkeeper;
+use super::listener::Acceptor;
 use super::rules::{Direction, Fault, Rules, Traffic};
 use super::shared::{Framing, Shared};
 use super::stats::Stats;
@@ -62,7 +62,7 @@ impl Proxy {
         let shared = Arc::new(Shared::new(framing));
         let (wanted, wanted_there) = watch::channel(true);
         let (open_there, open) = watch::channel(true);
-        let doorkeeper = Doorkeeper {
+        let doorkeeper = Acceptor {
             shared: Arc::clone(&shared),
             address: port.address(),
             server: SocketAddr::from((Ipv4Addr::LOCALHOST, server_port)),
@@ -167,7 +167,7 @@ impl Proxy {
     ///
     /// [`ProxyError::NotSo`] if it takes longer than 10 s.
     pub async fn refuse(&self) -> Result<(), ProxyError> {
-        self.door(false, "connections are refused").await
+        self.set_listening(false, "connections are refused").await
     }
 
     /// Accepts new connections again.
@@ -176,10 +176,10 @@ impl Proxy {
     ///
     /// [`ProxyError::NotSo`] if it takes longer than 10 s.
     pub async fn accept(&self) -> Result<(), ProxyError> {
-        self.door(true, "connections are accepted").await
+        self.set_listening(true, "connections are accepted").await
     }
 
-    async fn door(&self, open: bool, what: &str) -> Result<(), ProxyError> {
+    async fn set_listening(&self, open: bool, what: &str) -> Result<(), ProxyError> {
         self.wanted.send_replace(open);
         let mut watch = self.open.clone();
         let so = timeout(PATIENCE, watch.wait_for(|is| *is == open)).await;

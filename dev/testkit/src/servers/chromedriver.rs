@@ -1,18 +1,12 @@
 //! A browser of our own.
 
-use std::process::Stdio;
-
-use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::error::ServerError;
-use super::folder::Folder;
-use super::ready;
-use crate::install::{self, Places, Program};
-use crate::port::Port;
-use crate::processes::Process;
+use super::instance::{Instance, is_instance};
+use crate::install;
 
 /// The browser, seen from the folder of its driver, where a package was unpacked.
 const BESIDE: &str = "../lib/chromium/chromium";
@@ -24,12 +18,10 @@ const END: &[u8] = b"}}";
 #[derive(Debug)]
 #[must_use = "the driver is killed when this is dropped"]
 pub struct ChromeDriver {
-    // The process goes first, its folder and port after it.
-    process: Mutex<Option<Process>>,
-    program: Program,
-    folder: Folder,
-    port: Port,
+    instance: Instance,
 }
+
+is_instance!(ChromeDriver);
 
 impl ChromeDriver {
     /// Starts a driver.
@@ -38,12 +30,8 @@ impl ChromeDriver {
     ///
     /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
     pub async fn start() -> Result<Self, ServerError> {
-        let chromedriver = &install::CHROMEDRIVER;
         let driver = Self {
-            process: Mutex::new(None),
-            program: install::find(chromedriver, &Places::of(chromedriver))?,
-            folder: Folder::make()?,
-            port: Port::reserve().map_err(ServerError::Port)?,
+            instance: Instance::prepare(&install::CHROMEDRIVER)?,
         };
         driver.launch().await?;
         Ok(driver)
@@ -52,7 +40,7 @@ impl ChromeDriver {
     /// Where to open a session: `http://127.0.0.1:37123`.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.port.address())
+        format!("http://{}", self.instance.port.address())
     }
 
     /// What to ask of a session, so that a browser comes up here, and ends with its driver.
@@ -68,7 +56,7 @@ impl ChromeDriver {
             "--remote-debugging-pipe",
         ];
         let mut options = json!({ "args": args });
-        let folder = self.program.path.canonicalize();
+        let folder = self.instance.program.path.canonicalize();
         let beside = folder.ok().map(|it| it.with_file_name(BESIDE));
         if let Some(browser) = beside.filter(|it| it.is_file()) {
             options["binary"] = json!(browser.to_string_lossy());
@@ -77,28 +65,23 @@ impl ChromeDriver {
     }
 
     async fn launch(&self) -> Result<(), ServerError> {
-        let (output, errors) = self.folder.prepare(None)?;
-        let mut command = self.program.command();
+        let mut command = self.instance.program.command();
         command
-            .arg(format!("--port={}", self.port.number()))
+            .arg(format!("--port={}", self.instance.port.number()))
             // Profiles and caches of its browsers.
-            .env("TMPDIR", self.folder.path())
-            .env("HOME", self.folder.path())
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors);
-        *self.process.lock() = Some(Process::start(command)?);
+            .env("TMPDIR", self.instance.folder.path())
+            .env("HOME", self.instance.folder.path());
+        self.instance.start(command, None)?;
         let ask = async || match self.status().await {
             Ok(said) if said.contains("\"ready\":true") => Ok(()),
             Ok(said) => Err(said),
             Err(error) => Err(error.to_string()),
         };
-        ready::wait(&self.process, &self.folder, ask).await
+        self.instance.until_ready(ask).await
     }
 
     async fn status(&self) -> std::io::Result<String> {
-        let mut stream = TcpStream::connect(self.port.address()).await?;
+        let mut stream = TcpStream::connect(self.instance.port.address()).await?;
         let request = "GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         stream.write_all(request.as_bytes()).await?;
         // It says that it closes the connection, and keeps it open.

@@ -1,18 +1,15 @@
 //! A `MariaDB` server of our own.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use parking_lot::Mutex;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 use super::error::ServerError;
-use super::folder::Folder;
-use super::{ready, setup};
-use crate::install::{self, Places, Program};
-use crate::port::Port;
-use crate::processes::Process;
+use super::instance::{Instance, is_instance};
+use super::setup;
+use crate::install;
 
 const DATA: &str = "data";
 const SOCKET: &str = "mariadb.sock";
@@ -24,12 +21,10 @@ const GREETING: u8 = 10;
 #[derive(Debug)]
 #[must_use = "the server is killed when this is dropped"]
 pub struct MariaDbServer {
-    // The process goes first, its folder and port after it.
-    process: Mutex<Option<Process>>,
-    program: Program,
-    folder: Folder,
-    port: Port,
+    instance: Instance,
 }
+
+is_instance!(MariaDbServer);
 
 impl MariaDbServer {
     /// Starts a server that writes to disk when it likes.
@@ -39,10 +34,7 @@ impl MariaDbServer {
     /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
     pub async fn start() -> Result<Self, ServerError> {
         let server = Self {
-            process: Mutex::new(None),
-            program: install::find(&install::MARIADB, &Places::of(&install::MARIADB))?,
-            folder: Folder::make()?,
-            port: Port::reserve().map_err(ServerError::Port)?,
+            instance: Instance::prepare(&install::MARIADB)?,
         };
         server.launch().await?;
         Ok(server)
@@ -60,16 +52,9 @@ impl MariaDbServer {
         self.path(SOCKET)
     }
 
-    /// Its port.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.port.number()
-    }
-
     async fn launch(&self) -> Result<(), ServerError> {
         setup::run(self.set_up())?;
-        let (output, errors) = self.folder.prepare(None)?;
-        let mut command = self.program.command();
+        let mut command = self.instance.program.command();
         command.arg("--no-defaults");
         self.add_places(&mut command);
         command
@@ -79,20 +64,16 @@ impl MariaDbServer {
             .args([
                 "--bind-address=127.0.0.1",
                 "--innodb-flush-log-at-trx-commit=0",
-            ])
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors);
-        *self.process.lock() = Some(Process::start(command)?);
+            ]);
+        self.instance.start(command, None)?;
         let ask = async || self.greeting().await.map_err(|error| error.to_string());
-        ready::wait(&self.process, &self.folder, ask).await
+        self.instance.until_ready(ask).await
     }
 
     /// The tool that makes the tables of users and rights.
     fn set_up(&self) -> Command {
         let mut command = Command::new(self.base().join("bin/mariadb-install-db"));
-        let own = self.program.command();
+        let own = self.instance.program.command();
         command.envs(
             own.get_envs()
                 .filter_map(|(name, value)| Some((name, value?))),
@@ -106,28 +87,28 @@ impl MariaDbServer {
 
     fn add_places(&self, command: &mut Command) {
         // A server that starts deletes the temporary tables that it finds there, whosever they are.
-        command.env("TMPDIR", self.folder.path());
+        command.env("TMPDIR", self.instance.folder.path());
         command
             .arg(format!("--basedir={}", self.base().display()))
             .arg(format!("--datadir={}", self.path(DATA).display()));
-        if setup::is_roots(self.folder.path()) {
+        if setup::is_roots(self.instance.folder.path()) {
             command.arg("--user=root");
         }
     }
 
     /// It is in `sbin` of this.
     fn base(&self) -> &Path {
-        let mut above = self.program.path.ancestors();
+        let mut above = self.instance.program.path.ancestors();
         above.nth(2).unwrap_or(Path::new("/usr"))
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.instance.folder.path().join(name)
     }
 
     /// It greets first, and opens its port last.
     async fn greeting(&self) -> std::io::Result<()> {
-        let mut stream = TcpStream::connect(self.port.address()).await?;
+        let mut stream = TcpStream::connect(self.instance.port.address()).await?;
         let mut head = [0; 5];
         stream.read_exact(&mut head).await?;
         match head[4] {

@@ -1,15 +1,11 @@
 //! A Postgres server of our own.
 
-use std::process::{Command, Stdio};
-
-use parking_lot::Mutex;
+use std::process::Command;
 
 use super::error::ServerError;
-use super::folder::Folder;
-use super::{ready, setup};
-use crate::install::{self, Places, Program};
-use crate::port::Port;
-use crate::processes::Process;
+use super::instance::{Instance, is_instance};
+use super::setup;
+use crate::install;
 
 const DATA: &str = "data";
 
@@ -18,12 +14,10 @@ const DATA: &str = "data";
 #[derive(Debug)]
 #[must_use = "the server is stopped when this is dropped"]
 pub struct PostgresServer {
-    // The process goes first, its folder and port after it.
-    process: Mutex<Option<Process>>,
-    program: Program,
-    folder: Folder,
-    port: Port,
+    instance: Instance,
 }
+
+is_instance!(PostgresServer);
 
 impl PostgresServer {
     /// Starts a server that writes to disk when it likes.
@@ -33,10 +27,7 @@ impl PostgresServer {
     /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
     pub async fn start() -> Result<Self, ServerError> {
         let server = Self {
-            process: Mutex::new(None),
-            program: install::find(&install::POSTGRES, &Places::of(&install::POSTGRES))?,
-            folder: Folder::make()?,
-            port: Port::reserve().map_err(ServerError::Port)?,
+            instance: Instance::prepare(&install::POSTGRES)?,
         };
         server.launch().await?;
         Ok(server)
@@ -48,24 +39,17 @@ impl PostgresServer {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port())
     }
 
-    /// Its port.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.port.number()
-    }
-
     async fn launch(&self) -> Result<(), ServerError> {
-        let made = setup::data_folder(self.folder.path(), DATA);
+        let made = setup::data_folder(self.instance.folder.path(), DATA);
         made.map_err(|source| ServerError::Folder {
-            path: self.folder.path().to_owned(),
+            path: self.instance.folder.path().to_owned(),
             source,
         })?;
         let mut init = self.tool("initdb");
         init.args(["--username=postgres", "--auth=trust", "--no-sync"])
             .args(["--encoding=UTF8", "--locale=C", "--pgdata", DATA]);
         setup::run(self.lowered(init))?;
-        let (output, errors) = self.folder.prepare(None)?;
-        let mut command = self.program.command();
+        let mut command = self.instance.program.command();
         command.args(["-D", DATA, "-p", &self.port().to_string()]);
         for setting in [
             "listen_addresses=127.0.0.1",
@@ -75,23 +59,21 @@ impl PostgresServer {
         ] {
             command.args(["-c", setting]);
         }
-        let mut command = self.lowered(command);
-        command.stdin(Stdio::null()).stdout(output).stderr(errors);
-        *self.process.lock() = Some(Process::start(command)?);
+        self.instance.start(self.lowered(command), None)?;
         let ask = async || {
             let mut is_ready = self.tool("pg_isready");
             is_ready.args(["-h", "127.0.0.1", "-p", &self.port().to_string()]);
             setup::run(is_ready).map_err(|error| error.to_string())
         };
-        ready::wait(&self.process, &self.folder, ask).await
+        self.instance.until_ready(ask).await
     }
 
     /// A program beside the server's.
     fn tool(&self, name: &str) -> Command {
-        let own = self.program.command();
+        let own = self.instance.program.command();
         // Distributions link some of the programs, not all, to other folders.
-        let real = self.program.path.canonicalize();
-        let real = real.unwrap_or_else(|_| self.program.path.clone());
+        let real = self.instance.program.path.canonicalize();
+        let real = real.unwrap_or_else(|_| self.instance.program.path.clone());
         let mut command = Command::new(real.with_file_name(name));
         command.envs(
             own.get_envs()
@@ -101,8 +83,8 @@ impl PostgresServer {
     }
 
     fn lowered(&self, command: Command) -> Command {
-        let mut command = setup::never_as_root(command, self.folder.path());
-        command.current_dir(self.folder.path());
+        let mut command = setup::never_as_root(command, self.instance.folder.path());
+        command.current_dir(self.instance.folder.path());
         command
     }
 }

@@ -37,7 +37,7 @@ pub struct ReplicatedRedis {
 struct Member {
     server: RedisServer,
     /// Where its follower connects.
-    door: Proxy,
+    replication_link: Proxy,
 }
 
 impl ReplicatedRedis {
@@ -83,12 +83,13 @@ impl ReplicatedRedis {
 
     /// Nothing that the primary writes from now on reaches the replica.
     pub fn hold(&self) {
-        self.door().set(Direction::ToClient, Traffic::Hold);
+        self.replication_link()
+            .set(Direction::ToClient, Traffic::Hold);
     }
 
     /// Lets go what was held.
     pub fn release(&self) {
-        self.door().pass();
+        self.replication_link().pass();
     }
 
     /// Makes the replica a primary; whatever was held is thrown away. The other one is not told.
@@ -105,7 +106,7 @@ impl ReplicatedRedis {
 
     /// The two have changed places, without our doing.
     pub fn swap(&self) {
-        self.door().discard_held();
+        self.replication_link().discard_held();
         self.primary.fetch_xor(1, Ordering::AcqRel);
     }
 
@@ -116,17 +117,17 @@ impl ReplicatedRedis {
     /// As of [`start`](Self::start).
     pub async fn rejoin(&self) -> Result<(), ServerError> {
         self.replica().restart_empty().await?;
-        self.door().pass();
+        self.replication_link().pass();
         self.follow().await
     }
 
-    fn door(&self) -> &Proxy {
-        &self.members[self.primary.load(Ordering::Acquire)].door
+    fn replication_link(&self) -> &Proxy {
+        &self.members[self.primary.load(Ordering::Acquire)].replication_link
     }
 
     /// A replica that is `online` is not in step yet.
     async fn follow(&self) -> Result<(), ServerError> {
-        let port = self.door().port().to_string();
+        let port = self.replication_link().port().to_string();
         let mut replica = self.replica().client().await?;
         replica.command(["REPLICAOF", "127.0.0.1", &port]).await?;
         let mut primary = self.primary().client().await?;
@@ -157,7 +158,10 @@ impl Member {
             server = server.password(password).arg("--masterauth").arg(password);
         }
         let server = server.start().await?;
-        let door = Proxy::start_bytes(server.port()).await?;
-        Ok(Self { server, door })
+        let replication_link = Proxy::start_bytes(server.port()).await?;
+        Ok(Self {
+            server,
+            replication_link,
+        })
     }
 }

@@ -1,18 +1,12 @@
 //! A Sentinel of our own.
 
 use std::fs;
-use std::process::Stdio;
-
-use parking_lot::Mutex;
 
 use super::certificates::{AUTHORITY, Certificates, SERVER, SERVER_KEY};
 use super::error::ServerError;
-use super::folder::Folder;
-use super::ready;
+use super::instance::{Instance, is_instance};
 use super::redis::RedisServer;
-use crate::install::{self, Places};
-use crate::port::Port;
-use crate::processes::Process;
+use crate::install;
 use crate::resp::{RawClient, RespError, Value};
 
 /// What the primary is called.
@@ -40,13 +34,12 @@ const PERIODS: [&str; 10] = [
 #[derive(Debug)]
 #[must_use = "the Sentinel is killed when this is dropped"]
 pub struct SentinelServer {
-    // The process goes first, its folder and port after it.
-    process: Mutex<Option<Process>>,
-    folder: Folder,
-    port: Port,
+    instance: Instance,
     password: Option<String>,
     certificates: Option<Certificates>,
 }
+
+is_instance!(SentinelServer);
 
 impl SentinelServer {
     pub(super) async fn start(
@@ -71,13 +64,11 @@ impl SentinelServer {
         certificates: Option<Certificates>,
     ) -> Result<Self, ServerError> {
         let sentinel = Self {
-            process: Mutex::new(None),
-            folder: Folder::make()?,
-            port: Port::reserve().map_err(ServerError::Port)?,
+            instance: Instance::prepare(&install::REDIS)?,
             password: passwords.map(|(_, own)| own.to_owned()),
             certificates,
         };
-        let settings = sentinel.folder.path().join(SETTINGS);
+        let settings = sentinel.instance.folder.path().join(SETTINGS);
         let text = sentinel.settings(primary, passwords);
         fs::write(&settings, text).map_err(|source| ServerError::Folder {
             path: settings,
@@ -88,37 +79,6 @@ impl SentinelServer {
         debug.extend(PERIODS);
         sentinel.client().await?.command(debug).await?;
         Ok(sentinel)
-    }
-
-    /// Its port, whether it is up or not.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.port.number()
-    }
-
-    /// Stops it where it stands.
-    ///
-    /// # Errors
-    ///
-    /// [`ServerError::Dead`] or [`ServerError::Process`] if it is not there.
-    pub fn pause(&self) -> Result<(), ServerError> {
-        let mut process = self.process.lock();
-        Ok(process.as_mut().ok_or(ServerError::Dead)?.pause()?)
-    }
-
-    /// Lets it go on.
-    ///
-    /// # Errors
-    ///
-    /// [`ServerError::Dead`] or [`ServerError::Process`] if it is not there.
-    pub fn resume(&self) -> Result<(), ServerError> {
-        let mut process = self.process.lock();
-        Ok(process.as_mut().ok_or(ServerError::Dead)?.resume()?)
-    }
-
-    /// Kills it.
-    pub fn kill(&self) {
-        drop(self.process.lock().take());
     }
 
     /// A raw client.
@@ -132,9 +92,9 @@ impl SentinelServer {
 
     async fn connect(&self) -> Result<RawClient, RespError> {
         let mut client = match &self.certificates {
-            None => RawClient::connect(&self.port.address().to_string()).await?,
+            None => RawClient::connect(&self.instance.port.address().to_string()).await?,
             // It speaks no TLS there.
-            Some(_) => RawClient::connect_unix(&self.folder.socket()).await?,
+            Some(_) => RawClient::connect_unix(&self.instance.folder.socket()).await?,
         };
         if let Some(password) = &self.password {
             client.command(["AUTH", password]).await?;
@@ -174,10 +134,6 @@ impl SentinelServer {
         }
     }
 
-    pub(super) fn last_words(&self) -> String {
-        self.folder.end_of_log()
-    }
-
     fn settings(&self, primary: u16, passwords: Option<(&str, &str)>) -> String {
         let mut text = format!(
             "bind 127.0.0.1\n{}\ndir {}\n\
@@ -185,7 +141,7 @@ impl SentinelServer {
              sentinel down-after-milliseconds {NAME} 500\n\
              sentinel failover-timeout {NAME} 60000\n",
             self.ports(),
-            self.folder.path().display(),
+            self.instance.folder.path().display(),
         );
         if let Some((servers, own)) = passwords {
             text.push_str(&format!(
@@ -200,11 +156,11 @@ impl SentinelServer {
         if self.certificates.is_none() {
             return format!("port {port}");
         }
-        let file = |name: &str| self.folder.path().join(name).display().to_string();
+        let file = |name: &str| self.instance.folder.path().join(name).display().to_string();
         format!(
             "port 0\ntls-port {port}\nunixsocket {}\ntls-replication yes\ntls-auth-clients yes\n\
              tls-ca-cert-file {}\ntls-cert-file {}\ntls-key-file {}",
-            self.folder.socket().display(),
+            self.instance.folder.socket().display(),
             file(AUTHORITY),
             file(SERVER),
             file(SERVER_KEY)
@@ -212,21 +168,15 @@ impl SentinelServer {
     }
 
     async fn launch(&self) -> Result<(), ServerError> {
-        let program = install::find(&install::REDIS, &Places::of(&install::REDIS))?;
-        let (output, errors) = self.folder.prepare(self.certificates.as_ref())?;
-        let mut command = program.command();
+        let mut command = self.instance.program.command();
         command
-            .arg(self.folder.path().join(SETTINGS))
-            .arg("--sentinel")
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors);
-        *self.process.lock() = Some(Process::start(command)?);
+            .arg(self.instance.folder.path().join(SETTINGS))
+            .arg("--sentinel");
+        self.instance.start(command, self.certificates.as_ref())?;
         let ask = async || {
             let answer = async { self.connect().await?.command(["PING"]).await };
             answer.await.map(drop).map_err(|it| it.to_string())
         };
-        ready::wait(&self.process, &self.folder, ask).await
+        self.instance.until_ready(ask).await
     }
 }

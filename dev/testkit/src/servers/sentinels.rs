@@ -120,7 +120,7 @@ impl SentinelRedis {
     }
 
     fn last_words(&self) -> String {
-        let sentinels = self.sentinels.iter().map(SentinelServer::last_words);
+        let sentinels = self.sentinels.iter().map(|it| it.last_words());
         sentinels.collect::<Vec<_>>().join("\n\n")
     }
 

@@ -1,21 +1,17 @@
 //! A `ZooKeeper` server of our own.
 
-use std::process::Stdio;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::certificates::Certificates;
 use super::error::ServerError;
-use super::folder::Folder;
-use super::ready;
+use super::instance::{Instance, is_instance};
 use super::zookeeper_settings::{Settings, tls_lines};
-use crate::install::{self, Places, Program};
+use crate::install;
 use crate::port::Port;
-use crate::processes::Process;
 
 const CONFIG: &str = "zoo.cfg";
 const DATA: &str = "data";
@@ -45,17 +41,15 @@ const OPTIONS: &[&str] = &[
 #[derive(Debug)]
 #[must_use = "the server is killed when this is dropped"]
 pub struct ZooKeeperServer {
-    // The process goes first, its folder and port after it.
-    process: Mutex<Option<Process>>,
-    program: Program,
+    instance: Instance,
     settings: Settings,
     certificates: Option<Certificates>,
     /// Who it is in an ensemble, and the lines that name the others.
     peers: Option<(usize, String)>,
-    folder: Folder,
-    port: Port,
     secure_port: Port,
 }
+
+is_instance!(ZooKeeperServer);
 
 impl ZooKeeperServer {
     pub(super) fn prepare(
@@ -63,23 +57,13 @@ impl ZooKeeperServer {
         certificates: Option<Certificates>,
         peers: Option<(usize, String)>,
     ) -> Result<Self, ServerError> {
-        let zookeeper = &install::ZOOKEEPER;
         Ok(Self {
-            process: Mutex::new(None),
-            program: install::find(zookeeper, &Places::of(zookeeper))?,
+            instance: Instance::prepare(&install::ZOOKEEPER)?,
             settings,
             certificates,
             peers,
-            folder: Folder::make()?,
-            port: Port::reserve().map_err(ServerError::Port)?,
             secure_port: Port::reserve().map_err(ServerError::Port)?,
         })
-    }
-
-    /// Its port for clients, whether it is up or not.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.port.number()
     }
 
     /// Its address for clients: `127.0.0.1:37123`.
@@ -113,31 +97,6 @@ impl ZooKeeperServer {
             .ok_or_else(|| said.trim().to_owned())
     }
 
-    /// Stops it where it stands: it still accepts connections and bytes, and does not answer.
-    ///
-    /// # Errors
-    ///
-    /// [`ServerError::Dead`] or [`ServerError::Process`] if it is not there.
-    pub fn pause(&self) -> Result<(), ServerError> {
-        let mut process = self.process.lock();
-        Ok(process.as_mut().ok_or(ServerError::Dead)?.pause()?)
-    }
-
-    /// Lets it go on.
-    ///
-    /// # Errors
-    ///
-    /// [`ServerError::Dead`] or [`ServerError::Process`] if it is not there.
-    pub fn resume(&self) -> Result<(), ServerError> {
-        let mut process = self.process.lock();
-        Ok(process.as_mut().ok_or(ServerError::Dead)?.resume()?)
-    }
-
-    /// Kills it, with `SIGKILL`. Its port refuses connections until a restart.
-    pub fn kill(&self) {
-        drop(self.process.lock().take());
-    }
-
     /// Kills it and starts it again, on the same port and with its data.
     ///
     /// # Errors
@@ -150,21 +109,20 @@ impl ZooKeeperServer {
     }
 
     pub(super) fn launch(&self) -> Result<(), ServerError> {
-        let (output, errors) = self.folder.prepare(self.certificates.as_ref())?;
         let at = |source| ServerError::Folder {
-            path: self.folder.path().to_owned(),
+            path: self.instance.folder.path().to_owned(),
             source,
         };
-        let data = self.folder.path().join(DATA);
+        let data = self.instance.folder.path().join(DATA);
         std::fs::create_dir_all(&data).map_err(at)?;
         let mut config = self.settings.lines();
         config += &format!(
             "dataDir={}\nclientPort={}\n",
             data.display(),
-            self.port.number()
+            self.instance.port.number()
         );
         if let Some(tls) = self.settings.tls {
-            config += &tls_lines(tls, self.secure_port.number(), self.folder.path());
+            config += &tls_lines(tls, self.secure_port.number(), self.instance.folder.path());
         }
         let mut class = "org.apache.zookeeper.server.ZooKeeperServerMain";
         if let Some((id, peers)) = &self.peers {
@@ -172,22 +130,16 @@ impl ZooKeeperServer {
             config += peers;
             std::fs::write(data.join("myid"), id.to_string()).map_err(at)?;
         }
-        let path = self.folder.path().join(CONFIG);
+        let path = self.instance.folder.path().join(CONFIG);
         std::fs::write(&path, config).map_err(at)?;
         // It asks for the names of all addresses, and a machine without a name server waits for seconds each time.
-        let hosts = self.folder.path().join(HOSTS);
+        let hosts = self.instance.folder.path().join(HOSTS);
         std::fs::write(&hosts, "127.0.0.1 localhost\n").map_err(at)?;
         let hosts = format!("-Djdk.net.hosts.file={}", hosts.display());
         let options: Vec<&str> = OPTIONS.iter().copied().chain([&*hosts]).collect();
-        let mut command = self.program.class(&options, class);
-        command
-            .arg(path)
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors);
-        *self.process.lock() = Some(Process::start(command)?);
-        Ok(())
+        let mut command = self.instance.program.class(&options, class);
+        command.arg(path);
+        self.instance.start(command, self.certificates.as_ref())
     }
 
     /// Waits until it serves clients.
@@ -200,7 +152,7 @@ impl ZooKeeperServer {
             self.role().await?;
             self.serves_tls().await
         };
-        ready::wait(&self.process, &self.folder, ask).await
+        self.instance.until_ready(ask).await
     }
 
     /// It serves those with TLS a moment after those without.
@@ -222,7 +174,7 @@ impl ZooKeeperServer {
     }
 
     async fn exchange(&self, word: &str) -> std::io::Result<String> {
-        let mut stream = TcpStream::connect(self.port.address()).await?;
+        let mut stream = TcpStream::connect(self.instance.port.address()).await?;
         stream.write_all(word.as_bytes()).await?;
         let mut said = String::new();
         stream.read_to_string(&mut said).await?;

@@ -6,8 +6,8 @@ use super::steps::{Step, Work};
 use super::tally::Tally;
 use super::{Binary, Counts, Job, Outcome, Ran, binary, lanes};
 use crate::error::Error;
-use crate::house::Check;
 use crate::install;
+use crate::lint::Check;
 use crate::workspace::Workspace;
 
 /// Does a step. The output of tests goes to `echo` line by line as it comes.
@@ -18,7 +18,7 @@ pub fn perform(step: &Step, workspace: &Workspace, echo: impl FnMut(&str)) -> Ou
         Work::Command(job) => command(job, workspace),
         Work::Tests(job) => tests(job, workspace, echo),
         Work::Binaries { build, runner } => binaries(build, runner, workspace, echo),
-        Work::House(check) => house(*check, workspace),
+        Work::Lint(check) => lint(*check, workspace),
         Work::Impossible(why) => Ok(Outcome::of_single(vec![], vec![why.clone()], vec![])),
     };
     let mut outcome = outcome.unwrap_or_else(|error| {
@@ -42,7 +42,7 @@ fn command(job: &Job, workspace: &Workspace) -> Result<Outcome, Error> {
     Ok(Outcome::of_single(Vec::new(), faults, ran.lines))
 }
 
-fn house(check: Check, workspace: &Workspace) -> Result<Outcome, Error> {
+fn lint(check: Check, workspace: &Workspace) -> Result<Outcome, Error> {
     let verdict = check.run(workspace)?;
     Ok(Outcome::of_single(
         verdict.notes,

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{Job, commands};
 use crate::error::Error;
-use crate::house::Check;
+use crate::lint::Check;
 use crate::workspace::{Member, Workspace, cargo};
 
 /// A step of a test run.
@@ -35,7 +35,7 @@ pub enum Work {
         runner: String,
     },
     /// Looks at the structure.
-    House(Check),
+    Lint(Check),
     /// Fails, for a reason which was clear before the run.
     Impossible(String),
 }
@@ -49,7 +49,7 @@ pub fn all(workspace: &Workspace, runner: &str) -> Vec<Step> {
         step("format", command("fmt --all --check")),
     ];
     for check in Check::ALL {
-        steps.push(step(check.name(), Work::House(check)));
+        steps.push(step(check.name(), Work::Lint(check)));
     }
     steps.push(step(
         "clippy, all features",

@@ -1,6 +1,6 @@
 //! Circles among the rooms of a crate.
 
-use leasehold_testkit::house::Check;
+use leasehold_testkit::lint::Check;
 
 use crate::fake::{GUARD, Outcome, circles, judge, with_engine};
 

@@ -11,7 +11,7 @@ fn parse(line: &str) -> Result<Command, String> {
 fn reads_commands() {
     assert_eq!(parse(""), Ok(Command::Usage));
     assert_eq!(parse("--help"), Ok(Command::Usage));
-    assert_eq!(parse("house"), Ok(Command::House));
+    assert_eq!(parse("lint"), Ok(Command::Lint));
     assert_eq!(parse("minimal-versions"), Ok(Command::MinimalVersions));
     assert_eq!(parse("test"), Ok(Command::Test { only: None }));
     let only = Some("docs".to_owned());

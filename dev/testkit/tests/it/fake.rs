@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use leasehold_testkit::house::{Check, Verdict};
+use leasehold_testkit::lint::{Check, Verdict};
 use leasehold_testkit::workspace::{Library, Member, Workspace};
 
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;

@@ -1,6 +1,6 @@
 //! Guarantees and the tests that they name.
 
-use leasehold_testkit::house::Check;
+use leasehold_testkit::lint::Check;
 
 use crate::fake::{Outcome, judge};
 

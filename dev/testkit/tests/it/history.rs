@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use leasehold_testkit::history::{Event, History, HistoryError, Moment, Recorder, Violation};
+use leasehold_testkit::history::{
+    Event, History, HistoryError, Mode, Moment, Noted, Recorder, Violation,
+};
 
 use crate::fake::Outcome;
 
@@ -15,6 +17,7 @@ fn history(rows: &[Row]) -> Result<History, HistoryError> {
         events.push(Event::Granted {
             hold,
             key: key.to_owned(),
+            mode: Mode::Exclusive,
             token: (token != 0).then_some(token),
             requested_at: Moment(requested_at),
             at: Moment(at),
@@ -150,5 +153,28 @@ fn files_of_several_processes_become_one_history() -> Outcome {
     fs::write(&files[0], "{\"event\":\"ended\",\"hold\":1,\"at\":2}\n")?;
     let missing = History::read(&files[..1]);
     assert!(matches!(missing, Err(HistoryError::NeverGranted(1))));
+    Ok(())
+}
+
+#[test]
+fn readers_overlap_and_share_tokens_and_writers_do_not() -> Outcome {
+    let recorder = Recorder::in_memory();
+    let begin = Moment::now();
+    let hold = |mode, token| recorder.granted_in(mode, "a", token, Moment::now());
+    let readers = [hold(Mode::Shared, 1), hold(Mode::Shared, 1)];
+    recorder.history()?.check()?;
+    let writer = hold(Mode::Exclusive, 1);
+    readers.into_iter().chain([writer]).for_each(Noted::ended);
+    let history = recorder.history()?;
+    assert_eq!(history.exclusion().len(), 2);
+    assert_eq!(history.tokens_strictly_increase().len(), 1);
+    assert_eq!(history.tokens_unique().len(), 1);
+    let permits = |count| {
+        let mode = Mode::Permits { count, of: 3 };
+        recorder.granted_in(mode, "b", 1, begin)
+    };
+    let held = [permits(1), permits(2), permits(1)];
+    held.into_iter().for_each(Noted::ended);
+    assert_eq!(recorder.history()?.exclusion().len(), 4);
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use leasehold_testkit::processes::{ChildProcess, Process, ProcessError};
+use leasehold_testkit::processes::{ChildProcess, Process, ProcessError, ProcessGroup};
 
 use crate::fake::Outcome;
 
@@ -161,5 +161,27 @@ async fn processes_die_with_a_killed_test() -> Outcome {
         assert!(begin.elapsed() < SOON, "{pid} still runs");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_group_is_told_and_heard_together_and_keeps_the_notes_of_the_killed() -> Outcome {
+    let mut group = ProcessGroup::of("sh")?;
+    for _ in 0..3 {
+        let script = "echo noted > $0.holds; read word; echo $word; exit $((${#word} - 2))";
+        group.start(|process, notes| process.args(["-c", script]).arg(notes))?;
+    }
+    group.tell("go")?;
+    assert_eq!(group.lines(SOON, |_| true).await?, ["go"; 3]);
+    group.kill(1);
+    group.end(SOON).await?;
+    assert_eq!((group.processes.len(), group.notes("holds").len()), (2, 3));
+    assert_eq!(group.notes("").len(), 0);
+    group.start(|process, _| process.args(["-c", "exit 3"]))?;
+    let failed = group.end(SOON).await;
+    assert!(
+        matches!(failed, Err(ProcessError::Ended { .. })),
+        "{failed:?}"
+    );
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use leasehold_testkit::house::Check;
+use leasehold_testkit::lint::Check;
 
 use crate::fake::{self, Outcome};
 

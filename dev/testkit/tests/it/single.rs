@@ -1,6 +1,6 @@
 //! The checks which look at each file alone: sizes and leftovers.
 
-use leasehold_testkit::house::{Check, MEDIAN_LIMIT, SINGLE_LIMIT};
+use leasehold_testkit::lint::{Check, MEDIAN_LIMIT, SINGLE_LIMIT};
 
 use crate::fake::{Outcome, judge};
 
@@ -86,5 +86,22 @@ fn words_are_no_leftovers() -> Outcome {
     let verdict = judge(Check::Leftovers, &[("lib.rs", text)])?;
     assert_eq!(verdict.faults, [""; 0]);
     assert_eq!(verdict.notes, ["1 files read"]);
+    Ok(())
+}
+
+#[test]
+fn finds_metaphors_in_names_of_modules_types_and_functions() -> Outcome {
+    let text =
+        "struct Indoor;\nmod doors {\n    struct WaitersInbox;\n}\nfn seat_of() { let door = 1; }";
+    let verdict = judge(Check::Names, &[("lib.rs", text), ("porch.rs", "")])?;
+    assert_eq!(
+        verdict.faults,
+        [
+            "house/src/lib.rs:2: `doors` has the metaphor `door`",
+            "house/src/lib.rs:3: `WaitersInbox` has the metaphor `inbox`",
+            "house/src/lib.rs:5: `seat_of` has the metaphor `seat`",
+            "house/src/porch.rs:1: `porch` has the metaphor `porch`",
+        ]
+    );
     Ok(())
 }

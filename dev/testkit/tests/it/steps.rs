@@ -15,7 +15,7 @@ fn shown(steps: &[Step]) -> Vec<(&str, String)> {
         Work::Servers => "Servers".to_owned(),
         Work::Command(job) | Work::Tests(job) => job.shown(),
         Work::Binaries { build, runner } => format!("{runner} beside {}", build.shown()),
-        Work::House(check) => format!("{check:?}"),
+        Work::Lint(check) => format!("{check:?}"),
         Work::Impossible(why) => why.clone(),
     };
     steps
@@ -38,12 +38,13 @@ fn lists_every_step() -> Outcome {
     let expected = [
         ("servers", "Servers".to_owned()),
         ("format", "cargo fmt --all --check".to_owned()),
-        ("house: file sizes", "Sizes".to_owned()),
-        ("house: module circles", "Circles".to_owned()),
-        ("house: leftovers", "Leftovers".to_owned()),
-        ("house: guarantees", "Guarantees".to_owned()),
-        ("house: supply chain", "Supply".to_owned()),
-        ("house: public dependencies", "Api".to_owned()),
+        ("lint: file sizes", "Sizes".to_owned()),
+        ("lint: module circles", "Circles".to_owned()),
+        ("lint: leftovers", "Leftovers".to_owned()),
+        ("lint: guarantees", "Guarantees".to_owned()),
+        ("lint: supply chain", "Supply".to_owned()),
+        ("lint: public dependencies", "Api".to_owned()),
+        ("lint: names", "Names".to_owned()),
         (
             "clippy, all features",
             format!("cargo clippy --locked --workspace --all-targets --all-features {deny}"),
@@ -111,8 +112,8 @@ fn a_readme_without_commands_fails() -> Outcome {
 fn only_selects_by_part_of_the_name() -> Outcome {
     let dir = tempfile::tempdir()?;
     let workspace = fake::workspace(dir.path());
-    let chosen = steps::select(steps::all(&workspace, RUNNER), Some("house:"))?;
-    assert_eq!(chosen.len(), 6);
+    let chosen = steps::select(steps::all(&workspace, RUNNER), Some("lint:"))?;
+    assert_eq!(chosen.len(), 7);
     let all = steps::all(&workspace, RUNNER);
     assert_eq!(steps::select(all.clone(), None)?, all);
 

@@ -15,7 +15,7 @@ use crate::contestant::scripts::Scripts;
 use crate::report::Outcome;
 use crate::rounds::{Values, quantile};
 use crate::turns::Plan;
-use crate::workload::{Stage, Workload};
+use crate::workload::{Environment, Workload};
 
 const METRICS: &[&str] = &[
     "turns_per_s",
@@ -123,9 +123,13 @@ impl Workload for Kinds {
         self.name.into()
     }
 
-    async fn run(&self, stage: &Stage<'_>) -> Result<Outcome, BoxError> {
-        let (rounds, millis) = if stage.quick { (2, 350) } else { (5, 1_000) };
-        let contestants = self.contestants(&stage.field.redis).await?;
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
+        let (rounds, millis) = if environment.quick {
+            (2, 350)
+        } else {
+            (5, 1_000)
+        };
+        let contestants = self.contestants(&environment.field.redis).await?;
         let names: Vec<_> = contestants.iter().map(|(name, _)| *name).collect();
         let plan = Plan {
             workload: self.name,

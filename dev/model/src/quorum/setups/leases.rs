@@ -1,8 +1,8 @@
 //! Worlds in which locks expire after their TTL: two guards are never both valid.
 
 use crate::claim::Claim;
+use crate::quorum::reachable::Reachable;
 use crate::quorum::setup::{Clocks, Faults, Leases, Setup, Times};
-use crate::quorum::sight::Sight;
 use crate::quorum::world::Budget;
 
 const LEASED: Setup = Setup {
@@ -23,7 +23,7 @@ const LEASED: Setup = Setup {
         Claim::NoRevival,
         Claim::NoGhost,
     ],
-    sights: &[Sight::Extended, Sight::LaterGuard],
+    reachable: &[Reachable::Extended, Reachable::LaterGuard],
     ..Setup::FREE
 };
 
@@ -47,7 +47,11 @@ pub(super) const SETUPS: &[Setup] = &[
             ..Times::NONE
         },
         faults: LEAVES,
-        sights: &[Sight::TooLate, Sight::Extended, Sight::LaterGuard],
+        reachable: &[
+            Reachable::TooLate,
+            Reachable::Extended,
+            Reachable::LaterGuard,
+        ],
         ..LEASED
     },
     Setup {
@@ -62,11 +66,11 @@ pub(super) const SETUPS: &[Setup] = &[
             copies: true,
             ..LEAVES
         },
-        sights: &[
-            Sight::TooLate,
-            Sight::Extended,
-            Sight::LateCopyRefused,
-            Sight::LaterGuard,
+        reachable: &[
+            Reachable::TooLate,
+            Reachable::Extended,
+            Reachable::LateCopyRefused,
+            Reachable::LaterGuard,
         ],
         ..LEASED
     },
@@ -101,7 +105,11 @@ pub(super) const SETUPS: &[Setup] = &[
             ..Budget::NONE
         },
         claims: &[Claim::Exclusion],
-        sights: &[Sight::VotesAgain, Sight::Extended, Sight::LaterGuard],
+        reachable: &[
+            Reachable::VotesAgain,
+            Reachable::Extended,
+            Reachable::LaterGuard,
+        ],
         ..LEASED
     },
     Setup {
@@ -123,7 +131,7 @@ pub(super) const SETUPS: &[Setup] = &[
             ..Budget::NONE
         },
         claims: &[Claim::NoGhost],
-        sights: &[Sight::LateCopyRefused],
+        reachable: &[Reachable::LateCopyRefused],
         ..LEASED
     },
 ];

@@ -1,7 +1,7 @@
 //! Worlds in which nodes lose their state, or a part of it. Locks expire at any time, and clocks are bounded.
 
+use crate::quorum::reachable::Reachable;
 use crate::quorum::setup::{Clocks, Faults, Setup, Times};
-use crate::quorum::sight::Sight;
 use crate::quorum::world::Budget;
 
 const ONE_CRASH: Budget = Budget {
@@ -25,7 +25,7 @@ const RESTARTS: Setup = Setup {
         ..Times::NONE
     },
     budget: ONE_CRASH,
-    sights: &[Sight::VotesAgain, Sight::LaterGuard],
+    reachable: &[Reachable::VotesAgain, Reachable::LaterGuard],
     ..Setup::FREE
 };
 
@@ -48,7 +48,7 @@ pub(super) const SETUPS: &[Setup] = &[
             ..Times::NONE
         },
         budget: OLD_STATE,
-        sights: &[Sight::OlderState, Sight::LaterGuard],
+        reachable: &[Reachable::OlderState, Reachable::LaterGuard],
         ..Setup::FREE
     },
     Setup {
@@ -62,7 +62,7 @@ pub(super) const SETUPS: &[Setup] = &[
             idle: 1,
             ..Times::NONE
         },
-        sights: &[Sight::CounterExpired, Sight::LaterGuard],
+        reachable: &[Reachable::CounterExpired, Reachable::LaterGuard],
         ..Setup::FREE
     },
     Setup {
@@ -84,7 +84,7 @@ pub(super) const SETUPS: &[Setup] = &[
             saves: 2,
             ..Budget::NONE
         },
-        sights: &[Sight::LaterGuard],
+        reachable: &[Reachable::LaterGuard],
         ..Setup::FREE
     },
 ];
@@ -118,7 +118,7 @@ pub(super) const LARGE: &[Setup] = &[
             ..Times::NONE
         },
         budget: OLD_STATE,
-        sights: &[Sight::OlderState, Sight::LaterGuard],
+        reachable: &[Reachable::OlderState, Reachable::LaterGuard],
         ..Setup::FREE
     },
 ];

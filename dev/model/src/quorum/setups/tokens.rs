@@ -1,8 +1,8 @@
 //! Worlds in which locks expire at any time and no node loses its state: the lock may fail, the tokens do not.
 
 use crate::claim::Claim;
+use crate::quorum::reachable::Reachable;
 use crate::quorum::setup::{Clocks, Faults, Setup};
-use crate::quorum::sight::Sight;
 
 const FENCED: &[Claim] = &[Claim::TokensDiffer, Claim::TokensGrow, Claim::Fenced];
 
@@ -11,7 +11,11 @@ const WRITES: Faults = Faults {
     ..Faults::NONE
 };
 
-const AGREED: &[Sight] = &[Sight::OneRoundTrip, Sight::Raised, Sight::LaterGuard];
+const AGREED: &[Reachable] = &[
+    Reachable::OneRoundTrip,
+    Reachable::Raised,
+    Reachable::LaterGuard,
+];
 
 pub(super) const SETUPS: &[Setup] = &[
     Setup {
@@ -19,7 +23,7 @@ pub(super) const SETUPS: &[Setup] = &[
         about: "three nodes, two rounds; locks expire at any time, clocks and hints show anything; a fenced resource",
         faults: WRITES,
         claims: FENCED,
-        sights: AGREED,
+        reachable: AGREED,
         ..Setup::FREE
     },
     Setup {
@@ -27,12 +31,12 @@ pub(super) const SETUPS: &[Setup] = &[
         about: "every request comes as often and as late as it likes; clocks agree, or are ahead of all tokens",
         clocks: Clocks::Rising,
         faults: Faults::COPIES,
-        sights: &[
-            Sight::Raised,
-            Sight::RaiseRefused,
-            Sight::LaterGuard,
-            Sight::SecondCopyAnswered,
-            Sight::TakenAnew,
+        reachable: &[
+            Reachable::Raised,
+            Reachable::RaiseRefused,
+            Reachable::LaterGuard,
+            Reachable::SecondCopyAnswered,
+            Reachable::TakenAnew,
         ],
         ..Setup::FREE
     },
@@ -45,14 +49,18 @@ pub(super) const SETUPS: &[Setup] = &[
             ..Faults::COPIES
         },
         claims: &[Claim::TokensDiffer, Claim::TokensGrow, Claim::NoRevival],
-        sights: &[Sight::Extended, Sight::ExtensionRefused, Sight::LaterGuard],
+        reachable: &[
+            Reachable::Extended,
+            Reachable::ExtensionRefused,
+            Reachable::LaterGuard,
+        ],
         ..Setup::FREE
     },
     Setup {
         name: "later-answers",
         about: "answers that come after the token was chosen count towards its quorum, unless they are larger",
         later_answers: true,
-        sights: &[Sight::LaterAnswerCounts, Sight::LaterGuard],
+        reachable: &[Reachable::LaterAnswerCounts, Reachable::LaterGuard],
         ..Setup::FREE
     },
     Setup {
@@ -60,7 +68,7 @@ pub(super) const SETUPS: &[Setup] = &[
         about: "three nodes, three rounds; clocks agree, or are ahead of all tokens",
         rounds: 3,
         clocks: Clocks::Rising,
-        sights: AGREED,
+        reachable: AGREED,
         ..Setup::FREE
     },
     Setup {
@@ -70,7 +78,7 @@ pub(super) const SETUPS: &[Setup] = &[
         clocks: Clocks::Still,
         faults: WRITES,
         claims: FENCED,
-        sights: &[Sight::SplitVote, Sight::LaterGuard],
+        reachable: &[Reachable::SplitVote, Reachable::LaterGuard],
         ..Setup::FREE
     },
     Setup {
@@ -79,7 +87,11 @@ pub(super) const SETUPS: &[Setup] = &[
         nodes: 4,
         rounds: 3,
         clocks: Clocks::Still,
-        sights: &[Sight::SplitVote, Sight::Raised, Sight::LaterGuard],
+        reachable: &[
+            Reachable::SplitVote,
+            Reachable::Raised,
+            Reachable::LaterGuard,
+        ],
         ..Setup::FREE
     },
     Setup {
@@ -87,7 +99,7 @@ pub(super) const SETUPS: &[Setup] = &[
         about: "five nodes, two rounds; clocks stand still",
         nodes: 5,
         clocks: Clocks::Still,
-        sights: AGREED,
+        reachable: AGREED,
         ..Setup::FREE
     },
 ];
@@ -97,21 +109,25 @@ pub(super) const LARGE: &[Setup] = &[
         name: "quorum-copies-any",
         about: "every request comes as often and as late as it likes; clocks and hints show anything",
         faults: Faults::COPIES,
-        sights: &[Sight::RaiseRefused, Sight::TakenAnew, Sight::LaterGuard],
+        reachable: &[
+            Reachable::RaiseRefused,
+            Reachable::TakenAnew,
+            Reachable::LaterGuard,
+        ],
         ..Setup::FREE
     },
     Setup {
         name: "three-rounds-any",
         about: "three nodes, three rounds; clocks and hints show anything",
         rounds: 3,
-        sights: AGREED,
+        reachable: AGREED,
         ..Setup::FREE
     },
     Setup {
         name: "four-nodes-any",
         about: "four nodes, two rounds; clocks and hints show anything",
         nodes: 4,
-        sights: AGREED,
+        reachable: AGREED,
         ..Setup::FREE
     },
     Setup {
@@ -120,7 +136,7 @@ pub(super) const LARGE: &[Setup] = &[
         nodes: 5,
         rounds: 3,
         clocks: Clocks::Still,
-        sights: AGREED,
+        reachable: AGREED,
         ..Setup::FREE
     },
 ];

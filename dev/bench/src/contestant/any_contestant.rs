@@ -1,0 +1,65 @@
+use super::Visitor;
+use super::async_redis_lock::AsyncRedisLock;
+use super::bare::Bare;
+use super::distkit::Distkit;
+use super::distributed_lock_redis::DistributedLockRedis;
+use super::drawing::Drawing;
+use super::leasehold::Leasehold;
+use super::passing::Passing;
+use super::quorum::Quorum;
+use super::redlock::Redlock;
+use super::rslock::Rslock;
+use super::scripts::Scripts;
+use crate::BoxError;
+
+/// A contestant that is there, with its connections.
+#[derive(Debug, Clone)]
+pub(crate) enum AnyContestant {
+    Quorum(Quorum),
+    Scripts(Scripts),
+    Leasehold(Leasehold),
+    Bare(Bare),
+    Drawing(Drawing),
+    Passing(Passing),
+    Rslock(Rslock),
+    Distkit(Distkit),
+    Redlock(Redlock),
+    AsyncRedisLock(AsyncRedisLock),
+    DistributedLockRedis(DistributedLockRedis),
+}
+
+impl AnyContestant {
+    pub(crate) async fn receive<V: Visitor>(&self, visitor: &V) -> V::Output {
+        match self {
+            Self::Quorum(it) => visitor.visit(it).await,
+            Self::Scripts(it) => visitor.visit(it).await,
+            Self::Leasehold(it) => visitor.visit(it).await,
+            Self::Bare(it) => visitor.visit(it).await,
+            Self::Drawing(it) => visitor.visit(it).await,
+            Self::Passing(it) => visitor.visit(it).await,
+            Self::Rslock(it) => visitor.visit(it).await,
+            Self::Distkit(it) => visitor.visit(it).await,
+            Self::Redlock(it) => visitor.visit(it).await,
+            Self::AsyncRedisLock(it) => visitor.visit(it).await,
+            Self::DistributedLockRedis(it) => visitor.visit(it).await,
+        }
+    }
+}
+
+/// Those that lock on a majority of several nodes, by name.
+pub(crate) async fn on_nodes(
+    urls: &[String],
+) -> Result<Vec<(&'static str, AnyContestant)>, BoxError> {
+    let by_hand = AnyContestant::Quorum(Quorum::enter(urls).await?);
+    Ok(vec![
+        ("same scripts by hand", by_hand),
+        ("leasehold", ours_on_nodes(urls).await?),
+        ("rslock", AnyContestant::Rslock(Rslock::enter(urls))),
+        ("redlock", AnyContestant::Redlock(Redlock::enter(urls))),
+    ])
+}
+
+/// The library on several nodes.
+pub(crate) async fn ours_on_nodes(urls: &[String]) -> Result<AnyContestant, BoxError> {
+    Ok(AnyContestant::Leasehold(Leasehold::on_nodes(urls).await?))
+}

@@ -1,0 +1,23 @@
+use async_trait::async_trait;
+use leasehold_testkit::servers::RedisServer;
+
+use crate::BoxError;
+use crate::contestant::Field;
+use crate::meter::Meter;
+use crate::report::Outcome;
+
+/// Something that contestants do.
+#[async_trait(?Send)]
+pub(crate) trait Workload: Send + Sync {
+    fn name(&self) -> String;
+    async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError>;
+}
+
+/// Where, by whom, and how thoroughly.
+#[derive(Debug)]
+pub(crate) struct Environment<'a> {
+    pub(crate) server: &'a RedisServer,
+    pub(crate) meter: &'a Meter,
+    pub(crate) field: &'a Field,
+    pub(crate) quick: bool,
+}

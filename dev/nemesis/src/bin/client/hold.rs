@@ -1,0 +1,36 @@
+//! One lock, held until its input ends.
+//!
+//! | input | answer |
+//! |---|---|
+//! | `look` | `valid true` or `valid false`, from a thread that no runtime drives |
+//!
+//! When the lock is lost it says `lost REASON`.
+
+use std::io::stdin;
+use std::time::Duration;
+
+use leasehold::{LockHandle, LockManager};
+
+use leasehold_nemesis::BoxError;
+use leasehold_nemesis::clients::KEY;
+
+pub(crate) async fn hold(locks: &LockManager, ttl: Duration) -> Result<(), BoxError> {
+    let guard = locks.lock(KEY).ttl(ttl).acquire().await?;
+    println!("held {}", guard.token());
+    let handle = guard.handle();
+    let input = tokio::task::spawn_blocking(move || answer(&handle));
+    let lost = guard.lost().await;
+    println!("lost {:?}", lost.reason);
+    input.await??;
+    Ok(())
+}
+
+/// Asks the handle alone: whatever it says, no packet was waited for.
+fn answer(handle: &LockHandle) -> std::io::Result<()> {
+    for line in stdin().lines() {
+        if line? == "look" {
+            println!("valid {}", handle.is_valid());
+        }
+    }
+    Ok(())
+}

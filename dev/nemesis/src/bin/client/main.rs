@@ -1,0 +1,43 @@
+//! A process that locks as it is told. Tests start several, and stop and kill them: see [`Task`].
+
+#![allow(clippy::print_stdout, reason = "it talks by lines")]
+
+mod hold;
+mod repeat;
+
+use std::env::args;
+
+use leasehold::LockManager;
+use leasehold_nemesis::BoxError;
+use leasehold_nemesis::clients::{KEY, Task};
+use tokio::task::JoinSet;
+
+#[tokio::main]
+async fn main() -> Result<(), BoxError> {
+    let (Some(url), Some(task)) = (args().nth(1), args().nth(2)) else {
+        return Err("the arguments are a URL and a task".into());
+    };
+    let locks = LockManager::connect(&url).await?;
+    match serde_json::from_str(&task)? {
+        Task::Hold(ttl) => hold::hold(&locks, ttl).await,
+        Task::Wait(tasks) => wait(&locks, tasks).await,
+        Task::Repeat(work) => repeat::repeat(work, &locks).await,
+        Task::HandOver(ttl) => {
+            let guard = locks.lock(KEY).ttl(ttl).acquire().await?;
+            println!("ticket {}", guard.hand_over().await?);
+            Ok(())
+        }
+    }
+}
+
+/// Waits in many tasks. Each that acquires the key releases it immediately.
+async fn wait(locks: &LockManager, tasks: usize) -> Result<(), BoxError> {
+    let mut waiting = JoinSet::new();
+    for _ in 0..tasks {
+        waiting.spawn(locks.lock(KEY).acquire());
+    }
+    while let Some(granted) = waiting.join_next().await {
+        granted??.release().await?;
+    }
+    Ok(locks.shutdown().await?)
+}

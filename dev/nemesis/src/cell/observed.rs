@@ -1,0 +1,91 @@
+//! What can be seen of a cell from outside: its stores, and what its processes have noted.
+
+use leasehold_testkit::history::Moment;
+
+use super::verdict::OfStore;
+use crate::BoxError;
+use crate::data::{self, Addresses, DataCell, Side, Store};
+use crate::judge::{lost, not_in_order, not_linearizable, steps_back};
+use crate::record::{Change, Outcome, Work};
+
+/// The stores of a cell.
+pub(super) struct Observed {
+    cell: DataCell,
+    stores: Vec<(&'static str, Box<dyn Store>)>,
+}
+
+impl Observed {
+    /// Makes the empty data of a cell.
+    pub(super) async fn prepare(cell: DataCell, at: &Addresses) -> Result<Self, BoxError> {
+        let mut stores = Vec::new();
+        for (kind, address) in &at.0 {
+            let store = data::connect(kind, address).await?;
+            store.prepare(cell).await?;
+            stores.push((*kind, store));
+        }
+        Ok(Self { cell, stores })
+    }
+
+    /// The stores to which nobody has written something that began after a moment.
+    pub(super) fn idle_since(&self, moment: Moment, changes: &[Change]) -> Vec<&'static str> {
+        let is_idle = |kind: &str| {
+            let written = of(changes, kind, Work::Ledger).into_iter();
+            let mut confirmed = written.filter(|it| it.outcome == Outcome::Applied);
+            !confirmed.any(|it| it.begun > moment)
+        };
+        let kinds = self.stores.iter().map(|(kind, _)| *kind);
+        kinds.filter(|kind| is_idle(kind)).collect()
+    }
+
+    /// Whether something was lost that was written without a fence, and noted before this call.
+    pub(super) async fn control_has_lost(&self, changes: &[Change]) -> Result<bool, BoxError> {
+        for (kind, store) in &self.stores {
+            let written = of(changes, kind, Work::ControlLedger);
+            let left = store.ledger(self.cell, Side::Control).await?;
+            if !lost(&written, &left).is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    pub(super) async fn judge(&self, changes: &[Change]) -> Result<Vec<OfStore>, BoxError> {
+        let mut found = Vec::new();
+        for (kind, store) in &self.stores {
+            found.push(self.of_store(kind, &**store, changes).await?);
+        }
+        Ok(found)
+    }
+
+    async fn of_store(
+        &self,
+        kind: &'static str,
+        store: &dyn Store,
+        changes: &[Change],
+    ) -> Result<OfStore, BoxError> {
+        let ledger = of(changes, kind, Work::Ledger);
+        let trail = of(changes, kind, Work::Trail);
+        let left = store.ledger(self.cell, Side::Fenced).await?;
+        let mut violations = not_linearizable(&ledger, &left);
+        let left = store.trail(self.cell, Side::Fenced).await?;
+        violations.extend(not_in_order(&trail, &left));
+        let control = store.ledger(self.cell, Side::Control).await?;
+        let control_trail = store.trail(self.cell, Side::Control).await?;
+        let fenced = [ledger, trail].concat();
+        let count = |outcome| fenced.iter().filter(|it| it.outcome == outcome).count();
+        Ok(OfStore {
+            kind,
+            applied: count(Outcome::Applied),
+            refused: count(Outcome::Refused),
+            unknown: count(Outcome::Unknown),
+            violations,
+            control_lost: lost(&of(changes, kind, Work::ControlLedger), &control).len(),
+            control_stale: steps_back(&control_trail),
+        })
+    }
+}
+
+fn of<'c>(changes: &'c [Change], store: &str, work: Work) -> Vec<&'c Change> {
+    let of = |it: &&Change| it.store == store && it.work == work;
+    changes.iter().filter(of).collect()
+}

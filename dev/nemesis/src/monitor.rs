@@ -1,0 +1,240 @@
+//! What the server did for one key, in its own order: its `MONITOR` shows each command of each script.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use leasehold_testkit::history::Queue;
+use redis::RedisError;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// Something that happened to the lock `lock:k`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// An attempt entered the queue.
+    Queued(String),
+    /// An attempt was granted the lock, with a token.
+    Granted(String),
+    /// An attempt has left the queue: it was granted the lock, or given up, or is dead.
+    Left(String),
+}
+
+/// An event, and when it was by the server's clock.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// Microseconds since 1970.
+    pub at: Duration,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Watches until it is told to stop.
+#[derive(Debug)]
+pub struct Watch {
+    stop: oneshot::Sender<()>,
+    seen: JoinHandle<Vec<Seen>>,
+}
+
+impl Watch {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not let it.
+    pub async fn start(url: &str) -> Result<Self, RedisError> {
+        let monitor = redis::Client::open(url)?.get_async_monitor().await?;
+        let mut lines = monitor.into_on_message::<String>();
+        let (stop, mut stopped) = oneshot::channel();
+        let seen = tokio::spawn(async move {
+            let (mut seen, mut counter) = (Vec::new(), Counter::default());
+            loop {
+                tokio::select! {
+                    biased;
+                    line = lines.next() => match line {
+                        Some(line) => counter.follow(&line, &mut seen),
+                        None => return seen,
+                    },
+                    _ = &mut stopped => return seen,
+                }
+            }
+        });
+        Ok(Self { stop, seen })
+    }
+
+    /// All that was seen, in order.
+    pub async fn end(self) -> Vec<Seen> {
+        // The watch may have ended with the server.
+        let _told = self.stop.send(());
+        self.seen.await.unwrap_or_default()
+    }
+}
+
+/// What the lock's counter says, and what it said before.
+#[derive(Debug, Default)]
+struct Counter {
+    now: String,
+    before: String,
+}
+
+impl Counter {
+    /// Notes what the line tells. A script may write the counter, find that the lock is not to be had like this, and
+    /// write what stood there before: then nothing was granted.
+    fn follow(&mut self, line: &str, seen: &mut Vec<Seen>) {
+        let words = words(line);
+        if let ["SET", FENCE, record, ..] = words[..] {
+            if record == self.before && words.ends_with(&["KEEPTTL"]) {
+                self.now = record.to_owned();
+                seen.pop();
+                return;
+            }
+            self.before = std::mem::replace(&mut self.now, record.to_owned());
+        }
+        seen.extend(read(line).into_iter().flatten());
+    }
+}
+
+const FENCE: &str = "{lock:k}:lh1:fence";
+
+fn words(line: &str) -> Vec<&str> {
+    line.split('"').skip(1).step_by(2).collect()
+}
+
+/// `1700000000.123456 [0 lua] "SET" "lock:k" "…" "PX" "2000"`.
+fn read(line: &str) -> Option<Vec<Seen>> {
+    let (at, _) = line.split_once(' ')?;
+    let (seconds, micros) = at.split_once('.')?;
+    let at =
+        Duration::from_secs(seconds.parse().ok()?) + Duration::from_micros(micros.parse().ok()?);
+    let left = |owner: &&str| Event::Left((*owner).to_owned());
+    let events = match &words(line)[..] {
+        ["ZADD", "{lock:k}:lh1:queue", "NX", _, owner] => vec![Event::Queued((*owner).to_owned())],
+        ["ZREM", "{lock:k}:lh1:queue", owners @ ..] => owners.iter().map(left).collect(),
+        ["SET", FENCE, record, "PX", _] | ["SET", FENCE, record, "KEEPTTL", ..] => {
+            vec![Event::Granted(record.split_once(' ')?.1.to_owned())]
+        }
+        _ => return None,
+    };
+    let seen = |event| Seen { at, event };
+    Some(events.into_iter().map(seen).collect())
+}
+
+/// The grants that were out of turn: to one who was not the first in the queue at that moment.
+#[must_use]
+pub fn out_of_turn(seen: &[Seen]) -> Vec<Seen> {
+    let mut queue = Queue::default();
+    let mut found = Vec::new();
+    // The first in the queue, if it has left just now.
+    let mut was_first = None;
+    for step in seen {
+        let just_left = was_first.take();
+        match &step.event {
+            Event::Queued(owner) => queue.enter(owner),
+            // A grant comes before its owner leaves the queue, or right after.
+            Event::Granted(owner) => {
+                if queue.ahead_of(owner) > 0 && just_left != Some(owner) {
+                    found.push(step.clone());
+                }
+            }
+            Event::Left(owner) => was_first = queue.leave(owner).then_some(owner),
+        }
+    }
+    found
+}
+
+/// How many were granted the lock.
+#[must_use]
+pub fn grants(seen: &[Seen]) -> usize {
+    let granted = |step: &&Seen| matches!(step.event, Event::Granted(_));
+    seen.iter().filter(granted).count()
+}
+
+/// The longest time between two grants.
+#[must_use]
+pub fn longest_gap(seen: &[Seen]) -> Duration {
+    let granted = |step: &&Seen| matches!(step.event, Event::Granted(_));
+    let at: Vec<Duration> = seen.iter().filter(granted).map(|step| step.at).collect();
+    let gaps = at.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
+    gaps.max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(events: &[Event]) -> Vec<Seen> {
+        let at = Duration::ZERO;
+        let seen = events.iter().map(|event| Seen {
+            at,
+            event: event.clone(),
+        });
+        seen.collect()
+    }
+
+    #[test]
+    fn a_grant_out_of_turn_is_found() {
+        let queued = |owner: &str| Event::Queued(owner.to_owned());
+        let granted = |owner: &str| Event::Granted(owner.to_owned());
+        let left = |owner: &str| Event::Left(owner.to_owned());
+        let fair = [
+            queued("a"),
+            queued("b"),
+            granted("a"),
+            left("a"),
+            granted("b"),
+        ];
+        assert!(out_of_turn(&seen(&fair)).is_empty());
+        let again = [queued("a"), queued("b"), queued("a"), granted("a")];
+        assert!(out_of_turn(&seen(&again)).is_empty());
+        let barged = [queued("a"), granted("b")];
+        assert_eq!(out_of_turn(&seen(&barged)).len(), 1);
+        let passed_on = [queued("a"), queued("b"), left("c"), left("a"), granted("a")];
+        assert!(out_of_turn(&seen(&passed_on)).is_empty());
+        let gave_up = [queued("a"), queued("b"), left("a"), granted("b")];
+        assert!(out_of_turn(&seen(&gave_up)).is_empty());
+        let barged = [queued("a"), queued("b"), left("a"), granted("c")];
+        assert_eq!(out_of_turn(&seen(&barged)).len(), 1);
+        let barged = [queued("a"), queued("b"), left("b"), granted("b")];
+        assert_eq!(out_of_turn(&seen(&barged)).len(), 1);
+    }
+
+    #[test]
+    fn lines_of_the_server_are_read() {
+        let line = r#"1795269.000002 [0 lua] "ZADD" "{lock:k}:lh1:queue" "NX" "7" "a-b""#;
+        let events = |line| {
+            let seen = read(line).unwrap().into_iter();
+            let seen = seen.map(|seen| (seen.at.as_micros(), seen.event));
+            seen.collect::<Vec<_>>()
+        };
+        let at = 1_795_269_000_002;
+        assert_eq!(events(line), [(at, Event::Queued("a-b".to_owned()))]);
+        let line = r#"1795269.000002 [0 lua] "ZREM" "{lock:k}:lh1:queue" "a" "b""#;
+        let left = ["a", "b"].map(|owner| (at, Event::Left(owner.to_owned())));
+        assert_eq!(events(line), left);
+    }
+
+    #[test]
+    fn a_counter_that_is_written_and_taken_back_is_no_grant() {
+        let (mut seen, mut counter) = (Vec::new(), Counter::default());
+        let granted = |owner: &str| Event::Granted(owner.to_owned());
+        for (how, events) in [
+            (r#""1 a" "PX" "172800000""#, &[granted("a")][..]),
+            (r#""2 b" "KEEPTTL" "GET""#, &[granted("b")]),
+            (r#""3 c" "KEEPTTL""#, &[granted("c")]),
+            (r#""4 d" "KEEPTTL" "GET""#, &[granted("d")]),
+            (r#""3 c" "KEEPTTL""#, &[]),
+            (r#""5 e" "PX" "172800000""#, &[granted("e")]),
+        ] {
+            let was = seen.len();
+            let line = format!(r#"1795269.000002 [0 lua] "SET" "{FENCE}" {how}"#);
+            counter.follow(&line, &mut seen);
+            if events.is_empty() {
+                assert_eq!(seen.len(), was - 1, "{how}");
+            } else {
+                assert_eq!(
+                    seen[was..].iter().map(|it| &it.event).collect::<Vec<_>>(),
+                    events.iter().collect::<Vec<_>>()
+                );
+            }
+        }
+    }
+}

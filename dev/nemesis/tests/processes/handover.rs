@@ -1,0 +1,60 @@
+//! A lock that one process hands over to another.
+
+use std::time::Duration;
+
+use leasehold::{AcquireError, FenceStore, HandoverTicket, InProcessFenceStore, LockManager};
+use leasehold_nemesis::clients::Task;
+use leasehold_testkit::servers::RedisServer;
+
+use crate::start;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn ticket_of_a_process(url: &str, ttl: Duration) -> HandoverTicket {
+    let mut giver = start(url, &Task::HandOver(ttl));
+    let line = giver.line_where(PATIENCE, |line| line.starts_with("ticket "));
+    let line = line.await.unwrap();
+    giver.success(PATIENCE).await.unwrap();
+    line["ticket ".len()..].parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_process_exits_and_another_holds_on() {
+    let server = RedisServer::start().await.unwrap();
+    let ticket = ticket_of_a_process(&server.url(), Duration::from_secs(30)).await;
+    let locks = LockManager::connect(&server.url()).await.unwrap();
+    assert!(locks.lock("k").try_acquire().await.unwrap().is_none());
+    let taken = locks.take_up(&ticket).acquire().await.unwrap();
+    assert!(taken.token() > ticket.token());
+    assert!(taken.is_valid());
+
+    let again = locks.take_up(&ticket).acquire().await;
+    assert!(
+        matches!(again, Err(AcquireError::HandoverSpent { .. })),
+        "{again:?}"
+    );
+    // The giver, if it still wrote: first it is the newest at the resource, then it is not.
+    let fence = InProcessFenceStore::new();
+    fence.admit("order:42", ticket.token()).await.unwrap();
+    fence.admit("order:42", taken.token()).await.unwrap();
+    assert!(fence.admit("order:42", ticket.token()).await.is_err());
+
+    taken.release().await.unwrap();
+    let next = locks.lock("k").try_acquire().await.unwrap();
+    assert!(next.unwrap().token() > ticket.token());
+}
+
+#[tokio::test]
+async fn a_ticket_ends_with_its_lease() {
+    let server = RedisServer::start().await.unwrap();
+    let ticket = ticket_of_a_process(&server.url(), Duration::from_millis(300)).await;
+    let locks = LockManager::connect(&server.url()).await.unwrap();
+    // Whoever waits gets the lock when the lease is over.
+    let next = locks.lock("k").wait(PATIENCE).acquire().await.unwrap();
+    let late = locks.take_up(&ticket).acquire().await;
+    assert!(
+        matches!(late, Err(AcquireError::HandoverSpent { .. })),
+        "{late:?}"
+    );
+    assert!(next.is_valid());
+}

@@ -1,0 +1,46 @@
+//! What holds across processes: order, tokens, permits, handover, and a holder that is stopped.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+mod handover;
+mod order;
+mod pause;
+mod semaphore;
+mod tls;
+mod tokens;
+mod waiters;
+
+use std::time::Duration;
+
+use leasehold_nemesis::clients::{Clients, Repeat, Task, client};
+use leasehold_testkit::processes::ChildProcess;
+
+/// The program that all of them run.
+const CLIENT: &str = env!("CARGO_BIN_EXE_client");
+
+/// Forever, or nearly so.
+const ENDLESS: u64 = u64::MAX / 2;
+
+fn start(url: &str, task: &Task) -> ChildProcess {
+    client(CLIENT, url, task).start().unwrap()
+}
+
+/// So many processes of the same work.
+fn started(count: usize, url: &str, work: Repeat) -> Clients {
+    let mut clients = Clients::new(CLIENT, url, work).unwrap();
+    for _ in 0..count {
+        clients.start(|client| client).unwrap();
+    }
+    clients
+}
+
+fn work(tasks: usize, count: u64) -> Repeat {
+    Repeat {
+        tasks,
+        count,
+        ttl: Duration::from_secs(30),
+        hold: Duration::ZERO,
+        permits: None,
+        file: "".into(),
+    }
+}

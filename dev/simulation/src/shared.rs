@@ -1,0 +1,72 @@
+//! What the simulated processes and those who watch them share.
+
+use std::array;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+
+use crate::clock;
+use crate::history::{History, Who};
+use crate::server::SimulatedRedis;
+
+/// How many processes there are.
+pub(crate) const PROCESSES: usize = 3;
+
+/// How many tasks each has.
+pub(crate) const TASKS: usize = 3;
+
+pub(crate) struct Shared {
+    pub(crate) seed: u64,
+    pub(crate) redis: Rc<RefCell<SimulatedRedis>>,
+    pub(crate) history: RefCell<History>,
+    /// Clients count their leases from the answer.
+    pub(crate) is_late: bool,
+    /// Nobody begins anything new.
+    is_over: Cell<bool>,
+    lives: [Cell<u32>; PROCESSES],
+    finished: [Cell<bool>; PROCESSES],
+}
+
+impl Shared {
+    pub(crate) fn new(seed: u64, redis: SimulatedRedis, is_late: bool) -> Rc<Self> {
+        Rc::new(Self {
+            seed,
+            is_late,
+            redis: Rc::new(RefCell::new(redis)),
+            history: RefCell::default(),
+            is_over: Cell::new(false),
+            lives: array::from_fn(|_| Cell::new(0)),
+            finished: array::from_fn(|_| Cell::new(false)),
+        })
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.get()
+    }
+
+    pub(crate) fn close(&self) {
+        self.is_over.set(true);
+    }
+
+    /// A process begins: how often it was started before.
+    pub(crate) fn begin(&self, process: usize) -> u32 {
+        let life = self.lives[process].get();
+        self.lives[process].set(life + 1);
+        self.finished[process].set(false);
+        life
+    }
+
+    pub(crate) fn finish(&self, process: usize) {
+        self.finished[process].set(true);
+    }
+
+    pub(crate) fn unfinished(&self) -> Vec<usize> {
+        let processes = 0..PROCESSES;
+        processes.filter(|&it| !self.finished[it].get()).collect()
+    }
+
+    pub(crate) fn note(&self, who: Who, what: impl fmt::Display) {
+        let mut history = self.history.borrow_mut();
+        history.note(clock::now(), format_args!("{who} {what}"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Names say what a thing is, in the words of the field.
+
+use proc_macro2::Ident;
+use syn::visit::{self, Visit};
+
+use super::{Verdict, sources};
+use crate::error::Error;
+use crate::workspace::Workspace;
+
+/// No module, type or function of a source is called by one of these, or by several of it.
+const METAPHORS: &str = "atlas ballot bell canary census companion crew crowd debt desk door doubt drawer ear \
+    errand fleet giver grip guardian haste house inbox paper porch pursuit room rota scene scribe seat ship sight \
+    stage steward wheel whereabouts";
+
+/// Names that stay for now.
+const NOT_YET: [&str; 15] = [
+    "core: companions_are_placed_with_their_lock",
+    "core: doors_at_which_nobody_waits_do_not_stay_for_ever",
+    "core: garbled_keys_are_refused_or_have_their_companions_beside_them",
+    "core: room",
+    "core: seat",
+    "core: seats_of_those_who_ended_are_not_kept_for_ever",
+    "core: what_fits_is_taken_and_the_next_reply_has_room_of_its_own",
+    "core: what_is_no_answer_is_no_atlas",
+    "core: what_is_not_watched_any_more_leaves_its_room_to_others",
+    "examples: Scene",
+    "examples: Stage",
+    "examples: crowd",
+    "examples: stage",
+    "sqlx-fence: Census",
+    "sqlx-fence: room",
+];
+
+pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
+    let mut verdict = Verdict::default();
+    let sources = sources::of_workspace(workspace)?;
+    for source in &sources {
+        let file = syn::parse_file(&source.text)
+            .map_err(|error| sources::not_parsed(source, error.span(), &error.to_string()))?;
+        let mut names = Names::default();
+        names.visit_file(&file);
+        let mut segments = source.shown.trim_end_matches(".rs").split('/');
+        let folder = segments.next().unwrap_or_default();
+        let mut found: Vec<(usize, String)> = names.0;
+        found.extend(segments.map(|it| (1, it.to_owned())));
+        for (line, name) in found {
+            if let Some(metaphor) = metaphor_in(&name)
+                && !NOT_YET.contains(&&*format!("{folder}: {name}"))
+            {
+                let why = format!("`{name}` has the metaphor `{metaphor}`");
+                verdict
+                    .faults
+                    .push(format!("{}:{line}: {why}", source.shown));
+            }
+        }
+    }
+    verdict.notes.push(format!("{} files read", sources.len()));
+    Ok(verdict)
+}
+
+/// The names of modules, types and functions, each with its line.
+#[derive(Default)]
+struct Names(Vec<(usize, String)>);
+
+impl Names {
+    fn add(&mut self, name: &Ident) {
+        self.0.push((name.span().start().line, name.to_string()));
+    }
+}
+
+impl<'a> Visit<'a> for Names {
+    fn visit_item(&mut self, item: &'a syn::Item) {
+        match item {
+            syn::Item::Enum(it) => self.add(&it.ident),
+            syn::Item::Mod(it) => self.add(&it.ident),
+            syn::Item::Struct(it) => self.add(&it.ident),
+            syn::Item::Trait(it) => self.add(&it.ident),
+            syn::Item::Type(it) => self.add(&it.ident),
+            _ => {}
+        }
+        visit::visit_item(self, item);
+    }
+
+    fn visit_signature(&mut self, signature: &'a syn::Signature) {
+        self.add(&signature.ident);
+    }
+}
+
+/// The metaphor among the words of `InboxOfTests` or `inbox_of_tests`.
+fn metaphor_in(name: &str) -> Option<&'static str> {
+    let mut spaced = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() {
+            spaced.push('_');
+        }
+        spaced.extend(letter.to_lowercase());
+    }
+    let mut words = spaced.split('_');
+    words.find_map(|word| {
+        let is_one = |it: &&'static str| word == *it || word.strip_suffix('s') == Some(it);
+        METAPHORS.split_whitespace().find(is_one)
+    })
+}

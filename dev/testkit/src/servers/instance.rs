@@ -1,0 +1,141 @@
+//! A server program that runs: its process, its folder and its port.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::time::sleep;
+
+use super::certificates::Certificates;
+use super::error::ServerError;
+use super::folder::Folder;
+use crate::install::{self, Places, Program, Server};
+use crate::port::Port;
+use crate::processes::Process;
+
+/// How long a server may take to come up: the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long we wait before we ask again.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// What every server of ours is. It is killed when this is dropped, and when the test process ends in whatever way.
+#[derive(Debug)]
+#[must_use = "the server is killed when this is dropped"]
+pub struct Instance {
+    // The process goes first, its folder and port after it.
+    process: Mutex<Option<Process>>,
+    pub(super) program: Program,
+    pub(super) folder: Folder,
+    pub(super) port: Port,
+}
+
+impl Instance {
+    pub(super) fn prepare(server: &Server) -> Result<Self, ServerError> {
+        Ok(Self {
+            process: Mutex::new(None),
+            program: install::find(server, &Places::of(server))?,
+            folder: Folder::make()?,
+            port: Port::reserve().map_err(ServerError::Port)?,
+        })
+    }
+
+    /// Its port, on `127.0.0.1`.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port.number()
+    }
+
+    /// The number of its process, `None` when it was killed.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.process.lock().as_ref().map(Process::pid)
+    }
+
+    /// Stops it where it stands, with `SIGSTOP`: it still accepts connections and what fits their buffers, and
+    /// answers nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Dead`] if it was killed, [`ServerError::Process`] if it
+    /// has ended by itself.
+    pub fn pause(&self) -> Result<(), ServerError> {
+        let mut process = self.process.lock();
+        Ok(process.as_mut().ok_or(ServerError::Dead)?.pause()?)
+    }
+
+    /// Lets it go on after [`pause`](Self::pause).
+    ///
+    /// # Errors
+    ///
+    /// As of [`pause`](Self::pause).
+    pub fn resume(&self) -> Result<(), ServerError> {
+        let mut process = self.process.lock();
+        Ok(process.as_mut().ok_or(ServerError::Dead)?.resume()?)
+    }
+
+    /// Kills it, with `SIGKILL`. It keeps its port and its folder.
+    pub fn kill(&self) {
+        drop(self.process.lock().take());
+    }
+
+    pub(super) fn last_words(&self) -> String {
+        self.folder.end_of_log()
+    }
+
+    /// Starts the program in its folder.
+    pub(super) fn start(
+        &self,
+        mut command: Command,
+        certificates: Option<&Certificates>,
+    ) -> Result<(), ServerError> {
+        let (output, errors) = self.folder.prepare(certificates)?;
+        command
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors);
+        *self.process.lock() = Some(Process::start(command)?);
+        Ok(())
+    }
+
+    /// Waits until it answers `ask`.
+    pub(super) async fn until_ready(
+        &self,
+        ask: impl AsyncFn() -> Result<(), String>,
+    ) -> Result<(), ServerError> {
+        let begin = Instant::now();
+        loop {
+            let Err(why) = ask().await else {
+                return Ok(());
+            };
+            let ended = self.process.lock().as_mut().map(Process::ended);
+            let log = || self.folder.end_of_log();
+            if let Some(status) = ended.ok_or(ServerError::Dead)?? {
+                let (status, log) = (status.to_string(), log());
+                return Err(ServerError::Ended { status, log });
+            }
+            let waited = begin.elapsed();
+            if waited > PATIENCE {
+                let log = log();
+                return Err(ServerError::Silent { waited, why, log });
+            }
+            sleep(PAUSE).await;
+        }
+    }
+}
+
+/// A server with a field `instance` is an [`Instance`], and more.
+macro_rules! is_instance {
+    ($server:ty) => {
+        impl std::ops::Deref for $server {
+            type Target = Instance;
+
+            fn deref(&self) -> &Instance {
+                &self.instance
+            }
+        }
+    };
+}
+
+pub(super) use is_instance;

@@ -1,2 +1,0 @@
-/// Why a soak could not go on.
-pub type SoakError = Box<dyn std::error::Error + Send + Sync>;
