@@ -328,14 +328,14 @@ async fn a_lock_is_given_up_though_there_is_no_memory_to_pass_it_on() {
 /// What a release does that names one at the porch, once the commands were carried out; `~` is a space in a word.
 async fn released_after(server: &Server, until: i64, commands: &[&str]) -> (String, String) {
     const LEAVE: &str = concat!(
-        "local WAITER_MS, GRANT_MS, FENCE_MS, COPIES_MS, FENCE_STEP = 33000, 2000, '172800000', '60000', 1000000000\n",
-        include_str!("../../src/backend/redis/scripts/leave_unawaited.lua"),
-        include_str!("../../src/backend/redis/scripts/times.lua"),
-        include_str!("../../src/backend/redis/scripts/words.lua"),
-        include_str!("../../src/backend/redis/scripts/leave_passing.lua"),
-        include_str!("../../src/backend/redis/scripts/leave_look.lua"),
+        include_str!("../../src/backend/redis/scripts/constants.lua"),
+        include_str!("../../src/backend/redis/scripts/release_fast.lua"),
+        include_str!("../../src/backend/redis/scripts/time.lua"),
+        include_str!("../../src/backend/redis/scripts/prelude.lua"),
+        include_str!("../../src/backend/redis/scripts/release_handoff.lua"),
+        include_str!("../../src/backend/redis/scripts/release_read.lua"),
         include_str!("../../src/backend/redis/scripts/queue.lua"),
-        include_str!("../../src/backend/redis/scripts/leave.lua"),
+        include_str!("../../src/backend/redis/scripts/release.lua"),
     );
     let mut raw = server.raw().await;
     let before = ["FLUSHALL", "SET k owner PX 60000", "SET k:fence 9"];

@@ -41,7 +41,7 @@ pub const MISTAKES: [Mistake; 5] = [
         says: "tokens are only counted, and begin anew when the counter was lost",
         change: Change::Scripts(&[
             (
-                "if mode == 'x' and giver == '' and now < expires_at",
+                "if mode == 'x' and previous_owner == '' and now < expires_at",
                 "if false",
             ),
             (
@@ -60,7 +60,7 @@ pub const MISTAKES: [Mistake; 5] = [
         name: "cleanup-only-deletes",
         says: "a release or cleanup hands the lock to nobody",
         change: Change::Scripts(&[(
-            "if held or not holder or (waited and is_divided()) then",
+            "if held or not holder or (waited and has_many_holders()) then",
             "if false then",
         )]),
     },
@@ -111,11 +111,11 @@ mod tests {
     #[test]
     fn each_mistake_has_its_places_in_the_scripts() {
         let scripts = [
-            include_str!("../../../core/src/backend/redis/scripts/acquire_free.lua"),
-            include_str!("../../../core/src/backend/redis/scripts/words.lua"),
-            include_str!("../../../core/src/backend/redis/scripts/leave_unawaited.lua"),
+            include_str!("../../../core/src/backend/redis/scripts/acquire_fast.lua"),
+            include_str!("../../../core/src/backend/redis/scripts/prelude.lua"),
+            include_str!("../../../core/src/backend/redis/scripts/release_fast.lua"),
             include_str!("../../../core/src/backend/redis/scripts/queue.lua"),
-            include_str!("../../../core/src/backend/redis/scripts/leave.lua"),
+            include_str!("../../../core/src/backend/redis/scripts/release.lua"),
         ];
         for mistake in MISTAKES {
             if let Change::Scripts(changes) = mistake.change {

@@ -359,7 +359,7 @@ impl Backend for Redis {
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         let names = LockKeys::of(key);
-        let command = self.scripts.force.call(&names.all(), &[]);
+        let command = self.scripts.force_release.call(&names.all(), &[]);
         let held: u8 = protocol::reply::read(self.servers.call(key, &command).await?)?;
         Ok(held == 1)
     }

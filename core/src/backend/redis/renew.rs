@@ -166,7 +166,7 @@ fn command(scripts: &LockScripts, claims: &[Claim], call: &[usize]) -> Cmd {
 }
 
 fn share(scripts: &LockScripts, claim: &Claim) -> Cmd {
-    scripts.renew_share.call(
+    scripts.renew_shared.call(
         &LockKeys::of(&claim.key).all(),
         &[
             &claim.owner.reveal(),

@@ -18,9 +18,9 @@ macro_rules! scripts {
     };
 }
 
-const ACQUIRE: &str = scripts!("times" "acquire_free" "words" "acquire_look" "queue" "acquire");
-const LEAVE: &str =
-    scripts!("leave_unawaited" "times" "words" "leave_passing" "leave_look" "queue" "leave");
+const ACQUIRE: &str =
+    scripts!("constants" "time" "acquire_fast" "prelude" "acquire_read" "queue" "acquire");
+const LEAVE: &str = scripts!("constants" "release_fast" "time" "prelude" "release_handoff" "release_read" "queue" "release");
 
 /// How long a waiter relies on being woken.
 const LOOK: Duration = Duration::from_secs(1);

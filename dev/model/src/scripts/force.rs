@@ -1,4 +1,4 @@
-//! `force.lua`: takes the lock from whoever holds it, and hands it on.
+//! `force_release.lua`: takes the lock from whoever holds it, and hands it on.
 
 use super::queue::hand_on;
 use crate::setup::Setup;

@@ -1,4 +1,4 @@
-//! `leave.lua`: release and cleanup.
+//! `release.lua`: release and cleanup.
 
 use super::queue::{forget, hand_on};
 use crate::server::{Holder, id};

@@ -10,38 +10,25 @@ macro_rules! script {
     };
 }
 
-/// What the client puts before each script.
-macro_rules! with_constants {
-    ($($text:expr),+) => {
-        concat!(
-            "local WAITER_MS, GRANT_MS, FENCE_MS, COPIES_MS, FENCE_STEP = 33000, 2000, '172800000', '60000', 1000000000\n",
-            $($text),+
-        )
-    };
-}
-
 pub(crate) const ACQUIRE: &str =
-    with_constants!(script!("times" "acquire_free" "words" "acquire_look" "queue" "acquire"));
-pub(crate) const LEAVE: &str = with_constants!(
-    script!("leave_unawaited" "times" "words" "leave_passing" "leave_look" "queue" "leave")
-);
-pub(crate) const BATCH: &str = with_constants!(
-    script!("times" "words"),
+    script!("constants" "time" "acquire_fast" "prelude" "acquire_read" "queue" "acquire");
+pub(crate) const LEAVE: &str = script!("constants" "release_fast" "time" "prelude" "release_handoff" "release_read" "queue" "release");
+pub(crate) const BATCH: &str = concat!(
+    script!("constants" "time" "prelude"),
     "local function acquire(KEYS, ARGV)\n",
-    script!("acquire_free" "acquire_look" "queue" "acquire"),
-    "end\nlocal function leave(KEYS, ARGV)\n",
-    script!("leave_unawaited" "leave_passing" "leave_look" "queue" "leave"),
+    script!("acquire_fast" "acquire_read" "queue" "acquire"),
+    "end\nlocal function release(KEYS, ARGV)\n",
+    script!("release_fast" "release_handoff" "release_read" "queue" "release"),
     "end\n",
     script!("batch")
 );
-pub(crate) const RENEW: &str = with_constants!(script!("renew"));
+pub(crate) const RENEW: &str = script!("constants" "renew");
 pub(crate) const RENEW_SHARE: &str =
-    with_constants!(script!("times" "words" "look" "queue" "renew_share"));
-pub(crate) const DOWNGRADE: &str =
-    with_constants!(script!("times" "words" "look" "queue" "downgrade"));
-pub(crate) const HAND_OVER: &str = with_constants!(script!("hand_over"));
-pub(crate) const FORCE: &str = with_constants!(script!("times" "words" "look" "queue" "force"));
-pub(crate) const INSPECT: &str = with_constants!(script!("times" "words" "look" "queue" "inspect"));
+    script!("constants" "time" "prelude" "read" "queue" "renew_shared");
+pub(crate) const DOWNGRADE: &str = script!("constants" "time" "prelude" "read" "queue" "downgrade");
+pub(crate) const HAND_OVER: &str = script!("constants" "hand_over");
+pub(crate) const FORCE: &str = script!("constants" "time" "prelude" "read" "queue" "force_release");
+pub(crate) const INSPECT: &str = script!("constants" "time" "prelude" "read" "queue" "inspect");
 
 /// Any command, answered as scripts are.
 pub(crate) const COMMAND: &str = "return redis.pcall(unpack(ARGV))";

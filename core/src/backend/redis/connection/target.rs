@@ -68,10 +68,8 @@ impl Target {
             } => (*h, *p) = (host.to_owned(), port),
             _ => addr = ConnectionAddr::Tcp(host.to_owned(), port),
         }
-        let client = Client::open(self.info().clone().set_addr(addr))?;
-        Ok(Self {
-            client,
-            ..self.clone()
-        })
+        let mut target = self.clone();
+        target.client = Client::open(self.info().clone().set_addr(addr))?;
+        Ok(target)
     }
 }

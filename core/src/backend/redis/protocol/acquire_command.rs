@@ -97,7 +97,7 @@ impl AcquireCommand {
         command
     }
 
-    /// As `acquire_free.lua` and `batch.lua` take them.
+    /// As `acquire_fast.lua` and `batch.lua` take them.
     pub(crate) fn add_keys(&self, command: &mut Cmd) -> KeyBuilder {
         let mut companions = KeyBuilder::of(&self.key);
         command.arg(self.key.full());

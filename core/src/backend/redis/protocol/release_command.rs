@@ -75,7 +75,7 @@ impl ReleaseCommand {
         command
     }
 
-    /// As `leave_unawaited.lua` and `batch.lua` take them.
+    /// As `release_fast.lua` and `batch.lua` take them.
     pub(crate) fn add_keys(&self, command: &mut Cmd) -> KeyBuilder {
         let mut companions = KeyBuilder::of(&self.key);
         command.arg(self.key.full()).arg(companions.queue());

@@ -1,46 +1,46 @@
--- Takes the lock, confirms a hand-off, answers a second copy of the same request, or says busy.
-local kind = divided(mode)
+-- Acquires the lock, confirms a grant, answers a duplicate of the same request, or replies that the lock is busy.
+local kind = parse_mode(mode)
 
--- A copy that comes after its caller has cleaned up must not take the lock (no-ghost).
-if now >= expires_at or sealed then
-  return 'late ' .. written
+-- A duplicate that arrives after the cleanup of its attempt must not acquire the lock (no-ghost).
+if now >= expires_at or is_ended then
+  return 'late ' .. now_text
 end
 
--- So must a copy of a request whose lock was downgraded since: it would take the lock from those who share it.
+-- Nor must a duplicate of a request whose lock was downgraded since: it would take the lock from other readers.
 if has_share(owner) and kind ~= holder then
-  return 'late ' .. written
+  return 'late ' .. now_text
 end
 
-local token, drawer = string.match(record, '^(%d+) (.*)$')
+local token, token_owner = string.match(record, '^(%d+) (.*)$')
 local mine = holder == owner or has_share(owner)
 
-if not mine and giver ~= '' then
-  -- A handover: the lock passes from the giver to the caller, once, if the caller knows under which token and what the
-  -- giver noted with it. The giver had confirmed its own grant: it drew last, and has no place.
-  local handover, noted = KEYS[8] or companion(queue, 'handover'), nil
-  if holder == giver and drawer == giver and not redis.call('ZSCORE', queue, giver) then
+if not mine and previous_owner ~= '' then
+  -- A handover: the lock moves from its previous owner to the caller, once, if the caller knows the token and the secret.
+  -- The previous owner had confirmed its own grant, so it drew the last token and has no position in the queue.
+  local handover, noted = KEYS[8] or aux_key(queue, 'handover'), nil
+  if holder == previous_owner and token_owner == previous_owner and not redis.call('ZSCORE', queue, previous_owner) then
     noted = redis.call('GET', handover)
   end
-  if not noted or noted ~= giver .. ' ' .. (ARGV[8] or '') or not string.find(noted, ' ' .. token .. ' ', 1, true) then
-    return 'spent ' .. written
+  if not noted or noted ~= previous_owner .. ' ' .. (ARGV[8] or '') or not string.find(noted, ' ' .. token .. ' ', 1, true) then
+    return 'spent ' .. now_text
   end
-  -- The giver cannot leave any more, so copies of its request are refused from here on.
+  -- The previous owner cannot release any more, so duplicates of its request are refused from here on.
   redis.call('PEXPIRE', lock, ttl_ms)
-  redis.call('SET', KEYS[7] or companion(queue, 'sealed:' .. giver), '1', 'PX', COPIES_MS)
+  redis.call('SET', KEYS[7] or aux_key(queue, 'sealed:' .. previous_owner), '1', 'PX', COPIES_MS)
   redis.call('DEL', handover)
   mine = true
 end
 
--- A lock that is free, or not all taken, is for the first in line, not for whoever comes (in-order), and those behind
--- the caller do not count (no-stall).
+-- A lock that is free, or has free shares, is for the first waiter, not for a newcomer (in-order). Waiters behind the
+-- caller do not count (no-stall).
 local turn = mine
-if not mine and (not holder or is_divided()) then
-  turn = hand_on(owner) and fits(mode)
+if not mine and (not holder or has_many_holders()) then
+  turn = grant_next(owner) and is_compatible(mode)
 end
 
--- Permits have nothing in common with the other modes: whoever mixes them on one key has made a mistake.
+-- Permits cannot be mixed with the other modes on one key.
 if holder and not mine and (kind == PERMITS) ~= (holder == PERMITS) then
-  return 'mixed ' .. written
+  return 'mixed ' .. now_text
 end
 
 if not turn then
@@ -68,31 +68,25 @@ if not turn then
       is_first = redis.call('ZRANGE', queue, 0, 0)[1] == owner
     end
   end
-  return 'busy ' .. written .. ' ' .. number(left_ms) .. ' ' .. (is_first and '1' or '0')
+  return 'busy ' .. now_text .. ' ' .. number(left_ms) .. ' ' .. (is_first and '1' or '0')
 end
 
--- The token was drawn by this very attempt: a second copy of the request. The drawer decides and not the place,
--- which may have ended (tokens-differ); the TTL is set anew, for the caller counts from this copy (exclusion).
-if mine and drawer == owner then
-  take(owner, mode, ttl_ms)
-  forget(owner)
-  return 'granted ' .. written .. ' ' .. token
+-- This attempt drew the token: the request is a duplicate. The token's owner decides, and not the position, which may
+-- have ended (tokens-differ). The TTL is set again, because the caller counts its lease from this request (exclusion).
+if mine and token_owner == owner then
+  set_holder(owner, mode, ttl_ms)
+  dequeue(owner)
+  return 'granted ' .. now_text .. ' ' .. token
 end
 
--- Readers that hold the lock together share a token, which the first of them drew: it refuses every writer before
--- them, and none of them refuses another.
-if kind == SHARED and drawer == SHARED then
-  take(owner, mode, ttl_ms)
+-- Readers that hold the lock together share a token, which the first of them drew. It makes fences reject each earlier
+-- writer, and no other reader.
+if kind == SHARED and token_owner == SHARED then
+  set_holder(owner, mode, ttl_ms)
   redis.call('PEXPIRE', fence, FENCE_MS)
-  forget(owner)
-  return 'granted ' .. written .. ' ' .. token
+  dequeue(owner)
+  return 'granted ' .. now_text .. ' ' .. token
 end
 
-token = next_token(record, now, written)
-if not token then
-  return 'exhausted ' .. written
-end
-redis.call('SET', fence, token .. ' ' .. (kind == SHARED and SHARED or owner), 'PX', FENCE_MS)
-take(owner, mode, ttl_ms)
-forget(owner)
-return 'granted ' .. written .. ' ' .. token
+token = grant(owner, mode, ttl_ms, record)
+return token and 'granted ' .. now_text .. ' ' .. token or 'exhausted ' .. now_text

@@ -1,43 +1,43 @@
--- Carries out what was asked at the same time about several locks: all releases and cleanups, as `leave.lua` would one
--- after the other, and then all attempts, as `acquire.lua` would. Locks that nobody else wants are looked at together.
--- One thing differs: a server that is full refuses nothing to a script that has written something, be it a release.
-local leaves, inbox, heal = tonumber(ARGV[1]), ARGV[2], ARGV[3]
-local takes = (#KEYS - leaves * 2) / 4
+-- Executes concurrent requests: all releases and cleanups one after the other, as `release.lua` would, and then all
+-- acquires, as `acquire.lua` would. Locks without waiters are read and written together. One thing differs: a server
+-- without memory refuses no write of a script that has already written, even if that was a release.
+local releases, inbox, heal = tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local acquires = (#KEYS - releases * 2) / 4
 
--- What a release that is carried out like this begins with in KEYS and ARGV, and an attempt.
-local function of_leave(i)
+-- Where the keys and arguments of a release, and of an acquire, begin.
+local function release_at(i)
   return i * 2 - 1, 1 + i * 3
 end
-local function of_take(i)
-  return leaves * 2 + i * 4 - 3, leaves * 3 + i * 4
+local function acquire_at(i)
+  return releases * 2 + i * 4 - 3, releases * 3 + i * 4
 end
 
--- What fails changes nothing, and is asked again alone: then its error is told to nobody else.
+-- A failed request has no effect. The client sends it again alone, so that its error concerns no other request.
 local ALONE = '0'
 local function carry_out(request, keys, arguments)
   local done, answer = pcall(request, keys, arguments)
   return done and answer or ALONE
 end
 
--- Everything is read before anything is written: from then on an error would hide what was done.
-local now, written = time()
+-- All reads come before the first write: after it, an error would hide what was done.
+local now, now_text = time()
 local read, queues = {}, {}
-for i = 1, leaves do
-  local k = of_leave(i)
+for i = 1, releases do
+  local k = release_at(i)
   read[i], queues[i] = KEYS[k], KEYS[k + 1]
 end
-for i = 1, takes do
-  local k, r = of_take(i), leaves + i * 3
+for i = 1, acquires do
+  local k, r = acquire_at(i), releases + i * 3
   read[r - 2], read[r - 1], read[r] = KEYS[k], KEYS[k + 2], KEYS[k + 3]
-  queues[leaves + i] = KEYS[k + 1]
+  queues[releases + i] = KEYS[k + 1]
 end
 local found = redis.call('MGET', unpack(read))
-local awaited = redis.call('EXISTS', unpack(queues))
+local queued = redis.call('EXISTS', unpack(queues))
 
-local answers, left, looked_at = {written}, {}, {}
-for i = 1, leaves do
-  local k, a = of_leave(i)
-  if awaited == 0 and found[i] == ARGV[a] and ARGV[a + 1] == '0' and ARGV[a + 2] == '' then
+local answers, left, was_released = {now_text}, {}, {}
+for i = 1, releases do
+  local k, a = release_at(i)
+  if queued == 0 and found[i] == ARGV[a] and ARGV[a + 1] == '0' and ARGV[a + 2] == '' then
     left[#left + 1] = KEYS[k]
     answers[i + 1] = '1'
   end
@@ -45,39 +45,39 @@ end
 if #left > 0 then
   redis.call('DEL', unpack(left))
 end
-for i = 1, leaves do
+for i = 1, releases do
   if not answers[i + 1] then
-    local k, a = of_leave(i)
+    local k, a = release_at(i)
     local owner, lock, queue = ARGV[a], KEYS[k], KEYS[k + 1]
-    local named, ttl_ms, named_until = string.match(ARGV[a + 2], '^(%S+) (%d+) (%d*)$')
-    looked_at[lock] = true
-    answers[i + 1] = carry_out(leave, {lock, queue, companion(queue, 'fence')}, {
-      owner, ARGV[a + 1], named, ttl_ms, named_until,
+    local successor, ttl_ms, successor_expiry = string.match(ARGV[a + 2], '^(%S+) (%d+) (%d*)$')
+    was_released[lock] = true
+    answers[i + 1] = carry_out(release, {lock, queue, aux_key(queue, 'fence')}, {
+      owner, ARGV[a + 1], successor, ttl_ms, successor_expiry,
     })
   end
 end
 
-for i = 1, takes do
-  local k, a = of_take(i)
-  local lock, queue, fence, seal = KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3]
+for i = 1, acquires do
+  local k, a = acquire_at(i)
+  local lock, queue, fence, tombstone = KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3]
   local owner, ttl_ms = ARGV[a], ARGV[a + 1]
-  local r = leaves + i * 3
-  local holder, record, is_sealed = found[r - 2], found[r - 1], found[r]
-  -- Of several attempts on one free lock the first has taken it when the others come.
-  if not holder and record and not is_sealed and not looked_at[lock] and now < tonumber(ARGV[a + 3])
-      and (awaited == 0 or redis.call('EXISTS', queue) == 0) then
-    local token = next_token(record, now, written)
+  local r = releases + i * 3
+  local holder, record, is_ended = found[r - 2], found[r - 1], found[r]
+  -- Of several acquires of one free lock the first succeeds.
+  if not holder and record and not is_ended and not was_released[lock] and now < tonumber(ARGV[a + 3])
+      and (queued == 0 or redis.call('EXISTS', queue) == 0) then
+    local token = next_token(record, now, now_text)
     local taken = token and redis.pcall('SET', lock, owner, 'PX', ttl_ms, 'NX')
     if taken and taken.ok then
       local drawn, last = token .. ' ' .. owner, tonumber(string.sub(record, 1, 17))
       local lasts = last and last < now and last >= now - now % FENCE_STEP
       local kept = lasts and redis.pcall('SET', fence, drawn, 'KEEPTTL')
         or redis.pcall('SET', fence, drawn, 'PX', FENCE_MS)
-      answers[leaves + i + 1] = kept.ok and token
+      answers[releases + i + 1] = kept.ok and token
     end
   end
-  if not answers[leaves + i + 1] then
-    answers[leaves + i + 1] = carry_out(acquire, {lock, queue, fence, seal}, {
+  if not answers[releases + i + 1] then
+    answers[releases + i + 1] = carry_out(acquire, {lock, queue, fence, tombstone}, {
       owner, ttl_ms, ARGV[a + 3], ARGV[a + 2] == '1' and inbox or '', 'x', '', heal,
     })
   end

@@ -1,4 +1,4 @@
--- Makes the only holder one of several that share the lock, and lets those in front share it too. It keeps its token.
+-- Makes the only holder a reader that keeps its token, and grants the lock to the readers at the head of the queue.
 local owner, ttl_ms, token = ARGV[1], ARGV[2], ARGV[3]
 
 if holder == owner and redis.call('GET', fence) == token .. ' ' .. owner then
@@ -7,6 +7,6 @@ if holder == owner and redis.call('GET', fence) == token .. ' ' .. owner then
 elseif not (holder == SHARED and has_share(owner)) then
   return 0
 end
-take(owner, 's', ttl_ms)
-hand_on(nil)
+set_holder(owner, 's', ttl_ms)
+grant_next(nil)
 return 1

@@ -1,13 +1,13 @@
--- Notes the secret by which a lock can be taken up, if its giver holds it alone under the token that it drew, and sets the
--- lease anew (no-revival). It shares nothing with the other scripts, as `renew.lua`.
+-- Stores the secret with which the next owner accepts the lock, if the previous owner is its only holder under the token
+-- that it drew, and renews the lease (no-revival). It needs no prelude, as `renew.lua`.
 local lock, fence, handover = KEYS[1], KEYS[2], KEYS[3]
-local giver, token, secret, ttl_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local drawn = token .. ' ' .. giver
-if redis.call('GET', lock) ~= giver or (redis.call('GET', fence) or drawn) ~= drawn then
+local previous_owner, token, secret, ttl_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local drawn = token .. ' ' .. previous_owner
+if redis.call('GET', lock) ~= previous_owner or (redis.call('GET', fence) or drawn) ~= drawn then
   return 0
 end
--- What comes first is refused where there is no memory; after it, nothing is. The secret is of no use without the lease.
-redis.call('SET', handover, giver .. ' ' .. token .. ' ' .. secret, 'PX', ttl_ms)
+-- A server without memory refuses the first write, and none after it. The secret is of no use without the lease.
+redis.call('SET', handover, previous_owner .. ' ' .. token .. ' ' .. secret, 'PX', ttl_ms)
 redis.call('SET', fence, drawn, 'PX', FENCE_MS)
 redis.call('PEXPIRE', lock, ttl_ms)
 return 1

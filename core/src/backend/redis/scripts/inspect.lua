@@ -1,5 +1,5 @@
--- Who holds the lock, under which token, for how long, how many shares or permits are taken, and how many wait.
-local token, drawer = string.match(redis.call('GET', fence) or '', '^(%d+) (.*)$')
+-- Returns the holder, its token, the rest of the lease, the number of shares or permits held, and the number of waiters.
+local token, token_owner = string.match(redis.call('GET', fence) or '', '^(%d+) (.*)$')
 local waiting = 0
 local entries = redis.call('HGETALL', leases)
 for i = 1, #entries, 2 do
@@ -11,6 +11,6 @@ end
 if not holder then
   return {'', '', '-2', '0', number(waiting)}
 end
-local taken = is_divided() and redis.call('ZCARD', shares) or 1
-local its_own = drawer == holder or (is_divided() and token)
-return {is_divided() and '' or holder, its_own and token or '', number(redis.call('PTTL', lock)), number(taken), number(waiting)}
+local taken = has_many_holders() and redis.call('ZCARD', shares) or 1
+local its_own = token_owner == holder or (has_many_holders() and token)
+return {has_many_holders() and '' or holder, its_own and token or '', number(redis.call('PTTL', lock)), number(taken), number(waiting)}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redis::{Cmd, Pipeline};
 
-use super::timing::{COPIES_LAST, FENCE_TTL, GRANT_TTL, WAITER_LEASE, fence_step};
+use super::timing::{FENCE_TTL, fence_step};
 
 /// A script that runs in one atomic step on the server.
 #[derive(Debug)]
@@ -22,10 +22,10 @@ pub(crate) struct LockScripts {
     /// Contains the first two.
     pub(crate) batch: Script,
     pub(crate) renew: Script,
-    pub(crate) renew_share: Script,
+    pub(crate) renew_shared: Script,
     pub(crate) downgrade: Script,
     pub(crate) hand_over: Script,
-    pub(crate) force: Script,
+    pub(crate) force_release: Script,
     pub(crate) inspect: Script,
 }
 
@@ -43,35 +43,35 @@ impl LockScripts {
     pub(crate) fn new(fence_ttl: Duration) -> Self {
         let constants = constants(fence_ttl);
         Self {
-            acquire: script!(constants, "times" "acquire_free" "words" "acquire_look" "queue" "acquire"),
-            release: script!(constants, "leave_unawaited" "times" "words" "leave_passing" "leave_look" "queue" "leave"),
+            acquire: script!(constants, "time" "acquire_fast" "prelude" "acquire_read" "queue" "acquire"),
+            release: script!(constants, "release_fast" "time" "prelude" "release_handoff" "release_read" "queue" "release"),
             batch: Script::new(
                 [
                     constants.as_str(),
-                    include_str!("times.lua"),
-                    include_str!("words.lua"),
+                    include_str!("time.lua"),
+                    include_str!("prelude.lua"),
                     "local function acquire(KEYS, ARGV)\n",
-                    include_str!("acquire_free.lua"),
-                    include_str!("acquire_look.lua"),
+                    include_str!("acquire_fast.lua"),
+                    include_str!("acquire_read.lua"),
                     include_str!("queue.lua"),
                     include_str!("acquire.lua"),
-                    "end\nlocal function leave(KEYS, ARGV)\n",
-                    include_str!("leave_unawaited.lua"),
-                    include_str!("leave_passing.lua"),
-                    include_str!("leave_look.lua"),
+                    "end\nlocal function release(KEYS, ARGV)\n",
+                    include_str!("release_fast.lua"),
+                    include_str!("release_handoff.lua"),
+                    include_str!("release_read.lua"),
                     include_str!("queue.lua"),
-                    include_str!("leave.lua"),
+                    include_str!("release.lua"),
                     "end\n",
                     include_str!("batch.lua"),
                 ]
                 .concat(),
             ),
             renew: script!(constants, "renew"),
-            renew_share: script!(constants, "times" "words" "look" "queue" "renew_share"),
-            downgrade: script!(constants, "times" "words" "look" "queue" "downgrade"),
+            renew_shared: script!(constants, "time" "prelude" "read" "queue" "renew_shared"),
+            downgrade: script!(constants, "time" "prelude" "read" "queue" "downgrade"),
             hand_over: script!(constants, "hand_over"),
-            force: script!(constants, "times" "words" "look" "queue" "force"),
-            inspect: script!(constants, "times" "words" "look" "queue" "inspect"),
+            force_release: script!(constants, "time" "prelude" "read" "queue" "force_release"),
+            inspect: script!(constants, "time" "prelude" "read" "queue" "inspect"),
         }
     }
 
@@ -82,23 +82,26 @@ impl LockScripts {
             &self.release,
             &self.batch,
             &self.renew,
-            &self.renew_share,
+            &self.renew_shared,
             &self.downgrade,
             &self.hand_over,
-            &self.force,
+            &self.force_release,
             &self.inspect,
         ])
     }
 }
 
-/// How long a position in the queue lasts, a grant that is not confirmed, a key's last token, and a tombstone.
+/// Returns the constants of all scripts. A backend may have its own time for last tokens.
 fn constants(fence_ttl: Duration) -> String {
-    let [waiter, grant, fence, copies] =
-        [WAITER_LEASE, GRANT_TTL, fence_ttl, COPIES_LAST].map(|it| it.as_millis());
+    let [default, set] = [FENCE_TTL, fence_ttl].map(fence_constants);
+    let constants = include_str!("constants.lua").replace(&default.0, &set.0);
+    constants.replace(&default.1, &set.1)
+}
+
+/// How `fence_ttl`, and the time within which it is set only once, stand in the constants.
+fn fence_constants(fence_ttl: Duration) -> (String, String) {
     let step = fence_step(fence_ttl).as_micros();
-    format!(
-        "local WAITER_MS, GRANT_MS, FENCE_MS, COPIES_MS, FENCE_STEP = {waiter}, {grant}, '{fence}', '{copies}', {step}\n"
-    )
+    (format!("'{}'", fence_ttl.as_millis()), step.to_string())
 }
 
 impl Default for LockScripts {
@@ -151,4 +154,25 @@ pub(crate) fn load<'a>(scripts: impl IntoIterator<Item = &'a Script>) -> Arc<Pip
             .ignore();
     }
     Arc::new(pipeline)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::redis::timing::{COPIES_LAST, GRANT_TTL, WAITER_LEASE};
+
+    #[test]
+    fn constants_of_the_scripts_are_those_of_the_client() {
+        let [waiter, grant, copies] =
+            [WAITER_LEASE, GRANT_TTL, COPIES_LAST].map(|it| it.as_millis());
+        for (fence_ttl, fence, step) in [
+            (FENCE_TTL, "172800000", "1000000000"),
+            (FENCE_TTL / 4, "43200000", "250000000"),
+        ] {
+            let expected = format!(
+                "local WAITER_MS, GRANT_MS, FENCE_MS, COPIES_MS, FENCE_STEP = {waiter}, {grant}, '{fence}', '{copies}', {step}\n"
+            );
+            assert_eq!(constants(fence_ttl), expected);
+        }
+    }
 }

@@ -1,9 +1,8 @@
--- Extends the leases of locks that have one holder each: of those that their owner holds, under the token that it drew
--- (no-revival). Answers a digit for each, in order. It shares nothing with the other scripts, for it needs nothing but
--- two keys of a lock.
+-- Extends the leases of exclusive locks that their owner still holds under the token that it drew (no-revival). Returns a
+-- digit for each, in order. It needs no prelude, because it reads two keys of each lock.
 local records = {}
 
--- What can be refused comes first, for all of them: an error says that nothing was extended.
+-- All reads come first: an error means that no lease was extended.
 for n = 1, #KEYS / 2 do
   local owner, token = ARGV[n * 3 - 2], ARGV[n * 3 - 1]
   if redis.call('GET', KEYS[n * 2 - 1]) == owner then
@@ -13,7 +12,7 @@ for n = 1, #KEYS / 2 do
   end
 end
 
--- The first write cannot fail for want of memory, and after it none does.
+-- A server without memory does not refuse these writes.
 local answers = {}
 for n = 1, #KEYS / 2 do
   local lock, fence, ttl_ms, record = KEYS[n * 2 - 1], KEYS[n * 2], ARGV[n * 3], records[n]

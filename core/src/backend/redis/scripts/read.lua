@@ -1,5 +1,5 @@
--- The time, and who holds the lock.
+-- Reads the time and the holder.
 local lock, fence, queue, leases, shares = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local now, written = time()
+local now, now_text = time()
 local holder = redis.call('GET', lock)
 

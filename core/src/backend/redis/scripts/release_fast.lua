@@ -1,12 +1,12 @@
--- Releases a lock for which nobody waits, as `leave.lua` would, in as few steps as that needs.
+-- Releases a lock without waiters, as `release.lua` would, in fewer steps.
 local lock, queue = KEYS[1], KEYS[2]
-local owner, copies_until, named = ARGV[1], tonumber(ARGV[2] or 0), ARGV[3]
+local owner, copies_until, successor = ARGV[1], tonumber(ARGV[2] or 0), ARGV[3]
 local holder, held
-if not named then
+if not successor then
   holder = redis.call('GET', lock)
   held = holder == owner
   if held then
-    -- What comes first cannot fail for want of memory; after it, nothing else does.
+    -- A server without memory does not refuse this write, and none after it.
     redis.call('DEL', lock)
     holder = false
     if copies_until == 0 and redis.call('EXISTS', queue) == 0 then
