@@ -113,6 +113,67 @@
 //! # fn main() {}
 //! ```
 //!
+//! # WebSocket sessions
+//!
+//! A layer locks the handshake, and releases when the handshake is answered, with
+//! [`until_body_end`](LockLayer::until_body_end) and [`OnDisconnect::Finish`], too. A [`Locked`] that is moved into the
+//! session is no longer valid there: its `lost()` returns [`Released`](leasehold::LossReason::Released). The same holds for
+//! other upgrades and for CONNECT.
+//!
+//! To hold a lock for as long as a session lasts, acquire it in the handler and move the guard into the session. While
+//! somebody else is there, the handshake is refused with 409.
+//!
+//! ```
+//! # #[cfg(feature = "axum")]
+//! # fn main() {
+//! use std::time::Duration;
+//! use axum::extract::ws::{WebSocket, WebSocketUpgrade};
+//! use axum::extract::{Path, State};
+//! use axum::response::Response;
+//! use axum::{Router, routing::any};
+//! use leasehold::{LockGuard, LockManager};
+//! use leasehold_tower::Problem;
+//!
+//! async fn edit(
+//!     ws: WebSocketUpgrade,
+//!     State(locks): State<LockManager>,
+//!     Path(id): Path<u64>,
+//! ) -> Result<Response, Problem> {
+//!     let lock = locks.lock(format!("document:{id}")).wait(Duration::ZERO);
+//!     let guard = lock.max_hold(Duration::from_secs(3600)).acquire().await?;
+//!     // If the upgrade fails, the closure is dropped, and the guard in it releases the lock.
+//!     Ok(ws.on_upgrade(move |socket| session(socket, guard)))
+//! }
+//!
+//! async fn session(mut socket: WebSocket, guard: LockGuard) {
+//!     let edits = async {
+//!         while let Some(message) = socket.recv().await {
+//!             let _edit = message?; // Write it under `guard.token()`.
+//!         }
+//!         Ok::<_, axum::Error>(())
+//!     };
+//!     // At a loss the edits are dropped where they await.
+//!     if guard.run(edits).await.is_err() {
+//!         let _gone = socket.send("the lock was lost".into()).await;
+//!     }
+//! }
+//!
+//! let app: Router = Router::new()
+//!     .route("/documents/{id}", any(edit))
+//!     .with_state(LockManager::in_process());
+//! # }
+//! # #[cfg(not(feature = "axum"))]
+//! # fn main() {}
+//! ```
+//!
+//! A client that vanishes without closing is noticed only by what is sent to it, and the watchdog renews its lock until then:
+//! send pings and end the session when no answer comes, or set a `max_hold` as above. A graceful shutdown of axum does
+//! not wait for sessions; [`LockManager::shutdown`](leasehold::LockManager::shutdown) ends their locks.
+//!
+//! Do not lock the same key in a layer around that handler: the handler's own acquire is refused as misconfigured then.
+//! And name both methods where a layer is to lock handshakes: a WebSocket begins with GET over HTTP/1.1, and with CONNECT
+//! over HTTP/2. By default only the second is locked.
+//!
 //! # Problems
 //!
 //! Refusals are `application/problem+json` (RFC 9457). Their `type` is this page's address with one of these names

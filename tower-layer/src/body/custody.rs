@@ -44,7 +44,8 @@ impl<T: Kind> Holding for LockHandle<T> {
 type Shared = Arc<Mutex<Option<Box<dyn Kept>>>>;
 pub(super) type Releasing = Pin<Box<dyn Future<Output = Option<BodyCut>> + Send>>;
 
-/// A lock on behalf of a body. Whoever reads slowly is not polled, so the maximum is kept by a task of its own.
+/// A lock on behalf of a body. The body of a slow reader is not polled, so a task of its own drops the guard when the
+/// maximum is over or the lock is lost: a lease that is lost lasts at the backend until then.
 pub(crate) struct Custody {
     guard: Shared,
     holding: Box<dyn Holding>,
@@ -65,13 +66,14 @@ pub(super) enum Fate {
 impl Custody {
     pub(crate) fn new<T: Releasable>(guard: LockGuard<T>, most: Duration, on_loss: OnLoss) -> Self {
         let (key, lost) = (guard.key().into(), Box::pin(guard.lost()));
+        let ended = guard.lost();
         let holding = Box::new(guard.handle());
         let guard: Shared = Arc::new(Mutex::new(Some(Box::new(guard))));
         let kept = Arc::clone(&guard);
         let timer = tokio::spawn(async move {
-            tokio::time::sleep(most).await;
-            let late = kept.lock().take();
-            drop(late);
+            let _lost = tokio::time::timeout(most, ended).await;
+            let guard = kept.lock().take();
+            drop(guard);
         });
         Self {
             guard,
@@ -100,36 +102,39 @@ impl Custody {
         let Poll::Ready(lost) = self.lost.as_mut().poll(cx) else {
             return Poll::Pending;
         };
-        // Nobody but the timer releases it while the body is on its way.
-        let late = lost.reason == LossReason::Released;
-        Poll::Ready(match self.on_loss {
+        Poll::Ready(self.fate(lost.reason))
+    }
+
+    fn fate(&self, reason: LossReason) -> Fate {
+        // Nothing but the timer releases it while the body is on its way.
+        let late = reason == LossReason::Released;
+        match self.on_loss {
             OnLoss::Continue if late => {
                 observe::body_outlived(&self.key);
                 Fate::GoOn
             }
             OnLoss::Continue => {
-                observe::went_on_without(&self.key, lost.reason);
+                observe::went_on_without(&self.key, reason);
                 Fate::GoOn
             }
             OnLoss::Cancel if late => Fate::Cut(BodyCut::TooLong { after: self.most }),
-            OnLoss::Cancel => Fate::Cut(BodyCut::Lost {
-                reason: lost.reason,
-            }),
-        })
+            OnLoss::Cancel => Fate::Cut(BodyCut::Lost { reason }),
+        }
     }
 
     /// Releases the lock, so that the next request gets it once this has ended. What was the last of the body may
     /// have come too late all the same.
-    pub(super) fn release(self) -> Releasing {
+    pub(super) fn release(mut self) -> Releasing {
         let guard = self.guard.lock().take();
         Box::pin(async move {
-            let reason = guard?.give_back().await?;
-            match self.on_loss {
-                OnLoss::Cancel => Some(BodyCut::Lost { reason }),
-                OnLoss::Continue => {
-                    observe::went_on_without(&self.key, reason);
-                    None
-                }
+            let reason = match guard {
+                Some(guard) => guard.give_back().await?,
+                // The timer was quicker.
+                None => self.lost.as_mut().await.reason,
+            };
+            match self.fate(reason) {
+                Fate::Cut(cut) => Some(cut),
+                Fate::GoOn => None,
             }
         })
     }

@@ -72,7 +72,9 @@ where
                 None => body.as_mut().poll_frame(cx),
             });
             let frame = frame.map(|it| it.map_err(Into::into));
-            let over = !matches!(&frame, Some(Ok(_))) || body.is_end_stream();
+            // Nothing follows trailers, whether the body says so or not.
+            let more = matches!(&frame, Some(Ok(frame)) if !frame.is_trailers());
+            let over = !more || body.is_end_stream();
             if !over {
                 return Poll::Ready(frame);
             }

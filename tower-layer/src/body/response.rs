@@ -14,8 +14,8 @@ pin_project! {
     /// The body of a response: the service's own, or what a refusal says.
     ///
     /// With [`LockLayer::until_body_end`](crate::LockLayer::until_body_end) it holds the lock: until it has nothing
-    /// more to give, until it fails, until it is dropped, or until its time is up. Its last frame comes when the lock
-    /// is free again. Dropped before, as servers do with a body of known length, and with one that nobody wants, it
+    /// more to give, until it fails, until it is dropped, or until its time is up. Its last frame, or its trailers, come when the
+    /// lock is free again. Dropped before, as servers do with a body of known length, and with one that nobody wants, it
     /// releases in the background.
     pub struct ResponseBody<B> {
         #[pin]

@@ -33,7 +33,7 @@ pub const DEFAULT_TOKEN_LEAD: Duration = Duration::from_secs(60 * 60 * 24);
 /// |---|---|
 /// | this process alone, before the handler's future ends | protected: a request that was admitted is done before the next is |
 /// | several processes, on one database | not by this alone: two requests may be admitted in two processes, and the older one's write come last. Give the token on: `Fence::new(fenced.token())` of `leasehold-sqlx` compares it in the write |
-/// | tasks that the handler spawns, or a body that is sent later | not protected |
+/// | tasks that the handler spawns, a body that is sent later, or an upgraded connection | not protected |
 ///
 /// Clones of a layer share its lines: make one for all routes of a resource. A mark that is to outlive the process needs a
 /// store that does.

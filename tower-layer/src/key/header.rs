@@ -5,7 +5,8 @@ use super::KeyExtractor;
 use crate::{Problem, ProblemKind};
 
 /// What the client sent in a header, behind the header's name: `idempotency-key:k-1`, so that nobody can name with it what
-/// other layers lock. A request without it, with an empty one, or with two of them is a 400.
+/// other layers lock. A request without it, with an empty one, or with two of them is a 400. Spaces around the value are
+/// no part of it.
 ///
 /// The client chooses the key: [`scope`](KeyExtractor::scope) it, or anybody can hold up anybody else, and limit how many
 /// requests it may make, for each new key [takes memory](super) at the backend for two days. And a lock is
@@ -47,14 +48,18 @@ impl KeyExtractor for Header {
             Err(Problem::new(kind).with_detail(detail))
         };
         let mut values = request.headers.get_all(&self.name).into_iter();
-        let Some(value) = values.next().filter(|value| !value.is_empty()) else {
+        // HTTP/1 leaves spaces around a value out, and HTTP/2 lets them through.
+        let value = values.next().map(|value| value.as_bytes().trim_ascii());
+        let Some(value) = value.filter(|value| !value.is_empty()) else {
             return refuse(ProblemKind::MissingKey, "is missing; send it");
         };
         if values.next().is_some() {
             return refuse(ProblemKind::InvalidKey, "was sent more than once; send one");
         }
-        match value.to_str() {
-            Ok(value) if !value.contains('\t') => Ok(Some(format!("{}:{value}", self.name))),
+        match str::from_utf8(value) {
+            Ok(value) if value.bytes().all(|byte| matches!(byte, b' '..=b'~')) => {
+                Ok(Some(format!("{}:{value}", self.name)))
+            }
             _ => refuse(ProblemKind::InvalidKey, "is not all visible ASCII"),
         }
     }

@@ -140,7 +140,8 @@ impl<K: KeyExtractor> LockLayer<K> {
         self
     }
 
-    /// Locks requests with these methods alone; others pass through. GET covers HEAD: axum runs the same handler for both.
+    /// Locks requests with these methods alone; others pass through. GET covers HEAD: axum runs the same handler for both. It
+    /// does not cover CONNECT, with which a [WebSocket](crate#websocket-sessions) begins over HTTP/2.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.options.methods = Methods::only(methods);
         self
@@ -159,7 +160,8 @@ impl<K: KeyExtractor> LockLayer<K> {
     }
 
     /// The longest time that a request may have its lock, renewals included: see
-    /// [`Lock::max_hold`](leasehold::Lock::max_hold). The lock is lost then, as [`on_loss`](Self::on_loss) says.
+    /// [`Lock::max_hold`](leasehold::Lock::max_hold). The lock is lost then, as [`on_loss`](Self::on_loss) says, and others
+    /// can have it, also if a client reads nothing or the handler goes on.
     ///
     /// A handler reads its request's body under the lock: a client that sends slowly, or without end, has the lock for so
     /// long. Unless told otherwise that is what the manager says, and where it says nothing 60 s
@@ -180,6 +182,11 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// How long a request waits for a busy lock before it is refused with 409. Waiters are served in the order in
     /// which they came. Who may wait is also not told of an outage at once, but when it has lasted for the wait, or
     /// for the manager's outage limit.
+    ///
+    /// Over HTTP/2 the requests of one connection share a flow-control window, and the bodies of those that wait stay in it
+    /// unread. If they fill it, a request on the same connection that has the lock gets no more of its own body until
+    /// they are refused. Where bodies are large, keep the wait short, or have the server allow a connection
+    /// window as large as all its streams' together.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.options.terms.wait = wait;
         self
@@ -203,8 +210,8 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// or with [`OnLoss::Continue`] goes on without. What makes the body holds the lock as the handler does: a nested acquire
     /// is an error at once.
     ///
-    /// A response without a body, to HEAD, with 204 or 304, or an upgrade (101) releases at once; what an upgraded
-    /// connection does has to be locked there.
+    /// A response without a body, to HEAD, with 204 or 304, an upgrade (101) or a 2xx to CONNECT releases at once. What an
+    /// upgraded connection does has to be locked there: see [WebSocket sessions](crate#websocket-sessions).
     pub fn until_body_end(mut self, most: Duration) -> Self {
         self.options.until = Until::BodyEnd { most };
         self

@@ -25,6 +25,7 @@ pub(super) struct Guarding {
     options: Arc<Options>,
     dialect: Dialect,
     head_only: bool,
+    connect: bool,
 }
 
 impl Guarding {
@@ -33,6 +34,7 @@ impl Guarding {
             options,
             dialect,
             head_only: *method == Method::HEAD,
+            connect: *method == Method::CONNECT,
         }
     }
 
@@ -46,6 +48,7 @@ impl Guarding {
         let status = response.status();
         self.head_only
             || status.is_informational()
+            || (self.connect && status.is_success())
             || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
             || response.body().is_end_stream()
     }
@@ -100,29 +103,49 @@ where
 {
     let lock = guard.handle();
     let on_loss = guarding.options.on_loss;
+    let mut guard = Some(guard);
     let output = {
         let mut inner = pin!(service.call(request));
-        let scoped = lock.scope(inner.as_mut());
         match on_loss {
-            OnLoss::Cancel => guard.run(scoped).await,
-            OnLoss::Continue => Ok(scoped.await),
+            OnLoss::Cancel => lock.run(inner.as_mut()).await,
+            OnLoss::Continue => {
+                let mut scoped = pin!(lock.scope(inner.as_mut()));
+                let ended = tokio::select! {
+                    biased;
+                    output = &mut scoped => Some(output),
+                    _lost = lock.lost() => None,
+                };
+                Ok(match ended {
+                    Some(output) => output,
+                    None => {
+                        // Until then its lease lasts at the backend.
+                        guard = None;
+                        scoped.await
+                    }
+                })
+            }
         }
     };
     drop(service);
     let response = match output {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => {
-            give_back(guard).await;
+            if let Some(guard) = guard {
+                give_back(guard).await;
+            }
             return Err(error);
         }
         Err(lost) => return Ok(guarding.refuse(lost.into())),
     };
-    let lost = match guarding.options.until {
-        Until::BodyEnd { most } if !guarding.is_over(&response) && guard.is_valid() => {
+    let lost = match (guard, guarding.options.until) {
+        (Some(guard), Until::BodyEnd { most })
+            if !guarding.is_over(&response) && guard.is_valid() =>
+        {
             let custody = Custody::new(guard, most, on_loss);
             return Ok(response.map(|body| ResponseBody::held(body, custody)));
         }
-        _ => give_back(guard).await,
+        (Some(guard), _) => give_back(guard).await,
+        (None, _) => Some(lock.lost().await.reason),
     };
     match (lost, on_loss) {
         (Some(reason), OnLoss::Continue) => observe::went_on_without(lock.key(), reason),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use leasehold::backend::InProcess;
@@ -220,6 +220,47 @@ async fn a_body_that_nobody_polls_gives_the_lock_up_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_body_that_nobody_polls_gives_the_lock_up_when_it_is_lost() {
+    // Sooner than its lease would run out.
+    let longest = Duration::from_secs(5);
+    for on_loss in [OnLoss::Cancel, OnLoss::Continue] {
+        let locks = LockManager::in_process();
+        let change = |layer: LockLayer<Path>| layer.max_hold(longest).on_loss(on_loss);
+        let mut scene = Scene::with(locks, None, change).await;
+        tokio::time::sleep(longest / 2).await;
+        assert!(!scene.is_free().await);
+        tokio::time::sleep(longest).await;
+        assert!(scene.is_free().await, "{on_loss:?}");
+        let last = scene.part(Ok("late")).await;
+        match on_loss {
+            OnLoss::Cancel => assert!(last.unwrap().unwrap_err().contains("lost")),
+            OnLoss::Continue => assert_eq!(last, ok("late")),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn trailers_come_when_the_lock_is_free() {
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), orders()).until_body_end(MOST);
+    let service = layer.layer(service_fn(async |_| {
+        let frames = [
+            Frame::data(Bytes::from("a")),
+            Frame::trailers(HeaderMap::new()),
+        ];
+        let frames = futures_util::stream::iter(frames.map(Ok::<_, Infallible>));
+        Ok::<_, Infallible>(Response::new(http_body_util::StreamBody::new(frames)))
+    }));
+    let response = service.oneshot(post("/orders/7")).await.unwrap();
+    let mut body = response.into_body();
+    assert!(body.frame().await.unwrap().unwrap().is_data());
+    assert!(!is_free(&locks, "order:7").await);
+    assert!(body.frame().await.unwrap().unwrap().is_trailers());
+    assert!(is_free(&locks, "order:7").await);
+    assert!(body.frame().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
 async fn with_continue_a_late_body_goes_on_without_the_lock() {
     let names = Names::default();
     let _listening = names.listen();
@@ -257,6 +298,7 @@ async fn what_has_no_body_to_send_releases_with_the_response() {
         (Method::POST, StatusCode::NO_CONTENT),
         (Method::POST, StatusCode::NOT_MODIFIED),
         (Method::POST, StatusCode::SWITCHING_PROTOCOLS),
+        (Method::CONNECT, StatusCode::OK),
     ];
     for (method, status) in answers {
         let locks = LockManager::in_process();

@@ -302,3 +302,47 @@ fn each_problem_has_a_code() {
         assert!(status.message().ends_with(": so"));
     }
 }
+
+#[tokio::test]
+async fn attack_cancelled() {
+    let locks = LockManager::in_process();
+    let most = Duration::from_secs(60);
+    let at = instance(locks.clone(), Shipping::new(1), |l| {
+        l.until_body_end(most).wait(Duration::from_secs(30))
+    })
+    .await;
+    let caller = Caller::at(at).await;
+    let mut all = Vec::new();
+    for n in 0..400u64 {
+        let caller = caller.clone();
+        all.push(tokio::spawn(async move {
+            let order = format!("{}", n % 4);
+            let limit = Duration::from_millis(n % 9);
+            match n % 3 {
+                0 => {
+                    let _ = tokio::time::timeout(limit, async {
+                        let mut p = caller.parts(&order).await;
+                        p.message().await
+                    })
+                    .await;
+                }
+                1 => {
+                    let _ = tokio::time::timeout(limit, caller.ship(Some(&order), "slow")).await;
+                }
+                _ => {
+                    let r = caller.ship(Some(&order), "0").await;
+                    if let Err(e) = r {
+                        println!("{e:?}");
+                    }
+                }
+            }
+        }));
+    }
+    for a in all {
+        let _ = a.await;
+    }
+    for n in 0..4 {
+        until_free(&locks, &n.to_string()).await;
+        until_free(&locks, &format!("order:{n}")).await;
+    }
+}

@@ -87,6 +87,28 @@ async fn with_continue_the_response_goes_through_and_the_trace_says_so() {
     assert_eq!(names.all(), ["WARN leasehold_tower.went_on_without_lock"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn with_continue_the_lock_is_free_as_soon_as_it_is_lost() {
+    let names = Names::default();
+    let _listening = names.listen();
+    let locks = LockManager::in_process();
+    let layer = LockLayer::new(locks.clone(), orders())
+        .max_hold(TTL)
+        .on_loss(OnLoss::Continue);
+    let next = locks.clone();
+    let service = behind(layer, move |_| {
+        let locks = next.clone();
+        async move {
+            // Its lease would last for 30 s.
+            tokio::time::sleep(TTL + TTL).await;
+            until_free(&locks, "order:7").await;
+            done()
+        }
+    });
+    assert_eq!(status(&service, post("/orders/7")).await, 200);
+    assert_eq!(names.all(), ["WARN leasehold_tower.went_on_without_lock"]);
+}
+
 /// A handler whose lock is lost in its last step.
 fn lost_in_the_last_step(answer: StatusCode) -> crate::tools::Locked {
     let locks = LockManager::in_process();

@@ -28,4 +28,5 @@ mod sql;
 mod tools;
 mod two_processes;
 mod waiting;
+mod websockets;
 mod wire;

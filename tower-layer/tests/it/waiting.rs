@@ -1,13 +1,19 @@
 //! Waiting for a busy lock, and how many may.
 
+use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use http::Request;
 use leasehold::LockManager;
 use leasehold_tower::LockLayer;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use tower::limit::GlobalConcurrencyLimitLayer;
+use tower::{Layer, Service, ServiceExt, service_fn};
 
-use crate::tools::{behind, done, orders, post, problem, send, status, until_free};
+use crate::tools::{behind, done, is_free, orders, post, problem, send, status, until_free};
 
 #[tokio::test(start_paused = true)]
 async fn waits_as_long_as_it_may() {
@@ -90,4 +96,34 @@ async fn who_gives_up_waiting_leaves_nothing() {
     held.release().await.unwrap();
     until_free(&locks, "order:7").await;
     assert_eq!(status(&service, post("/orders/7")).await, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_dropped_gives_back_the_room_that_its_service_reserved() {
+    let locks = LockManager::in_process();
+    let room = Arc::new(Semaphore::new(3));
+    let handler = service_fn(|_: Request<()>| async { Ok::<_, Infallible>(done()) });
+    let limited = GlobalConcurrencyLimitLayer::with_semaphore(Arc::clone(&room)).layer(handler);
+    let layer = LockLayer::new(locks.clone(), orders()).wait(Duration::from_secs(10));
+    let service = layer.layer(limited);
+    let held = locks.lock("order:7").acquire().await.unwrap();
+    let mut waits = Vec::new();
+    for _ in 0..3 {
+        let mut service = service.clone();
+        let ready = service.ready().await.unwrap();
+        let mut wait = Box::pin(ready.call(post("/orders/7")));
+        // The service is dropped before the future.
+        drop(service);
+        assert!(futures_util::poll!(&mut wait).is_pending());
+        waits.push(wait);
+    }
+    assert_eq!(room.available_permits(), 0);
+    drop(waits.pop());
+    assert_eq!(room.available_permits(), 1);
+    held.release().await.unwrap();
+    for wait in waits {
+        assert_eq!(wait.await.unwrap().status(), 200);
+    }
+    assert_eq!(room.available_permits(), 3);
+    assert!(is_free(&locks, "order:7").await);
 }
