@@ -124,11 +124,20 @@ impl BackgroundWork for BackgroundRelease {
     fn carry_out(self: Arc<Self>) -> Pin<Box<dyn Future<Output = bool> + Send>> {
         Box::pin(async move {
             let (backend, lease) = (&*self.backend, &*self.lease);
-            let pay = self
-                .debt
-                .pay(backend, self.limit, lease, ClockReading::now(), self.end);
+            let pay = async || {
+                let now = ClockReading::now();
+                let paid = self.debt.pay(backend, self.limit, lease, now, self.end);
+                paid.await
+            };
+            let mut backoff = Backoff::default();
             // Each failure was reported as it came, and nobody is left to be told.
-            pay.await.is_ok()
+            while let Err(_reported) = pay().await {
+                // A password or a right that was taken away may be given back.
+                if !backoff.pause_before(self.end).await {
+                    return false;
+                }
+            }
+            true
         })
     }
 }

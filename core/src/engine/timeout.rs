@@ -132,13 +132,21 @@ impl Backoff {
         error: BackendError,
         end: LeaseInstant,
     ) -> Result<(), BackendError> {
+        if error.is_temporary() && self.pause_before(end).await {
+            return Ok(());
+        }
+        Err(error)
+    }
+
+    /// Pauses before another try, whatever the failure. False if none is of use before `end`.
+    pub(super) async fn pause_before(&mut self, end: LeaseInstant) -> bool {
         let left = end.remaining().saturating_sub(LAST_TRY);
-        if !error.is_temporary() || left.is_zero() {
-            return Err(error);
+        if left.is_zero() {
+            return false;
         }
         let pause = self.next().min(left);
         clock::sleep_until(LeaseInstant::now().after(pause)).await;
-        Ok(())
+        true
     }
 
     pub(super) async fn pause(&mut self) {

@@ -25,6 +25,7 @@ mod one_by_one;
 mod outage;
 mod passing;
 mod pipeline;
+mod planned;
 mod porch;
 mod quiet;
 mod renewal;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::crowd::served_throughout;
 use crate::nodes::{Nodes, eventually};
+use leasehold::ReleaseOutcome;
 use leasehold_testkit::servers::RedisBuilder;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -24,4 +25,27 @@ async fn a_rolling_restart_stops_nobody_for_long() {
         }
     };
     served_throughout(&managers, Duration::from_secs(5), restarts).await;
+}
+
+#[tokio::test]
+async fn a_node_that_refused_the_password_for_a_while_is_told_of_what_was_released_meanwhile() {
+    let nodes = Nodes::with(3, |_place, node| node.user("app", "secret", "~* &* +@all")).await;
+    let locks = nodes.locks().await;
+    let guard = nodes.held_everywhere(&locks, "k").await;
+    let mut node = nodes.servers[0].client().await.unwrap();
+    let take_away = ["ACL", "SETUSER", "app", "<secret"];
+    node.command(take_away).await.unwrap();
+    for kind in ["normal", "pubsub"] {
+        let kill = ["CLIENT", "KILL", "TYPE", kind];
+        node.command(kill).await.unwrap();
+    }
+    // It is noticed before anything is asked.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let released = guard.release().await.unwrap();
+    assert_eq!(released, ReleaseOutcome::Released);
+    let exists = node.command(["EXISTS", "lock:k"]).await.unwrap();
+    assert_eq!(exists.int(), Some(1));
+    let give_back = ["ACL", "SETUSER", "app", ">secret"];
+    node.command(give_back).await.unwrap();
+    nodes.are_empty("k").await;
 }

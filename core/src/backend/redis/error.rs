@@ -49,11 +49,20 @@ pub(super) fn is_of_a_cluster(failed: &BackendError) -> bool {
     cause.is_some_and(|cause: &RedisError| code(cause) == Some("CROSSSLOT"))
 }
 
+/// A manager keeps the user and the password that it was made with.
+const LOGIN_REFUSED: &str = "refused the user or the password; check the URL, and connect again \
+                             with another one if they were changed";
+
+fn is_login_refused(error: &RedisError) -> bool {
+    matches!(code(error), Some("NOAUTH" | "WRONGPASS"))
+        || error.kind() == ErrorKind::AuthenticationFailed
+}
+
 fn is_permanent(error: &RedisError) -> bool {
     matches!(
         code(error),
-        Some("WRONGTYPE" | "NOPERM" | "NOAUTH" | "WRONGPASS" | "CROSSSLOT" | "ERR")
-    ) || error.kind() == ErrorKind::AuthenticationFailed
+        Some("WRONGTYPE" | "NOPERM" | "CROSSSLOT" | "ERR")
+    ) || is_login_refused(error)
 }
 
 fn advice(error: &RedisError) -> String {
@@ -68,9 +77,7 @@ fn advice(error: &RedisError) -> String {
         (_, Some("NOPERM")) => {
             "the user may not do this; the documentation of `Redis` has the least ACL line"
         }
-        (_, Some("NOAUTH" | "WRONGPASS")) | (ErrorKind::AuthenticationFailed, _) => {
-            "the server refused the user or the password; check the URL"
-        }
+        _ if is_login_refused(error) => return format!("the server {LOGIN_REFUSED}"),
         (_, Some("READONLY")) => {
             "the server is a replica and takes no writes; connect to the primary"
         }
@@ -93,6 +100,8 @@ pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendErro
         format!("{to} did not answer in time")
     } else if error.is_io_error() {
         format!("no connection to {to} can be made")
+    } else if is_login_refused(&error) {
+        format!("{to} {LOGIN_REFUSED}")
     } else {
         return unsent(failure(error));
     };

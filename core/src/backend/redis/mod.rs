@@ -156,6 +156,23 @@ use wait::waiter_registry::{Registration, WaiterRegistry};
 /// `CLIENT TRACKING`, which stall and disconnect others and tell of their keys. Servers other than 7.0 note in their `ACL LOG`
 /// that a connection did not tell the name of its library; from 7.2 on `+client|setinfo` ends that. With the right to run
 /// scripts one that has no end can be run, too: that keeps everybody waiting.
+///
+/// # Changing a password or a certificate
+///
+/// A manager keeps the user, the password and the certificates that it was made with. To use others, connect again, and
+/// [shut down](crate::LockManager::shutdown) the manager before. No lock is lost if the servers accept both meanwhile:
+///
+/// 1. `ACL SETUSER user >new` on every server, replicas included. Servers do not replicate users.
+/// 2. Restart the processes with the new URL.
+/// 3. `ACL SETUSER user <old` on every server.
+///
+/// Open connections outlive these steps. `CONFIG SET requirepass` replaces the password at once: a manager goes on until it has
+/// to connect again. From then on an acquire fails immediately, with an error that names the server; a guard is lost at its
+/// deadline. Releases are tried again in the background, until the leases are over, in case the password is set back.
+///
+/// Before servers change to certificates of another authority, restart the processes with both authorities in
+/// [`RedisBuilder::authorities`]. A server whose certificate is not trusted counts as one that is down: waiters try
+/// again, until the outage limit.
 pub struct Redis {
     servers: Arc<Topology>,
     waiters: WaiterRegistry,

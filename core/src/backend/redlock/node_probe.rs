@@ -69,8 +69,7 @@ impl QuorumNode {
                 return false;
             };
             match paid.await {
-                Ok(Err(error)) if error.is_temporary() => return self.stays(&error),
-                // A node that refuses for good is owed nothing.
+                Ok(Err(error)) if !self.refuses_it(&error) => return self.stays(&error),
                 Ok(_) => self.backlog.paid(&leave.pending),
                 Err(_elapsed) => return false,
             }

@@ -152,8 +152,7 @@ impl QuorumNode {
             // The request may have come after it. What is not known to have come is sealed off.
             left = Box::pin(self.send_again(limit.length(), round, leave)).await;
         }
-        // A node that refuses for good is owed nothing.
-        pending_releases.settled = left.as_ref().map_or_else(|e| !e.is_temporary(), |_| true);
+        pending_releases.settled = left.as_ref().map_or_else(|e| self.refuses_it(e), |_| true);
         left
     }
 
@@ -174,6 +173,12 @@ impl QuorumNode {
             let _in_time = settled.await;
         }
         self.told(&limit.into(), leave).await
+    }
+
+    /// A node that refuses a release for good is owed nothing. One that refuses a connection does not know of the
+    /// release, and its password may be set right.
+    pub(super) fn refuses_it(&self, error: &BackendError) -> bool {
+        !error.is_temporary() && self.node.is_connected()
     }
 
     async fn told(&self, limit: &AnswerLimit, leave: &NodeRelease) -> Result<bool, BackendError> {

@@ -174,7 +174,8 @@ impl BackgroundWork for BackgroundCleanup {
             let command = || async { self.backend.cleanup(attempt).await };
             while let Err(error) = bounded(self.limit, command()).await {
                 events::cleanup_failed(attempt, &error);
-                if backoff.pause_after(error, self.end).await.is_err() {
+                // A password or a right that was taken away may be given back.
+                if !backoff.pause_before(self.end).await {
                     return false;
                 }
             }

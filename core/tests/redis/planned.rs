@@ -1,0 +1,160 @@
+//! What operators do to a server while locks are held and waited for: passwords and certificates are changed.
+
+use std::time::Duration;
+
+use leasehold::backend::redis::Redis;
+use leasehold::{LockManager, ReleaseOutcome};
+use leasehold_testkit::servers::{Certificates, RedisBuilder};
+use tokio::time::{sleep, timeout};
+
+use crate::server::{Server, waiters};
+use crate::trouble::whole;
+
+/// Far longer than anything here takes, and less than the TTL.
+const SOON: Duration = Duration::from_secs(20);
+const TTL: Duration = Duration::from_secs(60);
+
+async fn tell(server: &Server, words: &[&str]) {
+    let mut raw = server.inner().client().await.unwrap();
+    raw.command(words).await.unwrap();
+}
+
+async fn cut_connections(server: &Server) {
+    for kind in ["normal", "pubsub"] {
+        tell(server, &["CLIENT", "KILL", "TYPE", kind]).await;
+    }
+}
+
+async fn soon<T>(task: impl Future<Output = T>) -> T {
+    let answer = timeout(SOON, task).await;
+    answer.expect("it should not take so long")
+}
+
+#[tokio::test]
+async fn a_server_that_has_both_passwords_for_a_while_stops_nobody() {
+    let server = Server::with(|server| server.user("app", "old", "~* &* +@all")).await;
+    let manager = async |password: &str| {
+        let url = format!("redis://app:{password}@127.0.0.1:{}", server.inner().port());
+        LockManager::connect(&url).await.unwrap()
+    };
+    let before = manager("old").await;
+    let guard = before.lock("k").ttl(TTL).acquire().await.unwrap();
+    tell(&server, &["ACL", "SETUSER", "app", ">new"]).await;
+    let after = manager("new").await;
+    let waiting = tokio::spawn(after.lock("k").ttl(TTL).acquire());
+    waiters(&after, 1).await;
+    cut_connections(&server).await;
+    guard.renew().await.unwrap();
+    tell(&server, &["ACL", "SETUSER", "app", "<old"]).await;
+    // Who is connected stays so.
+    let released = guard.release().await.unwrap();
+    assert_eq!(released, ReleaseOutcome::Released);
+    let next = soon(waiting).await.unwrap().unwrap();
+    cut_connections(&server).await;
+    next.renew().await.unwrap();
+    next.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_takes_the_password_away_is_named_and_releases_go_on_once_it_is_back() {
+    let server = Server::with(|server| server.user("app", "secret", "~* &* +@all")).await;
+    let (first, other) = (server.locks().await, server.locks().await);
+    let kept = first.lock("kept").ttl(TTL).acquire().await.unwrap();
+    let guard = first.lock("k").ttl(TTL).acquire().await.unwrap();
+    let waiting = tokio::spawn(other.lock("k").ttl(TTL).acquire());
+    waiters(&other, 1).await;
+    tell(&server, &["ACL", "SETUSER", "app", "<secret"]).await;
+    cut_connections(&server).await;
+    let refused = async {
+        loop {
+            // The first may find out that the connection is gone.
+            let error = other.lock("free").try_acquire().await.unwrap_err();
+            if !error.is_temporary() {
+                return whole(&error);
+            }
+        }
+    };
+    let said = soon(refused).await;
+    let address = format!("127.0.0.1:{}", server.inner().port());
+    assert!(
+        said.contains(&address) && said.contains("password") && !said.contains("secret"),
+        "{said}"
+    );
+    guard.release().await.unwrap_err();
+    drop(waiting.await.unwrap());
+    tell(&server, &["ACL", "SETUSER", "app", ">secret"]).await;
+    let next = async {
+        loop {
+            // A connection may have been refused just before.
+            if let Ok(guard) = first.lock("k").acquire().await {
+                return guard;
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    soon(next).await.release().await.unwrap();
+    kept.renew().await.unwrap();
+}
+
+/// Has the server show these to whoever connects from now on.
+async fn show(server: &Server, certificates: &Certificates) {
+    let folder = tempfile::tempdir().unwrap();
+    let [certificate, key] = [
+        ("server.pem", &certificates.server),
+        ("server.key", &certificates.server_key),
+    ]
+    .map(|(name, pem)| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, pem).unwrap();
+        path.to_str().unwrap().to_owned()
+    });
+    let settings = ["tls-cert-file", &certificate, "tls-key-file", &key];
+    let words = [["CONFIG", "SET"].as_slice(), &settings].concat();
+    tell(server, &words).await;
+}
+
+#[tokio::test]
+async fn a_certificate_of_an_authority_that_is_not_trusted_is_refused_until_it_is_changed_back() {
+    let (server, other) = (
+        Server::with(RedisBuilder::tls).await,
+        Server::with(RedisBuilder::tls).await,
+    );
+    let certificates = |server: &Server| server.inner().certificates().unwrap().clone();
+    let (old, new) = (certificates(&server), certificates(&other));
+    let trusting = async |authorities: String| {
+        let builder = Redis::builder().authorities(authorities);
+        LockManager::new(builder.connect(&server.url()).await.unwrap())
+    };
+    let narrow = trusting(old.authority.clone()).await;
+    let prepared = trusting(format!("{}{}", old.authority, new.authority)).await;
+    let guard = narrow.lock("kept").ttl(TTL).acquire().await.unwrap();
+    let held = prepared.lock("k").ttl(TTL).acquire().await.unwrap();
+    let waiting = tokio::spawn(narrow.lock("k").ttl(TTL).acquire());
+    waiters(&prepared, 1).await;
+    show(&server, &new).await;
+    // Connections that are there stay.
+    guard.renew().await.unwrap();
+    cut_connections(&server).await;
+    held.renew().await.unwrap();
+    let address = format!("127.0.0.1:{}", server.inner().port());
+    let refused = async {
+        loop {
+            let error = narrow.lock("free").try_acquire().await.unwrap_err();
+            assert!(error.is_temporary(), "{}", whole(&error));
+            // The first may find out that the connection is gone.
+            if whole(&error).contains("certificate") {
+                return whole(&error);
+            }
+        }
+    };
+    let said = soon(refused).await;
+    assert!(said.contains(&address), "{said}");
+    held.release().await.unwrap();
+    guard.renew().await.unwrap_err();
+    assert!(guard.is_valid());
+    show(&server, &old).await;
+    let next = soon(waiting).await.unwrap().unwrap();
+    next.release().await.unwrap();
+    let released = guard.release().await.unwrap();
+    assert_eq!(released, ReleaseOutcome::Released);
+}
