@@ -7,7 +7,7 @@ use leasehold::{LockManager, ReleaseOutcome};
 use leasehold_testkit::servers::{Certificates, RedisBuilder};
 use tokio::time::{sleep, timeout};
 
-use crate::server::{Server, waiters};
+use crate::server::{Server, count, waiters};
 use crate::trouble::whole;
 
 /// Far longer than anything here takes, and less than the TTL.
@@ -23,6 +23,13 @@ async fn cut_connections(server: &Server) {
     for kind in ["normal", "pubsub"] {
         tell(server, &["CLIENT", "KILL", "TYPE", kind]).await;
     }
+}
+
+/// How often somebody tried to log in.
+async fn logins(server: &Server) -> u64 {
+    let mut raw = server.inner().client().await.unwrap();
+    let info = raw.command(["INFO", "commandstats"]).await.unwrap();
+    count(info.text().unwrap(), "cmdstat_hello:calls")
 }
 
 async fn soon<T>(task: impl Future<Output = T>) -> T {
@@ -82,6 +89,14 @@ async fn a_server_that_takes_the_password_away_is_named_and_releases_go_on_once_
     );
     guard.release().await.unwrap_err();
     drop(waiting.await.unwrap());
+    // The releases are refused in the background, too.
+    let begin = logins(&server).await;
+    let repeated = async {
+        while logins(&server).await < begin + 3 {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    soon(repeated).await;
     tell(&server, &["ACL", "SETUSER", "app", ">secret"]).await;
     let next = async {
         loop {
