@@ -92,7 +92,7 @@ impl RedisBuilder {
     /// Sets how long the server keeps the last fencing token of a key after its last acquisition: two days if not set, ten
     /// minutes at least.
     ///
-    /// Each key that was locked once takes about 230 bytes for that long. Where clients choose keys that are used once, such
+    /// Each key that was locked once takes about 225 bytes for that long. Where clients choose keys that are used once, such
     /// as idempotency keys, a shorter time saves memory. All managers of a server may have times of their own.
     ///
     /// It costs this: once a token is forgotten, the next one is taken from the server's clock alone. So it is larger than

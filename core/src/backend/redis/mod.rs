@@ -166,9 +166,10 @@ use wait::waiter_registry::{Registration, WaiterRegistry};
 /// 2. Restart the processes with the new URL.
 /// 3. `ACL SETUSER user <old` on every server.
 ///
-/// Open connections outlive these steps. `CONFIG SET requirepass` replaces the password at once: a manager goes on until it has
-/// to connect again. From then on an acquire fails immediately, with an error that names the server; a guard is lost at its
-/// deadline. Releases are tried again in the background, until the leases are over, in case the password is set back.
+/// Open connections stay open during these steps. `CONFIG SET requirepass` replaces the password immediately. A manager
+/// with the old one works until it has to connect again. Then each acquire fails immediately with an error that names the
+/// server, and a guard is lost at its deadline. The manager repeats releases in the background until the leases end,
+/// because the old password may be restored.
 ///
 /// Before servers change to certificates of another authority, restart the processes with both authorities in
 /// [`RedisBuilder::authorities`]. A server whose certificate is not trusted counts as one that is down: waiters try

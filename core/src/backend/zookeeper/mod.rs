@@ -39,11 +39,11 @@
 //!
 //! # A server that cannot be trusted
 //!
-//! Servers are trusted to speak the protocol. What they say is read by the client's crate, on a thread of the session's
-//! own, which bounds neither how large a frame is nor how much is read at once. Calls end in time all the same, and no
-//! runtime of a caller is stalled; but a frame without an end takes memory for as long as a session lasts, and watch events
-//! without a pause keep that thread busy until the server closes the connection, even after a shutdown. Use TLS where
-//! somebody else may answer in place of a server.
+//! The backend trusts servers to follow the protocol. The crate `zookeeper-client` reads their frames on a thread of the
+//! session, and limits neither the size of a frame nor the time that it reads. Calls still end by their timeouts, and no
+//! runtime of a caller stalls. But an endless frame takes memory until the session ends. Endless watch events keep
+//! the thread busy until the server closes the connection, even after a shutdown. Use TLS if another program may answer in
+//! place of a server.
 //!
 //! # TLS
 //!

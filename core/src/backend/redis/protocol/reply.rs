@@ -8,8 +8,8 @@ use redis::{FromRedisValue, Value, from_redis_value};
 use crate::backend::{BackendError, Inspection, Refusal};
 use crate::{FencingToken, OwnerId};
 
-/// How much of a reply that is none of ours an error tells, in characters.
-const TOLD: usize = 256;
+/// How many characters of an unexpected reply an error shows.
+const MAX_SHOWN: usize = 256;
 
 /// The answer to an acquire, with the server's time in microseconds.
 #[derive(Debug, PartialEq, Eq)]
@@ -161,7 +161,7 @@ fn words(value: Value) -> Result<String, BackendError> {
 pub(crate) fn read<T: FromRedisValue>(value: Value) -> Result<T, BackendError> {
     from_redis_value(value).map_err(|error| {
         BackendError::unknown("the server answered something that no script of ours says")
-            .with_source(beginning(&error.to_string()))
+            .with_source(shortened(&error.to_string()))
     })
 }
 
@@ -182,16 +182,16 @@ pub(crate) fn millis(text: &str) -> Option<Duration> {
 }
 
 pub(crate) fn unexpected_reply(fields: &[&str]) -> BackendError {
-    let told = beginning(&format!("{fields:?}"));
+    let told = shortened(&format!("{fields:?}"));
     BackendError::unknown(format!(
         "the server answered {told}, which no script of ours says"
     ))
 }
 
-/// A reply may be of any size, and whoever fails is told of it, and the trace as well.
-fn beginning(told: &str) -> String {
-    let mut beginning: String = told.chars().take(TOLD).collect();
-    if beginning.len() < told.len() {
+/// Returns the beginning of a reply. Errors and traces repeat it, and a foreign reply may have any size.
+fn shortened(reply: &str) -> String {
+    let mut beginning: String = reply.chars().take(MAX_SHOWN).collect();
+    if beginning.len() < reply.len() {
         beginning.push('…');
     }
     beginning
@@ -220,7 +220,7 @@ mod tests {
         for error in errors {
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             let told = format!("{error}: {}", cause.unwrap_or_default());
-            assert!(told.len() < 5 * TOLD, "{} bytes", told.len());
+            assert!(told.len() < 5 * MAX_SHOWN, "{} bytes", told.len());
         }
     }
 

@@ -88,8 +88,8 @@ end
 
 -- Grants the lock to the first waiters, as far as their modes are compatible. Each holds it for as long as it may take to
 -- confirm, and keeps its position until then (in-order). The position ends with the grant, so that a waiter that does not
--- confirm delays nobody (no-stall). A waiter whose mode is not compatible stops those behind it, so that readers do not
--- starve a writer.
+-- confirm delays nobody (no-stall). A waiter whose mode is not compatible is not skipped, so that
+-- readers do not starve a writer.
 --
 -- A position whose lease has run out is removed (no-stall). A waiter whose process is gone has no subscriber, and is
 -- skipped. It keeps its position until its lease ends, because it may be reconnecting. A message to a waiter that is
