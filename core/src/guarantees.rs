@@ -243,8 +243,8 @@
 //!   `leasehold::hostile::flood::a_call_ends_and_a_runtime_does_whatever_a_server_says_without_an_end`,
 //!   `leasehold::hostile::flood::connecting_ends_whatever_a_server_says_without_an_end`,
 //!   `leasehold::hostile::flood::a_client_that_publishes_to_our_inbox_without_a_pause_stalls_no_runtime`
-//! - A member of a Cluster that sends calls on to ever more names is followed for five times a call, and what is not said to
-//!   have a slot is left. `leasehold::hostile::moved::a_member_that_sends_everybody_on_without_an_end_is_not_followed_to_ever_more_connections`
+//! - A call follows at most five redirections in a Cluster. A member whose redirections name ever more servers does not make a
+//!   client keep ever more connections: it closes those to servers without a slot. `leasehold::hostile::moved::a_member_that_sends_everybody_on_without_an_end_is_not_followed_to_ever_more_connections`
 //! - A reply of Redis that is larger than a client takes ends the connection, with an error that says so, before memory is
 //!   taken for it: 16 MiB for locks, 64 MiB for a [`RedisFenceStore`](crate::RedisFenceStore). Not so where the `redis` crate
 //!   opens the connection: see [`connect_client`](crate::backend::redis::RedisBuilder::connect_client).

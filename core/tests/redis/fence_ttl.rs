@@ -158,3 +158,29 @@ async fn a_lease_longer_than_half_of_it_is_refused() {
     let fits = locks.lock("k").ttl(half).acquire().await.unwrap();
     fits.release().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_time_that_is_too_long_is_refused_with_the_most() {
+    let server = Server::start().await;
+    let most = Duration::from_secs(60 * 60 * 24 * 365);
+    let url = server.url();
+    for value in [most + Duration::from_millis(1), Duration::MAX] {
+        let refused = Redis::builder().fence_ttl(value).connect(&url).await;
+        match refused.unwrap_err() {
+            ConnectError::Option { source, .. } => assert_eq!(
+                source,
+                InvalidOption::TooLong {
+                    option: "fence_ttl",
+                    value,
+                    most
+                }
+            ),
+            other => panic!("{other:?}"),
+        }
+    }
+    let longest = Redis::builder().fence_ttl(most).connect(&url).await;
+    let locks = LockManager::new(longest.unwrap());
+    let guard = locks.lock("k").acquire().await.unwrap();
+    assert!(left(&server, "k").await > 31_000_000_000);
+    guard.release().await.unwrap();
+}

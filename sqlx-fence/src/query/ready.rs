@@ -50,13 +50,20 @@ impl<DB: FencedDatabase> Ready<DB> {
             Err(error) => return Err(undone(tx, error).await),
         };
         let written = (ask.rows)(&answer);
-        // That nothing was written may be because of a newer token, even where nothing is what was expected.
-        if written == 0 || written != expected {
+        if written != expected {
             // The condition may depend on rows that were written.
             tx.rollback().await?;
-            self.explain(&mut connection, written).await?;
-            observe::written(&rewritten.table, written);
-            return Ok(read(answer)?);
+            let explained = self.explain(&mut connection, written).await;
+            let applied = written;
+            return Err(explained
+                .err()
+                .unwrap_or(Error::NotFound { expected, applied }));
+        }
+        // That nothing was written may be because of a newer token, even where nothing is what was expected.
+        if written == 0
+            && let Err(error) = self.explain(&mut tx, written).await
+        {
+            return Err(undone(tx, error).await);
         }
         match read(answer) {
             Ok(answer) => {
@@ -69,8 +76,9 @@ impl<DB: FencedDatabase> Ready<DB> {
     }
 
     /// Why there were not as many rows as expected: see [`explain`].
-    async fn explain(self, connection: &mut DB::Connection, written: u64) -> Result<(), Error> {
-        let probe = self.call(self.rewritten.probe.clone(), self.probed.clone());
+    async fn explain(mut self, connection: &mut DB::Connection, written: u64) -> Result<(), Error> {
+        let probed = std::mem::take(&mut self.probed);
+        let probe = self.call(self.rewritten.probe.clone(), probed);
         let confirmed = self.rewritten.confirmed.clone();
         let (stale, newest) = DB::probe(connection, probe, confirmed).await?;
         let found = Found { stale, newest };
@@ -89,7 +97,7 @@ impl<DB: FencedDatabase> Ready<DB> {
 
 /// What was the error is worth more than what follows from it. A transaction that cannot be rolled back is not committed
 /// either.
-async fn undone<DB: Database>(tx: Transaction<'_, DB>, error: sqlx::Error) -> Error {
+async fn undone<DB: Database>(tx: Transaction<'_, DB>, error: impl Into<Error>) -> Error {
     drop(tx.rollback().await);
     error.into()
 }

@@ -1,4 +1,4 @@
-//! Statements whose condition asks about rows that they write.
+//! Statements whose condition or effects depend on more than the rows that they write.
 
 use leasehold_sqlx::Error;
 
@@ -47,4 +47,20 @@ async fn on_postgres_a_row_is_stale_by_what_was_there_before_the_statement() {
 async fn on_mariadb_a_row_is_stale_by_what_was_there_before_the_statement() {
     let (_server, pool) = mariadb().await;
     depending!(pool);
+}
+
+/// A trigger of a statement fires without a row, too.
+#[tokio::test]
+async fn on_postgres_what_expected_no_row_and_wrote_none_is_committed() {
+    let (_server, pool) = postgres().await;
+    let logged = "CREATE TABLE log (entry BIGINT); \
+         CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS \
+         $$ BEGIN INSERT INTO log VALUES (1); RETURN NULL; END $$; \
+         CREATE TRIGGER note AFTER UPDATE ON items FOR EACH STATEMENT EXECUTE FUNCTION note()";
+    sqlx::raw_sql(logged).execute(&pool).await.unwrap();
+    let none = fence(7).query("UPDATE items SET amount = 0 WHERE id = 99");
+    none.expect_rows(0).execute(&pool).await.unwrap();
+    let entries = sqlx::query_scalar("SELECT count(*) FROM log");
+    let entries: i64 = entries.fetch_one(&pool).await.unwrap();
+    assert_eq!(entries, 1);
 }

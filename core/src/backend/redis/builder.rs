@@ -90,7 +90,7 @@ impl RedisBuilder {
     }
 
     /// Sets how long the server keeps the last fencing token of a key after its last acquisition: two days if not set, ten
-    /// minutes at least.
+    /// minutes at least, and a year at most.
     ///
     /// Each key that was locked once takes about 225 bytes for that long. Where clients choose keys that are used once, such
     /// as idempotency keys, a shorter time saves memory. All managers of a server may have times of their own.

@@ -91,10 +91,7 @@ impl<'a> MultiHostUrl<'a> {
 
 #[cfg(test)]
 mod tests {
-    use redis::ConnectionAddr;
-
     use super::*;
-    use crate::backend::redis::connection::target::Target;
 
     const SHAPE: &str = "redis+several://host,host/path";
 
@@ -102,12 +99,6 @@ mod tests {
         let redis = info.redis_settings();
         let login = format!("{:?} {:?}", redis.username(), redis.password());
         format!("{} {login} {}", info.addr(), redis.db())
-    }
-
-    /// The same settings, for another server.
-    fn at_c(info: &ConnectionInfo) -> ConnectionInfo {
-        let target = Target::open(info.clone()).unwrap();
-        target.at("c", 5).unwrap().info().clone()
     }
 
     #[test]
@@ -126,7 +117,6 @@ mod tests {
         assert_eq!(servers, wanted);
         let plain = several.with_login("", 9, "").unwrap();
         assert_eq!(shown(&plain[0]), "a:1 None None 0");
-        assert_eq!(shown(&at_c(&plain[0])), "c:5 None None 0");
     }
 
     #[cfg(feature = "tls-rustls")]
@@ -138,10 +128,10 @@ mod tests {
                 .servers(9, "")
                 .unwrap()
         };
-        let is_tls = |info: &ConnectionInfo| matches!(info.addr(), ConnectionAddr::TcpTls { .. });
+        let is_tls =
+            |info: &ConnectionInfo| matches!(info.addr(), redis::ConnectionAddr::TcpTls { .. });
         let servers_with_tls = servers("rediss+several://a,b/name");
         assert!(servers_with_tls.iter().all(is_tls));
-        assert!(is_tls(&at_c(&servers_with_tls[0])));
         assert!(!servers("redis+several://a,b/name").iter().any(is_tls));
     }
 

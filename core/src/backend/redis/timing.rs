@@ -31,8 +31,9 @@ pub(crate) const COPIES_LAST: Duration = Duration::from_secs(MAX_COMMAND_TIMEOUT
 /// than any two clocks differ, so that tokens grow by the clock alone when the record is gone.
 pub(crate) const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
 
-/// The shortest that can be set.
-pub(crate) const MIN_FENCE_TTL: Duration = Duration::from_secs(60 * 10);
+/// The shortest and the longest that can be set.
+const MIN_FENCE_TTL: Duration = Duration::from_secs(60 * 10);
+const MAX_FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 /// How much sooner than `fence_ttl` a record may end: an acquire of a free lock sets its TTL only once in this time,
 /// because that takes as long as two reads. 1000 s of two days.
@@ -40,15 +41,23 @@ pub(crate) fn fence_step(fence_ttl: Duration) -> Duration {
     fence_ttl * 10 / 1728
 }
 
-/// Checks that the last token of a lock outlasts its lease.
+/// Checks that the last token of a lock outlasts its lease, and that the server can keep it for so long.
 pub(crate) fn check_fence_ttl(fence_ttl: Duration, longest: Duration) -> Result<(), InvalidOption> {
-    let least = MIN_FENCE_TTL.max(longest * 2);
-    if fence_ttl >= least {
-        return Ok(());
+    let (option, value) = ("fence_ttl", fence_ttl);
+    let (least, most) = (MIN_FENCE_TTL.max(longest * 2), MAX_FENCE_TTL);
+    if value < least {
+        return Err(InvalidOption::TooShort {
+            option,
+            value,
+            least,
+        });
     }
-    Err(InvalidOption::TooShort {
-        option: "fence_ttl",
-        value: fence_ttl,
-        least,
-    })
+    if value > most {
+        return Err(InvalidOption::TooLong {
+            option,
+            value,
+            most,
+        });
+    }
+    Ok(())
 }

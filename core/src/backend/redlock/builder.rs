@@ -72,7 +72,7 @@ impl RedlockBuilder {
     }
 
     /// Sets how long nodes keep the last fencing token of a key after its last acquisition: two days if not set, ten minutes
-    /// at least, and twice `max_ttl` and `clock_difference`. See
+    /// at least, and twice `max_ttl` and `clock_difference`, and a year at most. See
     /// [`RedisBuilder::fence_ttl`](crate::backend::redis::RedisBuilder::fence_ttl).
     pub fn fence_ttl(mut self, fence_ttl: Duration) -> Self {
         self.settings.fence_ttl = fence_ttl;

@@ -213,15 +213,15 @@ impl Cluster {
             )),
             subscriptions: Arc::new(ShardSubscriptions::new(target, self.waiters.clone())),
         });
-        // A member may send callers on to others without an end.
-        self.leave_strangers();
+        // The redirections of a member may name ever more servers.
+        self.drop_members_without_slots();
         let mut members = self.members.lock();
         Ok(Arc::clone(members.entry(place.clone()).or_insert(member)))
     }
 
-    /// Leaves those that have no slot any more. Seeds are asked again and again, and may be no masters, or masters by
+    /// Closes connections to servers without a slot. Seeds are kept: a client asks them again, and they may be masters under
     /// another name.
-    fn leave_strangers(&self) {
+    fn drop_members_without_slots(&self) {
         let masters = self.slot_map.lock().masters();
         let is_asked =
             |place: &NodeAddr| masters.binary_search(place).is_ok() || self.seeds.contains(place);
@@ -269,7 +269,7 @@ impl Cluster {
         };
         *self.slot_map.lock() = told.slot_map;
         self.moves.send_modify(|count| *count += 1);
-        self.leave_strangers();
+        self.drop_members_without_slots();
         self.in_doubt.store(false, Ordering::Release);
         Ok(())
     }

@@ -12,8 +12,8 @@ use crate::backend::certificates::Certificates;
 #[derive(Clone)]
 pub(crate) struct Target {
     client: Client,
-    /// Those of a builder. A `Client` of the `redis` crate that is given certificates does not tell them, and opens the
-    /// connection by itself: neither what it reads in one go nor how large a reply is would be bounded.
+    /// The builder's certificates. A `Client` of the `redis` crate with certificates does not show them. It opens its
+    /// connections itself, and bounds neither the size of a reply nor how much it reads in one poll.
     #[cfg(feature = "tls-rustls")]
     certificates: Arc<Certificates>,
 }
@@ -58,7 +58,7 @@ impl Target {
         self.info().addr()
     }
 
-    /// The same settings, for another server.
+    /// Returns another server, with the same settings.
     #[cfg(any(feature = "sentinel", feature = "cluster"))]
     pub(crate) fn at(&self, host: &str, port: u16) -> RedisResult<Self> {
         let mut addr = self.addr().clone();
@@ -71,5 +71,35 @@ impl Target {
         let mut target = self.clone();
         target.client = Client::open(self.info().clone().set_addr(addr))?;
         Ok(target)
+    }
+}
+
+#[cfg(all(test, any(feature = "sentinel", feature = "cluster")))]
+mod tests {
+    use super::*;
+    use crate::backend::redis::url;
+
+    #[test]
+    fn another_server_is_reached_with_the_same_settings() {
+        for (url, is_tls) in [
+            ("redis://u:p@a:1/3", false),
+            #[cfg(feature = "tls-rustls")]
+            ("rediss://u:p@a:1/3", true),
+        ] {
+            let target = Target::open(url::one(url).unwrap()).unwrap();
+            let other = target.at("c", 5).unwrap();
+            assert_eq!(other.addr().to_string(), "c:5");
+            let tls = matches!(other.addr(), ConnectionAddr::TcpTls { .. });
+            assert_eq!(tls, is_tls, "{url}");
+            let settings = |target: &Target| {
+                let redis = target.info().redis_settings().clone();
+                let login = (
+                    redis.username().map(str::to_owned),
+                    redis.password().map(str::to_owned),
+                );
+                (login, redis.db())
+            };
+            assert_eq!(settings(&other), settings(&target));
+        }
     }
 }

@@ -94,8 +94,9 @@ impl LockScripts {
 /// Returns the constants of all scripts. A backend may have its own time for last tokens.
 fn constants(fence_ttl: Duration) -> String {
     let [default, set] = [FENCE_TTL, fence_ttl].map(fence_constants);
-    let constants = include_str!("constants.lua").replace(&default.0, &set.0);
-    constants.replace(&default.1, &set.1)
+    // The step has no quotes, so it must not be looked for in a time that was set.
+    let constants = include_str!("constants.lua").replace(&default.1, &set.1);
+    constants.replace(&default.0, &set.0)
 }
 
 /// How `fence_ttl`, and the time within which it is set only once, stand in the constants.
@@ -168,6 +169,8 @@ mod tests {
         for (fence_ttl, fence, step) in [
             (FENCE_TTL, "172800000", "1000000000"),
             (FENCE_TTL / 4, "43200000", "250000000"),
+            // The default of the one is what is set of the other.
+            (Duration::from_secs(1_000_000), "1000000000", "5787037037"),
         ] {
             let expected = format!(
                 "local WAITER_MS, GRANT_MS, FENCE_MS, COPIES_MS, FENCE_STEP = {waiter}, {grant}, '{fence}', '{copies}', {step}\n"
