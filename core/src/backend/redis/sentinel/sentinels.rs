@@ -1,6 +1,8 @@
 //! The Sentinels that are known, and asking all of them.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -19,6 +21,9 @@ pub(crate) struct Sentinels {
     pub(super) name: String,
     /// How to connect to the primary, wherever it is.
     pub(super) server: Target,
+    /// Whether they have named a primary before. Then the name is no mistake in the URL: an operator who has the Sentinels
+    /// monitor another server removes the name for a moment.
+    pub(super) was_known: Arc<AtomicBool>,
 }
 
 /// Where they are.
@@ -47,11 +52,14 @@ impl Sentinels {
                 Err(error) => failed = Some(error),
             }
         }
-        let elected = votes.elected_by_those_who_answered();
-        elected.ok_or_else(|| match votes.are_none() {
-            true => self.unknown(failed),
-            false => divided(&votes),
-        })
+        match votes.elected_by_those_who_answered() {
+            Some(primary) => {
+                self.was_known.store(true, Ordering::Relaxed);
+                Ok(primary)
+            }
+            None if votes.are_none() => Err(self.unknown(failed)),
+            None => Err(divided(&votes)),
+        }
     }
 
     pub(crate) fn target_of(&self, primary: &Primary) -> Result<Target, BackendError> {
@@ -62,10 +70,14 @@ impl Sentinels {
         match failed {
             Some(SentinelReply::Stranger(error)) => {
                 let name = &self.name;
-                let told = format!("the Sentinels know no primary `{name}`; check the URL");
-                BackendError::not_applied(told)
-                    .permanent()
-                    .with_source(error)
+                let unknown = format!("the Sentinels know no primary `{name}`");
+                let unknown = match self.was_known.load(Ordering::Relaxed) {
+                    true => BackendError::not_applied(format!("{unknown} any more")),
+                    false => {
+                        BackendError::not_applied(format!("{unknown}; check the URL")).permanent()
+                    }
+                };
+                unknown.with_source(error)
             }
             Some(SentinelReply::Failed(error)) => {
                 let told = BackendError::not_applied("no Sentinel says where the primary is");

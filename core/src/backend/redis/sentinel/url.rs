@@ -1,5 +1,7 @@
 //! Parses `redis+sentinel://…` URLs.
 
+use std::sync::Arc;
+
 use redis::ConnectionInfo;
 
 use super::sentinels::Sentinels;
@@ -35,6 +37,7 @@ impl Sentinels {
             targets: sentinels.map(prepare).collect::<Result<_, _>>()?,
             name: name.to_owned(),
             server: server.ok_or_else(|| ConnectError::url(SHAPE))??,
+            was_known: Arc::default(),
         })
     }
 }
