@@ -12,7 +12,7 @@ use super::primary::Primary;
 use crate::backend::BackendError;
 use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
-use crate::backend::redis::{error::failure, unconnected};
+use crate::backend::redis::error::{failure, unconnected};
 use crate::runtime::timeout;
 
 /// How long one Sentinel may take, to connect and to answer.
