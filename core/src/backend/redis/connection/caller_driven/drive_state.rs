@@ -5,7 +5,7 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 use parking_lot::Mutex;
 
@@ -257,7 +257,7 @@ impl DriveGuard<'_> {
     }
 
     /// Has the caller woken from now on, unless another is.
-    pub(super) fn wait(&mut self, caller: &mut DriveWaiter<'_>, waker: &Waker) {
+    fn wait(&mut self, caller: &mut DriveWaiter<'_>, waker: &Waker) {
         let number = *caller.number.get_or_insert_with(|| {
             let mut drive = self.shared.0.lock();
             drive.callers = drive.callers.wrapping_add(1);
@@ -267,7 +267,7 @@ impl DriveGuard<'_> {
     }
 
     /// Has the caller not woken any more.
-    pub(super) fn leave(&mut self, caller: &DriveWaiter<'_>) {
+    fn leave(&mut self, caller: &DriveWaiter<'_>) {
         self.leaver = caller.number;
     }
 }
@@ -323,15 +323,32 @@ impl<'a> DriveWaiter<'a> {
         }
     }
 
-    pub(super) fn begin(&self) -> Option<DriveGuard<'a>> {
-        self.shared.begin()
-    }
-
-    /// Is woken as `waker` says from now on, if it is at all.
-    pub(super) fn follow(&self, waker: &Waker) {
-        if let Some(number) = self.number {
-            self.shared.follow(number, waker);
+    /// Polls the answer, and reads the connection for it if nobody else does.
+    pub(super) fn poll<T>(
+        &mut self,
+        mut answer: Pin<&mut impl Future<Output = T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<T> {
+        // Where another drives at this moment somebody is woken after it for what is sent meanwhile.
+        let Some(mut turn) = self.shared.begin() else {
+            if let Some(number) = self.number {
+                self.shared.follow(number, context.waker());
+            }
+            return answer.poll(context);
+        };
+        // Nobody need be woken by what comes before this has been polled again.
+        let mut silent = Context::from_waker(Waker::noop());
+        let mut told = answer.as_mut().poll(&mut silent);
+        if told.is_pending() {
+            turn.drive();
+            told = answer.poll(context);
         }
+        if told.is_pending() {
+            turn.wait(self, context.waker());
+        } else {
+            turn.leave(self);
+        }
+        told
     }
 }
 

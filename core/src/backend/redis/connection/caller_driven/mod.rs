@@ -15,7 +15,6 @@ mod fallback_driver;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
@@ -51,33 +50,8 @@ impl Driver {
     /// Waits for an answer of this connection, and reads it if nobody else does.
     pub(crate) async fn drive_until<T>(&self, mut answer: Pin<&mut impl Future<Output = T>>) -> T {
         let mut caller = DriveWaiter::of(&self.shared);
-        poll_fn(|context| poll(answer.as_mut(), &mut caller, context)).await
+        poll_fn(|context| caller.poll(answer.as_mut(), context)).await
     }
-}
-
-fn poll<T>(
-    mut answer: Pin<&mut impl Future<Output = T>>,
-    caller: &mut DriveWaiter<'_>,
-    context: &mut Context<'_>,
-) -> Poll<T> {
-    // Where another drives at this moment somebody is woken after it for what is sent meanwhile.
-    let Some(mut turn) = caller.begin() else {
-        caller.follow(context.waker());
-        return answer.poll(context);
-    };
-    // Nobody need be woken by what comes before this has been polled again.
-    let mut silent = Context::from_waker(Waker::noop());
-    let mut told = answer.as_mut().poll(&mut silent);
-    if told.is_pending() {
-        turn.drive();
-        told = answer.poll(context);
-    }
-    if told.is_pending() {
-        turn.wait(caller, context.waker());
-    } else {
-        turn.leave(caller);
-    }
-    told
 }
 
 impl Drop for Driver {
@@ -93,6 +67,7 @@ mod tests {
     use std::collections::VecDeque;
     use std::pin::pin;
     use std::sync::OnceLock;
+    use std::task::Poll;
 
     use futures_util::poll;
     use tokio::runtime::Builder;

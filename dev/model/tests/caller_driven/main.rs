@@ -1,0 +1,114 @@
+//! Caller-driven IO of the Redis connection, in all orders of its threads with at most two preemptions: every caller is
+//! answered, and with a mistake in the source there is an order in which one is not.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+// The source under test takes its lock from `parking_lot`: here that is this crate, with a lock whose orders are visited.
+extern crate self as parking_lot;
+
+use std::env;
+use std::process::Command;
+
+use loom::model::Builder;
+
+/// The part of `parking_lot` that the source uses.
+#[derive(Debug)]
+pub struct Mutex<T>(loom::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    /// Makes one.
+    pub fn new(value: T) -> Self {
+        Self(loom::sync::Mutex::new(value))
+    }
+
+    /// Waits for it.
+    pub fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
+        self.0.lock().unwrap()
+    }
+}
+
+/// The environment variable that names a mistake.
+const MISTAKE: &str = "LEASEHOLD_MISTAKE";
+
+macro_rules! source {
+    ($name:ident) => {
+        mod $name {
+            #[allow(
+                unused,
+                clippy::all,
+                clippy::pedantic,
+                reason = "it is checked where it is"
+            )]
+            mod drive_state {
+                include!(concat!(env!("OUT_DIR"), "/", stringify!($name), ".rs"));
+            }
+            #[allow(dead_code, reason = "a mistake is tried in one scenario")]
+            pub(super) mod scenarios {
+                include!("scenarios.rs");
+            }
+        }
+    };
+}
+
+source!(faithful);
+source!(nobody_is_woken_after_a_turn);
+source!(nobody_is_woken_for_a_caller_that_leaves);
+source!(input_during_a_turn_is_forgotten);
+source!(a_caller_that_is_not_polled_is_not_relieved);
+
+fn visit(scenario: fn()) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.check(scenario);
+}
+
+#[test]
+fn two_callers_are_answered() {
+    visit(faithful::scenarios::two_ask);
+}
+
+#[test]
+fn a_caller_is_answered_though_another_leaves() {
+    visit(faithful::scenarios::one_leaves);
+}
+
+#[test]
+fn a_caller_is_answered_though_another_is_not_polled() {
+    visit(faithful::scenarios::one_is_not_polled);
+}
+
+/// Each with the scenario in which somebody waits for ever.
+const MISTAKES: [(&str, fn()); 4] = [
+    (
+        "nobody_is_woken_after_a_turn",
+        nobody_is_woken_after_a_turn::scenarios::two_ask,
+    ),
+    (
+        "input_during_a_turn_is_forgotten",
+        input_during_a_turn_is_forgotten::scenarios::two_ask,
+    ),
+    (
+        "nobody_is_woken_for_a_caller_that_leaves",
+        nobody_is_woken_for_a_caller_that_leaves::scenarios::one_leaves,
+    ),
+    (
+        "a_caller_that_is_not_polled_is_not_relieved",
+        a_caller_that_is_not_polled_is_not_relieved::scenarios::one_is_not_polled,
+    ),
+];
+
+/// Each in a process of its own, because one that found a deadlock may abort.
+#[test]
+fn each_mistake_is_found() {
+    if let Ok(mistake) = env::var(MISTAKE) {
+        let (_, scenario) = MISTAKES.iter().find(|(name, _)| *name == mistake).unwrap();
+        return visit(*scenario);
+    }
+    for (mistake, _) in MISTAKES {
+        let mut child = Command::new(env::current_exe().unwrap());
+        child.args(["each_mistake_is_found", "--exact", "--nocapture"]);
+        let output = child.env(MISTAKE, mistake).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let found = !output.status.success() && said.contains("deadlock; threads");
+        assert!(found, "{mistake}: {said}");
+    }
+}
