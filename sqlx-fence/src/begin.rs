@@ -227,7 +227,7 @@ async fn attempt<DB: FencedDatabase>(
 
 /// Runs it in a task, which goes on when nobody waits for it any more. sqlx does not know of a transaction whose beginning
 /// was cut short, and gives its connection back to the pool: what is written there next would be confirmed, and rolled
-/// back one day. On `MySQL` and `MariaDB` it loses a connection whose statement was dropped while it was prepared.
+/// back one day. On `MySQL` and `MariaDB` it may lose a connection whose statement was dropped while it was prepared.
 async fn to_its_end<T: Send + 'static>(
     attempt: impl Future<Output = Result<T, sqlx::Error>> + Send + 'static,
 ) -> Result<T, sqlx::Error> {

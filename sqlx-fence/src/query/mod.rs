@@ -162,8 +162,8 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
     /// in a task of their own, or within [`Fence::begin`](crate::Fence::begin). Within a transaction a dropped call may have
     /// written another number of rows than was expected: drop the transaction, too.
     ///
-    /// On `MySQL` and `MariaDB` sqlx 0.9 loses a connection on which a statement with values is dropped while it is
-    /// prepared, fenced or not: whatever is called on it next waits for ever, and it does not come back to the pool. Where
+    /// On `MySQL` and `MariaDB` sqlx 0.9 takes one answer for another on a connection on which a statement is dropped while
+    /// it is prepared, fenced or not: the next call on it fails, or waits for ever, and the pool may not get it back. Where
     /// calls are dropped, run them in a task of their own there.
     pub fn execute<'a, 'c: 'a, A>(
         self,
