@@ -160,34 +160,34 @@ async fn buys_by_clicking_and_shows_stock_holder_queue_and_refused_writes() {
     shop.shows("stock", |it| it == "6").await;
     shop.shows("tape", |it| it.contains("refused")).await;
 
-    // A crowd, to the end of the stock.
+    // All clients, to the end of the stock.
     shop.click("restock").await;
     shop.shows("stock", |it| it == "10").await;
-    shop.click("crowd").await;
+    shop.click("clients").await;
     shop.shows("waiting", |it| {
         it.parse().is_ok_and(|waiting: u32| waiting > 2)
     })
     .await;
-    shop.picture("crowd", 1200, 800).await;
-    shop.picture("crowd-phone", 390, 844).await;
+    shop.picture("clients", 1200, 800).await;
+    shop.picture("clients-phone", 390, 844).await;
     shop.shows("verdict", |it| it == "exactly what there was")
         .await;
     assert_eq!(
         (shop.text("stock").await, shop.text("sold").await),
         ("0".to_owned(), "10".to_owned())
     );
-    shop.shows("crowd", |it| it == "Let 20 clients in").await;
+    shop.shows("clients", |it| it == "Let 20 clients in").await;
     shop.picture("sold-out", 1200, 800).await;
 
     // And without a lock.
     shop.click("restock").await;
     shop.shows("stock", |it| it == "10").await;
     shop.choose("unlocked").await;
-    shop.click("crowd").await;
+    shop.click("clients").await;
     shop.shows("stock", |it| it.starts_with('−')).await;
     shop.shows("verdict", |it| it.starts_with("oversold by "))
         .await;
-    shop.shows("crowd", |it| it == "Let 20 clients in").await;
+    shop.shows("clients", |it| it == "Let 20 clients in").await;
     shop.picture("oversold", 1200, 800).await;
     shop.picture("oversold-phone", 390, 844).await;
     shop.close().await;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use leasehold::{FencingToken, Stale};
 use sqlx::{AssertSqlSafe, Pool, Transaction};
 use tokio::runtime::Handle;
+use tracing::Instrument;
 
 use crate::Error;
 use crate::database::{Claim, FencedDatabase, Obstacle};
@@ -55,8 +56,13 @@ impl Fence {
     /// # What ends the claim
     ///
     /// The transaction's end, and on `MySQL` and `MariaDB` everything that commits by itself: DDL, `TRUNCATE`,
-    /// `LOCK TABLES`, a second `START TRANSACTION`. What follows it is not fenced, so none of these belongs in here. After
-    /// any error drop the transaction, and begin anew: some errors have rolled it back already, and with it the claim.
+    /// `LOCK TABLES`, a second `START TRANSACTION`. What follows it is not fenced, so none of these belongs in here.
+    ///
+    /// After any error, and after a call in it that was dropped, drop the transaction, and begin anew. It may have been
+    /// rolled back already, and with it the claim: `commit` may answer `Ok` all the same, and what is written between is
+    /// written for good, and not fenced. So it is after a deadlock on `MySQL` and `MariaDB`; and on every database where a
+    /// `begin` on the transaction fails or is dropped, since sqlx 0.9 rolls back the whole of it then. On Postgres `commit`
+    /// answers `Ok` after a statement that has failed, and nothing is written.
     ///
     /// # Examples
     ///
@@ -156,21 +162,19 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
         let begun = Instant::now();
         loop {
             let left = self.limit.saturating_sub(begun.elapsed());
-            let statement = DB::begin(self.isolation, left);
-            let mut tx = opened(self.pool, statement).await?;
-            let claimed = DB::claim_within(&mut tx, &self.resource, self.token, left).await;
-            let error = match claimed {
-                Ok(Claim::Accepted) => return Ok(tx),
-                Ok(Claim::Newer(current)) => {
-                    tx.rollback().await?;
-                    return Err(self.stale(current)?.into());
-                }
+            let attempt = attempt(
+                self.pool.clone(),
+                DB::begin(self.isolation, left),
+                self.resource.clone(),
+                self.token,
+                left,
+            );
+            let error = match to_its_end(attempt).await {
+                Ok(Attempt::Begun(tx)) => return Ok(tx),
+                Ok(Attempt::Newer(current)) => return Err(self.stale(current)?.into()),
                 Err(error) => error,
             };
-            let obstacle = DB::obstacle(&error);
-            // What was the error is worth more than what follows from it.
-            drop(tx.rollback().await);
-            match obstacle {
+            match DB::obstacle(&error) {
                 // Nothing was done in this transaction yet, and so it may as well begin anew.
                 Some(Obstacle::Conflict) if begun.elapsed() < self.limit => {}
                 Some(_) => {
@@ -192,19 +196,46 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
     }
 }
 
-/// Begins a transaction in a task of its own: sqlx does not know of one whose beginning was cut short, and gives its
-/// connection back to the pool. What is written there next would be confirmed, and rolled back one day.
-async fn opened<DB: FencedDatabase>(
-    pool: &Pool<DB>,
+/// What became of a transaction that was begun.
+enum Attempt<DB: FencedDatabase> {
+    Begun(Transaction<'static, DB>),
+    Newer(i64),
+}
+
+/// Begins a transaction and claims the resource in it.
+async fn attempt<DB: FencedDatabase>(
+    pool: Pool<DB>,
     statement: String,
-) -> Result<Transaction<'static, DB>, sqlx::Error> {
-    let pool = pool.clone();
-    let opening = async move { pool.begin_with(AssertSqlSafe(statement)).await };
+    resource: String,
+    token: FencingToken,
+    limit: Duration,
+) -> Result<Attempt<DB>, sqlx::Error> {
+    let mut tx = pool.begin_with(AssertSqlSafe(statement)).await?;
+    match DB::claim_within(&mut tx, &resource, token, limit).await {
+        Ok(Claim::Accepted) => Ok(Attempt::Begun(tx)),
+        Ok(Claim::Newer(current)) => {
+            tx.rollback().await?;
+            Ok(Attempt::Newer(current))
+        }
+        Err(error) => {
+            // What was the error is worth more than what follows from it.
+            drop(tx.rollback().await);
+            Err(error)
+        }
+    }
+}
+
+/// Runs it in a task, which goes on when nobody waits for it any more. sqlx does not know of a transaction whose beginning
+/// was cut short, and gives its connection back to the pool: what is written there next would be confirmed, and rolled
+/// back one day. On `MySQL` and `MariaDB` it may lose a connection whose statement was dropped while it was prepared.
+async fn to_its_end<T: Send + 'static>(
+    attempt: impl Future<Output = Result<T, sqlx::Error>> + Send + 'static,
+) -> Result<T, sqlx::Error> {
     let Ok(runtime) = Handle::try_current() else {
-        return opening.await;
+        return attempt.await;
     };
-    match runtime.spawn(opening).await {
-        Ok(opened) => opened,
+    match runtime.spawn(attempt.in_current_span()).await {
+        Ok(ended) => ended,
         Err(ended) => match ended.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
             Err(_cancelled) => Err(sqlx::Error::WorkerCrashed),
@@ -230,11 +261,13 @@ impl<'p, DB: FencedDatabase> IntoFuture for Begin<'p, DB> {
     ///
     /// # Cancel safety
     ///
-    /// A dropped call rolls back: under tokio, wherever it is dropped; in another runtime not while the transaction
-    /// itself begins, of which sqlx 0.9 then knows nothing (its connection goes back to the pool with it). On `MySQL`,
-    /// `MariaDB` and `SQLite` that connection may keep this time limit for locks.
+    /// Under tokio a dropped call rolls back, wherever it is dropped, and its connection goes back to the pool as it was. It
+    /// does so when what it waits for has come, or the time limit is over: until then it keeps its position in the pool's
+    /// queue, or its connection.
     ///
-    /// Under tokio a call that is dropped while it waits for a connection keeps its position in the pool's queue.
+    /// In another runtime a call that is dropped while the transaction itself begins does not roll back: sqlx 0.9 knows
+    /// nothing of that transaction then, and its connection goes back to the pool with it. On `MySQL`, `MariaDB` and `SQLite`
+    /// that connection may keep this time limit for locks, and on `MySQL` and `MariaDB` the pool may lose it.
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.begin())
     }

@@ -68,6 +68,9 @@ pub trait Driver: Database<Arguments: Clone> {
     /// Sends a statement that answers with rows.
     fn fetch(connection: &mut Self::Connection, call: Call<Self>) -> Answer<'_, Vec<Self::Row>>;
 
+    /// Sends statements that begin or end something and have no values.
+    fn control<'c>(connection: &'c mut Self::Connection, sql: &'static str) -> Answer<'c, ()>;
+
     /// Sends a question of two numbers: a count, and a largest token if there is one. If policies may hide some of these
     /// rows from the statement the second question, with the same values, tells.
     fn probe(

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use leasehold::FencingToken;
 use sqlx::mysql::{MySqlArguments, MySqlDatabaseError, MySqlQueryResult};
-use sqlx::{Arguments, MySql, MySqlConnection, Row, SqlStr, query_scalar, query_with};
+use sqlx::{Arguments, MySql, MySqlConnection, Row, SqlStr, query_with};
 
 use super::FencedDatabase;
 use super::driver::{Answer, Call, Claim, ColumnType, Driver, Obstacle};
@@ -10,9 +10,10 @@ use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
 use crate::schema;
 
-const RAISE: &str = "UPDATE fences SET token = ? WHERE resource = ? AND token <= ?";
-const FIRST: &str = "INSERT IGNORE INTO fences (resource, token) VALUES (?, ?)";
-const CURRENT: &str = "SELECT token FROM fences WHERE resource = ? FOR UPDATE";
+/// Of a newer token the answer tells as the number of the row that was inserted last. An `UPDATE` of a row that is not
+/// there would lock the gap, and keep out claims of other resources.
+const CLAIM: &str = "INSERT INTO fences (resource, token) VALUES (?, ?) \
+     ON DUPLICATE KEY UPDATE token = IF(token <= ?, ?, LAST_INSERT_ID(token))";
 const RESTORE: &str = "SET SESSION innodb_lock_wait_timeout = @leasehold_wait";
 const INTEGERS: [&str; 5] = ["tinyint", "smallint", "mediumint", "int", "bigint"];
 
@@ -37,6 +38,13 @@ impl Driver for MySql {
     fn fetch(connection: &mut MySqlConnection, call: Call<Self>) -> Answer<'_, Vec<Self::Row>> {
         let query = query_with(call.sql, call.values).persistent(call.persistent);
         Box::pin(query.fetch_all(connection))
+    }
+
+    fn control<'c>(connection: &'c mut MySqlConnection, sql: &'static str) -> Answer<'c, ()> {
+        Box::pin(async move {
+            sqlx::raw_sql(sql).execute(connection).await?;
+            Ok(())
+        })
     }
 
     fn probe(
@@ -69,23 +77,14 @@ impl Driver for MySql {
         token: FencingToken,
     ) -> Answer<'c, Claim> {
         Box::pin(async move {
-            loop {
-                let (name, number) = (resource.as_bytes(), token.get());
-                let raise = sqlx::query(RAISE).bind(number).bind(name).bind(number);
-                if raise.execute(&mut *connection).await?.rows_affected() > 0 {
-                    return Ok(Claim::Accepted);
-                }
-                let first = sqlx::query(FIRST).bind(name).bind(number);
-                if first.execute(&mut *connection).await?.rows_affected() > 0 {
-                    return Ok(Claim::Accepted);
-                }
-                let current = query_scalar(CURRENT).bind(name);
-                match current.fetch_optional(&mut *connection).await? {
-                    Some(newer) if newer > number => return Ok(Claim::Newer(newer)),
-                    // An older one was the first meanwhile.
-                    _ => {}
-                }
-            }
+            let number = token.get();
+            let claim = sqlx::query(CLAIM).bind(resource.as_bytes()).bind(number);
+            let claim = claim.bind(number).bind(number);
+            let newer = claim.execute(connection).await?.last_insert_id();
+            Ok(match newer {
+                0 => Claim::Accepted,
+                newer => Claim::Newer(newer.cast_signed()),
+            })
         })
     }
 
@@ -98,7 +97,7 @@ impl Driver for MySql {
         Box::pin(async move {
             let claimed = Self::claim(connection, resource, token).await;
             // The setting would outlive the transaction.
-            sqlx::raw_sql(RESTORE).execute(connection).await?;
+            Self::control(connection, RESTORE).await?;
             claimed
         })
     }

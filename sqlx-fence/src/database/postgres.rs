@@ -49,6 +49,13 @@ impl Driver for Postgres {
         Box::pin(query.fetch_all(connection))
     }
 
+    fn control<'c>(connection: &'c mut PgConnection, sql: &'static str) -> Answer<'c, ()> {
+        Box::pin(async move {
+            sqlx::raw_sql(sql).execute(connection).await?;
+            Ok(())
+        })
+    }
+
     fn probe(
         connection: &mut PgConnection,
         call: Call<Self>,

@@ -45,6 +45,13 @@ impl Driver for Sqlite {
         Box::pin(query.fetch_all(connection))
     }
 
+    fn control<'c>(connection: &'c mut SqliteConnection, sql: &'static str) -> Answer<'c, ()> {
+        Box::pin(async move {
+            sqlx::raw_sql(sql).execute(connection).await?;
+            Ok(())
+        })
+    }
+
     fn probe(
         connection: &mut SqliteConnection,
         call: Call<Self>,

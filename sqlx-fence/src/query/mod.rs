@@ -4,6 +4,7 @@ mod complete;
 mod entry;
 mod outcome;
 mod ready;
+mod scope;
 
 use std::fmt;
 use std::future::Future;
@@ -125,8 +126,9 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
         self
     }
 
-    /// The statement must write this many rows. It runs in a transaction of its own (a savepoint within yours), which
-    /// is rolled back if it does not: see [`Error::PartiallyStale`], [`Error::NotFound`], [`Error::TooMany`].
+    /// The statement must write this many rows. It runs in a transaction of its own (within yours in a savepoint,
+    /// `leasehold_rows`), which is rolled back if it does not: see [`Error::PartiallyStale`], [`Error::NotFound`],
+    /// [`Error::TooMany`].
     pub const fn expect_rows(mut self, rows: u64) -> Self {
         self.expected = Some(rows);
         self
@@ -157,7 +159,12 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
     ///
     /// With [`expect_rows`](Self::expect_rows) there is a transaction, and sqlx 0.9 does not know of one that is dropped
     /// while it begins: the connection goes on in it, in the pool as well. Where calls are dropped, run such statements
-    /// in a task of their own, or within [`Fence::begin`](crate::Fence::begin).
+    /// in a task of their own, or within [`Fence::begin`](crate::Fence::begin). Within a transaction a dropped call may have
+    /// written another number of rows than was expected: drop the transaction, too.
+    ///
+    /// On `MySQL` and `MariaDB` sqlx 0.9 takes one answer for another on a connection on which a statement is dropped while
+    /// it is prepared, fenced or not: the next call on it fails, or waits for ever, and the pool may not get it back. Where
+    /// calls are dropped, run them in a task of their own there.
     pub fn execute<'a, 'c: 'a, A>(
         self,
         at: A,

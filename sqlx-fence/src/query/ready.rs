@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use leasehold::FencingToken;
-use sqlx::{Acquire, Connection, Database, SqlStr, Transaction};
+use sqlx::{Acquire, Database, SqlStr};
 
 use super::outcome::{Ask, Found, explain};
+use super::scope::Scope;
 use crate::database::{Call, FencedDatabase};
 use crate::rewrite::Rewritten;
 use crate::{Error, observe};
@@ -44,15 +45,15 @@ impl<DB: FencedDatabase> Ready<DB> {
             observe::written(&rewritten.table, written);
             return Ok(read(answer)?);
         };
-        let mut tx = connection.begin().await?;
-        let answer = match (ask.send)(&mut tx, sent).await {
+        let mut scope = Scope::<DB>::begin(&mut connection).await?;
+        let answer = match (ask.send)(scope.connection(), sent).await {
             Ok(answer) => answer,
-            Err(error) => return Err(undone(tx, error).await),
+            Err(error) => return Err(undone(scope, error).await),
         };
         let written = (ask.rows)(&answer);
         if written != expected {
             // The condition may depend on rows that were written.
-            tx.rollback().await?;
+            scope.undo().await?;
             let explained = self.explain(&mut connection, written).await;
             let applied = written;
             return Err(explained
@@ -61,17 +62,17 @@ impl<DB: FencedDatabase> Ready<DB> {
         }
         // That nothing was written may be because of a newer token, even where nothing is what was expected.
         if written == 0
-            && let Err(error) = self.explain(&mut tx, written).await
+            && let Err(error) = self.explain(scope.connection(), written).await
         {
-            return Err(undone(tx, error).await);
+            return Err(undone(scope, error).await);
         }
         match read(answer) {
             Ok(answer) => {
-                tx.commit().await?;
+                scope.keep().await?;
                 observe::written(&rewritten.table, written);
                 Ok(answer)
             }
-            Err(error) => Err(undone(tx, error).await),
+            Err(error) => Err(undone(scope, error).await),
         }
     }
 
@@ -97,7 +98,7 @@ impl<DB: FencedDatabase> Ready<DB> {
 
 /// What was the error is worth more than what follows from it. A transaction that cannot be rolled back is not committed
 /// either.
-async fn undone<DB: Database>(tx: Transaction<'_, DB>, error: impl Into<Error>) -> Error {
-    drop(tx.rollback().await);
+async fn undone<DB: FencedDatabase>(scope: Scope<'_, DB>, error: impl Into<Error>) -> Error {
+    drop(scope.undo().await);
     error.into()
 }

@@ -6,7 +6,7 @@ use sqlparser::tokenizer::Token;
 
 use super::pieces::Piece;
 use super::refusal::Refusal;
-use super::room::{Height, MOST};
+use super::stack::{Height, MOST};
 
 /// What a piece is to an expression.
 enum Part {
@@ -183,7 +183,7 @@ fn part(piece: &Piece) -> Part {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use crate::rewrite::room::{LOW, MOST};
+    use crate::rewrite::stack::{LOW, MOST};
     use crate::rewrite::{Dialect, Refusal, rewrite};
 
     const DIALECTS: [Dialect; 3] = [Dialect::Postgres, Dialect::MySql, Dialect::Sqlite];

@@ -32,6 +32,8 @@ pub(super) struct Clauses {
     pub(super) commas: Vec<usize>,
     /// The condition.
     pub(super) condition: Option<Range<usize>>,
+    /// What stands behind `LIMIT`.
+    pub(super) limit: Option<Range<usize>>,
     /// Where a condition would end.
     pub(super) tail: usize,
 }
@@ -88,6 +90,10 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clau
         ends.filter(|it| *it >= start).min().unwrap_or(code.len())
     };
     let text = |start: usize| span(code.get(start..until(start)).unwrap_or_default());
+    let limit = from(Keyword::LIMIT, tail).and_then(|it| {
+        let end = from(Keyword::RETURNING, it).unwrap_or(code.len());
+        span(code.get(it + 1..end)?)
+    });
     let tables = match verb {
         Verb::Update => span(code.get(head).unwrap_or_default()),
         Verb::Delete => text(head.start),
@@ -105,6 +111,7 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clau
             Some(it) => Some(text(it + 1).ok_or_else(incomplete)?),
             None => None,
         },
+        limit,
         tail: tail
             .checked_sub(1)
             .and_then(|last| code.get(last))

@@ -18,8 +18,8 @@ mod placeholders;
 mod probe;
 mod quotes;
 mod refusal;
-mod room;
 mod splice;
+mod stack;
 mod target;
 mod tree;
 
@@ -33,7 +33,7 @@ pub(crate) use self::cache::rewritten;
 pub(crate) use self::dialect::Dialect;
 use self::pieces::Piece;
 pub(crate) use self::refusal::Refusal;
-use self::tree::Census;
+use self::tree::Contents;
 
 /// A statement with its fence, ready to be sent.
 #[derive(Debug, Clone)]
@@ -75,7 +75,7 @@ pub(crate) fn rewrite(
     let (pieces, tokens) = pieces::read(dialect, sql)?;
     lexical::agree(&regions, &pieces, sql)?;
     let height = chains::height(&pieces)?;
-    room::of(height, |depth| {
+    stack::with_enough(height, |depth| {
         fenced(dialect, column, target, sql, &pieces, tokens, depth)
     })
 }
@@ -103,8 +103,8 @@ fn fenced(
         at: pieces::place_in(&error, sql).unwrap_or(clauses.start),
         ..unreadable(error)
     })?;
-    let census = Census::of(&statement);
-    if census.writes != 1 {
+    let contents = Contents::of(&statement);
+    if contents.writes != 1 {
         return Err(Refusal::new(
             clauses.start,
             "a part of it writes and would not be fenced",
@@ -113,7 +113,7 @@ fn fenced(
     }
     let mut texts: Vec<String> = placeholders.found.iter().map(|it| it.1.clone()).collect();
     texts.sort_unstable();
-    if texts != census.placeholders {
+    if texts != contents.placeholders {
         return Err(unreadable("its placeholders are unclear".to_owned()));
     }
     let with = tree::with(&statement);
@@ -148,7 +148,7 @@ fn fenced(
         .flatten()
     {
         let asks = read_again(dialect, question, depth).map_err(unreadable)?;
-        if Census::of(&asks).writes != 0 {
+        if Contents::of(&asks).writes != 0 {
             return Err(unreadable("it cannot be asked about".to_owned()));
         }
     }

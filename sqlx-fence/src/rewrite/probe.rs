@@ -104,6 +104,12 @@ impl Copy<'_> {
             self.take(condition.clone());
             self.write(") AND ");
         }
+        // Of 0 the statement would write no row, newer or not.
+        if let Some(limit) = &clauses.limit {
+            self.write("(");
+            self.take(limit.clone());
+            self.write(") <> 0 AND ");
+        }
         self.write(further);
     }
 

@@ -226,24 +226,24 @@ fn same_column(one: &str, other: &str) -> bool {
 
 /// What a statement consists of, its sub-queries included.
 #[derive(Debug, Default)]
-pub(super) struct Census {
+pub(super) struct Contents {
     /// How many parts of it write.
     pub(super) writes: usize,
     /// Its placeholders, in no order.
     pub(super) placeholders: Vec<String>,
 }
 
-impl Census {
+impl Contents {
     pub(super) fn of(statement: &Statement) -> Self {
-        let mut census = Self::default();
+        let mut contents = Self::default();
         // It never breaks off.
-        let _: ControlFlow<()> = statement.visit(&mut census);
-        census.placeholders.sort_unstable();
-        census
+        let _: ControlFlow<()> = statement.visit(&mut contents);
+        contents.placeholders.sort_unstable();
+        contents
     }
 }
 
-impl Visitor for Census {
+impl Visitor for Contents {
     type Break = ();
 
     fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<()> {

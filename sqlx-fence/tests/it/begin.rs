@@ -186,6 +186,31 @@ async fn on_mariadb() {
     assert!(!connections.is_empty());
 }
 
+/// A resource that nobody has had does not wait for another one.
+macro_rules! apart {
+    ($pool:expr) => {
+        for level in [
+            Isolation::ReadCommitted,
+            Isolation::RepeatableRead,
+            Isolation::Serializable,
+        ] {
+            let mut open = Vec::new();
+            for resource in ["b", "a", "c"] {
+                let begin = fence(3).begin(&$pool, format!("{level:?} {resource}"));
+                open.push(begin.isolation(level).lock_limit(LIMIT).await.unwrap());
+            }
+        }
+    };
+}
+
+#[tokio::test]
+async fn new_resources_do_not_wait_for_each_other() {
+    let (_server, postgres) = postgres().await;
+    let (_other, mariadb) = mariadb().await;
+    apart!(postgres);
+    apart!(mariadb);
+}
+
 /// Many that come for a resource which nobody has had: all of them get in, none is given up.
 macro_rules! crowd {
     ($pool:expr, $level:expr) => {

@@ -1,16 +1,38 @@
-//! Transactions whose beginning is cut short.
+//! Calls that are dropped before they have answered: at every place where they wait.
 
-use std::future::IntoFuture;
+use std::future::{Future, IntoFuture, poll_fn};
+use std::task::Poll;
 use std::time::Duration;
 
-use leasehold_sqlx::ddl;
+use leasehold_sqlx::{Error, ddl};
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use leasehold_testkit::servers::{MariaDbServer, PostgresServer};
 use sqlx::mysql::MySqlPoolOptions;
 use sqlx::postgres::PgPoolOptions;
+use sqlx::sqlite::SqlitePoolOptions;
 use tokio::time::timeout;
 
-use crate::tools::fence;
+use crate::tools::{fence, mariadb, postgres, sqlite};
+
+/// Longer than anything here takes, and shorter than a pool waits.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Polls a call until it has had to wait so often, and drops it then, unless it has answered before.
+async fn dropped_after<T>(waits: usize, call: impl Future<Output = T>) -> Option<T> {
+    let mut call = Box::pin(call);
+    let mut waited = 0;
+    poll_fn(|context| match call.as_mut().poll(context) {
+        Poll::Ready(answer) => Poll::Ready(Some(answer)),
+        Poll::Pending => {
+            waited += 1;
+            match waited < waits {
+                true => Poll::Pending,
+                false => Poll::Ready(None),
+            }
+        }
+    })
+    .await
+}
 
 /// The answer to BEGIN is held until nobody waits for it any more. What is written next on that connection must be there
 /// for others.
@@ -54,4 +76,137 @@ async fn on_postgres_nothing_that_is_confirmed_later_is_lost() {
 #[tokio::test]
 async fn on_mariadb_nothing_that_is_confirmed_later_is_lost() {
     dropped!(MySqlPoolOptions, MariaDbServer::start().await.unwrap());
+}
+
+/// A dropped `begin` gives its connection back as it was, and nothing is claimed.
+macro_rules! begins_dropped {
+    ($options:ty, $server:expr, $setting:literal) => {{
+        let (server, others) = $server;
+        for waits in 1.. {
+            let only_one = <$options>::new().max_connections(1);
+            let pool = only_one.connect(&server.url()).await.unwrap();
+            let setting = || sqlx::query_scalar::<_, String>($setting).fetch_one(&pool);
+            let before = setting().await.unwrap();
+            let begun = dropped_after(waits, fence(7).begin(&pool, "items").into_future()).await;
+            let has_begun = begun.is_some();
+            drop(begun);
+            let after = timeout(SOON, setting()).await;
+            let after = after.unwrap_or_else(|_| panic!("{waits}: the connection is lost"));
+            assert_eq!(after.unwrap(), before, "after {waits}");
+            let claimed = "SELECT token FROM fences WHERE resource = 'items'";
+            let claimed = sqlx::query_scalar::<_, i64>(claimed).fetch_optional(&others);
+            assert_eq!(claimed.await.unwrap(), None, "after {waits}");
+            if has_begun {
+                break;
+            }
+        }
+    }};
+}
+
+#[tokio::test]
+async fn on_postgres_a_dropped_begin_leaves_nothing_behind() {
+    begins_dropped!(
+        PgPoolOptions,
+        postgres().await,
+        "SELECT current_setting('lock_timeout')"
+    );
+}
+
+#[tokio::test]
+async fn on_mariadb_a_dropped_begin_leaves_nothing_behind() {
+    begins_dropped!(
+        MySqlPoolOptions,
+        mariadb().await,
+        "SELECT CAST(@@innodb_lock_wait_timeout * 10 + @@in_transaction AS CHAR)"
+    );
+}
+
+#[tokio::test]
+async fn on_sqlite_a_dropped_begin_that_waits_leaves_no_time_limit_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!(
+        "sqlite:{}?mode=rwc",
+        dir.path().join("dropped.db").display()
+    );
+    let only_one = || SqlitePoolOptions::new().max_connections(1);
+    let others = only_one().connect(&url).await.unwrap();
+    ddl::create_fences(&others).await.unwrap();
+    let pool = only_one().connect(&url).await.unwrap();
+    let held = fence(7).begin(&others, "items").await.unwrap();
+    let limit = Duration::from_millis(300);
+    let waits = fence(7).begin(&pool, "items").lock_limit(limit);
+    let dropped = timeout(limit / 3, waits.into_future()).await;
+    assert!(dropped.is_err(), "it was to be dropped");
+    let limit: i64 = sqlx::query_scalar("PRAGMA busy_timeout")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+    assert_eq!(limit, 5000);
+    held.rollback().await.unwrap();
+}
+
+/// Within `begin` a statement that expects rows and is dropped leaves the transaction, and its claim, as they were: what
+/// follows is not written by itself.
+macro_rules! statements_dropped {
+    ($pool:expr, $write:literal) => {{
+        let pool = $pool;
+        let mut rounds = 0;
+        let mut waits = 0;
+        // An answer that is there at once leaves no place to drop the call at.
+        while rounds < 5 {
+            waits += 1;
+            let mut tx = fence(7).begin(&pool, "items").await.unwrap();
+            let write = |amount: i64| {
+                let query = fence(7).query($write).bind(amount);
+                query.expect_rows(1)
+            };
+            // sqlx loses a connection of `MariaDB` whose statement is dropped while it is prepared.
+            write(7).execute(&mut *tx).await.unwrap();
+            let written = dropped_after(waits, write(8).execute(&mut *tx)).await;
+            let follows = sqlx::query("UPDATE items SET amount = 9 WHERE id = 2");
+            follows.execute(&mut *tx).await.unwrap();
+            write(10).execute(&mut *tx).await.unwrap();
+            tx.rollback().await.unwrap();
+            let amounts = sqlx::query_scalar("SELECT amount FROM items ORDER BY id");
+            let amounts: Vec<i64> = amounts.fetch_all(&pool).await.unwrap();
+            assert_eq!(amounts, [10, 20, 30, 40], "after {waits}");
+            if let Some(written) = written {
+                written.unwrap();
+                rounds += 1;
+                waits = 0;
+            }
+        }
+    }};
+}
+
+#[tokio::test]
+async fn on_sqlite_a_dropped_statement_leaves_the_claim() {
+    statements_dropped!(sqlite().await, "UPDATE items SET amount = ? WHERE id = 1");
+}
+
+#[tokio::test]
+async fn on_postgres_a_dropped_statement_leaves_the_claim() {
+    let (_server, pool) = postgres().await;
+    statements_dropped!(pool, "UPDATE items SET amount = $1 WHERE id = 1");
+}
+
+#[tokio::test]
+async fn on_mariadb_a_dropped_statement_leaves_the_claim() {
+    let (_server, pool) = mariadb().await;
+    statements_dropped!(pool, "UPDATE items SET amount = ? WHERE id = 1");
+}
+
+/// Postgres takes no statement after one that has failed. What expects rows does not end the transaction then.
+#[tokio::test]
+async fn what_is_refused_after_an_error_does_not_end_the_transaction() {
+    let (_server, pool) = postgres().await;
+    let mut tx = fence(7).begin(&pool, "items").await.unwrap();
+    let twice = sqlx::query("INSERT INTO items VALUES (1, 1)").execute(&mut *tx);
+    assert!(twice.await.is_err());
+    let write = fence(7).query("UPDATE items SET amount = 7 WHERE id = 1");
+    let write = write.expect_rows(1).execute(&mut *tx).await;
+    assert!(matches!(write, Err(Error::Sqlx(_))), "{write:?}");
+    let follows = sqlx::query("UPDATE items SET amount = 7 WHERE id = 2");
+    let follows = follows.execute(&mut *tx).await;
+    assert!(follows.is_err(), "it is written by itself: {follows:?}");
 }

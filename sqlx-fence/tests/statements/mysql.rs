@@ -65,6 +65,7 @@ pub(crate) const CASES: &[Case] = &[
         &[I(1), I(3)],
     ),
     case("UPDATE items SET amount = 1 LIMIT 1", &[]),
+    case("UPDATE items SET amount = 1 LIMIT 0", &[]),
     case(
         "UPDATE items SET amount = ? WHERE owner = ? LIMIT ?",
         &[I(1), T("o1"), I(9)],
@@ -198,6 +199,10 @@ pub(crate) const CASES: &[Case] = &[
     case(
         "DELETE FROM items WHERE owner = ? LIMIT ?",
         &[T("o1"), I(9)],
+    ),
+    case(
+        "DELETE FROM items WHERE owner = ? LIMIT ?",
+        &[T("o1"), I(0)],
     ),
     case(
         "DELETE FROM items WHERE id IN (SELECT item FROM others WHERE factor = ?)",

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What there is to see at one moment.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Scene {
+pub(crate) struct Status {
     #[serde(flatten)]
     count: Count,
     lock: Lock,
@@ -52,7 +52,7 @@ struct Instance {
     state: State,
 }
 
-/// A crowd of clients that is in the shop.
+/// The sale that is open.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Open {
     pub(crate) locking: Locking,
@@ -69,7 +69,7 @@ struct Running {
 pub(crate) async fn keep(
     shop: Arc<Deployment>,
     sale: watch::Receiver<Option<Open>>,
-    scene: watch::Sender<Option<Scene>>,
+    status: watch::Sender<Option<Status>>,
 ) -> BoxError {
     let mut looks = interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -77,13 +77,13 @@ pub(crate) async fn keep(
         looks.tick().await;
         let open = *sale.borrow();
         match look(&shop, open).await {
-            Ok(seen) => drop(scene.send_replace(Some(seen))),
+            Ok(seen) => drop(status.send_replace(Some(seen))),
             Err(error) => return error,
         }
     }
 }
 
-async fn look(shop: &Deployment, sale: Option<Open>) -> Result<Scene, BoxError> {
+async fn look(shop: &Deployment, sale: Option<Open>) -> Result<Status, BoxError> {
     let front = &shop.front;
     let [a, b] = &front.backends;
     let key = format!("stock:{ITEM}");
@@ -94,7 +94,7 @@ async fn look(shop: &Deployment, sale: Option<Open>) -> Result<Scene, BoxError> 
         instance(front, b),
     );
     let lock = lock?;
-    Ok(Scene {
+    Ok(Status {
         count: count?,
         lock: Lock {
             held: lock.holders > 0,

@@ -19,7 +19,7 @@
 
 mod args;
 mod board;
-mod crowd;
+mod clients;
 mod deployment;
 mod error;
 mod front;

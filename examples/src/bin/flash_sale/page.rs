@@ -16,8 +16,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::args::Settings;
-use crate::board::{self, Open, Scene};
-use crate::crowd;
+use crate::board::{self, Open, Status};
+use crate::clients;
 use crate::deployment::{Deployment, ITEM, STOCK};
 use crate::error::{self, BoxError};
 use crate::front::Backend;
@@ -28,17 +28,17 @@ const PAGE: &str = include_str!("page.html");
 
 /// What the page's handlers need.
 #[derive(Debug, Clone)]
-struct Stage {
+struct PageState {
     shop: Arc<Deployment>,
-    scene: watch::Receiver<Option<Scene>>,
+    status: watch::Receiver<Option<Status>>,
     sale: Arc<watch::Sender<Option<Open>>>,
     open: std::time::Duration,
     at: std::net::SocketAddr,
 }
 
-impl FromRef<Stage> for Arc<Deployment> {
-    fn from_ref(stage: &Stage) -> Self {
-        Self::clone(&stage.shop)
+impl FromRef<PageState> for Arc<Deployment> {
+    fn from_ref(state: &PageState) -> Self {
+        Self::clone(&state.shop)
     }
 }
 
@@ -52,24 +52,24 @@ pub(crate) async fn serve(settings: Settings, port: u16) -> Result<(), BoxError>
     let shop = Deployment::start(settings.url, settings.database).await?;
     let shop = Arc::new(shop);
     let (sale, running) = watch::channel(None);
-    let (tell, scene) = watch::channel(None);
+    let (tell, status) = watch::channel(None);
     let board = board::keep(Arc::clone(&shop), running, tell);
-    let stage = Stage {
+    let state = PageState {
         shop,
-        scene,
+        status,
         sale: Arc::new(sale),
         open: settings.open,
         at,
     };
     report::serves(at);
     tokio::select! {
-        served = axum::serve(listener, router(stage)) => Ok(served?),
+        served = axum::serve(listener, router(state)) => Ok(served?),
         error = board => Err(error),
         ended = tokio::signal::ctrl_c() => Ok(ended?),
     }
 }
 
-fn router(stage: Stage) -> Router {
+fn router(state: PageState) -> Router {
     Router::new()
         .route("/", get(async || Html(PAGE)))
         .route("/live", get(live))
@@ -83,20 +83,22 @@ fn router(stage: Stage) -> Router {
                 shop.front.pass(request).await
             },
         )
-        .with_state(stage)
+        .with_state(state)
 }
 
 /// What is to be seen, whenever it changes.
-async fn live(State(stage): State<Stage>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let mut scene = stage.scene;
-    scene.mark_changed();
-    let events = stream::unfold(scene, async |mut scene| {
+async fn live(
+    State(state): State<PageState>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let mut status = state.status;
+    status.mark_changed();
+    let events = stream::unfold(status, async |mut status| {
         loop {
             // The board is gone only if this program is about to end.
-            scene.changed().await.ok()?;
-            let seen = scene.borrow_and_update().clone();
+            status.changed().await.ok()?;
+            let seen = status.borrow_and_update().clone();
             if let Some(Ok(event)) = seen.map(|it| Event::default().json_data(it)) {
-                return Some((Ok(event), scene));
+                return Some((Ok(event), status));
             }
         }
     });
@@ -104,12 +106,12 @@ async fn live(State(stage): State<Stage>) -> Sse<impl Stream<Item = Result<Event
 }
 
 /// Lets the clients in.
-async fn open_sale(State(stage): State<Stage>, Path(locking): Path<String>) -> Response {
+async fn open_sale(State(state): State<PageState>, Path(locking): Path<String>) -> Response {
     let Ok(locking) = locking.parse::<Locking>() else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let until = Instant::now() + stage.open;
-    let opened = stage.sale.send_if_modified(|sale| {
+    let until = Instant::now() + state.open;
+    let opened = state.sale.send_if_modified(|sale| {
         let free = sale.is_none();
         if free {
             *sale = Some(Open { locking, until });
@@ -120,10 +122,10 @@ async fn open_sale(State(stage): State<Stage>, Path(locking): Path<String>) -> R
         return (StatusCode::CONFLICT, "a sale is open already").into_response();
     }
     tokio::spawn(async move {
-        if let Err(error) = crowd::shop(stage.at, ITEM, locking, stage.open).await {
+        if let Err(error) = clients::shop(state.at, ITEM, locking, state.open).await {
             error::tell(error.as_ref());
         }
-        stage.sale.send_replace(None);
+        state.sale.send_replace(None);
     });
     StatusCode::ACCEPTED.into_response()
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::crowd::CLIENTS;
+use crate::clients::CLIENTS;
 use crate::deployment::STOCK;
 use crate::locking::Locking;
 use crate::sale::Sale;

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::crowd;
+use crate::clients;
 use crate::deployment::{Deployment, ITEM, STOCK};
 use crate::error::BoxError;
 use crate::locking::Locking;
@@ -39,8 +39,8 @@ impl Sale {
                 false => Ok(()),
             }
         };
-        let crowd = crowd::shop(front, ITEM, locking, open);
-        let (asked, (), ()) = tokio::try_join!(crowd, progress, killing)?;
+        let shopping = clients::shop(front, ITEM, locking, open);
+        let (asked, (), ()) = tokio::try_join!(shopping, progress, killing)?;
         Ok(Self {
             locking,
             asked,

@@ -27,8 +27,8 @@ mod keys;
 mod outcome;
 mod player;
 mod report;
+mod runner;
 mod score;
-mod stage;
 mod trade;
 
 use std::fs::{self, File};
@@ -69,7 +69,7 @@ async fn market(settings: Settings) -> Result<(), BoxError> {
     let mut results = Vec::new();
     for (place, cell) in Cell::all().into_iter().enumerate() {
         let progress = report::Progress::new(place, cell, settings.pace.length);
-        results.push(stage::run(server.url(), cell, settings.pace, progress).await?);
+        results.push(runner::run(server.url(), cell, settings.pace, progress).await?);
     }
     report::table(&results);
     if let Some(mut file) = json {

@@ -27,8 +27,8 @@ pub(super) struct Height {
     pub(super) nested: usize,
 }
 
-/// Does the work where there is room for a tree of this height. The work is told how deep the parser may go.
-pub(super) fn of<T: Send>(
+/// Does the work on a stack that is large enough for a tree of this height. The work is told how deep the parser may go.
+pub(super) fn with_enough<T: Send>(
     height: Height,
     work: impl FnOnce(usize) -> Result<T, Refusal> + Send,
 ) -> Result<T, Refusal> {
