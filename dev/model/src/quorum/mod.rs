@@ -37,21 +37,21 @@
 //! Nodes and rounds are interchangeable, and worlds that differ in their names only count as one.
 
 mod action;
+mod canonical_form;
 mod client;
-mod draws;
 mod explore;
 mod faults;
 mod judge;
 mod network;
 mod node;
-mod normal;
-mod passing;
+mod possible_tokens;
 mod reachable;
 mod scripts;
 mod setup;
 mod setups;
+mod tick;
+mod trace_text;
 mod weakening;
-mod words;
 mod world;
 
 pub use self::explore::{counterexample, example, explore};
