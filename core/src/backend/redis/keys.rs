@@ -108,9 +108,11 @@ fn braces(lock: &str) -> (&'static str, &'static str) {
 }
 
 /// The keys of one lock on one of several independent nodes, for one round.
+#[cfg(any(test, feature = "redlock"))]
 #[derive(Debug)]
 pub(crate) struct NodeKeys(PackedStrs<6>);
 
+#[cfg(any(test, feature = "redlock"))]
 impl NodeKeys {
     pub(crate) fn of(key: &Key, round: OwnerId) -> Self {
         let (lock, mut buffer) = (key.full(), OwnerId::buffer());

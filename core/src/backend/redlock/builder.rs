@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Redlock;
+use super::distinct_nodes::UnfitNode;
 use super::in_flight::InFlightRequests;
 use super::no_quorum_error::no_quorum;
 use super::quorum_node::QuorumNode;
 use super::quorum_state::majority;
+use super::restart_quarantine::NotAdmitted;
 use super::settings::Settings;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::certificates::Certificates;
 use crate::backend::redis::builder::{check_version, judge, opened};
-use crate::backend::redis::client::distinct_nodes::UnfitNode;
-use crate::backend::redis::client::restart_quarantine::NotAdmitted;
 use crate::backend::redis::connection::target::Target;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::redis::connection::tls;
@@ -267,7 +267,7 @@ impl QuorumNode {
         let Err(UnusableNode::Down(error)) = met else {
             return met;
         };
-        match self.node.quarantined() {
+        match self.quarantine.quarantined() {
             // It is there, and its time to vote will come.
             Some(NotAdmitted::TooYoung { version }) if error.is_temporary() => {
                 check_version(self.address(), &version, LEAST_VERSION).map_err(UnusableNode::Wrong)

@@ -10,17 +10,17 @@ use std::time::Duration;
 use redis::{Cmd, Pipeline, Value};
 
 use super::answer_limit::AnswerLimit;
+use super::distinct_nodes::DistinctNodes;
 use super::node_health::NodeHealth;
 use super::release_backlog::NodeReleaseBacklog;
 use super::request::NodeRelease;
+use super::restart_quarantine::RestartQuarantine;
 use super::round_state::Round;
 use super::script;
 use super::settings::Settings;
 use crate::backend::BackendError;
 use crate::backend::redis::client::ServerClient;
 use crate::backend::redis::client::connector::Connector;
-use crate::backend::redis::client::distinct_nodes::DistinctNodes;
-use crate::backend::redis::client::restart_quarantine::RestartQuarantine;
 use crate::backend::redis::connection::target::Target;
 use crate::backend::redis::protocol::reply;
 use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
@@ -35,6 +35,7 @@ pub(super) struct QuorumNode {
     pub(super) place: usize,
     address: String,
     pub(super) node: ServerClient,
+    pub(super) quarantine: Arc<RestartQuarantine>,
     pub(super) copies: UnansweredRequests,
     pub(super) node_timeout: Duration,
     pub(super) health: NodeHealth,
@@ -68,12 +69,15 @@ impl QuorumNode {
     ) -> Arc<Self> {
         let address = address_of(&target);
         let mut connector = Connector::new(target, waiters, script::load());
-        connector.admission = Some(RestartQuarantine::of(place, roster, settings.away()));
+        let quarantine = Arc::new(RestartQuarantine::of(place, roster, settings.away()));
+        let check = Arc::clone(&quarantine);
+        connector.server_check = Some(Box::new(move |info| check.admit(info)));
         let node = ServerClient::new(connector);
         Arc::new_cyclic(|this| Self {
             place,
             address,
             node,
+            quarantine,
             // A node that was restarted has forgotten which requests are to be refused, and stays out for longer.
             copies: UnansweredRequests::lasting(settings.max_ttl),
             node_timeout: settings.node_timeout,

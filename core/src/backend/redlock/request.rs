@@ -8,6 +8,7 @@ use super::release_backlog::PendingNodeRelease;
 use super::script;
 use crate::backend::redis::keys::NodeKeys;
 use crate::backend::redis::protocol::encode::{micros, millis_of};
+use crate::backend::redis::scripts::Script;
 use crate::backend::redis::timing::WAITER_LEASE;
 use crate::backend::{Attempt, Claim};
 use crate::{Key, OwnerId};
@@ -45,7 +46,7 @@ impl NodeAcquire {
         fence_ttl: Duration,
     ) -> Self {
         let names = NodeKeys::of(&attempt.key, round);
-        let mut acquire = script::ACQUIRE.on(&names.all(), 10);
+        let mut acquire = call(&script::ACQUIRE, &names, 10);
         acquire.arg(round.written(&mut OwnerId::buffer()));
         acquire.arg(millis_of(attempt.ttl)).arg(hint);
         acquire.arg(micros(CLAMP)).arg(millis_of(fence_ttl));
@@ -70,7 +71,7 @@ impl NodeAcquire {
     }
 
     pub(super) fn raise(&self, token: u64) -> Cmd {
-        let mut raise = script::RAISE.on(&self.names.all(), 3);
+        let mut raise = call(&script::RAISE, &self.names, 3);
         raise.arg(self.round.written(&mut OwnerId::buffer()));
         raise.arg(token).arg(millis_of(self.fence_ttl));
         raise
@@ -87,7 +88,7 @@ pub(super) struct NodeRelease {
 impl NodeRelease {
     pub(super) fn new(pending: PendingNodeRelease) -> Self {
         let names = NodeKeys::of(&pending.key, pending.round);
-        let mut command = script::LEAVE.on(&names.all(), 5);
+        let mut command = call(&script::LEAVE, &names, 5);
         command.arg(pending.round.written(&mut OwnerId::buffer()));
         match pending.waiter {
             Some(waiter) => command.arg(waiter.written(&mut OwnerId::buffer())),
@@ -106,7 +107,7 @@ impl NodeRelease {
 }
 
 pub(super) fn extend(claim: &Claim, round: OwnerId, fence_ttl: Duration) -> Cmd {
-    let mut extend = script::EXTEND.on(&NodeKeys::of(&claim.key, round).all(), 4);
+    let mut extend = call(&script::EXTEND, &NodeKeys::of(&claim.key, round), 4);
     extend.arg(round.written(&mut OwnerId::buffer()));
     extend.arg(millis_of(claim.ttl)).arg(claim.token.get());
     extend.arg(millis_of(fence_ttl));
@@ -114,11 +115,21 @@ pub(super) fn extend(claim: &Claim, round: OwnerId, fence_ttl: Duration) -> Cmd 
 }
 
 pub(super) fn force(key: &Key) -> Cmd {
-    let mut force = script::FORCE.on(&NodeKeys::of(key, OwnerId::random()).all(), 2);
+    let mut force = call(&script::FORCE, &NodeKeys::of(key, OwnerId::random()), 2);
     force.arg(millis_of(WOKEN_LEASE)).arg(millis_of(TURN));
     force
 }
 
 pub(super) fn inspect(key: &Key) -> Cmd {
-    script::INSPECT.on(&NodeKeys::of(key, OwnerId::random()).all(), 0)
+    call(&script::INSPECT, &NodeKeys::of(key, OwnerId::random()), 0)
+}
+
+/// Returns a call of a script with its keys, and with room for `arguments`.
+fn call(script: &Script, names: &NodeKeys, arguments: usize) -> Cmd {
+    let keys = names.all();
+    let bytes: usize = keys.iter().map(|key| key.len()).sum();
+    // Most arguments are ids or numbers.
+    let mut command = script.begin(keys.len(), arguments, bytes + 32 * arguments);
+    command.arg(&keys);
+    command
 }

@@ -1,9 +1,7 @@
 //! The client of one server: sends scripts and commands, and reconnects.
 
 pub(crate) mod connector;
-pub(crate) mod distinct_nodes;
 pub(crate) mod endpoint;
-pub(crate) mod restart_quarantine;
 
 use std::fmt;
 use std::pin::pin;
@@ -19,7 +17,6 @@ use crate::backend::redis::connection::multiplexed::{Connection, ExchangeGuard, 
 use crate::backend::redis::connection::single_flight::SingleFlight;
 use crate::backend::redis::connection::wait_pool::{Acknowledged, ReplicaRequirement, WaitError};
 use connector::{Connector, in_time};
-use restart_quarantine::{NotAdmitted, RestartQuarantine};
 
 /// How a command is sent.
 #[derive(Debug, Clone, Copy, Default)]
@@ -134,12 +131,6 @@ impl ServerClient {
         self.connector.address.to_string()
     }
 
-    /// Why the server that was there last was kept out, if it was.
-    pub(crate) fn quarantined(&self) -> Option<NotAdmitted> {
-        let admission = self.connector.admission.as_ref();
-        admission.and_then(RestartQuarantine::quarantined)
-    }
-
     /// The server that there is a connection to, where it is not always the same.
     pub(crate) fn place(&self) -> Option<ServerNumber> {
         self.current().and_then(|live| live.place)
@@ -150,6 +141,7 @@ impl ServerClient {
         self.connector.address.may_move()
     }
 
+    #[cfg(feature = "redlock")]
     pub(crate) fn is_connected(&self) -> bool {
         self.current().is_some()
     }

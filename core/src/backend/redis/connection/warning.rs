@@ -20,12 +20,3 @@ pub(crate) fn evicting_server(policy: &str) {
         "the server may evict locks when its memory is full; set maxmemory-policy to noeviction"
     );
 }
-
-pub(crate) fn unfit_node(node: &str, error: &BackendError) {
-    event!(
-        warn,
-        "leasehold.unfit_node",
-        { node = node, error = error as &dyn std::error::Error },
-        "the node has no vote, since its server is none of its own"
-    );
-}

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use redis::aio::MultiplexedConnection;
 
 use super::distinct_nodes::{DistinctNodes, UnfitNode};
 use crate::backend::BackendError;
-use crate::backend::redis::connection::warning;
-use crate::backend::redis::error::failure;
 use crate::backend::redis::protocol::reply;
 use crate::clock::LeaseInstant;
+use crate::named_event::event;
 
 /// Keeps away from a server that is no node of its own, and from one that was restarted a short while ago: it may have
 /// forgotten locks that are still held, and tokens that were drawn.
@@ -21,7 +19,7 @@ use crate::clock::LeaseInstant;
 /// How long it has been up is asked once per run and counted on by this process' own clock: a server counts by the
 /// time of day, which can jump.
 #[derive(Debug)]
-pub(crate) struct RestartQuarantine {
+pub(super) struct RestartQuarantine {
     place: usize,
     roster: Arc<DistinctNodes>,
     /// None where servers forget nothing.
@@ -44,7 +42,7 @@ struct KnownServer {
 
 /// Why a server that is there is not asked for locks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NotAdmitted {
+pub(super) enum NotAdmitted {
     /// Its time to vote will come.
     TooYoung {
         version: String,
@@ -54,7 +52,7 @@ pub(crate) enum NotAdmitted {
 
 impl RestartQuarantine {
     /// Admits servers that fit in with the others and have been up for longer than `away`, if that matters.
-    pub(crate) fn of(place: usize, roster: &Arc<DistinctNodes>, away: Option<Duration>) -> Self {
+    pub(super) fn of(place: usize, roster: &Arc<DistinctNodes>, away: Option<Duration>) -> Self {
         Self {
             place,
             roster: Arc::clone(roster),
@@ -63,16 +61,11 @@ impl RestartQuarantine {
         }
     }
 
-    /// Asks the server behind a new connection who it is and how old, and fails if it is not to be asked for locks.
-    pub(crate) async fn ask(
-        &self,
-        connection: &mut MultiplexedConnection,
-    ) -> Result<(), BackendError> {
-        let info = redis::cmd("INFO");
-        let info: String = info.query_async(connection).await.map_err(failure)?;
-        self.fits(&info)?;
+    /// Fails if the server behind a new connection is not to be asked for locks, by who it says it is and how old.
+    pub(super) fn admit(&self, info: &str) -> Result<(), BackendError> {
+        self.fits(info)?;
         match self.away {
-            Some(away) => self.judge(&info, away),
+            Some(away) => self.judge(info, away),
             None => {
                 self.state.lock().out = None;
                 Ok(())
@@ -81,7 +74,7 @@ impl RestartQuarantine {
     }
 
     /// Why the server that was met last was kept out, if it was.
-    pub(crate) fn quarantined(&self) -> Option<NotAdmitted> {
+    pub(super) fn quarantined(&self) -> Option<NotAdmitted> {
         self.state.lock().out.clone()
     }
 
@@ -95,7 +88,7 @@ impl RestartQuarantine {
         let before = std::mem::replace(&mut self.state.lock().out, out.clone());
         // It is tried again and again.
         if before != out {
-            warning::unfit_node(&self.roster.address(self.place), &refused);
+            warn_of_unfit_node(&self.roster.address(self.place), &refused);
         }
         Err(refused)
     }
@@ -128,6 +121,15 @@ impl RestartQuarantine {
             "it was restarted and may have forgotten locks that are still held; it votes again in {left:.1?}"
         )))
     }
+}
+
+fn warn_of_unfit_node(node: &str, error: &BackendError) {
+    event!(
+        warn,
+        "leasehold.unfit_node",
+        { node = node, error = error as &dyn std::error::Error },
+        "the node has no vote, since its server is none of its own"
+    );
 }
 
 #[cfg(test)]

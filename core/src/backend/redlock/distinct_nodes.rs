@@ -6,7 +6,7 @@ use crate::backend::redis::protocol::reply;
 
 /// The nodes, and the run id of the server that each of them led to last.
 #[derive(Debug)]
-pub(crate) struct DistinctNodes(Mutex<Vec<NodeIdentity>>);
+pub(super) struct DistinctNodes(Mutex<Vec<NodeIdentity>>);
 
 #[derive(Debug)]
 struct NodeIdentity {
@@ -16,7 +16,7 @@ struct NodeIdentity {
 
 /// Why a server cannot be a node, whatever its age.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum UnfitNode {
+pub(super) enum UnfitNode {
     #[error("it is the same server as {other}, and would vote twice; name independent servers")]
     Twin { other: String },
     #[error(
@@ -29,7 +29,7 @@ pub(crate) enum UnfitNode {
 
 impl DistinctNodes {
     /// The nodes at these addresses, in order.
-    pub(crate) fn of(addresses: impl IntoIterator<Item = String>) -> Self {
+    pub(super) fn of(addresses: impl IntoIterator<Item = String>) -> Self {
         let node = |address| NodeIdentity {
             address,
             run_id: None,
@@ -37,7 +37,7 @@ impl DistinctNodes {
         Self(Mutex::new(addresses.into_iter().map(node).collect()))
     }
 
-    pub(crate) fn address(&self, place: usize) -> String {
+    pub(super) fn address(&self, place: usize) -> String {
         let nodes = self.0.lock();
         nodes
             .get(place)
@@ -45,7 +45,7 @@ impl DistinctNodes {
     }
 
     /// Notes to which server a new connection of a node leads, by what it says of itself, unless it cannot be a node.
-    pub(crate) fn enter(&self, place: usize, info: &str) -> Result<(), UnfitNode> {
+    pub(super) fn enter(&self, place: usize, info: &str) -> Result<(), UnfitNode> {
         let field = |name| reply::info_field(info, name);
         let mut nodes = self.0.lock();
         let run_id = field("run_id").filter(|it| !it.is_empty());
