@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 impl Redlock {
     pub(super) async fn acquire(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let seat = attempt
+        let registration = attempt
             .queue
             .then(|| self.waiters.enter(&attempt.key, attempt.owner, None));
         if let Some(wake_ups) = self.waiters.wake_ups(attempt.owner) {
@@ -39,8 +39,8 @@ impl Redlock {
             None => self.run_rounds(attempt, &pursuit).await?,
         };
         match answer {
-            AttemptAnswer::Busy { .. } => match seat {
-                Some(seat) => seat.keep(),
+            AttemptAnswer::Busy { .. } => match registration {
+                Some(registration) => registration.keep(),
                 None => self.attempts.forget(attempt.owner),
             },
             AttemptAnswer::Granted { .. } | AttemptAnswer::Refused(_) => {}

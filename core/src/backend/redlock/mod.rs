@@ -20,7 +20,6 @@ mod request;
 mod restart_quarantine;
 mod round;
 mod round_state;
-mod script;
 mod settings;
 mod wait;
 
@@ -158,7 +157,7 @@ impl Backend for Redlock {
     }
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
-        inspect::force(&self.members, key, self.settings.node_timeout).await
+        inspect::force_release(&self.members, key, self.settings.node_timeout).await
     }
 
     async fn interrupted(&self, _seen: u64) -> u64 {

@@ -64,13 +64,13 @@ impl QuorumNode {
             Err(_elapsed) => return false,
         }
         while let Some(pending) = self.backlog.next() {
-            let leave = NodeRelease::new(pending);
-            let Some(paid) = timeout(look, self.pay(&leave)) else {
+            let release = NodeRelease::new(pending);
+            let Some(paid) = timeout(look, self.pay(&release)) else {
                 return false;
             };
             match paid.await {
                 Ok(Err(error)) if !self.refuses_it(&error) => return self.stays(&error),
-                Ok(_) => self.backlog.paid(&leave.pending),
+                Ok(_) => self.backlog.paid(&release.pending),
                 Err(_elapsed) => return false,
             }
         }

@@ -13,10 +13,9 @@ use super::answer_limit::AnswerLimit;
 use super::distinct_nodes::DistinctNodes;
 use super::node_health::NodeHealth;
 use super::release_backlog::NodeReleaseBacklog;
-use super::request::NodeRelease;
+use super::request::{self, NodeRelease};
 use super::restart_quarantine::RestartQuarantine;
 use super::round_state::Round;
-use super::script;
 use super::settings::Settings;
 use crate::backend::BackendError;
 use crate::backend::redis::client::ServerClient;
@@ -46,14 +45,16 @@ pub(super) struct QuorumNode {
 /// A release that is under way: should it be dropped, it is owed.
 struct RequeueOnDrop<'a> {
     member: &'a QuorumNode,
-    leave: &'a NodeRelease,
+    release: &'a NodeRelease,
     settled: bool,
 }
 
 impl Drop for RequeueOnDrop<'_> {
     fn drop(&mut self) {
         if !self.settled {
-            self.member.backlog.push_pending(self.leave.pending.clone());
+            self.member
+                .backlog
+                .push_pending(self.release.pending.clone());
             self.member.watch();
         }
     }
@@ -68,7 +69,7 @@ impl QuorumNode {
         roster: &Arc<DistinctNodes>,
     ) -> Arc<Self> {
         let address = address_of(&target);
-        let mut connector = Connector::new(target, waiters, script::load());
+        let mut connector = Connector::new(target, waiters, request::load_scripts());
         let quarantine = Arc::new(RestartQuarantine::of(place, roster, settings.away()));
         let check = Arc::clone(&quarantine);
         connector.server_check = Some(Box::new(move |info| check.admit(info)));
@@ -129,13 +130,13 @@ impl QuorumNode {
 
     /// Ends what a round has here, and the waiter's place: true if it held the lock. What cannot be told to the node
     /// is owed to it.
-    pub(super) async fn leave(
+    pub(super) async fn release(
         &self,
         limit: &AnswerLimit,
         round: &Round,
-        leave: &NodeRelease,
+        release: &NodeRelease,
     ) -> Result<bool, BackendError> {
-        let (concerned, settled) = match leave.pending.waiter {
+        let (concerned, settled) = match release.pending.waiter {
             // Each of its rounds may have given it a place, and may do so yet.
             Some(_) => (
                 round.may_wait_at(self.place),
@@ -148,13 +149,13 @@ impl QuorumNode {
         }
         let mut pending_releases = RequeueOnDrop {
             member: self,
-            leave,
+            release,
             settled: false,
         };
-        let mut left = self.told(limit, leave).await;
+        let mut left = self.told(limit, release).await;
         if !settled && !matches!(left, Ok(true)) {
             // The request may have come after it. What is not known to have come is sealed off.
-            left = Box::pin(self.send_again(limit.length(), round, leave)).await;
+            left = Box::pin(self.send_again(limit.length(), round, release)).await;
         }
         pending_releases.settled = left.as_ref().map_or_else(|e| self.refuses_it(e), |_| true);
         left
@@ -164,10 +165,10 @@ impl QuorumNode {
         &self,
         limit: Duration,
         round: &Round,
-        leave: &NodeRelease,
+        release: &NodeRelease,
     ) -> Result<bool, BackendError> {
         let settled = async {
-            match leave.pending.waiter {
+            match release.pending.waiter {
                 Some(_) => round.attempt_settled(self.place).await,
                 None => round.settled(self.place).await,
             }
@@ -176,7 +177,7 @@ impl QuorumNode {
             // Whoever drives the request may have gone, and is not waited for.
             let _in_time = settled.await;
         }
-        self.told(&limit.into(), leave).await
+        self.told(&limit.into(), release).await
     }
 
     /// A node that refuses a release for good is owed nothing. One that refuses a connection does not know of the
@@ -185,21 +186,21 @@ impl QuorumNode {
         !error.is_temporary() && self.node.is_connected()
     }
 
-    async fn told(&self, limit: &AnswerLimit, leave: &NodeRelease) -> Result<bool, BackendError> {
+    async fn told(&self, limit: &AnswerLimit, release: &NodeRelease) -> Result<bool, BackendError> {
         self.look()?;
-        self.within(limit, pin!(self.pay(leave))).await
+        self.within(limit, pin!(self.pay(release))).await
     }
 
-    pub(super) async fn pay(&self, leave: &NodeRelease) -> Result<bool, BackendError> {
-        let copies_until = self.copies.latest_expiry(leave.pending.round);
-        let answer = self.node.call(&leave.command(copies_until)).await?;
+    pub(super) async fn pay(&self, release: &NodeRelease) -> Result<bool, BackendError> {
+        let copies_until = self.copies.latest_expiry(release.pending.round);
+        let answer = self.node.call(&release.command(copies_until)).await?;
         let answer: String = reply::read(answer)?;
         if answer == "unsealed" {
             return Err(BackendError::unknown(
                 "the node has no memory left to note that a round is over",
             ));
         }
-        self.copies.forget(leave.pending.round, copies_until);
+        self.copies.forget(release.pending.round, copies_until);
         Ok(answer == "left")
     }
 

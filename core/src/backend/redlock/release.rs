@@ -25,23 +25,23 @@ impl Redlock {
     ) -> InFlightRequests<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static>
     {
         let pending = PendingNodeRelease::new(&attempt.key, round.id, None, self.settings.max_ttl);
-        self.leave(pending, round)
+        self.send_release(pending, round)
     }
 
     /// Asks all nodes that may know of a round to end it.
-    fn leave(
+    fn send_release(
         &self,
         pending: PendingNodeRelease,
         round: Arc<Round>,
     ) -> InFlightRequests<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static>
     {
         let limit = self.settings.node_timeout;
-        let leave = Arc::new(NodeRelease::new(pending));
+        let release = Arc::new(NodeRelease::new(pending));
         InFlightRequests::within(limit, |limit| {
             self.members.iter().map(move |member| {
-                let (member, leave) = (Arc::clone(member), Arc::clone(&leave));
+                let (member, release) = (Arc::clone(member), Arc::clone(&release));
                 let (round, limit) = (Arc::clone(&round), limit.clone());
-                async move { (member.place, member.leave(&limit, &round, &leave).await) }
+                async move { (member.place, member.release(&limit, &round, &release).await) }
             })
         })
     }
@@ -51,7 +51,7 @@ impl Redlock {
         self.waiters.leave(key, owner);
         let round = self.attempts.last_round(owner);
         let pending = PendingNodeRelease::new(key, round.id, Some(owner), self.settings.max_ttl);
-        let mut asked = self.leave(pending, round);
+        let mut asked = self.send_release(pending, round);
         let mut tally = MajorityCount::of(self.members.len());
         while tally.verdict().is_none()
             && let Some((place, left)) = asked.next().await

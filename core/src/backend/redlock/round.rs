@@ -115,7 +115,7 @@ async fn raise(
             let (member, request) = (Arc::clone(&members[place]), Arc::clone(request));
             let limit = limit.clone();
             async move {
-                let answer = member.call(&limit, &request.raise(token)).await;
+                let answer = member.call(&limit, &request.raise_token(token)).await;
                 (place, answer.and_then(reply::read::<u8>))
             }
         })

@@ -131,7 +131,7 @@ pub(crate) fn raise(world: &mut World, setup: &Setup, (who, node): (usize, usize
     let token = world.rounds[who].token;
     let it = &mut world.nodes[node];
     it.lines[who].set(Flag::Raise, setup.faults.copies);
-    if scripts::raise(&mut it.keys, setup, who, token) {
+    if scripts::raise_token(&mut it.keys, setup, who, token) {
         it.idle = 0;
         client::acknowledged(world, setup, who, node);
     } else {
