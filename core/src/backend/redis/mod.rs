@@ -8,12 +8,8 @@ pub(crate) mod client;
 mod cluster;
 pub(crate) mod connection;
 pub(crate) mod error;
-mod error_code;
-mod fuzz;
 pub(crate) mod keys;
 mod local_handoff;
-#[cfg(any(feature = "cluster", feature = "sentinel"))]
-mod multi_host_url;
 pub(crate) mod protocol;
 mod release_replay;
 mod renew;
@@ -44,16 +40,14 @@ pub use builder::RedisBuilder;
 #[doc(hidden)]
 pub use connection::simulated_transport::{Connecting, Stream};
 pub(crate) use connection::single_flight::SingleFlight;
-pub(crate) use connection::target::Target;
 #[cfg(feature = "tls-rustls")]
 pub(crate) use connection::tls::choose_provider;
-pub(crate) use connection::transport::OpenConnection;
+pub(crate) use connection::transport::{OpenConnection, Target};
 use connection::wait_pool::ReplicaRequirement;
 use error::maybe_applied;
-pub(crate) use error::{failure, unconnected, unsent};
-pub(crate) use error_code::is_readonly;
+pub(crate) use error::{failure, is_readonly, unconnected, unsent};
 use keys::{KeyBuilder, LockKeys};
-use protocol::encode::millis;
+use protocol::millis;
 use protocol::reply::AcquireOutcome;
 use protocol::unanswered_requests::UnansweredRequests;
 use release_replay::ReleaseReplay;
@@ -225,11 +219,11 @@ impl Redis {
 
     /// An attempt that asks for itself.
     async fn attempt_alone(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let seat = attempt.queue.then(|| {
+        let registration = attempt.queue.then(|| {
             self.waiters
                 .enter(&attempt.key, attempt.owner, self.can_be_granted(attempt))
         });
-        let waiter = seat.as_ref().map(Registration::waiter);
+        let waiter = registration.as_ref().map(Registration::waiter);
         if let Some(answer) = waiter.and_then(|waiter| Self::passed_on(attempt, waiter)) {
             return Ok(answer);
         }
@@ -244,8 +238,8 @@ impl Redis {
                 })
             }
             AcquireOutcome::Busy { holder_left, first } => {
-                if let Some(seat) = seat {
-                    seat.keep();
+                if let Some(registration) = registration {
+                    registration.keep();
                 }
                 let expires = holder_left.unwrap_or(FIRST_LOOKS).min(REFRESH);
                 // The first of all looks for foreign releases, and the first of each process is there

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use super::Redlock;
 use super::attempt_state::RedlockAttempt;
-use super::no_quorum_error::no_quorum;
-use super::quorum_state::majority;
+use super::majority::{majority, no_quorum};
 use super::request::{AHEAD, NodeAcquire};
 use super::round::{self, RoundOutcome};
 use super::wait::{GRACE, apart};
 use crate::FencingToken;
-use crate::backend::redis::protocol::encode::micros;
+use crate::backend::redis::protocol::micros;
 use crate::backend::{Attempt, AttemptAnswer, BackendError, RenewAnswer};
 use crate::clock::{self, LeaseInstant};
 

@@ -6,9 +6,8 @@ use std::time::Duration;
 use redis::Cmd;
 
 use super::in_flight::InFlightRequests;
-use super::no_quorum_error::no_quorum;
+use super::majority::{majority, no_quorum};
 use super::quorum_node::QuorumNode;
-use super::quorum_state::majority;
 use super::request;
 use crate::Key;
 use crate::backend::redis::protocol::reply::{self, millis};

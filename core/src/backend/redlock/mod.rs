@@ -1,26 +1,22 @@
 //! Locks on a majority of independent Redis servers.
 
 mod acquire;
-mod answer_limit;
+mod admission;
 mod attempt_state;
 mod builder;
-mod distinct_nodes;
 mod in_flight;
 mod inspect;
-mod majority_count;
-mod no_quorum_error;
+mod majority;
 mod node_health;
-mod node_probe;
 mod quorum_node;
-mod quorum_state;
 mod release;
 mod release_backlog;
 mod renew;
 mod request;
-mod restart_quarantine;
 mod round;
 mod round_state;
 mod settings;
+mod vote_count;
 mod wait;
 
 use std::fmt;

@@ -7,7 +7,7 @@ use redis::{Cmd, Pipeline};
 
 use super::release_backlog::PendingNodeRelease;
 use crate::backend::redis::keys::NodeKeys;
-use crate::backend::redis::protocol::encode::{micros, millis_of};
+use crate::backend::redis::protocol::{micros, millis_of};
 use crate::backend::redis::scripts::{self, Script};
 use crate::backend::redis::timing::WAITER_LEASE;
 use crate::backend::{Attempt, Claim};

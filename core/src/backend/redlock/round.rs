@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use redis::Value;
 
-use super::answer_limit::AnswerLimit;
+use super::in_flight::AnswerLimit;
 use super::in_flight::InFlightRequests;
 use super::quorum_node::QuorumNode;
-use super::quorum_state::{QuorumState, Vote, VoteCount};
 use super::request::NodeAcquire;
 use super::round_state::Round;
+use super::vote_count::{QuorumState, Vote, VoteCount};
 use crate::OwnerId;
 use crate::backend::redis::protocol::reply::{self, millis};
 use crate::backend::{Applied, BackendError};

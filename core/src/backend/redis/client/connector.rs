@@ -10,10 +10,11 @@ use redis::{AsyncConnectionConfig, Pipeline};
 use super::endpoint::{Endpoint, Resolved};
 use crate::backend::BackendError;
 use crate::backend::redis::connection::multiplexed::{Connection, ConnectionCell};
-use crate::backend::redis::connection::push_handler::{ConnectionState, PushHandler};
+use crate::backend::redis::connection::push_handler::{
+    ConnectionState, PushHandler, warn_of_no_wake_ups,
+};
 use crate::backend::redis::connection::transport::OpenConnection;
 use crate::backend::redis::connection::wait_pool::WaitPool;
-use crate::backend::redis::connection::warning;
 use crate::backend::redis::error::{failure, reply_too_large};
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
@@ -121,7 +122,7 @@ impl Connector {
             && let Err(error) = connection.subscribe(&*self.waiters.channel()).await
         {
             // Without wake-ups waiters poll.
-            warning::no_wake_ups(&failure(error));
+            warn_of_no_wake_ups(&failure(error));
         }
         let wait_pool = WaitPool::new(found.target.clone());
         let live = Connection::new(opened, health, wait_pool, found.place());

@@ -8,9 +8,8 @@ use redis::{AsyncConnectionConfig, RedisError, RedisResult, Value};
 use crate::backend::BackendError;
 use crate::backend::redis::connection::multiplexed::ServerNumber;
 #[cfg(feature = "simulation")]
-use crate::backend::redis::connection::simulated_transport::Transport;
-use crate::backend::redis::connection::target::Target;
-use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
+use crate::backend::redis::connection::simulated_transport::SimulatedTransport;
+use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection, Target};
 use crate::backend::redis::error::{failure, unconnected};
 #[cfg(feature = "sentinel")]
 use crate::backend::redis::sentinel::{Primary, Sentinels};
@@ -25,7 +24,7 @@ pub(crate) enum Endpoint {
     Sentinels(Sentinels),
     /// It is in a simulation.
     #[cfg(feature = "simulation")]
-    Simulated(Transport),
+    Simulated(SimulatedTransport),
 }
 
 /// A server that was found.
@@ -34,7 +33,7 @@ pub(crate) struct Resolved {
     #[cfg(feature = "sentinel")]
     pub(crate) primary: Option<Primary>,
     #[cfg(feature = "simulation")]
-    pub(crate) transport: Option<Transport>,
+    pub(crate) transport: Option<SimulatedTransport>,
 }
 
 impl From<Target> for Endpoint {

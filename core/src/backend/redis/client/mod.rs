@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
-use super::error::{failure, unsent};
-use super::error_code::is_readonly;
+use super::error::{failure, is_readonly, unsent};
 use super::timing::{CONNECT_TIMEOUT, READ_ONLY_FOR};
 use crate::backend::BackendError;
 use crate::backend::redis::connection::multiplexed::{Connection, ExchangeGuard, ServerNumber};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::encode::micros;
+use super::micros;
 use crate::OwnerId;
 use crate::backend::redis::timing::COPIES_LAST;
 use crate::clock::LeaseInstant;

@@ -1,13 +1,18 @@
-//! Which caller drives the connection, and which wakers are called when there is input.
+//! Which caller drives the connection, which wakers are called when there is input, and the task that drives it while no
+//! caller waits.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::time::Sleep;
+
+use crate::runtime::sleep;
 
 pub(super) type ConnectionFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -88,7 +93,7 @@ impl SharedDriveState {
         };
         let has_not_come = last.is_awaited && last.comings == look.comings;
         let relieved = if look.is_awaited && has_not_come {
-            drive.seat(None)
+            drive.replace_caller(None)
         } else {
             None
         };
@@ -125,7 +130,7 @@ impl SharedDriveState {
         let mut drive = self.0.lock();
         let earlier = match &drive.caller {
             Some((it, woken)) if *it == number && !woken.will_wake(waker) => {
-                drive.seat(Some((number, waker.clone())))
+                drive.replace_caller(Some((number, waker.clone())))
             }
             Some((it, _)) if *it == number => {
                 drive.comes();
@@ -171,7 +176,7 @@ impl Wakeups {
 
 impl DriveState {
     /// Has another caller woken, or none, and gives back the one before.
-    fn seat(&mut self, caller: Option<(u64, Waker)>) -> Option<(u64, Waker)> {
+    fn replace_caller(&mut self, caller: Option<(u64, Waker)>) -> Option<(u64, Waker)> {
         self.comes();
         mem::replace(&mut self.caller, caller)
     }
@@ -292,14 +297,14 @@ impl Drop for DriveGuard<'_> {
         if let Some((number, _)) = &earlier
             && drive.caller.as_ref().is_none_or(|(it, _)| it == number)
         {
-            earlier = drive.seat(earlier);
+            earlier = drive.replace_caller(earlier);
         }
         if drive
             .caller
             .as_ref()
             .is_some_and(|(it, _)| Some(*it) == self.leaver)
         {
-            earlier = drive.seat(None);
+            earlier = drive.replace_caller(None);
         }
         let told = drive.told();
         drop(drive);
@@ -344,11 +349,69 @@ impl Drop for DriveWaiter<'_> {
         if drive.caller.as_ref().is_none_or(|(it, _)| *it != number) {
             return;
         }
-        let left = drive.seat(None);
+        let left = drive.replace_caller(None);
         // It may have been woken and not come.
         let told = drive.told();
         drop(drive);
         told.wake();
         drop(left);
+    }
+}
+
+/// The task of a connection's own. The connection ends with it.
+pub(super) struct FallbackDriver {
+    shared: Arc<SharedDriveState>,
+    /// How long a caller that was woken has to come, at least; twice as long at most.
+    patience: Duration,
+    /// Set while callers are woken in its place, and a little longer.
+    watch: Option<Pin<Box<Sleep>>>,
+    last: ReaderSnapshot,
+}
+
+impl FallbackDriver {
+    pub(super) fn of(shared: &Arc<SharedDriveState>, patience: Duration) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            patience,
+            watch: None,
+            last: ReaderSnapshot::default(),
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        poll_fn(|context| self.poll(context)).await;
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let Some(left) = self.shared.register_fallback(context.waker()) else {
+                return Poll::Ready(());
+            };
+            if left.to_drive
+                && let Some(mut turn) = self.shared.begin()
+            {
+                turn.drive();
+            }
+            if !left.to_watch {
+                self.watch = None;
+                return Poll::Pending;
+            }
+            if self.watch.is_none() {
+                self.watch = sleep(self.patience).map(Box::pin);
+            }
+            if let Some(watch) = &mut self.watch
+                && watch.as_mut().poll(context).is_pending()
+            {
+                return Poll::Pending;
+            }
+            self.watch = None;
+            self.shared.check_waiter(&mut self.last);
+        }
+    }
+}
+
+impl Drop for FallbackDriver {
+    fn drop(&mut self) {
+        self.shared.close();
     }
 }

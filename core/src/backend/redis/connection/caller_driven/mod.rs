@@ -10,7 +10,6 @@
 //! for nobody may keep from others what is theirs.
 
 mod drive_state;
-mod fallback_driver;
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -22,8 +21,7 @@ use tokio::task::AbortHandle;
 use tokio::task::coop::unconstrained;
 
 use crate::runtime::Runtime;
-use drive_state::{DriveWaiter, SharedDriveState};
-use fallback_driver::FallbackDriver;
+use drive_state::{DriveWaiter, FallbackDriver, SharedDriveState};
 
 /// What carries one connection. It ends with this.
 pub(crate) struct Driver {
