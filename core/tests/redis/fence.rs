@@ -152,6 +152,9 @@ async fn what_cannot_be_a_resource_or_a_mark_is_told() {
         .await
         .unwrap_err();
     assert!(matches!(bad, ConnectError::Url { .. }), "{bad}");
+    let cluster = RedisFenceStore::connect("redis+cluster://127.0.0.1:1").await;
+    let told = whole(&cluster.unwrap_err());
+    assert!(told.contains("is on one server"), "{told}");
     let down = RedisFenceStore::connect("redis://127.0.0.1:1")
         .await
         .unwrap_err();

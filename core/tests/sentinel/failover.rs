@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use leasehold::{LossReason, ReleaseOutcome};
+use leasehold::{
+    AdmitError, FenceStore, FencingToken, LossReason, RedisFenceStore, ReleaseOutcome,
+};
 use leasehold_testkit::servers::SentinelRedis;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::servers::{PATIENCE, eventually, locks, replicated, soon, waiters, whole};
+use crate::servers::{PATIENCE, eventually, locks, replicated, soon, url, waiters, whole};
 
 /// The lease far outlives the failover.
 const TTL: Duration = Duration::from_secs(60);
@@ -133,4 +135,23 @@ async fn a_replica_that_was_a_primary_is_left_for_the_one_that_the_sentinels_nam
         locks.lock("k").try_acquire().await.is_ok()
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_fence_store_follows_to_the_new_primary_and_goes_on_refusing() {
+    let redis = SentinelRedis::start().await.unwrap();
+    let fences = RedisFenceStore::connect(&url(&redis)).await.unwrap();
+    let token = |number: i64| FencingToken::try_from(number).unwrap();
+    fences.admit("r", token(7)).await.unwrap();
+    replicated(redis.servers()).await;
+    redis.servers().primary().kill();
+    redis.until_failed_over().await.unwrap();
+    eventually("the newest is admitted again", async || {
+        fences.admit("r", token(7)).await.is_ok()
+    })
+    .await;
+    let stale = fences.admit("r", token(6)).await.unwrap_err();
+    assert!(matches!(stale, AdmitError::Stale(_)), "{stale}");
+    let write = fences.pipeline("r", token(8)).cmd("SET", ["k", "v"]);
+    write.execute().await.unwrap();
 }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::servers::{eventually, locks, replicated};
+use crate::servers::{eventually, locks, replicated, whole};
 
 /// Nobody waits for longer because of it, whatever the TTL and the number of waiters.
 const AT_MOST: Duration = Duration::from_secs(3);
@@ -191,4 +191,36 @@ async fn waiters_of_several_managers_are_served() {
 #[tokio::test]
 async fn waiters_are_served_after_a_failover_there_and_back() {
     holds_up_nobody(2, 6, Duration::from_secs(10), 2).await;
+}
+
+#[tokio::test]
+async fn a_primary_that_the_sentinels_forget_for_a_moment_is_waited_for() {
+    let redis = SentinelRedis::start().await.unwrap();
+    let locks = locks(&redis).await;
+    drop(locks.lock("k").acquire().await.unwrap());
+    let all = async |ask: &[&str]| {
+        for sentinel in redis.sentinels() {
+            let mut sentinel = sentinel.client().await.unwrap();
+            sentinel.command(ask).await.unwrap();
+        }
+    };
+    all(&["SENTINEL", "REMOVE", redis.name()]).await;
+    let mut primary = redis.servers().primary().client().await.unwrap();
+    for kind in ["normal", "pubsub"] {
+        let cut = ["CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes"];
+        primary.command(cut).await.unwrap();
+    }
+    eventually("the manager has noticed", async || {
+        let seen = locks.inspect("k").await;
+        seen.is_err_and(|it| whole(&it).contains("know no primary `mymaster` any more"))
+    })
+    .await;
+    let waiting = tokio::spawn(locks.lock("k").wait(PATIENCE).acquire());
+    sleep(Duration::from_millis(500)).await;
+    assert!(!waiting.is_finished(), "{:?}", waiting.await);
+    let port = redis.servers().primary().port().to_string();
+    all(&["SENTINEL", "MONITOR", redis.name(), "127.0.0.1", &port, "2"]).await;
+    let begin = Instant::now();
+    drop(waiting.await.unwrap().unwrap());
+    assert!(begin.elapsed() < AT_MOST, "{:?}", begin.elapsed());
 }

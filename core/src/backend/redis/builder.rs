@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use redis::{Client, ConnectionInfo, ProtocolVersion};
 
+use super::Redis;
 use super::client::ServerClient;
 #[cfg(feature = "cluster")]
 use super::cluster::Cluster;
@@ -14,11 +15,10 @@ use super::connection::tls;
 use super::connection::transport::Target;
 use super::protocol::reply;
 use super::scripts::LockScripts;
-#[cfg(feature = "sentinel")]
-use super::sentinel::Sentinels;
 use super::timing::{FENCE_TTL, check_fence_ttl};
 use super::topology::Topology;
-use super::{Redis, url};
+#[cfg(feature = "simulation")]
+use super::url;
 use crate::backend::ConnectError;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::certificates::Certificates;
@@ -176,10 +176,9 @@ impl RedisBuilder {
             Ok::<_, ConnectError>(target)
         };
         let scripts = self.scripts()?;
-        let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
-        let address = match scheme.split_once('+') {
+        if is_cluster(url) {
             #[cfg(feature = "cluster")]
-            Some((_, "cluster")) => {
+            {
                 let waiters = WaiterRegistry::sharded();
                 let cluster = Cluster::at(url, waiters.clone(), scripts.load(), prepared)?;
                 return self
@@ -187,20 +186,12 @@ impl RedisBuilder {
                     .await;
             }
             #[cfg(not(feature = "cluster"))]
-            Some((_, "cluster")) => {
+            {
                 let told = "Cluster is not built in; enable the feature `cluster`";
                 return Err(ConnectError::url(told));
             }
-            #[cfg(feature = "sentinel")]
-            Some((_, "sentinel")) => Endpoint::Sentinels(Sentinels::at(url, prepared)?),
-            #[cfg(not(feature = "sentinel"))]
-            Some((_, "sentinel")) => {
-                let told = "Sentinel is not built in; enable the feature `sentinel`";
-                return Err(ConnectError::url(told));
-            }
-            _ => prepared(url::one(url)?)?.into(),
-        };
-        self.connect_at(address, scripts).await
+        }
+        self.connect_at(Endpoint::at(url, prepared)?, scripts).await
     }
 
     /// Connects as `client` would: with a TLS configuration or credentials of your own, in place of this builder's
@@ -268,6 +259,12 @@ impl RedisBuilder {
         redis.check().await?;
         Ok(redis)
     }
+}
+
+/// Whether `url` leads to a Redis Cluster.
+pub(crate) fn is_cluster(url: &str) -> bool {
+    let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
+    scheme.ends_with("+cluster")
 }
 
 /// The server, with what our connections need.

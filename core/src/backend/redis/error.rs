@@ -30,6 +30,12 @@ pub(crate) fn failure(error: RedisError) -> BackendError {
     failed.with_source(error)
 }
 
+/// Nothing can be awaited there.
+pub(crate) fn outside_a_runtime() -> BackendError {
+    let refusal = "a server can only be used inside a tokio runtime; enter one first";
+    BackendError::not_applied(refusal).permanent()
+}
+
 /// We have closed the connection.
 pub(super) fn reply_too_large(too_large: ReplyTooLarge) -> BackendError {
     let told = "the server's reply is too large; the connection was closed";

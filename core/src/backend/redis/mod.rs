@@ -39,13 +39,8 @@ pub use builder::RedisBuilder;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub use connection::simulated_transport::{Connecting, Stream};
-pub(crate) use connection::single_flight::SingleFlight;
-#[cfg(feature = "tls-rustls")]
-pub(crate) use connection::tls::choose_provider;
-pub(crate) use connection::transport::{OpenConnection, Target};
 use connection::wait_pool::ReplicaRequirement;
 use error::maybe_applied;
-pub(crate) use error::{failure, is_readonly, unconnected, unsent};
 use keys::{KeyBuilder, LockKeys};
 use protocol::millis;
 use protocol::reply::AcquireOutcome;
@@ -53,10 +48,8 @@ use protocol::unanswered_requests::UnansweredRequests;
 use release_replay::ReleaseReplay;
 pub use reply_size::ReplyTooLarge;
 use scripts::LockScripts;
-pub(crate) use timing::READ_ONLY_FOR;
 use timing::{FIRST_LOOKS, REFRESH};
 use topology::Topology;
-pub(crate) use url::one as info_of;
 use wait::local_waiter::WaiterFutureGuard;
 use wait::parked_waiters::ParkedWaiters;
 use wait::waiter_registry::{Registration, WaiterRegistry};

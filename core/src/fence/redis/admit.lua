@@ -1,1 +1,1 @@
-return note(KEYS[1], ARGV[1])
+return admit_token(KEYS[1], ARGV[1])

@@ -1,26 +1,19 @@
 //! A pipeline that runs only if its fencing token is not stale.
 
 use std::fmt;
-use std::sync::LazyLock;
 
-use redis::{Script, Value};
+use redis::Value;
 
-use super::connection::FenceConnection;
+use super::client::FenceClient;
 use super::pipeline_error::FencedPipelineError;
 use super::reply::RedisReply;
+use super::scripts::PIPELINE;
 use crate::FencingToken;
 use crate::backend::BackendError;
 use crate::fence::Stale;
 
 /// The most words that one command of a [`FencedPipeline`] may have: a script can hand on no more.
 pub const MAX_COMMAND_WORDS: usize = 4_000;
-
-static PIPELINE: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(concat!(
-        include_str!("note.lua"),
-        include_str!("pipeline.lua")
-    ))
-});
 
 /// Commands for a Redis server that are executed if the token is not stale, and else not. Made by
 /// [`RedisFenceStore::pipeline`](crate::RedisFenceStore::pipeline).
@@ -53,7 +46,7 @@ static PIPELINE: LazyLock<Script> = LazyLock::new(|| {
 /// - The store's server alone: a node of a Redis Cluster refuses keys of other nodes, and nobody is redirected.
 #[must_use = "a pipeline does nothing until it is executed"]
 pub struct FencedPipeline<'s> {
-    link: &'s FenceConnection,
+    client: &'s FenceClient,
     /// Where the token is noted, or why it cannot be.
     mark: Result<String, BackendError>,
     resource: String,
@@ -63,13 +56,13 @@ pub struct FencedPipeline<'s> {
 
 impl<'s> FencedPipeline<'s> {
     pub(super) const fn new(
-        link: &'s FenceConnection,
+        client: &'s FenceClient,
         mark: Result<String, BackendError>,
         resource: String,
         token: FencingToken,
     ) -> Self {
         Self {
-            link,
+            client,
             mark,
             resource,
             token,
@@ -110,22 +103,23 @@ impl<'s> FencedPipeline<'s> {
             }
         }
         let Self {
-            link,
+            client,
             mark,
             resource,
             token,
             commands,
         } = self;
         let failed = |source| FencedPipelineError::failed(&resource, source);
-        let mut call = PIPELINE.key(mark.map_err(failed)?);
-        call.arg(token.to_string());
+        let words = commands.iter().flatten();
+        let (count, bytes) = words.fold((0, 0), |(count, bytes), word| {
+            (count + 1, bytes + word.len())
+        });
+        let mut call = PIPELINE.begin(1, 1 + commands.len() + count, bytes);
+        call.arg(mark.map_err(failed)?).arg(token.to_string());
         for command in &commands {
-            call.arg(command.len());
-            for word in command {
-                call.arg(word.as_slice());
-            }
+            call.arg(command.len()).arg(command);
         }
-        let answer = link.run_at_most_once(&call).await.map_err(failed)?;
+        let answer = client.call(&call).await.map_err(failed)?;
         let answer = PipelineReply::read(answer).ok_or_else(|| {
             let told = "the server answered something that is no pipeline's answer";
             failed(BackendError::unknown(told))

@@ -1,31 +1,29 @@
 //! Fences on a Redis or Valkey server.
 
-mod backend_connection;
-mod connection;
+mod client;
 mod fenced_pipeline;
 mod pipeline_error;
 mod reply;
+mod scripts;
 
 use std::fmt;
-use std::sync::LazyLock;
 
 use async_trait::async_trait;
-use redis::{Client, Script};
+use redis::Client;
 
 use super::{AdmitError, FenceStore, Stale};
-use crate::backend::redis::info_of;
+use crate::backend::redis::builder::{is_cluster, opened};
+use crate::backend::redis::client::endpoint::Endpoint;
+use crate::backend::redis::protocol::reply::read;
 use crate::backend::{BackendError, ConnectError};
 use crate::{FencingToken, InvalidKey, Key};
-use connection::FenceConnection;
+use client::FenceClient;
 pub use fenced_pipeline::{FencedPipeline, MAX_COMMAND_WORDS};
 pub use pipeline_error::FencedPipelineError;
 pub use reply::RedisReply;
 
 /// What stands before every resource of a store that names no prefix.
 const DEFAULT_PREFIX: &str = "fence:";
-
-static ADMIT: LazyLock<Script> =
-    LazyLock::new(|| Script::new(concat!(include_str!("note.lua"), include_str!("admit.lua"))));
 
 /// A [`FenceStore`] on one Redis or Valkey server: the newest token of each resource outlives the processes that
 /// show theirs, and is the same for all of them.
@@ -46,7 +44,7 @@ static ADMIT: LazyLock<Script> =
 ///
 /// Each admission writes, that of the newest token again as well: a server that takes no writes, for it was demoted or
 /// lacks the replicas of `min-replicas-to-write`, admits nobody. The connection to one that was demoted is given up, once
-/// a second at most: the name in the URL may lead to its successor.
+/// a second at most: the name in the URL may lead to its successor. With Sentinels it is given up for the one that they name.
 ///
 /// # When the server is silent
 ///
@@ -58,6 +56,7 @@ static ADMIT: LazyLock<Script> =
 ///
 /// The least that a user needs, with the default prefix: `~{fence:*}:lh1:mark ~fence:*:lh1:mark +hello +auth +select
 /// +ping +evalsha +script|load +get +set`. The second pattern is for resources with a hash tag, as `{42}:report`.
+/// With Sentinels `+role`, too.
 ///
 /// # Examples
 ///
@@ -71,13 +70,14 @@ static ADMIT: LazyLock<Script> =
 /// # }
 /// ```
 pub struct RedisFenceStore {
-    link: FenceConnection,
+    client: FenceClient,
     prefix: Box<str>,
 }
 
 impl RedisFenceStore {
-    /// A store on the server at `url`: `redis://`, `rediss://` with the feature `tls-rustls`, or `unix://`, as with
-    /// [`LockManager::connect`](crate::LockManager::connect). It is one server: no Sentinels, and no Cluster.
+    /// A store on the server at `url`: `redis://`, `rediss://` with the feature `tls-rustls`, `unix://`, or the primary that
+    /// `redis+sentinel://` leads to with the feature `sentinel`, as with [`LockManager::connect`](crate::LockManager::connect).
+    /// It is one server: no Cluster.
     ///
     /// # Errors
     ///
@@ -87,7 +87,12 @@ impl RedisFenceStore {
     ///
     /// Dropping the future closes what was opened.
     pub async fn connect(url: &str) -> Result<Self, ConnectError> {
-        Self::connect_client(Client::open(info_of(url)?).map_err(ConnectError::url)?).await
+        if is_cluster(url) {
+            return Err(ConnectError::url(
+                "a fence store is on one server; connect to one that is no member of a Cluster",
+            ));
+        }
+        Self::connect_at(Endpoint::at(url, opened)?).await
     }
 
     /// A store on the server that `client` connects to: with a TLS configuration or credentials of your own.
@@ -98,12 +103,16 @@ impl RedisFenceStore {
     ///
     /// As [`connect`](Self::connect).
     pub async fn connect_client(client: Client) -> Result<Self, ConnectError> {
-        let link = FenceConnection::new(&client).map_err(ConnectError::url)?;
-        let connected = link.open().await;
-        let address = client.get_connection_info().addr();
-        connected.map_err(|error| ConnectError::server(address.to_string(), error))?;
+        let target = opened(client.get_connection_info().clone())?;
+        Self::connect_at(target.into()).await
+    }
+
+    async fn connect_at(endpoint: Endpoint) -> Result<Self, ConnectError> {
+        let client = FenceClient::new(endpoint);
+        let connected = client.connect().await;
+        connected.map_err(|error| ConnectError::server(client.address(), error))?;
         Ok(Self {
-            link,
+            client,
             prefix: DEFAULT_PREFIX.into(),
         })
     }
@@ -151,7 +160,7 @@ impl RedisFenceStore {
     /// ```
     pub fn pipeline(&self, resource: impl Into<String>, token: FencingToken) -> FencedPipeline<'_> {
         let resource = resource.into();
-        FencedPipeline::new(&self.link, self.mark(&resource), resource, token)
+        FencedPipeline::new(&self.client, self.mark(&resource), resource, token)
     }
 
     fn mark(&self, resource: &str) -> Result<String, BackendError> {
@@ -169,7 +178,8 @@ impl RedisFenceStore {
         token: FencingToken,
     ) -> Result<FencingToken, BackendError> {
         let mark = self.mark(resource)?;
-        let newest = self.link.run(&ADMIT, &mark, &token.to_string()).await?;
+        let admit = scripts::ADMIT.call(&[&mark], &[&token.to_string()]);
+        let newest: String = read(self.client.call_twice_at_most(&admit).await?)?;
         newest.parse().map_err(|error| {
             BackendError::unknown("the server answered something that is no token")
                 .with_source(error)

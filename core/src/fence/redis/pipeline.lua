@@ -1,6 +1,6 @@
 -- The commands follow the token, each behind the number of its words. The token is noted first: if there is no memory,
 -- nothing has been done.
-local newest = note(KEYS[1], ARGV[1])
+local newest = admit_token(KEYS[1], ARGV[1])
 if newest ~= ARGV[1] then
   return newest
 end

@@ -13,9 +13,9 @@ use crate::backend::redis::connection::multiplexed::{Connection, ConnectionCell}
 use crate::backend::redis::connection::push_handler::{
     ConnectionState, PushHandler, warn_of_no_wake_ups,
 };
-use crate::backend::redis::connection::transport::OpenConnection;
+use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
 use crate::backend::redis::connection::wait_pool::WaitPool;
-use crate::backend::redis::error::{failure, reply_too_large};
+use crate::backend::redis::error::{failure, outside_a_runtime, reply_too_large};
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 #[cfg(feature = "sentinel")]
@@ -37,9 +37,12 @@ pub(crate) struct Connector {
     pub(crate) server_check: Option<ServerCheck>,
     /// Where the connection is put.
     pub(crate) slot: ConnectionCell,
-    waiters: WaiterRegistry,
+    /// Who is told that the connection ended, and woken by its messages; none where nobody waits.
+    waiters: Option<WaiterRegistry>,
     /// Makes our scripts known to the server.
     scripts: Arc<Pipeline>,
+    /// The largest reply that is taken, in bytes.
+    largest_reply: usize,
     was_connected: AtomicBool,
 }
 
@@ -50,12 +53,24 @@ impl Connector {
         scripts: Arc<Pipeline>,
     ) -> Self {
         Self {
+            waiters: Some(waiters),
+            ..Self::without_waiters(address, scripts, LARGEST_REPLY)
+        }
+    }
+
+    pub(crate) fn without_waiters(
+        address: impl Into<Endpoint>,
+        scripts: Arc<Pipeline>,
+        largest_reply: usize,
+    ) -> Self {
+        Self {
             address: address.into(),
             #[cfg(feature = "redlock")]
             server_check: None,
             slot: ConnectionCell::default(),
-            waiters,
+            waiters: None,
             scripts,
+            largest_reply,
             was_connected: AtomicBool::new(false),
         }
     }
@@ -68,8 +83,10 @@ impl Connector {
         let live = in_time(self.connect()).await?;
         live.health.used();
         self.slot.put(&live);
-        if self.was_connected.swap(true, Ordering::AcqRel) {
-            self.waiters.interruption();
+        if self.was_connected.swap(true, Ordering::AcqRel)
+            && let Some(waiters) = &self.waiters
+        {
+            waiters.interruption();
         }
         Ok(live)
     }
@@ -90,7 +107,7 @@ impl Connector {
             .set_response_timeout(None)
             .set_pipeline_buffer_size(QUEUE)
             .set_push_sender(PushHandler::new(self.waiters.clone(), &health));
-        let connecting = found.open(config);
+        let connecting = found.open(config, self.largest_reply);
         let opened = connecting.await.map_err(|e| found.unconnected(e))?;
         let reading = opened.reading.clone();
         let greeted = self.handshake(&found, opened, health).await;
@@ -118,8 +135,8 @@ impl Connector {
             };
         }
         self.load_scripts(connection.clone()).await?;
-        if !self.waiters.is_sharded()
-            && let Err(error) = connection.subscribe(&*self.waiters.channel()).await
+        if let Some(waiters) = self.waiters.as_ref().filter(|it| !it.is_sharded())
+            && let Err(error) = connection.subscribe(&*waiters.channel()).await
         {
             // Without wake-ups waiters poll.
             warn_of_no_wake_ups(&failure(error));
@@ -156,7 +173,9 @@ impl Connector {
         let task = runtime.spawn(async move {
             sentinels.moved(&primary).await;
             leave();
-            waiters.interruption();
+            if let Some(waiters) = waiters {
+                waiters.interruption();
+            }
         });
         live.ends(task.abort_handle());
     }
@@ -166,10 +185,7 @@ impl Connector {
 pub(crate) async fn in_time<T>(
     answer: impl Future<Output = Result<T, BackendError>>,
 ) -> Result<T, BackendError> {
-    let Some(answer) = timeout(CONNECT_TIMEOUT, answer) else {
-        let refusal = "a connection can only be made inside a tokio runtime; enter one first";
-        return Err(BackendError::not_applied(refusal).permanent());
-    };
+    let answer = timeout(CONNECT_TIMEOUT, answer).ok_or_else(outside_a_runtime)?;
     answer.await.unwrap_or_else(|_elapsed| {
         let silent = format!("the server did not answer within {CONNECT_TIMEOUT:?}");
         Err(BackendError::not_applied(silent))

@@ -3,17 +3,18 @@
 use std::fmt;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, RedisError, RedisResult, Value};
+use redis::{AsyncConnectionConfig, ConnectionInfo, RedisError, RedisResult, Value};
 
-use crate::backend::BackendError;
 use crate::backend::redis::connection::multiplexed::ServerNumber;
 #[cfg(feature = "simulation")]
 use crate::backend::redis::connection::simulated_transport::SimulatedTransport;
-use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection, Target};
+use crate::backend::redis::connection::transport::{OpenConnection, Target};
 use crate::backend::redis::error::{failure, unconnected};
 #[cfg(feature = "sentinel")]
 use crate::backend::redis::sentinel::{Primary, Sentinels};
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
+use crate::backend::redis::url;
+use crate::backend::{BackendError, ConnectError};
 
 /// How a node finds its server.
 pub(crate) enum Endpoint {
@@ -56,6 +57,23 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
+    /// The one server that `url` leads to, with `prepared` settings. A Cluster has many.
+    pub(crate) fn at(
+        url: &str,
+        prepared: impl Fn(ConnectionInfo) -> Result<Target, ConnectError>,
+    ) -> Result<Self, ConnectError> {
+        let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
+        match scheme.split_once('+') {
+            #[cfg(feature = "sentinel")]
+            Some((_, "sentinel")) => Ok(Self::Sentinels(Sentinels::at(url, prepared)?)),
+            #[cfg(not(feature = "sentinel"))]
+            Some((_, "sentinel")) => Err(ConnectError::url(
+                "Sentinel is not built in; enable the feature `sentinel`",
+            )),
+            _ => Ok(Self::Fixed(prepared(url::one(url)?)?)),
+        }
+    }
+
     #[cfg_attr(
         not(feature = "sentinel"),
         allow(clippy::unused_async, reason = "Sentinels are asked")
@@ -121,7 +139,11 @@ impl Endpoint {
 
 impl Resolved {
     /// Connects to it.
-    pub(crate) async fn open(&self, config: AsyncConnectionConfig) -> RedisResult<OpenConnection> {
+    pub(crate) async fn open(
+        &self,
+        config: AsyncConnectionConfig,
+        largest_reply: usize,
+    ) -> RedisResult<OpenConnection> {
         #[cfg(feature = "simulation")]
         if let Some(transport) = &self.transport {
             let dialled = transport.dial();
@@ -130,11 +152,11 @@ impl Resolved {
                 self.target.client(),
                 config,
                 CONNECT_TIMEOUT,
-                LARGEST_REPLY,
+                largest_reply,
             )
             .await;
         }
-        OpenConnection::by(&self.target, config, CONNECT_TIMEOUT, LARGEST_REPLY).await
+        OpenConnection::by(&self.target, config, CONNECT_TIMEOUT, largest_reply).await
     }
 
     /// Which server it is, of those that may be there.

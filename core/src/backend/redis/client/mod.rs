@@ -6,15 +6,17 @@ pub(crate) mod endpoint;
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
-use super::error::{failure, is_readonly, unsent};
+use super::error::{failure, is_readonly, outside_a_runtime, unsent};
 use super::timing::{CONNECT_TIMEOUT, READ_ONLY_FOR};
 use crate::backend::BackendError;
 use crate::backend::redis::connection::multiplexed::{Connection, ExchangeGuard, ServerNumber};
 use crate::backend::redis::connection::single_flight::SingleFlight;
 use crate::backend::redis::connection::wait_pool::{Acknowledged, ReplicaRequirement, WaitError};
+use crate::runtime::timeout;
 use connector::{Connector, in_time};
 
 /// How a command is sent.
@@ -47,18 +49,29 @@ impl ServerClient {
     /// Sends a command, and once more if the server has forgotten our scripts.
     pub(crate) async fn call(&self, command: &Cmd) -> Result<Value, BackendError> {
         let live = self.live().await?;
-        let mut answer = self.send(&live, command).await;
-        if answer.as_ref().is_err_and(is_noscript) {
-            Box::pin(self.load_scripts(&live)).await?;
-            answer = self.send(&live, command).await;
-        }
-        answer.map_err(failure)
+        self.call_on(&live, command).await
     }
 
     /// As [`call`](Self::call), and no longer than a server may take to accept a connection: for callers whom no manager
     /// bounds.
     pub(crate) async fn call_in_time(&self, command: &Cmd) -> Result<Value, BackendError> {
         in_time(self.call(command)).await
+    }
+
+    /// As [`call`](Self::call), for callers whom no manager bounds. A connection that owes an answer for longer than `limit` is
+    /// given up; to make one takes its own time.
+    pub(crate) async fn call_within(
+        &self,
+        limit: Duration,
+        command: &Cmd,
+    ) -> Result<Value, BackendError> {
+        let live = self.live().await?;
+        let answer = timeout(limit, self.call_on(&live, command)).ok_or_else(outside_a_runtime)?;
+        answer.await.unwrap_or_else(|_elapsed| {
+            self.connector.slot.discard(&live);
+            let silent = "the server did not answer in time";
+            Err(BackendError::unknown(silent))
+        })
     }
 
     /// Sends a command, where the replicas are waited for if that is wished.
@@ -159,6 +172,15 @@ impl ServerClient {
         if let Some(live) = self.current() {
             self.connector.slot.suspect(&live);
         }
+    }
+
+    async fn call_on(&self, live: &Arc<Connection>, command: &Cmd) -> Result<Value, BackendError> {
+        let mut answer = self.send(live, command).await;
+        if answer.as_ref().is_err_and(is_noscript) {
+            Box::pin(self.load_scripts(live)).await?;
+            answer = self.send(live, command).await;
+        }
+        answer.map_err(failure)
     }
 
     async fn send(&self, live: &Arc<Connection>, command: &Cmd) -> Result<Value, RedisError> {

@@ -31,12 +31,12 @@ impl ConnectionState {
 /// A connection has it for as long as it is carried. It is dropped without a word when the runtime that did so ends.
 #[derive(Debug)]
 pub(crate) struct PushHandler {
-    waiters: WaiterRegistry,
+    waiters: Option<WaiterRegistry>,
     health: Arc<ConnectionState>,
 }
 
 impl PushHandler {
-    pub(crate) fn new(waiters: WaiterRegistry, health: &Arc<ConnectionState>) -> Self {
+    pub(crate) fn new(waiters: Option<WaiterRegistry>, health: &Arc<ConnectionState>) -> Self {
         Self {
             waiters,
             health: Arc::clone(health),
@@ -45,8 +45,11 @@ impl PushHandler {
 
     fn ends(&self) {
         let was_over = self.health.is_over.swap(true, Ordering::AcqRel);
-        if !was_over && self.health.in_use.load(Ordering::Acquire) {
-            self.waiters.interruption();
+        if !was_over
+            && self.health.in_use.load(Ordering::Acquire)
+            && let Some(waiters) = &self.waiters
+        {
+            waiters.interruption();
         }
     }
 }
@@ -57,7 +60,10 @@ impl AsyncPushSender for PushHandler {
             self.ends();
             return Ok(());
         }
-        self.waiters.send(push)
+        match &self.waiters {
+            Some(waiters) => waiters.send(push),
+            None => Ok(()),
+        }
     }
 }
 
@@ -94,7 +100,7 @@ mod tests {
             (true, true, 1),
         ] {
             let (waiters, health) = (WaiterRegistry::new(), Arc::default());
-            let push_handler = PushHandler::new(waiters.clone(), &health);
+            let push_handler = PushHandler::new(Some(waiters.clone()), &health);
             if is_used {
                 health.used();
             }

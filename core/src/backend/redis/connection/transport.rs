@@ -51,7 +51,7 @@ impl OpenConnection {
         let (client, info) = (target.client(), target.info());
         let settings = info.tcp_settings();
         match info.addr() {
-            ConnectionAddr::Tcp(host, port) if uses_all_keys(settings) => {
+            ConnectionAddr::Tcp(host, port) if has_no_hidden_setting(settings) => {
                 let dialled = tcp(host, *port, settings);
                 Box::pin(Self::over(dialled, client, config, within, most)).await
             }
@@ -66,14 +66,14 @@ impl OpenConnection {
                 port,
                 insecure: false,
                 tls_params: None,
-            } if uses_all_keys(settings) => {
+            } if has_no_hidden_setting(settings) => {
                 let dialled = Box::pin(async {
                     let stream = tcp(host, *port, settings).await?;
                     tls::over(stream, host, target.certificates()).await
                 });
                 Box::pin(Self::over(dialled, client, config, within, most)).await
             }
-            // It knows of certificates and settings that it does not tell.
+            // The crate has certificates and settings that it does not tell.
             _ => {
                 let config = config.set_connection_timeout(Some(within));
                 let connection = client.get_multiplexed_async_connection_with_config(&config);
@@ -121,8 +121,8 @@ fn outside() -> RedisError {
     RedisError::from((ErrorKind::Client, told))
 }
 
-/// Whether they can be applied here: a user's client may have some that are told in no way.
-fn uses_all_keys(settings: &TcpSettings) -> bool {
+/// Whether all of them can be applied here. The crate shows a linger time only in the Debug text.
+fn has_no_hidden_setting(settings: &TcpSettings) -> bool {
     let mut told = TcpSettings::default().set_nodelay(settings.nodelay());
     if let Some(keepalive) = settings.keepalive() {
         told = told.set_keepalive(keepalive.clone());
@@ -235,12 +235,14 @@ mod tests {
     fn what_is_not_told_is_left_to_the_crate() {
         let ours = TcpSettings::default().set_nodelay(true);
         let theirs = ours.clone().set_keepalive(TcpKeepalive::new());
-        assert!(uses_all_keys(&ours) && uses_all_keys(&theirs));
+        assert!(has_no_hidden_setting(&ours) && has_no_hidden_setting(&theirs));
         #[cfg(target_os = "linux")]
-        assert!(uses_all_keys(
+        assert!(has_no_hidden_setting(
             &theirs.set_user_timeout(Duration::from_secs(9))
         ));
-        assert!(!uses_all_keys(&ours.set_linger_time(Duration::ZERO)));
+        assert!(!has_no_hidden_setting(
+            &ours.set_linger_time(Duration::ZERO)
+        ));
     }
 
     #[tokio::test]

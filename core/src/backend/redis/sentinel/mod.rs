@@ -18,6 +18,7 @@ mod query;
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -41,6 +42,9 @@ pub(crate) struct Sentinels {
     name: String,
     /// How to connect to the primary, wherever it is.
     server: Target,
+    /// Whether they have named a primary before. Then the name is no mistake in the URL: an operator who has the Sentinels
+    /// monitor another server removes the name for a moment.
+    was_known: Arc<AtomicBool>,
 }
 
 /// Where they are.
@@ -69,11 +73,14 @@ impl Sentinels {
                 Err(error) => failed = Some(error),
             }
         }
-        let elected = votes.elected_by_those_who_answered();
-        elected.ok_or_else(|| match votes.are_none() {
-            true => self.unknown(failed),
-            false => divided(&votes),
-        })
+        match votes.elected_by_those_who_answered() {
+            Some(primary) => {
+                self.was_known.store(true, Ordering::Relaxed);
+                Ok(primary)
+            }
+            None if votes.are_none() => Err(self.unknown(failed)),
+            None => Err(divided(&votes)),
+        }
     }
 
     pub(crate) fn target_of(&self, primary: &Primary) -> Result<Target, BackendError> {
@@ -84,10 +91,14 @@ impl Sentinels {
         match failed {
             Some(SentinelReply::Stranger(error)) => {
                 let name = &self.name;
-                let told = format!("the Sentinels know no primary `{name}`; check the URL");
-                BackendError::not_applied(told)
-                    .permanent()
-                    .with_source(error)
+                let unknown = format!("the Sentinels know no primary `{name}`");
+                let unknown = match self.was_known.load(Ordering::Relaxed) {
+                    true => BackendError::not_applied(format!("{unknown} any more")),
+                    false => {
+                        BackendError::not_applied(format!("{unknown}; check the URL")).permanent()
+                    }
+                };
+                unknown.with_source(error)
             }
             Some(SentinelReply::Failed(error)) => {
                 let told = BackendError::not_applied("no Sentinel says where the primary is");
@@ -187,6 +198,7 @@ impl Sentinels {
             targets: sentinels.map(prepare).collect::<Result<_, _>>()?,
             name: name.to_owned(),
             server: server.ok_or_else(|| ConnectError::url(SHAPE))??,
+            was_known: Arc::default(),
         })
     }
 }

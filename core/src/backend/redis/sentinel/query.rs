@@ -11,7 +11,7 @@ use redis::{
 use super::primary::Primary;
 use crate::backend::BackendError;
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection, Target};
-use crate::backend::redis::{error::failure, unconnected};
+use crate::backend::redis::error::{failure, unconnected};
 use crate::runtime::timeout;
 
 /// How long one Sentinel may take, to connect and to answer.

@@ -1,6 +1,6 @@
 -- The newest token of a resource, which only grows. Tokens are compared as texts of digits: as Lua's numbers those
 -- above 2^53 would be rounded.
-local function note(mark, token)
+local function admit_token(mark, token)
   local newest = redis.call('GET', mark)
   if newest then
     if not newest:find('^[1-9]%d*$') then

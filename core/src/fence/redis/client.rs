@@ -1,0 +1,57 @@
+//! The client of a fence store: the one that locks use, with limits of its own.
+
+use std::error::Error;
+use std::time::Duration;
+
+use redis::{Cmd, RedisError, Value};
+
+use super::scripts;
+use crate::backend::BackendError;
+use crate::backend::redis::client::ServerClient;
+use crate::backend::redis::client::connector::Connector;
+use crate::backend::redis::client::endpoint::Endpoint;
+
+/// How long the server may take to answer.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The largest reply that is taken, in bytes: all that a pipeline reads.
+const LARGEST_REPLY: usize = 64 * 1024 * 1024;
+
+/// One server, and a connection to it that is made anew when it is lost.
+pub(super) struct FenceClient(ServerClient);
+
+impl FenceClient {
+    pub(super) fn new(endpoint: Endpoint) -> Self {
+        let connector = Connector::without_waiters(endpoint, scripts::load(), LARGEST_REPLY);
+        Self(ServerClient::new(connector))
+    }
+
+    /// Where its server is looked for.
+    pub(super) fn address(&self) -> String {
+        self.0.address()
+    }
+
+    /// Returns when there is a connection.
+    pub(super) async fn connect(&self) -> Result<(), BackendError> {
+        self.0.ready().await
+    }
+
+    /// Sends a command that must not be carried out twice.
+    pub(super) async fn call(&self, command: &Cmd) -> Result<Value, BackendError> {
+        self.0.call_within(COMMAND_TIMEOUT, command).await
+    }
+
+    /// Sends a command, and once more on a new connection if the old one has died.
+    pub(super) async fn call_twice_at_most(&self, command: &Cmd) -> Result<Value, BackendError> {
+        let was_connected = self.0.is_connected();
+        match self.call(command).await {
+            Err(error) if was_connected && is_of_the_connection(&error) => self.call(command).await,
+            answer => answer,
+        }
+    }
+}
+
+fn is_of_the_connection(error: &BackendError) -> bool {
+    let cause = error.source().and_then(|it| it.downcast_ref());
+    cause.is_some_and(RedisError::is_unrecoverable_error)
+}

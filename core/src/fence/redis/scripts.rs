@@ -1,0 +1,26 @@
+//! The Lua scripts of fences on Redis.
+
+use std::sync::{Arc, LazyLock};
+
+use redis::Pipeline;
+
+use crate::backend::redis::scripts::{self, Script};
+
+pub(super) static ADMIT: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        include_str!("admit_token.lua"),
+        include_str!("admit.lua")
+    ))
+});
+
+pub(super) static PIPELINE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        include_str!("admit_token.lua"),
+        include_str!("pipeline.lua")
+    ))
+});
+
+/// Returns what makes the scripts known to a server.
+pub(super) fn load() -> Arc<Pipeline> {
+    scripts::load([&*ADMIT, &*PIPELINE])
+}
