@@ -153,7 +153,6 @@ impl ServerClient {
         self.connector.address.may_move()
     }
 
-    #[cfg(feature = "redlock")]
     pub(crate) fn is_connected(&self) -> bool {
         self.current().is_some()
     }
