@@ -229,6 +229,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
+    #[cfg(any(feature = "sentinel", feature = "cluster"))]
     use crate::backend::redis::url;
 
     #[test]
@@ -265,6 +266,7 @@ mod tests {
         assert_eq!(socket.tcp_user_timeout().unwrap(), Some(idle));
     }
 
+    #[cfg(any(feature = "sentinel", feature = "cluster"))]
     #[test]
     fn another_server_is_reached_with_the_same_settings() {
         for (url, is_tls) in [
