@@ -89,7 +89,7 @@ pub(crate) async fn at(moment: Option<LeaseInstant>) {
 
 /// Microseconds since 1970 by this machine's time of day, which may jump: for what is compared with other machines'
 /// clocks, and never for how long something takes.
-#[cfg(feature = "redis")]
+#[cfg(feature = "redlock")]
 pub(crate) fn micros_of_day() -> u64 {
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     u64::try_from(since_1970.unwrap_or_default().as_micros()).unwrap_or(u64::MAX)

@@ -166,6 +166,7 @@
 //! | `macros` (default) | [`macro@distributed_lock`] |
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |
 //! | `redis` (default) | [`backend::redis`], `LockManager::connect`, and fenced data: `RedisFenceStore`, `FencedPipeline` |
+//! | `redlock` | `redlock://` and `backend::redlock`: locks on a majority of independent Redis servers |
 //! | `sentinel` | `redis+sentinel://`: the primary that Redis Sentinels name, and the next one after a failover |
 //! | `test-util` | `LockGuard::simulate_loss` |
 //! | `tls-rustls` | `rediss://`: TLS to Redis, with rustls |

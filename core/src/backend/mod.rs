@@ -13,8 +13,8 @@ pub(crate) mod memory;
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub mod redis;
-#[cfg(feature = "redis")]
-#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
+#[cfg(feature = "redlock")]
+#[cfg_attr(docsrs, doc(cfg(feature = "redlock")))]
 pub mod redlock;
 mod response;
 #[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]

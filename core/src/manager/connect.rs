@@ -8,7 +8,7 @@ use crate::ConnectError;
 use crate::backend::Backend;
 #[cfg(feature = "redis")]
 use crate::backend::redis::Redis;
-#[cfg(feature = "redis")]
+#[cfg(feature = "redlock")]
 use crate::backend::redlock::Redlock;
 #[cfg(feature = "zookeeper")]
 use crate::backend::zookeeper::ZooKeeper;
@@ -23,7 +23,7 @@ impl LockManager {
     /// | `unix:///path?db=0` | the same over a unix socket |
     /// | `redis+sentinel://user:password@host,host/master-name/database` | the primary that these Sentinels name, with the feature `sentinel` |
     /// | `redis+cluster://user:password@host,host` | a Redis Cluster with these members, with the feature `cluster` |
-    /// | `redlock://user:password@host:port,host:port,…/database` | a majority of independent servers, which all know this user; over TLS with [`Redlock::new`] |
+    /// | `redlock://user:password@host:port,host:port,…/database` | a majority of independent servers, which all know this user, with the feature `redlock`; over TLS with `Redlock::new` |
     /// | `zookeeper://user:password@a:2181,b:2181/folder` | a `ZooKeeper` ensemble, with the feature `zookeeper` |
     /// | `zookeeper+tls://…` | the same over TLS, with the feature `zookeeper-tls` |
     ///
@@ -92,8 +92,12 @@ async fn backend_at(url: &str) -> Result<Arc<dyn Backend>, ConnectError> {
         | "redis+cluster" | "rediss+cluster" | "valkey+cluster" | "valkeys+cluster" => {
             Ok(Arc::new(Redis::connect(url).await?))
         }
-        #[cfg(feature = "redis")]
+        #[cfg(feature = "redlock")]
         "redlock" => Ok(Arc::new(Redlock::new(nodes(url)).connect().await?)),
+        #[cfg(not(feature = "redlock"))]
+        "redlock" => Err(ConnectError::url(
+            "Redlock is not built in; enable the feature `redlock`",
+        )),
         #[cfg(feature = "zookeeper")]
         "zookeeper" | "zookeeper+tls" => Ok(Arc::new(ZooKeeper::connect(url).await?)),
         _ => Err(ConnectError::UnknownScheme {
@@ -103,7 +107,7 @@ async fn backend_at(url: &str) -> Result<Arc<dyn Backend>, ConnectError> {
 }
 
 /// The URLs of the nodes that one URL names.
-#[cfg(feature = "redis")]
+#[cfg(feature = "redlock")]
 fn nodes(url: &str) -> Vec<String> {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
     let (authority, path) = match rest.find('/') {
@@ -120,10 +124,11 @@ fn nodes(url: &str) -> Vec<String> {
         .collect()
 }
 
-#[cfg(all(test, feature = "redis"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[cfg(feature = "redlock")]
     #[test]
     fn garbled_urls_name_nodes_or_nothing() {
         let urls = ["redlock://me:p%40s@a,[::1]:7/3", "redlock://a"];
@@ -132,6 +137,7 @@ mod tests {
         });
     }
 
+    #[cfg(feature = "redlock")]
     #[test]
     fn one_url_names_several_nodes() {
         assert_eq!(nodes("redlock://a,b:7"), ["redis://a", "redis://b:7"]);
@@ -139,5 +145,15 @@ mod tests {
             nodes("redlock://me:p%40s@a,[::1]:7/3"),
             ["redis://me:p%40s@a/3", "redis://me:p%40s@[::1]:7/3"]
         );
+    }
+
+    #[cfg(not(feature = "redlock"))]
+    #[tokio::test]
+    async fn a_build_without_redlock_names_the_feature() {
+        let error = LockManager::connect("redlock://a,b,c").await.unwrap_err();
+        let ConnectError::Url { source } = error else {
+            panic!("{error:?}");
+        };
+        assert!(source.to_string().contains("`redlock`"), "{source}");
     }
 }

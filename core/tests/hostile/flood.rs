@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "redlock")]
 use leasehold::LockManager;
 use leasehold::backend::redis::Redis;
+#[cfg(feature = "redlock")]
 use leasehold::backend::redlock::Redlock;
 use leasehold_testkit::servers::RedisServer;
 use tokio::runtime::{Builder, Runtime};
@@ -145,6 +147,7 @@ fn connecting_ends_whatever_a_server_says_without_an_end() {
     });
 }
 
+#[cfg(feature = "redlock")]
 #[test]
 fn a_node_that_talks_without_an_end_keeps_no_round_from_its_end() {
     in_time(|| {

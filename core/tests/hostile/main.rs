@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use leasehold::backend::redis::Redis;
+#[cfg(feature = "redlock")]
 use leasehold::backend::redlock::Redlock;
 use leasehold::backend::{BackendError, ConnectError};
 use tokio::time::timeout;
@@ -88,6 +89,7 @@ async fn a_server_that_falls_silent_after_its_greeting_keeps_no_caller_for_ever(
     assert!(source.to_string().contains(told), "{source}");
 }
 
+#[cfg(feature = "redlock")]
 #[tokio::test]
 async fn a_node_that_is_too_old_is_not_taken_for_one_that_votes_later() {
     let hostile = Hostile::with(Answers::old()).await;

@@ -47,7 +47,7 @@ pub(crate) struct Model<F, P> {
     /// The makers of all secrets.
     secrets: Vec<Id>,
     /// Those who wait, in the order in which each process heard of them.
-    seats: Vec<Id>,
+    registered: Vec<Id>,
     /// To whom the last step passed the lock on.
     passed_to: Option<Id>,
     /// The answer to the last step.
@@ -71,7 +71,7 @@ impl<F: Family, P: Place> Model<F, P> {
             line: Vec::new(),
             givers: Vec::new(),
             secrets: Vec::new(),
-            seats: Vec::new(),
+            registered: Vec::new(),
             passed_to: None,
             answer: Answer::Nothing,
             tally: Tally::NOTHING,
@@ -144,7 +144,7 @@ impl<F: Family, P: Place> Model<F, P> {
                     confirmed: true,
                     secret: None,
                 });
-                self.seats.retain(|seat| *seat != waiter.who);
+                self.registered.retain(|who| *who != waiter.who);
                 self.passed_to = Some(waiter.who);
                 self.tally.passed_on += 1;
                 return false;
@@ -176,23 +176,23 @@ impl<F: Family, P: Place> Model<F, P> {
     }
 
     fn attempt(&mut self, who: Id) -> Answer {
-        if self.attempts[who].queues && !self.seats.contains(&who) {
-            self.seats.push(who);
+        if self.attempts[who].queues && !self.registered.contains(&who) {
+            self.registered.push(who);
         }
         let answer = self.ask(who);
         if answer != Answer::Busy {
-            self.seats.retain(|seat| *seat != who);
+            self.registered.retain(|waiter| *waiter != who);
         }
         answer
     }
 
     /// The waiter that a release of `who` names: the first of its process that wants the lock for itself alone.
     fn named_by(&self, who: Id) -> Option<Id> {
-        let mut seats = self.seats.iter().copied();
-        seats.find(|&seat| {
-            let Asked { mode, giver, .. } = self.attempts[seat];
+        let mut registered = self.registered.iter().copied();
+        registered.find(|&waiter| {
+            let Asked { mode, giver, .. } = self.attempts[waiter];
             let alone = mode == Mode::Exclusive && giver.is_none();
-            P::IS_LAZY && alone && process(seat) == process(who)
+            P::IS_LAZY && alone && process(waiter) == process(who)
         })
     }
 
@@ -295,7 +295,7 @@ impl<F: Family, P: Place> Model<F, P> {
         let waited = self.waits(who);
         self.holders.retain(|h| h.who != who);
         self.line.retain(|w| w.who != who);
-        self.seats.retain(|seat| *seat != who);
+        self.registered.retain(|waiter| *waiter != who);
         let free = self.holders.is_empty();
         if held || free || (waited && self.is_shared_or_free()) {
             let named = self.named_by(who);

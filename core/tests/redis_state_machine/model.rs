@@ -24,7 +24,7 @@ pub(crate) struct Model {
     fence: Option<(Draw, Id)>,
     draws: usize,
     /// Those who wait, in the order in which each process heard of them.
-    seats: Vec<Id>,
+    registered: Vec<Id>,
     /// What a release has passed on, and its waiter not taken yet.
     passed: Vec<(Id, Draw)>,
     /// The answer to the last step.
@@ -40,7 +40,7 @@ impl Model {
             line: Vec::new(),
             fence: None,
             draws: 0,
-            seats: Vec::new(),
+            registered: Vec::new(),
             passed: Vec::new(),
             answer: Answer::Nothing,
             tally: Tally::NOTHING,
@@ -101,8 +101,8 @@ impl Model {
     }
 
     fn attempt(&mut self, who: Id) -> Answer {
-        if self.queues(who) && !self.seats.contains(&who) {
-            self.seats.push(who);
+        if self.queues(who) && !self.registered.contains(&who) {
+            self.registered.push(who);
         }
         let answer = match self.passed.iter().position(|pass| pass.0 == who) {
             Some(pass) => Answer::Granted(self.passed.remove(pass).1),
@@ -115,7 +115,7 @@ impl Model {
     }
 
     fn gets_up(&mut self, who: Id) {
-        self.seats.retain(|seat| *seat != who);
+        self.registered.retain(|waiter| *waiter != who);
         self.passed.retain(|pass| pass.0 != who);
     }
 
@@ -171,9 +171,9 @@ impl Model {
 
     fn leave(&mut self, who: Id) -> bool {
         self.gets_up(who);
-        let mut seats = self.seats.iter().copied();
-        let has_it = |seat: &Id| self.passed.iter().any(|pass| pass.0 == *seat);
-        let named = seats.find(|seat| process(*seat) == process(who) && !has_it(seat));
+        let mut registered = self.registered.iter().copied();
+        let has_it = |waiter: &Id| self.passed.iter().any(|pass| pass.0 == *waiter);
+        let named = registered.find(|waiter| process(*waiter) == process(who) && !has_it(waiter));
         self.line.retain(|place| place.who != who);
         let held = self.holder == Some(Holder::Ours(who));
         if self.holder.is_none() || held {

@@ -284,8 +284,8 @@ async fn nodes_that_are_back_before_anybody_has_looked_are_waited_for() {
 
 /// The hash by which a script of the nodes is called.
 fn hash_of(script: &str) -> String {
-    let line = include_str!("../../src/backend/redlock/scripts/line.lua");
-    let script = redis::Script::new(&format!("{line}{script}"));
+    let prelude = include_str!("../../src/backend/redlock/scripts/prelude.lua");
+    let script = redis::Script::new(&format!("{prelude}{script}"));
     script.get_hash().to_owned()
 }
 
@@ -297,8 +297,8 @@ async fn a_late_release_of_a_failed_round_does_not_end_the_next() {
     for place in [1, 2] {
         assert!(nodes.occupy(place, 60_000).await);
     }
-    let leave = include_str!("../../src/backend/redlock/scripts/leave.lua");
-    nodes.proxies[0].hold_requests(Which::mentioning(hash_of(leave)).times(1));
+    let release = include_str!("../../src/backend/redlock/scripts/release.lua");
+    nodes.proxies[0].hold_requests(Which::mentioning(hash_of(release)).times(1));
     let waiting = tokio::spawn(locks.lock("k").wait(SOON).acquire());
     let held = nodes.proxies[0].until("the release is held", |seen| seen.held >= 1);
     held.await.unwrap();

@@ -4,7 +4,7 @@
 use crate::action::Action;
 use crate::attempt::{Line, Pass, Phase};
 use crate::claim::Reachable;
-use crate::looks::{self, ASKS_AT_ONCE, Seen};
+use crate::recheck::{self, ASKS_AT_ONCE, Seen};
 use crate::scripts;
 use crate::setup::Setup;
 use crate::weakening::Weakening;
@@ -16,7 +16,7 @@ pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Ac
     match attempt.phase {
         Phase::New => out.push(Action::Ask(who)),
         Phase::Trying => {
-            if attempt.is_waiting() && (!setup.is_prompt() || looks::is_due(world, who)) {
+            if attempt.is_waiting() && (!setup.is_prompt() || recheck::is_due(world, who)) {
                 out.push(Action::Ask(who));
             }
             if setup.faults.cancels {
@@ -60,8 +60,8 @@ pub(crate) fn ask(world: &mut World, setup: &Setup, who: usize) {
         world.attempts[who].phase = Phase::Trying;
         world.attempts[who].after = world.granted();
     }
-    if setup.is_prompt() && !world.seats.contains(who) {
-        world.seats.push(who);
+    if setup.is_prompt() && !world.registered.contains(who) {
+        world.registered.push(who);
     }
     let attempt = &mut world.attempts[who];
     attempt.line = Line::Asked { age: 0 };
@@ -82,7 +82,8 @@ pub(crate) fn answer(world: &mut World, setup: &Setup, who: usize) {
     match line {
         Line::Granted { age, token } => enter(world, setup, who, Grant { age, token }),
         Line::Busy { left, first, .. } if setup.is_prompt() => {
-            world.attempts[who].recheck = looks::next_look(world, setup, who, Seen { left, first });
+            world.attempts[who].recheck =
+                recheck::next_recheck(world, setup, who, Seen { left, first });
         }
         // A renewal that was confirmed after the end changes nothing.
         Line::Extended { age } if world.attempts[who].left > 0 => {
@@ -105,7 +106,7 @@ fn enter(world: &mut World, setup: &Setup, who: usize, grant: Grant) {
     let left = lease_left(setup, grant.age);
     (world.attempts[who].slow_grant, world.attempts[who].passed) = (None, None);
     (world.attempts[who].hint, world.attempts[who].asked_now) = (false, 0);
-    world.seats.remove(who);
+    world.registered.remove(who);
     if left == 0 {
         world.attempts[who].phase = Phase::Leaving;
         return;
@@ -178,7 +179,7 @@ pub(crate) fn leave_off(world: &mut World, setup: &Setup, who: usize) {
     (world.attempts[who].hint, world.attempts[who].recheck) = (false, 0);
     let attempt = &mut world.attempts[who];
     (attempt.slow_grant, attempt.passed, attempt.asked_now) = (None, None, 0);
-    world.seats.remove(who);
+    world.registered.remove(who);
     world.came.remove(who);
 }
 
@@ -214,9 +215,14 @@ pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, how: Leaving) 
     } else {
         0
     };
-    let named = same_process_waiter(world, setup, who).filter(|_| how.names);
-    let passed = scripts::leave(world, setup, who, scripts::Left { seal, named });
-    if let (Some(waiter), Some(token), true) = (named, passed, how.answered)
+    let successor = same_process_waiter(world, setup, who).filter(|_| how.names);
+    let passed = scripts::release(
+        world,
+        setup,
+        who,
+        scripts::ReleaseRequest { seal, successor },
+    );
+    if let (Some(waiter), Some(token), true) = (successor, passed, how.answered)
         && world.attempts[waiter].phase == Phase::Trying
     {
         world.attempts[waiter].passed = Some(Pass { age: 0, token });
@@ -227,11 +233,11 @@ pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, how: Leaving) 
     }
 }
 
-/// The waiter that a release names: the first of its process. Where no seats are kept it is the one that comes first
+/// The waiter that a release names: the first of its process. Where no registrations are kept it is the one that comes first
 /// in the queue, for to name another is to name nobody.
 fn same_process_waiter(world: &World, setup: &Setup, who: usize) -> Option<usize> {
     let line = if setup.is_prompt() {
-        world.seats
+        world.registered
     } else {
         world.server.queue
     };

@@ -3,6 +3,7 @@
 use stateright::{Model, Property};
 
 use crate::action::Action;
+use crate::canonical_form::canonical_form;
 use crate::claim::{Claim, Reachable};
 use crate::client::Leaving;
 use crate::macros::explorations;
@@ -10,7 +11,7 @@ use crate::search::{Explored, nearest, visit};
 use crate::setup::Setup;
 use crate::trace::Trace;
 use crate::world::{Mark, World};
-use crate::{client, faults, judge, network, normal, passing, promotion, resource, scripts, words};
+use crate::{client, faults, judge, network, promotion, resource, scripts, tick, trace_text};
 
 /// What one run checks.
 #[derive(Debug, Clone)]
@@ -36,11 +37,11 @@ impl Model for Exploration {
         }
         faults::actions(world, &self.setup, out);
         promotion::actions(world, out);
-        passing::actions(world, &self.setup, out);
+        tick::actions(world, &self.setup, out);
     }
 
     fn next_state(&self, world: &World, action: Action) -> Option<World> {
-        let after = normal::normal(step(*world, &self.setup, action), &self.setup);
+        let after = canonical_form(step(*world, &self.setup, action), &self.setup);
         (after != *world).then_some(after)
     }
 
@@ -72,8 +73,8 @@ fn always(claim: Claim) -> Property<Exploration> {
 fn step(mut world: World, setup: &Setup, action: Action) -> World {
     let it = &mut world;
     match action {
-        Action::Tick => passing::tick(it, setup, None),
-        Action::TickUnnoticedBy(who) => passing::tick(it, setup, Some(who)),
+        Action::Tick => tick::tick(it, setup, None),
+        Action::TickUnnoticedBy(who) => tick::tick(it, setup, Some(who)),
         Action::Ask(who) => client::ask(it, setup, who),
         Action::Arrive(who) => network::arrive(it, setup, who),
         Action::Answer(who) => client::answer(it, setup, who),
@@ -98,7 +99,7 @@ fn step(mut world: World, setup: &Setup, action: Action) -> World {
         Action::ForeignReleases => it.server.delete_lock(),
         Action::ForeignDeletes => faults::foreign_deletes(it, setup),
         Action::ForeignOverwrites => faults::foreign_overwrites(it, setup),
-        Action::Force => scripts::force(it, setup),
+        Action::Force => scripts::force_release(it, setup),
         Action::MemoryLoss => faults::memory_loss(it),
         Action::Promote => promotion::promote(it),
         Action::Follow => promotion::follow(it, setup),

@@ -2,7 +2,7 @@
 
 use crate::attempt::{Line, Phase};
 use crate::claim::Claim;
-use crate::looks::ASKS_AT_ONCE;
+use crate::recheck::ASKS_AT_ONCE;
 use crate::server::Holder;
 use crate::setup::Setup;
 use crate::world::{Mark, World};

@@ -76,18 +76,17 @@
 
 mod action;
 mod attempt;
+mod canonical_form;
 mod claim;
 mod client;
 mod explore;
 mod faults;
 mod judge;
-mod looks;
 mod macros;
 mod network;
-mod normal;
-mod passing;
 mod promotion;
 pub mod quorum;
+mod recheck;
 mod resource;
 mod scripts;
 mod search;
@@ -95,10 +94,11 @@ mod server;
 mod setup;
 mod setups;
 pub mod table;
+mod tick;
 mod times;
 mod trace;
+mod trace_text;
 mod weakening;
-mod words;
 mod world;
 
 pub use self::claim::{Claim, Reachable};

@@ -100,7 +100,7 @@ macro_rules! explorations {
         fn shortest(exploration: Exploration, name: &'static str) -> Option<Trace> {
             let setup = exploration.setup;
             let way = nearest(exploration, name)?;
-            Some(words::tell(&setup, &way))
+            Some(trace_text::describe(&setup, &way))
         }
     };
 }

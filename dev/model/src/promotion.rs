@@ -3,7 +3,7 @@
 
 use crate::action::Action;
 use crate::attempt::{Line, Phase};
-use crate::scripts::{self, Left};
+use crate::scripts::{self, ReleaseRequest};
 use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::World;
@@ -39,11 +39,11 @@ pub(crate) fn follow(world: &mut World, setup: &Setup) {
     }
     for who in setup.everyone() {
         if world.attempts[who].phase == Phase::Over {
-            let left = Left {
+            let request = ReleaseRequest {
                 seal: 0,
-                named: None,
+                successor: None,
             };
-            scripts::leave(world, setup, who, left);
+            scripts::release(world, setup, who, request);
         }
     }
 }

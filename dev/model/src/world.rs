@@ -63,8 +63,8 @@ pub(crate) struct World {
     pub(crate) gone: u8,
     /// The attempts in the order in which the server first heard of them, while they matter.
     pub(crate) came: Row,
-    /// The attempts in the order in which they took a seat at their process' inbox.
-    pub(crate) seats: Row,
+    /// The attempts in the order in which they registered as waiters of their process.
+    pub(crate) registered: Row,
     /// The server's clock, as the tokens see it: later than at every draw before.
     pub(crate) clock: u8,
     /// The highest token that the resource has seen,
@@ -90,7 +90,7 @@ impl World {
             deaf: 0,
             gone: 0,
             came: Row::EMPTY,
-            seats: Row::EMPTY,
+            registered: Row::EMPTY,
             clock: 0,
             highest_write: 0,
             writers: 0,
@@ -124,9 +124,9 @@ impl World {
     pub(crate) fn end(&mut self, who: usize, phase: Phase) {
         self.attempts[who].end(phase);
         self.came.remove(who);
-        // A task that dies with its runtime cleans nothing up, its seat included.
+        // A task that dies with its runtime cleans nothing up, its registration included.
         if phase != Phase::Dead {
-            self.seats.remove(who);
+            self.registered.remove(who);
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use turmoil::net::TcpStream;
 
 use crate::history::Who;
-use crate::late::Late;
+use crate::lease_from_answer::LeaseFromAnswer;
 use crate::operation::Operation;
 use crate::server::PORT;
 use crate::shared::{Shared, TASKS};
@@ -55,8 +55,8 @@ async fn connected(shared: &Shared) -> Option<Result<LockManager, leasehold::Err
     while !shared.is_over() {
         match Redis::builder().connect_over(connecting).await {
             Ok(redis) => {
-                let builder = match shared.is_late {
-                    true => LockManager::builder(Late(redis)),
+                let builder = match shared.leases_count_from_answer {
+                    true => LockManager::builder(LeaseFromAnswer(redis)),
                     false => LockManager::builder(redis),
                 };
                 let builder = builder.command_timeout(COMMAND);

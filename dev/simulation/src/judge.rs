@@ -6,9 +6,9 @@ use leasehold_testkit::history::{self as holds, Moment, Violation};
 
 use crate::clock::micros;
 use crate::faults::Plan;
+use crate::grant_order::out_of_order;
 use crate::history::{History, moment};
 use crate::operation::LONGEST_TTL;
-use crate::order::out_of_order;
 use crate::server::{Keyspace, SimulatedRedis};
 
 /// How long before its answer a request may have been carried out.

@@ -7,10 +7,10 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use leasehold_simulation::{USAGE, Wish, as_told, run_many, run_mistaken, run_one, wish};
+use leasehold_simulation::{USAGE, Wish, run_if_child, run_many, run_mistaken, run_one, wish};
 
 fn main() -> ExitCode {
-    if let Some((said, end)) = as_told() {
+    if let Some((said, end)) = run_if_child() {
         print!("{said}");
         return end;
     }

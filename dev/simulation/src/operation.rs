@@ -9,8 +9,8 @@ use leasehold_testkit::history::Mode;
 use tokio::time::sleep;
 
 use crate::clock;
-use crate::cut::cut;
 use crate::history::Who;
+use crate::poll_limit::poll_at_most;
 use crate::shared::Shared;
 
 /// How many permits there are.
@@ -126,7 +126,7 @@ impl Operation {
             who,
             format_args!("asks for {key} {mode:?} {ttl:?} {wait:?}"),
         );
-        let acquired = cut(self.acquire_polls, self.acquire(lock)).await;
+        let acquired = poll_at_most(self.acquire_polls, self.acquire(lock)).await;
         let guard = match acquired {
             None => {
                 shared.history.borrow_mut().counts.cut += 1;
@@ -188,7 +188,7 @@ impl Operation {
                 shared.note(who, format_args!("releases it: {end:?}"));
             }
             End::ReleaseCut(polls) => {
-                let end = cut(polls, guard.release()).await;
+                let end = poll_at_most(polls, guard.release()).await;
                 shared.history.borrow_mut().counts.cut += u64::from(end.is_none());
                 shared.note(who, format_args!("begins to release it: {end:?}"));
             }

@@ -20,7 +20,7 @@ pub(crate) struct Shared {
     pub(crate) redis: Rc<RefCell<SimulatedRedis>>,
     pub(crate) history: RefCell<History>,
     /// Clients count their leases from the answer.
-    pub(crate) is_late: bool,
+    pub(crate) leases_count_from_answer: bool,
     /// Nobody begins anything new.
     is_over: Cell<bool>,
     lives: [Cell<u32>; PROCESSES],
@@ -28,10 +28,14 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(seed: u64, redis: SimulatedRedis, is_late: bool) -> Rc<Self> {
+    pub(crate) fn new(
+        seed: u64,
+        redis: SimulatedRedis,
+        leases_count_from_answer: bool,
+    ) -> Rc<Self> {
         Rc::new(Self {
             seed,
-            is_late,
+            leases_count_from_answer,
             redis: Rc::new(RefCell::new(redis)),
             history: RefCell::default(),
             is_over: Cell::new(false),

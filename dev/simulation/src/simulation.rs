@@ -33,8 +33,12 @@ pub(crate) fn simulate(seed: u64, mistake: Option<Mistake>) -> turmoil::Result<O
     fastrand::seed(seed);
     let mut random = Rng::with_seed(seed);
     let mut plan = Plan::of(seed, &mut random);
-    let is_late = mistake.is_some_and(Mistake::counts_from_the_reply);
-    let shared = Shared::new(seed, SimulatedRedis::mistaken(mistake)?, is_late);
+    let leases_count_from_answer = mistake.is_some_and(Mistake::counts_from_the_reply);
+    let shared = Shared::new(
+        seed,
+        SimulatedRedis::mistaken(mistake)?,
+        leases_count_from_answer,
+    );
     let mut sim = network(seed, &mut random);
     let redis = Rc::clone(&shared.redis);
     sim.host(SERVER, move || {

@@ -9,10 +9,10 @@ use super::Redis;
 use super::client::ServerClient;
 #[cfg(feature = "cluster")]
 use super::cluster::Cluster;
-use super::connection::target::Target;
+use super::connection::push_handler;
 #[cfg(feature = "tls-rustls")]
 use super::connection::tls;
-use super::connection::warning;
+use super::connection::transport::Target;
 use super::protocol::reply;
 use super::scripts::LockScripts;
 use super::timing::{FENCE_TTL, check_fence_ttl};
@@ -25,9 +25,10 @@ use crate::backend::certificates::Certificates;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::endpoint::Endpoint;
 #[cfg(feature = "simulation")]
-use crate::backend::redis::connection::simulated_transport::{Connecting, Transport};
+use crate::backend::redis::connection::simulated_transport::{Connecting, SimulatedTransport};
 use crate::backend::redis::connection::wait_pool::ReplicaRequirement;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+use crate::named_event::event;
 
 /// How to connect to a server. Made by [`Redis::builder`].
 #[derive(Debug, Clone, Default)]
@@ -219,7 +220,7 @@ impl RedisBuilder {
         self.synced = None;
         let simulated = url::one("redis://simulated")?;
         let client = Client::open(prepared(simulated)).map_err(ConnectError::url)?;
-        let transport = Transport::new(client, connector);
+        let transport = SimulatedTransport::new(client, connector);
         let scripts = self.scripts()?;
         self.connect_at(Endpoint::Simulated(transport), scripts)
             .await
@@ -339,7 +340,7 @@ impl Redis {
         let is_of_a_cluster = |info: &str| reply::info_field(info, "cluster_enabled") == Some("1");
         self.names_all |= infos.iter().any(|(_, info)| is_of_a_cluster(info));
         if let Err(error) = self.servers.publish(&self.waiters).await {
-            warning::no_wake_ups(&error);
+            push_handler::warn_of_no_wake_ups(&error);
         }
         Ok(())
     }
@@ -352,9 +353,18 @@ pub(crate) fn judge(address: &str, info: &str, least: (u32, u32)) -> Result<(), 
     if let Some(policy) = reply::info_field(info, "maxmemory_policy")
         && policy != "noeviction"
     {
-        warning::evicting_server(policy);
+        warn_of_evicting_server(policy);
     }
     Ok(())
+}
+
+fn warn_of_evicting_server(policy: &str) {
+    event!(
+        warn,
+        "leasehold.evicting_server",
+        { policy = policy },
+        "the server may evict locks when its memory is full; set maxmemory-policy to noeviction"
+    );
 }
 
 /// Fails if the server is too old.

@@ -108,9 +108,11 @@ fn braces(lock: &str) -> (&'static str, &'static str) {
 }
 
 /// The keys of one lock on one of several independent nodes, for one round.
+#[cfg(any(test, feature = "redlock"))]
 #[derive(Debug)]
 pub(crate) struct NodeKeys(PackedStrs<6>);
 
+#[cfg(any(test, feature = "redlock"))]
 impl NodeKeys {
     pub(crate) fn of(key: &Key, round: OwnerId) -> Self {
         let (lock, mut buffer) = (key.full(), OwnerId::buffer());
@@ -164,13 +166,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::backend::fuzz::try_on;
 
     fn fence(full: &str) -> String {
         LockKeys::of(&Key::new("", full).unwrap()).all()[1].to_owned()
     }
 
     #[test]
-    fn companions_are_placed_with_their_lock() {
+    fn aux_keys_are_in_the_slot_of_their_lock() {
         assert_eq!(fence("lock:order:42"), "{lock:order:42}:lh1:fence");
         assert_eq!(fence("lock:{42}:order"), "lock:{42}:order:lh1:fence");
         // Without a `}` the whole name places the lock, and `{a{b}` has the tag `a{b`.
@@ -213,6 +216,33 @@ mod tests {
     }
 
     #[test]
+    fn garbled_keys_are_refused_or_have_their_aux_keys_in_their_slot() {
+        let names = ["order:42", "{42}:order", "order:{42}", "a{b", "lock:ü", "x"];
+        try_on(&names, |name| {
+            for prefix in ["", "lock:", "{shop}:"] {
+                let Ok(key) = Key::new(prefix, name) else {
+                    continue;
+                };
+                assert_eq!(key.full(), [prefix, name].concat());
+                let owner = OwnerId::random();
+                let (names, at_node) = (LockKeys::of(&key), NodeKeys::of(&key, owner));
+                let mut all: Vec<String> = names.all().map(ToOwned::to_owned).into();
+                all.extend(at_node.all().map(ToOwned::to_owned));
+                all.push(KeyBuilder::of(&key).seal(owner).to_owned());
+                #[cfg(feature = "cluster")]
+                for aux_key in &all {
+                    use crate::backend::redis::cluster::hash_slot;
+                    assert_eq!(hash_slot(aux_key), hash_slot(key.full()), "{aux_key}");
+                }
+                all.sort();
+                all.dedup();
+                // Both deployments call the lock and its counter the same, and a sealed attempt.
+                assert_eq!(all.len(), 9, "{all:?}");
+            }
+        });
+    }
+
+    #[test]
     fn each_key_has_its_name() {
         let (key, owner) = (Key::new("lock:", "k").unwrap(), OwnerId::random());
         let names = LockKeys::of(&key);
@@ -222,7 +252,7 @@ mod tests {
         assert_eq!(names.all(), all);
         let seal = companion(&format!("sealed:{}", owner.reveal()));
         let mut companions = KeyBuilder::of(&key);
-        let room = companions.name.capacity();
+        let capacity = companions.name.capacity();
         assert_eq!(companions.seal(owner), seal);
         assert_eq!(companions.fence(), fence);
         assert_eq!(companions.queue(), queue);
@@ -230,6 +260,6 @@ mod tests {
         assert_eq!(companions.shares(), shares);
         assert_eq!(companions.handover(), companion("handover"));
         assert_eq!(companions.seal(owner), seal);
-        assert_eq!(companions.name.capacity(), room, "it is grown into");
+        assert_eq!(companions.name.capacity(), capacity, "it is grown into");
     }
 }

@@ -8,12 +8,8 @@ pub(crate) mod client;
 mod cluster;
 pub(crate) mod connection;
 pub(crate) mod error;
-mod error_code;
-mod fuzz;
 pub(crate) mod keys;
 mod local_handoff;
-#[cfg(any(feature = "cluster", feature = "sentinel"))]
-mod multi_host_url;
 pub(crate) mod protocol;
 mod release_replay;
 mod renew;
@@ -46,7 +42,7 @@ pub use connection::simulated_transport::{Connecting, Stream};
 use connection::wait_pool::ReplicaRequirement;
 use error::maybe_applied;
 use keys::{KeyBuilder, LockKeys};
-use protocol::encode::millis;
+use protocol::millis;
 use protocol::reply::AcquireOutcome;
 use protocol::unanswered_requests::UnansweredRequests;
 use release_replay::ReleaseReplay;
@@ -216,11 +212,11 @@ impl Redis {
 
     /// An attempt that asks for itself.
     async fn attempt_alone(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let seat = attempt.queue.then(|| {
+        let registration = attempt.queue.then(|| {
             self.waiters
                 .enter(&attempt.key, attempt.owner, self.can_be_granted(attempt))
         });
-        let waiter = seat.as_ref().map(Registration::waiter);
+        let waiter = registration.as_ref().map(Registration::waiter);
         if let Some(answer) = waiter.and_then(|waiter| Self::passed_on(attempt, waiter)) {
             return Ok(answer);
         }
@@ -235,8 +231,8 @@ impl Redis {
                 })
             }
             AcquireOutcome::Busy { holder_left, first } => {
-                if let Some(seat) = seat {
-                    seat.keep();
+                if let Some(registration) = registration {
+                    registration.keep();
                 }
                 let expires = holder_left.unwrap_or(FIRST_LOOKS).min(REFRESH);
                 // The first of all looks for foreign releases, and the first of each process is there

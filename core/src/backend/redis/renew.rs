@@ -12,7 +12,7 @@ use super::replica_ack::too_few;
 use super::scripts::LockScripts;
 use crate::OwnerId;
 use crate::backend::redis::connection::wait_pool::Acknowledged;
-use crate::backend::redis::protocol::encode::{millis, written};
+use crate::backend::redis::protocol::{millis, written};
 use crate::backend::{Applied, BackendError, Claim, Mode, RenewAnswer};
 
 /// How many leases are extended in one step: the server does nothing else meanwhile.

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_taken_and_the_next_reply_has_room_of_its_own() {
+    fn what_fits_is_taken_and_each_reply_is_counted_alone() {
         let mut size = ReplySize::at_most(LIMIT);
         let string = format!("${0}\r\n{1}\r\n", LIMIT - 8, "x".repeat(LIMIT - 8));
         let list = format!("*60\r\n{}", ":1\r\n".repeat(60));

@@ -1,4 +1,4 @@
-//! Parses a URL as the `redis` crate does.
+//! Parses the URLs of one server, and of several hosts.
 
 use redis::{ConnectionInfo, IntoConnectionInfo};
 
@@ -24,4 +24,179 @@ pub(crate) fn one(url: &str) -> Result<ConnectionInfo, ConnectError> {
             ConnectError::url(error)
         }
     })
+}
+
+/// `scheme+kind://login@host:port,host:port/path?name=value`, taken apart.
+#[cfg(any(test, feature = "cluster", feature = "sentinel"))]
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MultiHostUrl<'a> {
+    scheme: &'a str,
+    /// With its `@`, or empty.
+    login: &'a str,
+    hosts: Vec<&'a str>,
+    pub(super) path: &'a str,
+    query: Vec<(&'a str, &'a str)>,
+}
+
+#[cfg(any(test, feature = "cluster", feature = "sentinel"))]
+impl<'a> MultiHostUrl<'a> {
+    pub(super) fn read(url: &'a str, shape: &'static str) -> Result<Self, ConnectError> {
+        let refused = || ConnectError::url(format!("it should look like {shape}"));
+        let (scheme, rest) = url.split_once("://").ok_or_else(refused)?;
+        let (scheme, _kind) = scheme.split_once('+').ok_or_else(refused)?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let at = authority.rfind('@').map_or(0, |at| at + 1);
+        let (login, hosts) = authority.split_at(at);
+        let hosts: Vec<_> = hosts.split(',').collect();
+        // An `@` behind the hosts ends a password that has a `/`.
+        if hosts.iter().any(|host| host.is_empty()) || path.contains('@') {
+            return Err(refused());
+        }
+        let query = query.split('&').filter(|it| !it.is_empty());
+        let query: Option<_> = query.map(|it| it.split_once('=')).collect();
+        Ok(Self {
+            scheme,
+            login,
+            hosts,
+            path,
+            query: query.ok_or_else(refused)?,
+        })
+    }
+
+    /// A value of the query, which no longer has it.
+    #[cfg(any(feature = "sentinel", test))]
+    pub(super) fn take(&mut self, name: &str) -> Option<&'a str> {
+        let found = self.query.iter().position(|(it, _)| *it == name)?;
+        Some(self.query.swap_remove(found).1)
+    }
+
+    /// Refuses what nobody has asked for.
+    pub(super) fn finish(&self) -> Result<(), ConnectError> {
+        match self.query.first() {
+            // A password that has a `?`.
+            Some((_, value)) if value.contains('@') => Err(ConnectError::url(
+                "its user or password has a `?`; write %3F",
+            )),
+            Some((name, _)) => Err(ConnectError::url(format!("`{name}` is no setting of it"))),
+            None => Ok(()),
+        }
+    }
+
+    /// How to connect to each host, with the URL's own login.
+    pub(super) fn servers(
+        &self,
+        port: u16,
+        database: &str,
+    ) -> Result<Vec<ConnectionInfo>, ConnectError> {
+        self.with_login(self.login, port, database)
+    }
+
+    /// How to connect to each host, with another login: `user:password@`, or none if empty.
+    pub(super) fn with_login(
+        &self,
+        login: &str,
+        port: u16,
+        database: &str,
+    ) -> Result<Vec<ConnectionInfo>, ConnectError> {
+        let hosts = self.hosts.iter().map(|host| {
+            // An address of IPv6 has colons of its own, in brackets.
+            let last = host.rsplit(']').next().unwrap_or(host);
+            let port = match last.contains(':') {
+                true => String::new(),
+                false => format!(":{port}"),
+            };
+            one(&format!("{}://{login}{host}{port}/{database}", self.scheme))
+        });
+        hosts.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::fuzz::try_on;
+    #[cfg(any(feature = "sentinel", feature = "cluster"))]
+    use crate::backend::redis::builder::opened;
+
+    #[test]
+    fn garbled_addresses_are_read_or_refused() {
+        let urls = [
+            "redis://user:p%40ss@host:6379/3?protocol=resp3",
+            "valkey://[::1]:6379",
+            "unix:///run/redis.sock?db=2&user=u&pass=p",
+            "redis+cluster://user:password@a:1,b,[::1]:7",
+            "redis+sentinel://u:p@a:26379,b/name/3?sentinel_username=x&sentinel_password=y",
+            "rediss://host/0#insecure",
+        ];
+        try_on(&urls, |text| {
+            let _read = one(text);
+            #[cfg(feature = "sentinel")]
+            drop(crate::backend::redis::sentinel::Sentinels::at(text, opened));
+            #[cfg(feature = "cluster")]
+            drop(crate::backend::redis::cluster::Cluster::at(
+                text,
+                crate::backend::redis::wait::waiter_registry::WaiterRegistry::sharded(),
+                std::sync::Arc::default(),
+                opened,
+            ));
+        });
+    }
+
+    const SHAPE: &str = "redis+several://host,host/path";
+
+    fn shown(info: &ConnectionInfo) -> String {
+        let redis = info.redis_settings();
+        let login = format!("{:?} {:?}", redis.username(), redis.password());
+        format!("{} {login} {}", info.addr(), redis.db())
+    }
+
+    #[test]
+    fn hosts_have_their_ports_and_the_same_login() {
+        let url = "redis+several://u:p%40q@a:1,b,[::1],[::2]:7/name/3?x=1&y=2";
+        let mut several = MultiHostUrl::read(url, SHAPE).unwrap();
+        assert_eq!((several.path, several.take("y")), ("name/3", Some("2")));
+        assert_eq!(several.take("y"), None);
+        assert!(several.finish().is_err());
+        assert_eq!(several.take("x"), Some("1"));
+        assert!(several.finish().is_ok());
+        let login = r#"Some("u") Some("p@q") 3"#;
+        let servers = several.servers(9, "3").unwrap();
+        let servers: Vec<_> = servers.iter().map(shown).collect();
+        let wanted = ["a:1", "b:9", "::1:9", "::2:7"].map(|host| format!("{host} {login}"));
+        assert_eq!(servers, wanted);
+        let plain = several.with_login("", 9, "").unwrap();
+        assert_eq!(shown(&plain[0]), "a:1 None None 0");
+    }
+
+    #[cfg(feature = "tls-rustls")]
+    #[test]
+    fn all_hosts_speak_tls_or_none() {
+        let servers = |url| {
+            MultiHostUrl::read(url, SHAPE)
+                .unwrap()
+                .servers(9, "")
+                .unwrap()
+        };
+        let is_tls =
+            |info: &ConnectionInfo| matches!(info.addr(), redis::ConnectionAddr::TcpTls { .. });
+        let servers_with_tls = servers("rediss+several://a,b/name");
+        assert!(servers_with_tls.iter().all(is_tls));
+        assert!(!servers("redis+several://a,b/name").iter().any(is_tls));
+    }
+
+    #[test]
+    fn what_is_no_list_of_hosts_is_refused_with_the_shape() {
+        for url in [
+            "redis://a",
+            "redis+several://",
+            "redis+several://a,,b/x",
+            "redis+several:a",
+            "redis+several://a?x",
+        ] {
+            let error = MultiHostUrl::read(url, SHAPE).unwrap_err();
+            let said = std::error::Error::source(&error).unwrap().to_string();
+            assert!(said.contains(SHAPE), "{url}: {said}");
+        }
+    }
 }

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use super::Redlock;
 use super::attempt_state::RedlockAttempt;
-use super::no_quorum_error::no_quorum;
-use super::quorum_state::majority;
+use super::majority::{majority, no_quorum};
 use super::request::{AHEAD, NodeAcquire};
 use super::round::{self, RoundOutcome};
 use super::wait::{GRACE, apart};
 use crate::FencingToken;
-use crate::backend::redis::protocol::encode::micros;
+use crate::backend::redis::protocol::micros;
 use crate::backend::{Attempt, AttemptAnswer, BackendError, RenewAnswer};
 use crate::clock::{self, LeaseInstant};
 
@@ -23,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 impl Redlock {
     pub(super) async fn acquire(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let seat = attempt
+        let registration = attempt
             .queue
             .then(|| self.waiters.enter(&attempt.key, attempt.owner, None));
         if let Some(wake_ups) = self.waiters.wake_ups(attempt.owner) {
@@ -39,8 +38,8 @@ impl Redlock {
             None => self.run_rounds(attempt, &pursuit).await?,
         };
         match answer {
-            AttemptAnswer::Busy { .. } => match seat {
-                Some(seat) => seat.keep(),
+            AttemptAnswer::Busy { .. } => match registration {
+                Some(registration) => registration.keep(),
                 None => self.attempts.forget(attempt.owner),
             },
             AttemptAnswer::Granted { .. } | AttemptAnswer::Refused(_) => {}

@@ -5,20 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Redlock;
+use super::admission::{NotAdmitted, UnfitNode};
 use super::in_flight::InFlightRequests;
-use super::no_quorum_error::no_quorum;
+use super::majority::{majority, no_quorum};
 use super::quorum_node::QuorumNode;
-use super::quorum_state::majority;
 use super::settings::Settings;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::certificates::Certificates;
 use crate::backend::redis::builder::{check_version, judge, opened};
-use crate::backend::redis::client::distinct_nodes::UnfitNode;
-use crate::backend::redis::client::restart_quarantine::NotAdmitted;
-use crate::backend::redis::connection::target::Target;
+use crate::backend::redis::connection::push_handler;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::redis::connection::tls;
-use crate::backend::redis::connection::warning;
+use crate::backend::redis::connection::transport::Target;
 use crate::backend::redis::protocol::reply;
 use crate::backend::redis::url;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
@@ -249,7 +247,7 @@ impl QuorumNode {
         let mut publish = redis::cmd("PUBLISH");
         publish.arg(channel).arg("");
         if let Err(error) = self.node.call(&publish).await {
-            warning::no_wake_ups(&error);
+            push_handler::warn_of_no_wake_ups(&error);
         }
         Ok(())
     }
@@ -267,7 +265,7 @@ impl QuorumNode {
         let Err(UnusableNode::Down(error)) = met else {
             return met;
         };
-        match self.node.quarantined() {
+        match self.quarantine.quarantined() {
             // It is there, and its time to vote will come.
             Some(NotAdmitted::TooYoung { version }) if error.is_temporary() => {
                 check_version(self.address(), &version, LEAST_VERSION).map_err(UnusableNode::Wrong)

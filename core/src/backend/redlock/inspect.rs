@@ -6,9 +6,8 @@ use std::time::Duration;
 use redis::Cmd;
 
 use super::in_flight::InFlightRequests;
-use super::no_quorum_error::no_quorum;
+use super::majority::{majority, no_quorum};
 use super::quorum_node::QuorumNode;
-use super::quorum_state::majority;
 use super::request;
 use crate::Key;
 use crate::backend::redis::protocol::reply::{self, millis};
@@ -51,12 +50,12 @@ pub(super) async fn inspect(
 }
 
 /// Takes a lock from its holder on every node that can be asked: true unless it is sure that no majority had it held.
-pub(super) async fn force(
+pub(super) async fn force_release(
     members: &[Arc<QuorumNode>],
     key: &Key,
     limit: Duration,
 ) -> Result<bool, BackendError> {
-    let answers = ask_all(members, &request::force(key), limit).await?;
+    let answers = ask_all(members, &request::force_release(key), limit).await?;
     let held = answers.into_iter().map(reply::read::<u8>);
     let held = held.collect::<Result<Vec<_>, _>>()?;
     let free = held.iter().filter(|held| **held == 0).count();

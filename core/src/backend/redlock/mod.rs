@@ -1,25 +1,22 @@
 //! Locks on a majority of independent Redis servers.
 
 mod acquire;
-mod answer_limit;
+mod admission;
 mod attempt_state;
 mod builder;
 mod in_flight;
 mod inspect;
-mod majority_count;
-mod no_quorum_error;
+mod majority;
 mod node_health;
-mod node_probe;
 mod quorum_node;
-mod quorum_state;
 mod release;
 mod release_backlog;
 mod renew;
 mod request;
 mod round;
 mod round_state;
-mod script;
 mod settings;
+mod vote_count;
 mod wait;
 
 use std::fmt;
@@ -156,7 +153,7 @@ impl Backend for Redlock {
     }
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
-        inspect::force(&self.members, key, self.settings.node_timeout).await
+        inspect::force_release(&self.members, key, self.settings.node_timeout).await
     }
 
     async fn interrupted(&self, _seen: u64) -> u64 {

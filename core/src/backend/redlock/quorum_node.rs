@@ -1,4 +1,4 @@
-//! One node: its client, its health and its unconfirmed releases.
+//! One node: its client, its health and its unconfirmed releases, and the probe that looks at it while it is down.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -9,23 +9,20 @@ use std::time::Duration;
 
 use redis::{Cmd, Pipeline, Value};
 
-use super::answer_limit::AnswerLimit;
+use super::admission::{DistinctNodes, RestartQuarantine};
+use super::in_flight::AnswerLimit;
 use super::node_health::NodeHealth;
 use super::release_backlog::NodeReleaseBacklog;
-use super::request::NodeRelease;
-use super::round_state::Round;
-use super::script;
+use super::request::{self, NodeRelease};
 use super::settings::Settings;
 use crate::backend::BackendError;
 use crate::backend::redis::client::ServerClient;
 use crate::backend::redis::client::connector::Connector;
-use crate::backend::redis::client::distinct_nodes::DistinctNodes;
-use crate::backend::redis::client::restart_quarantine::RestartQuarantine;
-use crate::backend::redis::connection::target::Target;
-use crate::backend::redis::protocol::reply;
+use crate::backend::redis::connection::transport::Target;
 use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
-use crate::runtime::timeout;
+use crate::clock::{self, LeaseInstant};
+use crate::runtime::{Runtime, timeout};
 
 /// One of several nodes.
 ///
@@ -35,27 +32,12 @@ pub(super) struct QuorumNode {
     pub(super) place: usize,
     address: String,
     pub(super) node: ServerClient,
+    pub(super) quarantine: Arc<RestartQuarantine>,
     pub(super) copies: UnansweredRequests,
     pub(super) node_timeout: Duration,
     pub(super) health: NodeHealth,
     pub(super) backlog: NodeReleaseBacklog,
     pub(super) this: Weak<Self>,
-}
-
-/// A release that is under way: should it be dropped, it is owed.
-struct RequeueOnDrop<'a> {
-    member: &'a QuorumNode,
-    leave: &'a NodeRelease,
-    settled: bool,
-}
-
-impl Drop for RequeueOnDrop<'_> {
-    fn drop(&mut self) {
-        if !self.settled {
-            self.member.backlog.push_pending(self.leave.pending.clone());
-            self.member.watch();
-        }
-    }
 }
 
 impl QuorumNode {
@@ -67,13 +49,16 @@ impl QuorumNode {
         roster: &Arc<DistinctNodes>,
     ) -> Arc<Self> {
         let address = address_of(&target);
-        let mut connector = Connector::new(target, waiters, script::load());
-        connector.admission = Some(RestartQuarantine::of(place, roster, settings.away()));
+        let mut connector = Connector::new(target, waiters, request::load_scripts());
+        let quarantine = Arc::new(RestartQuarantine::of(place, roster, settings.away()));
+        let check = Arc::clone(&quarantine);
+        connector.server_check = Some(Box::new(move |info| check.admit(info)));
         let node = ServerClient::new(connector);
         Arc::new_cyclic(|this| Self {
             place,
             address,
             node,
+            quarantine,
             // A node that was restarted has forgotten which requests are to be refused, and stays out for longer.
             copies: UnansweredRequests::lasting(settings.max_ttl),
             node_timeout: settings.node_timeout,
@@ -123,84 +108,8 @@ impl QuorumNode {
             .await
     }
 
-    /// Ends what a round has here, and the waiter's place: true if it held the lock. What cannot be told to the node
-    /// is owed to it.
-    pub(super) async fn leave(
-        &self,
-        limit: &AnswerLimit,
-        round: &Round,
-        leave: &NodeRelease,
-    ) -> Result<bool, BackendError> {
-        let (concerned, settled) = match leave.pending.waiter {
-            // Each of its rounds may have given it a place, and may do so yet.
-            Some(_) => (
-                round.may_wait_at(self.place),
-                round.attempt_is_settled(self.place),
-            ),
-            None => (round.was_asked(self.place), round.is_settled(self.place)),
-        };
-        if !concerned {
-            return Ok(false);
-        }
-        let mut pending_releases = RequeueOnDrop {
-            member: self,
-            leave,
-            settled: false,
-        };
-        let mut left = self.told(limit, leave).await;
-        if !settled && !matches!(left, Ok(true)) {
-            // The request may have come after it. What is not known to have come is sealed off.
-            left = Box::pin(self.send_again(limit.length(), round, leave)).await;
-        }
-        pending_releases.settled = left.as_ref().map_or_else(|e| self.refuses_it(e), |_| true);
-        left
-    }
-
-    async fn send_again(
-        &self,
-        limit: Duration,
-        round: &Round,
-        leave: &NodeRelease,
-    ) -> Result<bool, BackendError> {
-        let settled = async {
-            match leave.pending.waiter {
-                Some(_) => round.attempt_settled(self.place).await,
-                None => round.settled(self.place).await,
-            }
-        };
-        if let Some(settled) = timeout(limit * 2, settled) {
-            // Whoever drives the request may have gone, and is not waited for.
-            let _in_time = settled.await;
-        }
-        self.told(&limit.into(), leave).await
-    }
-
-    /// A node that refuses a release for good is owed nothing. One that refuses a connection does not know of the
-    /// release, and its password may be set right.
-    pub(super) fn refuses_it(&self, error: &BackendError) -> bool {
-        !error.is_temporary() && self.node.is_connected()
-    }
-
-    async fn told(&self, limit: &AnswerLimit, leave: &NodeRelease) -> Result<bool, BackendError> {
-        self.look()?;
-        self.within(limit, pin!(self.pay(leave))).await
-    }
-
-    pub(super) async fn pay(&self, leave: &NodeRelease) -> Result<bool, BackendError> {
-        let copies_until = self.copies.latest_expiry(leave.pending.round);
-        let answer = self.node.call(&leave.command(copies_until)).await?;
-        let answer: String = reply::read(answer)?;
-        if answer == "unsealed" {
-            return Err(BackendError::unknown(
-                "the node has no memory left to note that a round is over",
-            ));
-        }
-        self.copies.forget(leave.pending.round, copies_until);
-        Ok(answer == "left")
-    }
-
     /// Waits for an answer, and takes the node for down if there is none.
-    async fn within<T>(
+    pub(super) async fn within<T>(
         &self,
         limit: &AnswerLimit,
         mut call: Pin<&mut impl Future<Output = Result<T, BackendError>>>,
@@ -267,13 +176,121 @@ impl fmt::Debug for QuorumNode {
     }
 }
 
+/// Pauses between looks: from the first to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long making a connection may take, over a network that is far,
+const CONNECTING: Duration = Duration::from_secs(5);
+
+/// and how long an answer, at least.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long somebody who watches is believed to.
+const BELIEVED: Duration = Duration::from_secs(8);
+
+impl QuorumNode {
+    /// Fails if the node is down.
+    pub(super) fn look(&self) -> Result<(), BackendError> {
+        let Some(why) = self.health.trouble() else {
+            return Ok(());
+        };
+        self.watch();
+        Err(BackendError::not_applied(why))
+    }
+
+    /// Looks at the node until it is up and has been paid, in the background.
+    pub(super) fn watch(&self) {
+        // Also where nobody can look: whoever asks for the node next begins to.
+        if self.health.trouble().is_none() && !self.backlog.is_empty() {
+            self.health
+                .mark_down("what is owed to it has to be paid first".to_owned());
+        }
+        let Some(runtime) = Runtime::current() else {
+            return;
+        };
+        if self.health.begin_probe(BELIEVED) {
+            runtime.spawn_on_current(NodeProbe(Weak::clone(&self.this)).keep());
+        }
+    }
+
+    /// Whether the node answers, and has been paid.
+    async fn is_back(&self) -> bool {
+        let ping = redis::cmd("PING");
+        let look = LOOK.max(self.node_timeout);
+        let limit = match self.node.is_connected() {
+            true => look,
+            false => look.max(CONNECTING),
+        };
+        let Some(answer) = timeout(limit, self.node.call(&ping)) else {
+            return false;
+        };
+        match answer.await {
+            Ok(Ok(_pong)) => {}
+            Ok(Err(error)) => return self.stays(&error),
+            Err(_elapsed) => return false,
+        }
+        while let Some(pending) = self.backlog.next() {
+            let release = NodeRelease::new(pending);
+            let Some(paid) = timeout(look, self.pay(&release)) else {
+                return false;
+            };
+            match paid.await {
+                Ok(Err(error)) if !self.refuses_it(&error) => return self.stays(&error),
+                Ok(_) => self.backlog.paid(&release.pending),
+                Err(_elapsed) => return false,
+            }
+        }
+        true
+    }
+
+    fn stays(&self, error: &BackendError) -> bool {
+        self.health.mark_down(error.to_string());
+        false
+    }
+}
+
+/// The task that looks at a node which is down. Should its runtime end, another can begin.
+struct NodeProbe(Weak<QuorumNode>);
+
+impl NodeProbe {
+    async fn keep(self) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let Some(member) = self.0.upgrade() else {
+                return;
+            };
+            if member.is_back().await && member.health.mark_up(|| member.backlog.is_empty()) {
+                return;
+            }
+            if !member.health.continue_probe(BELIEVED) {
+                return;
+            }
+            drop(member);
+            clock::sleep_until(LeaseInstant::now().after(pause)).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+impl Drop for NodeProbe {
+    fn drop(&mut self) {
+        if let Some(member) = self.0.upgrade() {
+            member.health.end_probe();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
 
     use super::*;
     use crate::backend::Applied;
-    use crate::backend::redlock::answer_limit::SharedDeadline;
+    use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+    use crate::backend::redlock::in_flight::SharedDeadline;
+    use crate::backend::redlock::release_backlog::PendingNodeRelease;
+    use crate::{Key, OwnerId};
 
     #[test]
     fn outside_of_runtimes_nothing_is_asked() {
@@ -287,6 +304,39 @@ mod tests {
             let refused = asked.unwrap().unwrap_err();
             assert_eq!(refused.applied(), Applied::No, "{refused}");
             assert!(!refused.is_temporary() && member.health.trouble().is_none());
+        }
+    }
+
+    fn push_pending(member: &QuorumNode) {
+        member.backlog.push_pending(PendingNodeRelease {
+            key: Key::new("", "k").unwrap(),
+            round: OwnerId::random(),
+            waiter: None,
+            until: LeaseInstant::now().after(LOOK),
+        });
+    }
+
+    #[test]
+    fn outside_of_runtimes_a_node_that_is_owed_something_is_down_too() {
+        let member = &QuorumNode::unreachable(1, &WaiterRegistry::new())[0];
+        push_pending(member);
+        member.watch();
+        assert!(member.health.trouble().is_some());
+        // Nobody has begun to look at it: whoever asks for it next does.
+        assert!(member.health.begin_probe(BELIEVED));
+    }
+
+    #[tokio::test]
+    async fn a_node_that_is_owed_something_is_down_and_one_that_is_down_keeps_its_reason() {
+        let members = QuorumNode::unreachable(2, &WaiterRegistry::new());
+        for (member, reason) in members.iter().zip(["what is owed", "silent"]) {
+            if reason == "silent" {
+                member.health.mark_down(reason.to_owned());
+            }
+            push_pending(member);
+            member.watch();
+            let why = member.health.trouble().unwrap_or_default();
+            assert!(why.starts_with(reason), "{why}");
         }
     }
 }

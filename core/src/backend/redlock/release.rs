@@ -1,15 +1,19 @@
-//! Releases on all nodes, and confirms it by majority.
+//! Releases on all nodes, and confirms it by majority. A node that does not confirm is sent the release again.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Redlock;
-use super::in_flight::InFlightRequests;
-use super::majority_count::{MajorityCount, MajorityDecision};
-use super::no_quorum_error::no_quorum;
+use super::in_flight::{AnswerLimit, InFlightRequests};
+use super::majority::{MajorityCount, MajorityDecision, no_quorum};
+use super::quorum_node::QuorumNode;
 use super::release_backlog::PendingNodeRelease;
 use super::request::NodeRelease;
 use super::round_state::Round;
+use crate::backend::redis::protocol::reply;
 use crate::backend::{Attempt, BackendError};
+use crate::runtime::timeout;
 use crate::{Key, OwnerId};
 
 impl Redlock {
@@ -25,23 +29,23 @@ impl Redlock {
     ) -> InFlightRequests<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static>
     {
         let pending = PendingNodeRelease::new(&attempt.key, round.id, None, self.settings.max_ttl);
-        self.leave(pending, round)
+        self.send_release(pending, round)
     }
 
     /// Asks all nodes that may know of a round to end it.
-    fn leave(
+    fn send_release(
         &self,
         pending: PendingNodeRelease,
         round: Arc<Round>,
     ) -> InFlightRequests<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static>
     {
         let limit = self.settings.node_timeout;
-        let leave = Arc::new(NodeRelease::new(pending));
+        let release = Arc::new(NodeRelease::new(pending));
         InFlightRequests::within(limit, |limit| {
             self.members.iter().map(move |member| {
-                let (member, leave) = (Arc::clone(member), Arc::clone(&leave));
+                let (member, release) = (Arc::clone(member), Arc::clone(&release));
                 let (round, limit) = (Arc::clone(&round), limit.clone());
-                async move { (member.place, member.leave(&limit, &round, &leave).await) }
+                async move { (member.place, member.release(&limit, &round, &release).await) }
             })
         })
     }
@@ -51,7 +55,7 @@ impl Redlock {
         self.waiters.leave(key, owner);
         let round = self.attempts.last_round(owner);
         let pending = PendingNodeRelease::new(key, round.id, Some(owner), self.settings.max_ttl);
-        let mut asked = self.leave(pending, round);
+        let mut asked = self.send_release(pending, round);
         let mut tally = MajorityCount::of(self.members.len());
         while tally.verdict().is_none()
             && let Some((place, left)) = asked.next().await
@@ -68,5 +72,101 @@ impl Redlock {
         }
         self.attempts.forget(owner);
         Ok(verdict != Some(MajorityDecision::No))
+    }
+}
+
+/// A release that is under way: should it be dropped, it is owed.
+struct RequeueOnDrop<'a> {
+    member: &'a QuorumNode,
+    release: &'a NodeRelease,
+    settled: bool,
+}
+
+impl Drop for RequeueOnDrop<'_> {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.member
+                .backlog
+                .push_pending(self.release.pending.clone());
+            self.member.watch();
+        }
+    }
+}
+
+impl QuorumNode {
+    /// Ends what a round has here, and the waiter's place: true if it held the lock. What cannot be told to the node
+    /// is owed to it.
+    pub(super) async fn release(
+        &self,
+        limit: &AnswerLimit,
+        round: &Round,
+        release: &NodeRelease,
+    ) -> Result<bool, BackendError> {
+        let (concerned, settled) = match release.pending.waiter {
+            // Each of its rounds may have given it a place, and may do so yet.
+            Some(_) => (
+                round.may_wait_at(self.place),
+                round.attempt_is_settled(self.place),
+            ),
+            None => (round.was_asked(self.place), round.is_settled(self.place)),
+        };
+        if !concerned {
+            return Ok(false);
+        }
+        let mut pending_releases = RequeueOnDrop {
+            member: self,
+            release,
+            settled: false,
+        };
+        let mut left = self.told(limit, release).await;
+        if !settled && !matches!(left, Ok(true)) {
+            // The request may have come after it. What is not known to have come is sealed off.
+            left = Box::pin(self.send_again(limit.length(), round, release)).await;
+        }
+        pending_releases.settled = left.as_ref().map_or_else(|e| self.refuses_it(e), |_| true);
+        left
+    }
+
+    async fn send_again(
+        &self,
+        limit: Duration,
+        round: &Round,
+        release: &NodeRelease,
+    ) -> Result<bool, BackendError> {
+        let settled = async {
+            match release.pending.waiter {
+                Some(_) => round.attempt_settled(self.place).await,
+                None => round.settled(self.place).await,
+            }
+        };
+        if let Some(settled) = timeout(limit * 2, settled) {
+            // Whoever drives the request may have gone, and is not waited for.
+            let _in_time = settled.await;
+        }
+        self.told(&limit.into(), release).await
+    }
+
+    /// A node that refuses a release for good is owed nothing. One that refuses a connection does not know of the
+    /// release, and its password may be set right.
+    pub(super) fn refuses_it(&self, error: &BackendError) -> bool {
+        !error.is_temporary() && self.node.is_connected()
+    }
+
+    async fn told(&self, limit: &AnswerLimit, release: &NodeRelease) -> Result<bool, BackendError> {
+        self.look()?;
+        self.within(limit, pin!(self.pay(release))).await
+    }
+
+    pub(super) async fn pay(&self, release: &NodeRelease) -> Result<bool, BackendError> {
+        let copies_until = self.copies.latest_expiry(release.pending.round);
+        let answer = self.node.call(&release.command(copies_until)).await?;
+        let answer: String = reply::read(answer)?;
+        if answer == "unsealed" {
+            return Err(BackendError::unknown(
+                "the node has no memory left to note that a round is over",
+            ));
+        }
+        self.copies.forget(release.pending.round, copies_until);
+        Ok(answer == "left")
     }
 }

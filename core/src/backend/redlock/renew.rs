@@ -5,8 +5,7 @@ use std::sync::Arc;
 use redis::{Pipeline, Value};
 
 use super::in_flight::InFlightRequests;
-use super::majority_count::{MajorityCount, MajorityDecision};
-use super::no_quorum_error::no_quorum;
+use super::majority::{MajorityCount, MajorityDecision, no_quorum};
 use super::{Redlock, request};
 use crate::backend::redis::protocol::reply;
 use crate::backend::{BackendError, Claim, RenewAnswer};

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use redis::Value;
 
-use super::answer_limit::AnswerLimit;
+use super::in_flight::AnswerLimit;
 use super::in_flight::InFlightRequests;
 use super::quorum_node::QuorumNode;
-use super::quorum_state::{QuorumState, Vote, VoteCount};
 use super::request::NodeAcquire;
 use super::round_state::Round;
+use super::vote_count::{QuorumState, Vote, VoteCount};
 use crate::OwnerId;
 use crate::backend::redis::protocol::reply::{self, millis};
 use crate::backend::{Applied, BackendError};
@@ -115,7 +115,7 @@ async fn raise(
             let (member, request) = (Arc::clone(&members[place]), Arc::clone(request));
             let limit = limit.clone();
             async move {
-                let answer = member.call(&limit, &request.raise(token)).await;
+                let answer = member.call(&limit, &request.raise_token(token)).await;
                 (place, answer.and_then(reply::read::<u8>))
             }
         })

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Redlock;
-use super::quorum_state::majority;
+use super::majority::majority;
 use crate::backend::redis::timing::{FIRST_LOOKS, REFRESH};
 use crate::backend::{Attempt, AttemptAnswer};
 use crate::runtime::timeout;

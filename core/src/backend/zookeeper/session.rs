@@ -231,7 +231,7 @@ impl Session {
         &self,
         container: &str,
     ) -> Result<(NodeQueue, BudgetedWatch), Error> {
-        let Some(room) = self.watches.room(container) else {
+        let Some(permit) = self.watches.reserve(container) else {
             return Ok((
                 self.queue(container).await?,
                 BudgetedWatch::unacknowledged(),
@@ -240,7 +240,7 @@ impl Session {
         let (names, watcher) = self
             .read(|| self.client.list_and_watch_children(container))
             .await?;
-        Ok((NodeQueue::of(&names), BudgetedWatch::by(watcher, room)))
+        Ok((NodeQueue::of(&names), BudgetedWatch::by(watcher, permit)))
     }
 
     /// As [`queue`](Self::line), with all that the leader knew when this was asked.
@@ -273,12 +273,12 @@ impl Session {
         &self,
         path: &str,
     ) -> Result<Option<(Vec<u8>, BudgetedWatch)>, Error> {
-        let Some(room) = self.watches.room(path) else {
+        let Some(permit) = self.watches.reserve(path) else {
             let seen = self.data(path).await?;
             return Ok(seen.map(|(data, _, _)| (data, BudgetedWatch::unacknowledged())));
         };
         match self.read(|| self.client.get_and_watch_data(path)).await {
-            Ok((data, _, watcher)) => Ok(Some((data, BudgetedWatch::by(watcher, room)))),
+            Ok((data, _, watcher)) => Ok(Some((data, BudgetedWatch::by(watcher, permit)))),
             Err(Error::NoNode) => Ok(None),
             Err(error) => Err(error),
         }

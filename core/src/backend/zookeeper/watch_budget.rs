@@ -17,7 +17,7 @@ use zookeeper_client::OneshotWatcher;
 use crate::clock::{self, LeaseInstant};
 
 /// How many bytes of paths are watched at most. Less than one request names, for each path has some more.
-const ROOM: usize = 96 * 1024;
+const MAX_BYTES: usize = 96 * 1024;
 
 /// How often one without a watch looks.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -53,16 +53,16 @@ impl WatchBudget {
         }
     }
 
-    /// Room for a watch on a path, if there is any.
-    pub(super) fn room(&self, path: &str) -> Option<WatchPermit> {
+    /// Reserves what a watch on a path takes, if there is as much left.
+    pub(super) fn reserve(&self, path: &str) -> Option<WatchPermit> {
         let bytes = self.folder_bytes + path.len();
         let before = self.used.fetch_add(bytes, Ordering::AcqRel);
-        let room = WatchPermit {
+        let permit = WatchPermit {
             used: Arc::clone(&self.used),
             bytes,
             over: self.over.clone(),
         };
-        (before + bytes <= ROOM).then_some(room)
+        (before + bytes <= MAX_BYTES).then_some(permit)
     }
 }
 
@@ -73,8 +73,8 @@ impl Drop for WatchPermit {
 }
 
 impl BudgetedWatch {
-    pub(super) fn by(watcher: OneshotWatcher, room: WatchPermit) -> Self {
-        Self(Some((watcher, room)))
+    pub(super) fn by(watcher: OneshotWatcher, permit: WatchPermit) -> Self {
+        Self(Some((watcher, permit)))
     }
 
     pub(super) fn unacknowledged() -> Self {
@@ -83,9 +83,9 @@ impl BudgetedWatch {
 
     pub(super) async fn changed(self) {
         match self.0 {
-            Some((watcher, room)) => tokio::select! {
+            Some((watcher, permit)) => tokio::select! {
                 biased;
-                () = room.over.cancelled() => {}
+                () = permit.over.cancelled() => {}
                 _event = watcher.changed() => {}
             },
             None => clock::sleep_until(LeaseInstant::now().after(LOOK_EVERY)).await,
@@ -98,15 +98,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_watched_any_more_leaves_its_room_to_others() {
+    fn a_watch_that_ended_frees_what_it_had_reserved() {
         let (watches, path) = (
             WatchBudget::within("/locks", CancellationToken::new()),
-            "x".repeat(ROOM / 2 - 6),
+            "x".repeat(MAX_BYTES / 2 - 6),
         );
-        let rooms = [watches.room(&path), watches.room(&path)];
-        assert!(rooms.iter().all(Option::is_some));
-        assert!(watches.room("").is_none(), "the folder takes room, too");
-        drop(rooms);
-        assert!(watches.room(&path).is_some());
+        let permits = [watches.reserve(&path), watches.reserve(&path)];
+        assert!(permits.iter().all(Option::is_some));
+        assert!(watches.reserve("").is_none(), "the folder counts, too");
+        drop(permits);
+        assert!(watches.reserve(&path).is_some());
     }
 }

@@ -10,9 +10,9 @@ use uuid::Uuid;
 use super::{Contestant, Notifications};
 use crate::BoxError;
 
-const LINE: &str = include_str!("../../../../core/src/backend/redlock/scripts/line.lua");
+const PRELUDE: &str = include_str!("../../../../core/src/backend/redlock/scripts/prelude.lua");
 const ACQUIRE: &str = include_str!("../../../../core/src/backend/redlock/scripts/acquire.lua");
-const LEAVE: &str = include_str!("../../../../core/src/backend/redlock/scripts/leave.lua");
+const RELEASE: &str = include_str!("../../../../core/src/backend/redlock/scripts/release.lua");
 
 /// The library's own scripts on several nodes, called by hand: all at once, until a majority has answered. Tokens that
 /// agree, and nothing else: nobody waits, nothing is renewed, no node is looked after that does not answer.
@@ -20,7 +20,7 @@ const LEAVE: &str = include_str!("../../../../core/src/backend/redlock/scripts/l
 pub(crate) struct Quorum {
     nodes: Vec<MultiplexedConnection>,
     acquire: String,
-    leave: String,
+    release: String,
 }
 
 /// A key, and who holds it.
@@ -32,7 +32,7 @@ pub(crate) struct Held {
 
 impl Quorum {
     pub(super) async fn enter(urls: &[String]) -> Result<Self, BoxError> {
-        let hashes = [ACQUIRE, LEAVE].map(|text| Script::new(&format!("{LINE}{text}")));
+        let hashes = [ACQUIRE, RELEASE].map(|text| Script::new(&format!("{PRELUDE}{text}")));
         let mut nodes = Vec::new();
         for url in urls {
             let mut connection = super::connection(url, &Notifications::default()).await?;
@@ -41,11 +41,11 @@ impl Quorum {
             }
             nodes.push(connection);
         }
-        let [acquire, leave] = hashes.map(|script| script.get_hash().to_owned());
+        let [acquire, release] = hashes.map(|script| script.get_hash().to_owned());
         Ok(Self {
             nodes,
             acquire,
-            leave,
+            release,
         })
     }
 
@@ -112,10 +112,10 @@ impl Contestant for Quorum {
     }
 
     async fn release(&self, held: Held) -> Result<(), BoxError> {
-        let mut leave = call(&self.leave, &held.names);
-        leave.arg(&held.round).arg("").arg(500).arg(100).arg(0);
+        let mut release = call(&self.release, &held.names);
+        release.arg(&held.round).arg("").arg(500).arg(100).arg(0);
         let was_held = |answer: &String| answer == "left";
-        self.ask(&leave, was_held).await?;
+        self.ask(&release, was_held).await?;
         Ok(())
     }
 

@@ -3,10 +3,11 @@
 use stateright::{Model, Property};
 
 use super::action::Action;
+use super::canonical_form::canonical_form;
 use super::reachable::Reachable;
 use super::setup::Setup;
 use super::world::{Mark, World};
-use super::{client, faults, judge, network, normal, passing, words};
+use super::{client, faults, judge, network, tick, trace_text};
 use crate::claim::Claim;
 use crate::macros::explorations;
 use crate::search::{Explored, nearest, visit};
@@ -26,7 +27,7 @@ impl Model for Exploration {
     type Action = Action;
 
     fn init_states(&self) -> Vec<World> {
-        vec![normal::normal(World::new(self.setup.budget), &self.setup)]
+        vec![canonical_form(World::new(self.setup.budget), &self.setup)]
     }
 
     fn actions(&self, world: &World, out: &mut Vec<Action>) {
@@ -35,11 +36,11 @@ impl Model for Exploration {
             network::actions(world, &self.setup, who, out);
         }
         faults::actions(world, &self.setup, out);
-        passing::actions(world, &self.setup, out);
+        tick::actions(world, &self.setup, out);
     }
 
     fn next_state(&self, world: &World, action: Action) -> Option<World> {
-        let after = normal::normal(step(*world, &self.setup, action), &self.setup);
+        let after = canonical_form(step(*world, &self.setup, action), &self.setup);
         (after != *world).then_some(after)
     }
 
@@ -71,8 +72,8 @@ fn always(claim: Claim) -> Option<Property<Exploration>> {
 fn step(mut world: World, setup: &Setup, action: Action) -> World {
     let it = &mut world;
     match action {
-        Action::Tick => passing::tick(it, setup, None),
-        Action::TickUnnoticedBy(who) => passing::tick(it, setup, Some(who)),
+        Action::Tick => tick::tick(it, setup, None),
+        Action::TickUnnoticedBy(who) => tick::tick(it, setup, Some(who)),
         Action::Acquire {
             who,
             node,

@@ -1,6 +1,6 @@
 //! A model of the quorum protocol (Redlock with fencing tokens) on up to five nodes.
 //!
-//! What is modelled is the protocol of the scripts `acquire`, `raise`, `extend` and `release` on each node (`scripts`)
+//! What is modelled is the protocol of the scripts `acquire`, `raise_token`, `extend` and `release` on each node (`scripts`)
 //! and what a client does with their answers (`client`). A client that tries again does so in a new *round* with an id of
 //! its own, so the rounds of a world are those of one client or of several. Messages are carried out in any
 //! order, late, twice or never. A token that a node draws comes from its clock, a hint and its counter; [`Clocks`]
@@ -37,21 +37,21 @@
 //! Nodes and rounds are interchangeable, and worlds that differ in their names only count as one.
 
 mod action;
+mod canonical_form;
 mod client;
-mod draws;
 mod explore;
 mod faults;
 mod judge;
 mod network;
 mod node;
-mod normal;
-mod passing;
+mod possible_tokens;
 mod reachable;
 mod scripts;
 mod setup;
 mod setups;
+mod tick;
+mod trace_text;
 mod weakening;
-mod words;
 mod world;
 
 pub use self::explore::{counterexample, example, explore};

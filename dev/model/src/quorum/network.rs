@@ -2,8 +2,8 @@
 //! the client does not look at.
 
 use super::action::Action;
-use super::draws::{draws, each, renumber};
 use super::node::Flag;
+use super::possible_tokens::{each, possible_tokens, renumber};
 use super::reachable::Reachable;
 use super::scripts::{self, Found};
 use super::setup::Setup;
@@ -33,7 +33,7 @@ fn deliveries(world: &World, setup: &Setup, (who, node): (usize, usize), out: &m
             Found::Taken => {}
             Found::Free => {
                 let listens = listens(setup, round.phase);
-                for draw in each(draws(world, setup, who, node)) {
+                for draw in each(possible_tokens(world, setup, who, node)) {
                     if !listens || line.grant > 0 {
                         let heard = false;
                         out.push(Action::Acquire {
@@ -131,7 +131,7 @@ pub(crate) fn raise(world: &mut World, setup: &Setup, (who, node): (usize, usize
     let token = world.rounds[who].token;
     let it = &mut world.nodes[node];
     it.lines[who].set(Flag::Raise, setup.faults.copies);
-    if scripts::raise(&mut it.keys, setup, who, token) {
+    if scripts::raise_token(&mut it.keys, setup, who, token) {
         it.idle = 0;
         client::acknowledged(world, setup, who, node);
     } else {

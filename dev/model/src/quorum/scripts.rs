@@ -1,5 +1,5 @@
 //! The scripts that a node runs, each in one step, as they are in
-//! `core/src/backend/redlock`.
+//! `core/src/backend/redlock/scripts`.
 
 use super::node::{Keys, NOBODY, id};
 use super::setup::Setup;
@@ -37,8 +37,8 @@ pub(crate) fn acquire(keys: &mut Keys, setup: &Setup, who: usize, token: u8) {
     (keys.counter, keys.drawer) = (token, id(who));
 }
 
-/// `raise.lua`: whether the node acknowledges the token.
-pub(crate) fn raise(keys: &mut Keys, setup: &Setup, who: usize, token: u8) -> bool {
+/// `raise_token.lua`: whether the node acknowledges the token.
+pub(crate) fn raise_token(keys: &mut Keys, setup: &Setup, who: usize, token: u8) -> bool {
     if !keys.is_held_by(who) && !setup.without(Weakening::RaiseComparesOwner) {
         return false;
     }

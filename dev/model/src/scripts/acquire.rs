@@ -1,10 +1,10 @@
 //! `acquire.lua`: takes the lock, confirms a hand-off, answers a second copy of the same request, or says
 //! busy.
 
-use super::queue::{draw, forget, grant, next_in_line, note_barging};
+use super::queue::{dequeue, grant, grant_to_confirm, next_waiter, note_barging};
 use crate::attempt::{Line, Phase};
 use crate::claim::Reachable;
-use crate::server::{FOR_EVER, Holder, id};
+use crate::server::{FOR_EVER, Holder};
 use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::World;
@@ -39,10 +39,10 @@ pub(crate) fn acquire(world: &mut World, setup: &Setup, request: Request) -> Lin
                 return busy(world, setup, request);
             }
         } else if !setup.without(Weakening::QueueBeforeFree)
-            && let Some(waiter) = next_in_line(world, setup, Some(owner))
+            && let Some(waiter) = next_waiter(world, setup, Some(owner))
             && waiter != owner
         {
-            grant(world, setup, waiter);
+            grant_to_confirm(world, setup, waiter);
         }
     }
     if world.server.holder != Holder::Nobody && !world.server.is_held_by(owner) {
@@ -53,7 +53,7 @@ pub(crate) fn acquire(world: &mut World, setup: &Setup, request: Request) -> Lin
         if !setup.without(Weakening::TtlSetAnew) {
             world.server.left = setup.times.ttl;
         }
-        forget(world, owner);
+        dequeue(world, owner);
         setup.see(world, Reachable::SecondCopyGranted);
         let token = world.server.token;
         return Line::Granted { age, token };
@@ -64,11 +64,7 @@ pub(crate) fn acquire(world: &mut World, setup: &Setup, request: Request) -> Lin
     } else {
         note_barging(world, setup, owner);
     }
-    let token = draw(world, setup);
-    world.came.remove(owner);
-    world.server.set_lock(owner, setup.times.ttl);
-    (world.server.token, world.server.drawer) = (token, id(owner));
-    forget(world, owner);
+    let token = grant(world, setup, owner);
     Line::Granted { age, token }
 }
 

@@ -7,21 +7,17 @@ use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::{Mark, World};
 
-pub(super) fn forget(world: &mut World, owner: usize) {
+pub(super) fn dequeue(world: &mut World, owner: usize) {
     world.server.queue.remove(owner);
     world.server.places[owner] = 0;
 }
 
 /// The first waiter, from the front, who can be woken, or who hears of the answer.
-pub(super) fn next_in_line(
-    world: &mut World,
-    setup: &Setup,
-    hears: Option<usize>,
-) -> Option<usize> {
+pub(super) fn next_waiter(world: &mut World, setup: &Setup, hears: Option<usize>) -> Option<usize> {
     let queue = world.server.queue;
     for waiter in queue.iter() {
         if world.server.places[waiter] == 0 {
-            forget(world, waiter);
+            dequeue(world, waiter);
         } else if hears == Some(waiter) || publish(world, setup, waiter) {
             return Some(waiter);
         }
@@ -30,43 +26,43 @@ pub(super) fn next_in_line(
 }
 
 /// Makes the next waiter the owner of a free lock for as long as it has to confirm.
-pub(super) fn grant(world: &mut World, setup: &Setup, waiter: usize) {
+pub(super) fn grant_to_confirm(world: &mut World, setup: &Setup, waiter: usize) {
     note_barging(world, setup, waiter);
     world.server.set_lock(waiter, setup.times.grant);
     if setup.without(Weakening::PlaceKeptToConfirm) {
-        forget(world, waiter);
+        dequeue(world, waiter);
     } else if !setup.without(Weakening::PlaceEndsWithGrant) {
         world.server.places[waiter] = setup.times.grant_place;
     }
 }
 
-/// Hands the lock to the next in line. The named waiter need not confirm: the token that was drawn for it is answered,
+/// Grants the lock to the next waiter. The successor need not confirm: the token that was drawn for it is answered,
 /// and whoever has the answer tells it.
-pub(super) fn hand_on(world: &mut World, setup: &Setup, named: Option<usize>) -> Option<u8> {
-    let next = match named.filter(|&it| world.server.has_live_place(it)) {
-        Some(named) if setup.without(Weakening::PassInOrder) => named,
-        _ => next_in_line(world, setup, named)?,
+pub(super) fn grant_next(world: &mut World, setup: &Setup, successor: Option<usize>) -> Option<u8> {
+    let next = match successor.filter(|&it| world.server.has_live_place(it)) {
+        Some(successor) if setup.without(Weakening::PassInOrder) => successor,
+        _ => next_waiter(world, setup, successor)?,
     };
-    if named == Some(next) {
-        return Some(pass(world, setup, next));
+    if successor == Some(next) {
+        note_barging(world, setup, next);
+        return Some(grant(world, setup, next));
     }
-    grant(world, setup, next);
+    grant_to_confirm(world, setup, next);
     None
 }
 
-/// What a grant and its confirmation would do together.
-fn pass(world: &mut World, setup: &Setup, waiter: usize) -> u8 {
-    note_barging(world, setup, waiter);
-    let token = draw(world, setup);
+/// Grants the lock under the next token.
+pub(super) fn grant(world: &mut World, setup: &Setup, waiter: usize) -> u8 {
+    let token = next_token(world, setup);
     world.came.remove(waiter);
     world.server.set_lock(waiter, setup.times.ttl);
     (world.server.token, world.server.drawer) = (token, id(waiter));
-    forget(world, waiter);
+    dequeue(world, waiter);
     token
 }
 
 /// `max(counter + 1, TIME)`.
-pub(super) fn draw(world: &mut World, setup: &Setup) -> u8 {
+pub(super) fn next_token(world: &mut World, setup: &Setup) -> u8 {
     if setup.without(Weakening::TimeFloor) {
         return world.server.token + 1;
     }

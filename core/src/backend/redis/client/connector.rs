@@ -8,13 +8,13 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Pipeline};
 
 use super::endpoint::{Endpoint, Resolved};
-use super::restart_quarantine::RestartQuarantine;
 use crate::backend::BackendError;
 use crate::backend::redis::connection::multiplexed::{Connection, ConnectionCell};
-use crate::backend::redis::connection::push_handler::{ConnectionState, PushHandler};
+use crate::backend::redis::connection::push_handler::{
+    ConnectionState, PushHandler, warn_of_no_wake_ups,
+};
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
 use crate::backend::redis::connection::wait_pool::WaitPool;
-use crate::backend::redis::connection::warning;
 use crate::backend::redis::error::{failure, outside_a_runtime, reply_too_large};
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
@@ -25,11 +25,16 @@ use crate::runtime::timeout;
 /// How many commands may queue before their senders wait.
 const QUEUE: usize = 1024;
 
+/// Fails if a server is not to be asked for locks, by what it answers to `INFO`.
+#[cfg(feature = "redlock")]
+pub(crate) type ServerCheck = Box<dyn Fn(&str) -> Result<(), BackendError> + Send + Sync>;
+
 /// The way to one server.
 pub(crate) struct Connector {
     pub(crate) address: Endpoint,
-    /// Who may be a server of this node, if that matters: no other is asked for a lock.
-    pub(crate) admission: Option<RestartQuarantine>,
+    /// Which servers may be asked for locks; all of them if it is None.
+    #[cfg(feature = "redlock")]
+    pub(crate) server_check: Option<ServerCheck>,
     /// Where the connection is put.
     pub(crate) slot: ConnectionCell,
     /// Who is told that the connection ended, and woken by its messages; none where nobody waits.
@@ -60,7 +65,8 @@ impl Connector {
     ) -> Self {
         Self {
             address: address.into(),
-            admission: None,
+            #[cfg(feature = "redlock")]
+            server_check: None,
             slot: ConnectionCell::default(),
             waiters: None,
             scripts,
@@ -120,13 +126,12 @@ impl Connector {
     ) -> Result<Arc<Connection>, BackendError> {
         let mut connection = opened.connection.clone();
         self.address.check(&mut connection).await?;
-        if let Some(admission) = &self.admission
-            && let Err(quarantined) = admission.ask(&mut connection).await
-        {
-            // What it refuses for good it will refuse when its time has come, too: age is not what is wrong with it.
+        #[cfg(feature = "redlock")]
+        if let Err(unfit) = self.check_server(&mut connection).await {
+            // A server that refuses our scripts for good is not fit later either, and its refusal says more.
             return match self.load_scripts(connection).await {
                 Err(refused) if !refused.is_temporary() => Err(refused),
-                _ => Err(quarantined),
+                _ => Err(unfit),
             };
         }
         self.load_scripts(connection.clone()).await?;
@@ -134,11 +139,24 @@ impl Connector {
             && let Err(error) = connection.subscribe(&*waiters.channel()).await
         {
             // Without wake-ups waiters poll.
-            warning::no_wake_ups(&failure(error));
+            warn_of_no_wake_ups(&failure(error));
         }
         let wait_pool = WaitPool::new(found.target.clone());
         let live = Connection::new(opened, health, wait_pool, found.place());
         Ok(Arc::new(live))
+    }
+
+    #[cfg(feature = "redlock")]
+    async fn check_server(
+        &self,
+        connection: &mut MultiplexedConnection,
+    ) -> Result<(), BackendError> {
+        let Some(check) = &self.server_check else {
+            return Ok(());
+        };
+        let info = redis::cmd("INFO");
+        let info: String = info.query_async(connection).await.map_err(failure)?;
+        check(&info)
     }
 
     /// Leaves the server as soon as a Sentinel tells of another. A connection to a primary that is cut off from the

@@ -7,9 +7,8 @@ use redis::{AsyncConnectionConfig, ConnectionInfo, RedisError, RedisResult, Valu
 
 use crate::backend::redis::connection::multiplexed::ServerNumber;
 #[cfg(feature = "simulation")]
-use crate::backend::redis::connection::simulated_transport::Transport;
-use crate::backend::redis::connection::target::Target;
-use crate::backend::redis::connection::transport::OpenConnection;
+use crate::backend::redis::connection::simulated_transport::SimulatedTransport;
+use crate::backend::redis::connection::transport::{OpenConnection, Target};
 use crate::backend::redis::error::{failure, unconnected};
 #[cfg(feature = "sentinel")]
 use crate::backend::redis::sentinel::{Primary, Sentinels};
@@ -26,7 +25,7 @@ pub(crate) enum Endpoint {
     Sentinels(Sentinels),
     /// It is in a simulation.
     #[cfg(feature = "simulation")]
-    Simulated(Transport),
+    Simulated(SimulatedTransport),
 }
 
 /// A server that was found.
@@ -35,7 +34,7 @@ pub(crate) struct Resolved {
     #[cfg(feature = "sentinel")]
     pub(crate) primary: Option<Primary>,
     #[cfg(feature = "simulation")]
-    pub(crate) transport: Option<Transport>,
+    pub(crate) transport: Option<SimulatedTransport>,
 }
 
 impl From<Target> for Endpoint {

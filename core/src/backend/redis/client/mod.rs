@@ -1,9 +1,7 @@
 //! The client of one server: sends scripts and commands, and reconnects.
 
 pub(crate) mod connector;
-pub(crate) mod distinct_nodes;
 pub(crate) mod endpoint;
-pub(crate) mod restart_quarantine;
 
 use std::fmt;
 use std::pin::pin;
@@ -12,8 +10,7 @@ use std::time::Duration;
 
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
-use super::error::{failure, outside_a_runtime, unsent};
-use super::error_code::is_readonly;
+use super::error::{failure, is_readonly, outside_a_runtime, unsent};
 use super::timing::{CONNECT_TIMEOUT, READ_ONLY_FOR};
 use crate::backend::BackendError;
 use crate::backend::redis::connection::multiplexed::{Connection, ExchangeGuard, ServerNumber};
@@ -21,7 +18,6 @@ use crate::backend::redis::connection::single_flight::SingleFlight;
 use crate::backend::redis::connection::wait_pool::{Acknowledged, ReplicaRequirement, WaitError};
 use crate::runtime::timeout;
 use connector::{Connector, in_time};
-use restart_quarantine::{NotAdmitted, RestartQuarantine};
 
 /// How a command is sent.
 #[derive(Debug, Clone, Copy, Default)]
@@ -145,12 +141,6 @@ impl ServerClient {
     /// Where its server is looked for.
     pub(crate) fn address(&self) -> String {
         self.connector.address.to_string()
-    }
-
-    /// Why the server that was there last was kept out, if it was.
-    pub(crate) fn quarantined(&self) -> Option<NotAdmitted> {
-        let admission = self.connector.admission.as_ref();
-        admission.and_then(RestartQuarantine::quarantined)
     }
 
     /// The server that there is a connection to, where it is not always the same.

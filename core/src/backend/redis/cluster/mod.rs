@@ -9,16 +9,376 @@
 //! Sharded channels have connections of their own. A server that gives a slot away ends the subscriptions in it
 //! unasked, and the redis crate takes that for the answer to whatever command is under way.
 
-mod hash_slot;
-mod nodes;
-mod query_nodes;
-mod redirection;
 mod shard_subscriptions;
-mod slot_channels;
 mod slot_map;
 mod subscriber;
-mod url;
 
-#[cfg(test)]
-pub(super) use hash_slot::of as slot_of;
-pub(super) use nodes::Cluster;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use parking_lot::Mutex;
+use redis::{Cmd, ConnectionAddr, ConnectionInfo, Pipeline, Value};
+use tokio::sync::watch;
+
+use crate::Key;
+use crate::backend::redis::client::connector::Connector;
+use crate::backend::redis::client::{SendOptions, ServerClient};
+use crate::backend::redis::connection::push_handler;
+use crate::backend::redis::connection::single_flight::SingleFlight;
+use crate::backend::redis::connection::transport::Target;
+use crate::backend::redis::connection::wait_pool::Acknowledged;
+use crate::backend::redis::error::failure;
+use crate::backend::redis::protocol::reply;
+use crate::backend::redis::url::MultiHostUrl;
+use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+use crate::backend::{BackendError, ConnectError};
+use crate::runtime::{sleep, timeout};
+use shard_subscriptions::{ShardSubscriptions, SlotChannels};
+pub(super) use slot_map::hash_slot;
+use slot_map::{NodeAddr, Redirection, SlotMap, pick_query_nodes};
+
+/// How often one command is sent on to another member.
+const REDIRECTIONS: usize = 5;
+
+/// How long a member may take to say who has which slot.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// One has answered: how long the others are waited for, who may know better.
+const LATE: Duration = Duration::from_millis(100);
+
+pub(crate) struct Cluster {
+    /// The member that the URL names first, and those of the other ones.
+    template: Target,
+    seeds: Vec<NodeAddr>,
+    waiters: WaiterRegistry,
+    /// Makes our scripts known to a member.
+    scripts: Arc<Pipeline>,
+    channels: SlotChannels,
+    members: Mutex<HashMap<NodeAddr, Arc<ClusterNode>>>,
+    slot_map: Mutex<SlotMap>,
+    /// Somebody has had no answer from where the atlas led.
+    in_doubt: AtomicBool,
+    asking: SingleFlight<()>,
+    /// How often it was learnt where slots are.
+    moves: watch::Sender<u64>,
+    deaf: AtomicBool,
+}
+
+pub(crate) struct ClusterNode {
+    host: String,
+    pub(crate) node: ServerClient,
+    subscriptions: Arc<ShardSubscriptions>,
+}
+
+impl Cluster {
+    /// None without a seed.
+    pub(super) fn new(
+        seeds: &[Target],
+        waiters: WaiterRegistry,
+        scripts: Arc<Pipeline>,
+    ) -> Option<Self> {
+        Some(Self {
+            template: seeds.first()?.clone(),
+            seeds: seeds.iter().filter_map(place).collect(),
+            channels: SlotChannels::new(&waiters.channel()),
+            waiters,
+            scripts,
+            members: Mutex::default(),
+            slot_map: Mutex::default(),
+            in_doubt: AtomicBool::new(true),
+            asking: SingleFlight::default(),
+            moves: watch::Sender::default(),
+            deaf: AtomicBool::new(false),
+        })
+    }
+
+    /// The channel on which waiters for `key` are told.
+    pub(crate) fn channel(&self, key: &Key) -> Arc<str> {
+        self.channels.of(key)
+    }
+
+    /// A number for the member that has `key`, as far as known.
+    pub(crate) fn server_of(&self, key: &Key) -> u64 {
+        let mut number = DefaultHasher::new();
+        let slot_map = self.slot_map.lock();
+        slot_map.master(hash_slot(key.full())).hash(&mut number);
+        number.finish()
+    }
+
+    pub(crate) fn moves(&self) -> watch::Sender<u64> {
+        self.moves.clone()
+    }
+
+    /// Has a command about `key` carried out by the member that has it.
+    pub(crate) async fn send(
+        self: &Arc<Self>,
+        key: &Key,
+        command: &Cmd,
+        how: SendOptions,
+    ) -> Result<Acknowledged<Value>, BackendError> {
+        let place = hash_slot(key.full());
+        for _ in 0..REDIRECTIONS {
+            let member = self.member_of(place).await?;
+            // Whoever is not answered, or stops waiting, leaves the doubt.
+            let doubted = StaleOnDrop(Some(&self.in_doubt));
+            let error = match self.send_to(&member, key, command, how).await {
+                Ok(answer) => {
+                    doubted.disarm();
+                    return Ok(answer);
+                }
+                Err(error) => error,
+            };
+            match Redirection::of(&error, &member.host) {
+                Some(Redirection::Moved(moved, to)) => {
+                    self.slot_map.lock().moved(moved, to);
+                    self.moves.send_modify(|count| *count += 1);
+                }
+                Some(Redirection::Moving) => {
+                    let told = "the key's slot is being moved to another member of the Cluster";
+                    return Err(BackendError::not_applied(told).with_source(error));
+                }
+                None => return Err(error),
+            }
+            doubted.disarm();
+        }
+        let told = "the members of the Cluster do not agree about who has the key";
+        Err(BackendError::not_applied(told))
+    }
+
+    async fn send_to(
+        &self,
+        member: &ClusterNode,
+        key: &Key,
+        command: &Cmd,
+        how: SendOptions,
+    ) -> Result<Acknowledged<Value>, BackendError> {
+        if how.listening {
+            self.listen(member, &self.channel(key)).await?;
+        }
+        member.node.send_as(command, how.synced).await
+    }
+
+    /// Without wake-ups waiters poll; that is said once.
+    async fn listen(&self, member: &ClusterNode, channel: &Arc<str>) -> Result<(), BackendError> {
+        match member.subscriptions.listen(channel).await {
+            Err(error) if Redirection::of(&error, &member.host).is_some() => Err(error),
+            Err(error) => {
+                if !self.deaf.swap(true, Ordering::AcqRel) {
+                    push_handler::warn_of_no_wake_ups(&error);
+                }
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Where the members are that the URL names.
+    pub(crate) fn address(&self) -> String {
+        let seeds = self
+            .seeds
+            .iter()
+            .map(|(host, port)| format!("{host}:{port}"));
+        seeds.collect::<Vec<_>>().join(",")
+    }
+
+    /// Every master, as far as known.
+    pub(crate) async fn masters(self: &Arc<Self>) -> Result<Vec<Arc<ClusterNode>>, BackendError> {
+        self.ensure_fresh().await?;
+        let masters = self.slot_map.lock().masters();
+        masters.iter().map(|place| self.member(place)).collect()
+    }
+
+    pub(crate) fn close(&self) {
+        for (_, member) in self.members.lock().drain() {
+            member.node.close();
+        }
+    }
+
+    async fn member_of(self: &Arc<Self>, slot: u16) -> Result<Arc<ClusterNode>, BackendError> {
+        self.ensure_fresh().await?;
+        let master = self.slot_map.lock().master(slot).cloned();
+        let unserved = || BackendError::not_applied("no member of the Cluster has the key's slot");
+        master
+            .map_or_else(|| Err(unserved()), |place| self.member(&place))
+            .inspect_err(|_| self.in_doubt.store(true, Ordering::Release))
+    }
+
+    fn member(&self, place: &NodeAddr) -> Result<Arc<ClusterNode>, BackendError> {
+        if let Some(member) = self.members.lock().get(place) {
+            return Ok(Arc::clone(member));
+        }
+        let (host, port) = place;
+        let target = self.template.at(host, *port).map_err(failure)?;
+        let member = Arc::new(ClusterNode {
+            host: host.clone(),
+            node: ServerClient::new(Connector::new(
+                target.clone(),
+                self.waiters.clone(),
+                Arc::clone(&self.scripts),
+            )),
+            subscriptions: Arc::new(ShardSubscriptions::new(target, self.waiters.clone())),
+        });
+        // The redirections of a member may name ever more servers.
+        self.drop_members_without_slots();
+        let mut members = self.members.lock();
+        Ok(Arc::clone(members.entry(place.clone()).or_insert(member)))
+    }
+
+    /// Closes connections to servers without a slot. Seeds are kept: a client asks them again, and they may be masters under
+    /// another name.
+    fn drop_members_without_slots(&self) {
+        let masters = self.slot_map.lock().masters();
+        let is_asked =
+            |place: &NodeAddr| masters.binary_search(place).is_ok() || self.seeds.contains(place);
+        self.members.lock().retain(|place, _| is_asked(place));
+    }
+
+    /// Asks who has which slot, if that is in doubt.
+    pub(crate) async fn ensure_fresh(self: &Arc<Self>) -> Result<(), BackendError> {
+        if !self.in_doubt.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let cluster = Arc::clone(self);
+        // Boxed, as it is seldom needed.
+        Box::pin(
+            self.asking
+                .join(async move || cluster.refresh_slots().await),
+        )
+        .await
+    }
+
+    async fn refresh_slots(&self) -> Result<(), BackendError> {
+        if !self.in_doubt.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let masters = self.slot_map.lock().masters();
+        let places = pick_query_nodes(masters, self.seeds.clone());
+        let mut asked: FuturesUnordered<_> = places.iter().map(|place| self.ask(place)).collect();
+        let (mut best, mut failed) = (None::<SlotMapReply>, None);
+        while let Some(told) = next(&mut asked, best.is_some()).await {
+            match told {
+                Ok(told) if best.as_ref().is_none_or(|best| told.rank > best.rank) => {
+                    best = Some(told);
+                }
+                Ok(_) => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        let Some(told) = best else {
+            let unknown =
+                BackendError::not_applied("no member of the Cluster says who has which slot");
+            return Err(match failed {
+                Some(error) => unknown.because_of(error),
+                None => unknown,
+            });
+        };
+        *self.slot_map.lock() = told.slot_map;
+        self.moves.send_modify(|count| *count += 1);
+        self.drop_members_without_slots();
+        self.in_doubt.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    async fn ask(&self, place: &NodeAddr) -> Result<SlotMapReply, BackendError> {
+        let member = self.member(place)?;
+        let mut ask = redis::pipe();
+        ask.cmd("CLUSTER").arg("INFO").cmd("CLUSTER").arg("SLOTS");
+        let unexpected_reply =
+            || BackendError::not_applied("a member of the Cluster answered what none says");
+        let asked = timeout(PATIENCE, member.node.call_all(&ask, 2)).ok_or_else(|| {
+            let told = "a Cluster can only be asked inside a tokio runtime; enter one first";
+            BackendError::not_applied(told).permanent()
+        })?;
+        let answers = asked.await.map_err(|_elapsed| {
+            let (host, port) = place;
+            let told = format!("{host}:{port} did not answer within {PATIENCE:?}");
+            BackendError::not_applied(told)
+        })??;
+        let [info, slots] = <[_; 2]>::try_from(answers).map_err(|_| unexpected_reply())?;
+        let info: String = reply::read(info?)?;
+        let slots: Value = slots?;
+        let epoch = field(&info, "cluster_current_epoch").and_then(|it| it.parse().ok());
+        Ok(SlotMapReply {
+            rank: (
+                field(&info, "cluster_state") == Some("ok"),
+                epoch.unwrap_or(0),
+            ),
+            slot_map: SlotMap::read(&slots, &member.host).ok_or_else(unexpected_reply)?,
+        })
+    }
+}
+
+/// What a member says of the slots. One that is cut off says so, or is behind.
+struct SlotMapReply {
+    rank: (bool, u64),
+    slot_map: SlotMap,
+}
+
+async fn next<T>(asked: &mut (impl StreamExt<Item = T> + Unpin), late: bool) -> Option<T> {
+    match late.then(|| sleep(LATE)).flatten() {
+        None => asked.next().await,
+        Some(late) => tokio::select! {
+            told = asked.next() => told,
+            () = late => None,
+        },
+    }
+}
+
+/// Dropped with something in it, it leaves a doubt.
+struct StaleOnDrop<'a>(Option<&'a AtomicBool>);
+
+impl StaleOnDrop<'_> {
+    fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for StaleOnDrop<'_> {
+    fn drop(&mut self) {
+        if let Some(in_doubt) = self.0 {
+            in_doubt.store(true, Ordering::Release);
+        }
+    }
+}
+
+fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = info.lines();
+    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+}
+
+fn place(target: &Target) -> Option<NodeAddr> {
+    match target.addr() {
+        ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
+            Some((host.clone(), *port))
+        }
+        _ => None,
+    }
+}
+
+const SHAPE: &str = "redis+cluster://user:password@host:6379,host:6379";
+const PORT: u16 = 6379;
+
+impl Cluster {
+    /// The Cluster that `url` names members of; `prepare` adds to their settings what ours are.
+    pub(crate) fn at(
+        url: &str,
+        waiters: WaiterRegistry,
+        scripts: Arc<Pipeline>,
+        prepare: impl Fn(ConnectionInfo) -> Result<Target, ConnectError>,
+    ) -> Result<Self, ConnectError> {
+        let parts = MultiHostUrl::read(url, SHAPE)?;
+        parts.finish()?;
+        if !matches!(parts.path, "" | "0") {
+            let refused = format!("a Cluster has no databases; it should look like {SHAPE}");
+            return Err(ConnectError::url(refused));
+        }
+        let seeds = parts.servers(PORT, "")?.into_iter().map(prepare);
+        let seeds: Vec<_> = seeds.collect::<Result<_, _>>()?;
+        Self::new(&seeds, waiters, scripts).ok_or_else(|| ConnectError::url(SHAPE))
+    }
+}

@@ -1,13 +1,16 @@
-//! The subscriptions to the nodes of a Cluster.
+//! The sharded channels of this client, one for each hash slot in which it waits, and the connections that subscribe to them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::slot_map::{hash_slot, hash_tag};
 use super::subscriber::Subscriber;
+use crate::Key;
 use crate::backend::BackendError;
 use crate::backend::redis::connection::single_flight::SingleFlight;
-use crate::backend::redis::connection::target::Target;
+use crate::backend::redis::connection::transport::Target;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 
 /// A connection for sharded channels, made anew when it is lost, or when the member gives a slot away.
@@ -81,5 +84,48 @@ impl ShardSubscriptions {
         };
         drop(earlier);
         Ok(made)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct SlotChannels {
+    stem: String,
+    by_slot: Mutex<HashMap<u16, Arc<str>>>,
+}
+
+impl SlotChannels {
+    pub(super) fn new(stem: &str) -> Self {
+        Self {
+            stem: stem.to_owned(),
+            by_slot: Mutex::default(),
+        }
+    }
+
+    /// The tag of the first key in a slot places the channel in it, too.
+    pub(super) fn of(&self, key: &Key) -> Arc<str> {
+        let tag = hash_tag(key.full());
+        let mut by_slot = self.by_slot.lock();
+        let channel = by_slot
+            .entry(hash_slot(tag))
+            .or_insert_with(|| format!("{}:{{{tag}}}", self.stem).into());
+        Arc::clone(channel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_is_in_the_slot_of_its_keys() {
+        let channels = SlotChannels::new("inbox:1");
+        for key in ["a", "a{b", "{b}c", "c:{d}"] {
+            let key = Key::new("", key).unwrap();
+            let channel = channels.of(&key);
+            assert_eq!(hash_slot(&channel), hash_slot(key.full()), "{channel}");
+            assert_eq!(channel, channels.of(&key));
+        }
+        let (one, other) = (Key::new("", "{b}x").unwrap(), Key::new("", "b").unwrap());
+        assert_eq!(channels.of(&one), channels.of(&other));
     }
 }

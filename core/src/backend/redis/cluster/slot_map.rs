@@ -1,8 +1,11 @@
-//! Which node serves which hash slot.
+//! Hash slots: which one a key is in, which node serves it, and which nodes are asked for that.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::error::Error;
 
-use redis::Value;
+use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
+
+use crate::backend::BackendError;
 
 /// A server's host and port.
 pub(super) type NodeAddr = (String, u16);
@@ -91,9 +94,92 @@ fn number(value: &Value) -> Option<u16> {
     }
 }
 
+/// How many slots there are.
+const SLOTS: u16 = 16_384;
+
+/// The part of a key that places it.
+pub(super) fn hash_tag(key: &str) -> &str {
+    let tagged = key
+        .split_once('{')
+        .and_then(|(_, rest)| rest.split_once('}'));
+    match tagged {
+        Some((tag, _)) if !tag.is_empty() => tag,
+        _ => key,
+    }
+}
+
+pub(crate) fn hash_slot(key: &str) -> u16 {
+    crc16(hash_tag(key).as_bytes()) % SLOTS
+}
+
+/// CRC-16/XMODEM.
+fn crc16(bytes: &[u8]) -> u16 {
+    let mut crc = 0_u16;
+    for byte in bytes {
+        crc ^= u16::from(*byte) << 8;
+        for _ in 0..8 {
+            crc = if crc & 0x8000 == 0 {
+                crc << 1
+            } else {
+                (crc << 1) ^ 0x1021
+            };
+        }
+    }
+    crc
+}
+
+/// How many members are asked.
+const ASKED: usize = 5;
+
+/// Masters that are known and seeds, in turn: of either all may be gone.
+pub(super) fn pick_query_nodes(
+    mut masters: Vec<NodeAddr>,
+    mut seeds: Vec<NodeAddr>,
+) -> Vec<NodeAddr> {
+    fastrand::shuffle(&mut masters);
+    fastrand::shuffle(&mut seeds);
+    let turns = masters.len().max(seeds.len());
+    let mut seen = HashSet::new();
+    (0..turns)
+        .flat_map(|turn| [masters.get(turn), seeds.get(turn)])
+        .flatten()
+        .filter(|place| seen.insert(*place))
+        .take(ASKED)
+        .cloned()
+        .collect()
+}
+
+/// What a node answers that does not serve a slot.
+pub(super) enum Redirection {
+    /// The slot is another's.
+    Moved(u16, NodeAddr),
+    /// The slot is on its way, key by key. Scripts with several keys run in neither place meanwhile.
+    Moving,
+}
+
+impl Redirection {
+    /// Reads an error of a member on `host`.
+    pub(super) fn of(error: &BackendError, host: &str) -> Option<Self> {
+        let error: &RedisError = error.source()?.downcast_ref()?;
+        match error.kind() {
+            ErrorKind::Server(ServerErrorKind::Moved) => {
+                let (place, slot) = error.redirect_node()?;
+                let (name, port) = place.rsplit_once(':')?;
+                let host = if name.is_empty() { host } else { name };
+                Some(Self::Moved(slot, (host.to_owned(), port.parse().ok()?)))
+            }
+            ErrorKind::Server(ServerErrorKind::Ask | ServerErrorKind::TryAgain) => {
+                Some(Self::Moving)
+            }
+            _ => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::redis::error::failure;
 
     fn range(first: i64, last: i64, name: Value, port: i64) -> Value {
         let master = Value::Array(vec![name, Value::Int(port)]);
@@ -119,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_no_atlas() {
+    fn a_reply_without_slots_is_no_slot_map() {
         for unexpected_reply in [
             Value::Nil,
             Value::Array(vec![Value::Int(1)]),
@@ -130,5 +216,80 @@ mod tests {
                 "{unexpected_reply:?}"
             );
         }
+    }
+
+    #[test]
+    fn keys_are_where_the_server_has_them() {
+        assert_eq!(crc16(b"123456789"), 0x31C3);
+        // As `CLUSTER KEYSLOT` says.
+        for (key, slot) in [
+            ("foo", 12_182),
+            ("{user1000}.following", 3443),
+            ("a{}b", 13_694),
+            ("", 0),
+        ] {
+            assert_eq!(hash_slot(key), slot, "{key}");
+        }
+        assert_eq!(hash_slot("{foo}:x"), hash_slot("foo"));
+        assert_eq!(hash_tag("a{b"), "a{b");
+        assert_eq!(hash_tag("a{b}c}"), "b");
+    }
+
+    fn places(host: &str, count: u16) -> Vec<NodeAddr> {
+        (0..count).map(|port| (host.to_owned(), port)).collect()
+    }
+
+    #[test]
+    fn seeds_are_asked_however_many_masters_are_known() {
+        let seeds = places("seed", 2);
+        let asked = pick_query_nodes(places("master", 9), seeds.clone());
+        assert_eq!(asked.len(), ASKED);
+        assert!(seeds.iter().all(|seed| asked.contains(seed)), "{asked:?}");
+    }
+
+    #[test]
+    fn everyone_has_a_turn() {
+        let (masters, seeds) = (places("master", 9), places("seed", 9));
+        let asked: HashSet<_> = (0..1_000)
+            .flat_map(|_| pick_query_nodes(masters.clone(), seeds.clone()))
+            .collect();
+        assert_eq!(asked.len(), 18);
+    }
+
+    #[test]
+    fn nobody_is_asked_twice_and_few_are_all_asked() {
+        let three = places("member", 3);
+        for (masters, seeds) in [(3, 1), (0, 3), (3, 0), (3, 3)] {
+            let (masters, seeds) = (places("member", masters), places("member", seeds));
+            let mut asked = pick_query_nodes(masters, seeds);
+            asked.sort();
+            assert_eq!(asked, three);
+        }
+    }
+
+    fn read(answer: &[u8]) -> Option<Redirection> {
+        let error = redis::parse_redis_value(answer)
+            .unwrap()
+            .extract_error()
+            .unwrap_err();
+        Redirection::of(&failure(error), "here")
+    }
+
+    #[test]
+    fn a_member_names_the_one_that_has_the_slot() {
+        for (answer, host, port) in [
+            (&b"-MOVED 5 there:7\r\n"[..], "there", 7),
+            (b"-MOVED 5 :7\r\n", "here", 7),
+            (b"-MOVED 5 ::1:7\r\n", "::1", 7),
+        ] {
+            let Some(Redirection::Moved(slot, place)) = read(answer) else {
+                panic!("{answer:?}");
+            };
+            assert_eq!((slot, place), (5, (host.to_owned(), port)));
+        }
+        for answer in [&b"-ASK 5 there:7\r\n"[..], b"-TRYAGAIN Multiple keys\r\n"] {
+            assert!(matches!(read(answer), Some(Redirection::Moving)));
+        }
+        assert!(read(b"-ERR other\r\n").is_none());
     }
 }

@@ -11,8 +11,7 @@ use redis::{AsyncConnectionConfig, Cmd, PushInfo, PushKind, Value};
 
 use crate::backend::BackendError;
 use crate::backend::redis::connection::single_flight::SingleFlight;
-use crate::backend::redis::connection::target::Target;
-use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
+use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection, Target};
 use crate::backend::redis::error::failure;
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;

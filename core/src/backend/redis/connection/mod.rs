@@ -7,9 +7,7 @@ pub(crate) mod push_handler;
 #[cfg(feature = "simulation")]
 pub(crate) mod simulated_transport;
 pub(crate) mod single_flight;
-pub(crate) mod target;
 #[cfg(feature = "tls-rustls")]
 pub(crate) mod tls;
 pub(crate) mod transport;
 pub(crate) mod wait_pool;
-pub(crate) mod warning;

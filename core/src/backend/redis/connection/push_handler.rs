@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use redis::aio::{AsyncPushSender, SendError};
 use redis::{PushInfo, PushKind};
 
+use crate::backend::BackendError;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+use crate::named_event::event;
 
 /// How it is with a connection.
 #[derive(Debug, Default)]
@@ -69,6 +71,16 @@ impl Drop for PushHandler {
     fn drop(&mut self) {
         self.ends();
     }
+}
+
+/// The server refuses the push messages that wake waiters.
+pub(crate) fn warn_of_no_wake_ups(error: &BackendError) {
+    event!(
+        warn,
+        "leasehold.no_wake_ups",
+        { error = error as &dyn std::error::Error },
+        "the server lets nobody be woken; waiters poll"
+    );
 }
 
 #[cfg(test)]

@@ -23,12 +23,12 @@ type StreamConnector = dyn Fn() -> Connecting + Send + Sync;
 
 /// How a simulated server is reached.
 #[derive(Clone)]
-pub(crate) struct Transport {
+pub(crate) struct SimulatedTransport {
     connector: Arc<StreamConnector>,
     client: redis::Client,
 }
 
-impl Transport {
+impl SimulatedTransport {
     /// `client` has the settings of the connection; where it points to is of no account.
     pub(crate) fn new(
         client: redis::Client,
@@ -50,8 +50,8 @@ impl Transport {
     }
 }
 
-impl fmt::Debug for Transport {
+impl fmt::Debug for SimulatedTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Transport").finish_non_exhaustive()
+        f.debug_struct("SimulatedTransport").finish_non_exhaustive()
     }
 }

@@ -1,13 +1,18 @@
-//! Opens the TCP, TLS or Unix socket to a server.
+//! Which server is connected to, with which certificates, and the TCP, TLS or Unix socket to it.
 
 use std::io;
+#[cfg(feature = "tls-rustls")]
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::select_ok;
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
 use redis::io::tcp::socket2::SockRef;
-use redis::{AsyncConnectionConfig, Client, ConnectionAddr, ErrorKind, RedisError, RedisResult};
+use redis::{
+    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, RedisError,
+    RedisResult,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 #[cfg(unix)]
@@ -15,9 +20,10 @@ use tokio::net::UnixStream;
 
 use super::bounded_stream::{BoundedStream, Reading};
 use super::caller_driven::Driver;
-use super::target::Target;
 #[cfg(feature = "tls-rustls")]
 use super::tls;
+#[cfg(feature = "tls-rustls")]
+use crate::backend::certificates::Certificates;
 use crate::runtime::{Runtime, timeout};
 
 /// The largest reply that a lock's connection takes, in bytes: far more than any that is wanted there has.
@@ -151,12 +157,80 @@ async fn tcp(host: &str, port: u16, settings: &TcpSettings) -> io::Result<TcpStr
     Ok(stream)
 }
 
+/// A server, and what connections to it are made with.
+#[derive(Clone)]
+pub(crate) struct Target {
+    client: Client,
+    /// The builder's certificates. A `Client` of the `redis` crate with certificates does not show them. It opens its
+    /// connections itself, and bounds neither the size of a reply nor how much it reads in one poll.
+    #[cfg(feature = "tls-rustls")]
+    certificates: Arc<Certificates>,
+}
+
+impl From<Client> for Target {
+    fn from(client: Client) -> Self {
+        Self {
+            client,
+            #[cfg(feature = "tls-rustls")]
+            certificates: Arc::default(),
+        }
+    }
+}
+
+impl Target {
+    pub(crate) fn open(info: ConnectionInfo) -> RedisResult<Self> {
+        Client::open(info).map(Self::from)
+    }
+
+    #[cfg(feature = "tls-rustls")]
+    pub(crate) fn with_certificates(self, certificates: &Arc<Certificates>) -> Self {
+        Self {
+            certificates: Arc::clone(certificates),
+            ..self
+        }
+    }
+
+    #[cfg(feature = "tls-rustls")]
+    pub(crate) fn certificates(&self) -> &Certificates {
+        &self.certificates
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn info(&self) -> &ConnectionInfo {
+        self.client.get_connection_info()
+    }
+
+    pub(crate) fn addr(&self) -> &ConnectionAddr {
+        self.info().addr()
+    }
+
+    /// Returns another server, with the same settings.
+    #[cfg(any(feature = "sentinel", feature = "cluster"))]
+    pub(crate) fn at(&self, host: &str, port: u16) -> RedisResult<Self> {
+        let mut addr = self.addr().clone();
+        match &mut addr {
+            ConnectionAddr::TcpTls {
+                host: h, port: p, ..
+            } => (*h, *p) = (host.to_owned(), port),
+            _ => addr = ConnectionAddr::Tcp(host.to_owned(), port),
+        }
+        let mut target = self.clone();
+        target.client = Client::open(self.info().clone().set_addr(addr))?;
+        Ok(target)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use redis::io::tcp::socket2::TcpKeepalive;
     use tokio::net::TcpListener;
 
     use super::*;
+    #[cfg(any(feature = "sentinel", feature = "cluster"))]
+    use crate::backend::redis::url;
 
     #[test]
     fn what_is_not_told_is_left_to_the_crate() {
@@ -190,5 +264,30 @@ mod tests {
         assert!(socket.keepalive().unwrap());
         #[cfg(target_os = "linux")]
         assert_eq!(socket.tcp_user_timeout().unwrap(), Some(idle));
+    }
+
+    #[cfg(any(feature = "sentinel", feature = "cluster"))]
+    #[test]
+    fn another_server_is_reached_with_the_same_settings() {
+        for (url, is_tls) in [
+            ("redis://u:p@a:1/3", false),
+            #[cfg(feature = "tls-rustls")]
+            ("rediss://u:p@a:1/3", true),
+        ] {
+            let target = Target::open(url::one(url).unwrap()).unwrap();
+            let other = target.at("c", 5).unwrap();
+            assert_eq!(other.addr().to_string(), "c:5");
+            let tls = matches!(other.addr(), ConnectionAddr::TcpTls { .. });
+            assert_eq!(tls, is_tls, "{url}");
+            let settings = |target: &Target| {
+                let redis = target.info().redis_settings().clone();
+                let login = (
+                    redis.username().map(str::to_owned),
+                    redis.password().map(str::to_owned),
+                );
+                (login, redis.db())
+            };
+            assert_eq!(settings(&other), settings(&target));
+        }
     }
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use redis::{AsyncConnectionConfig, Pipeline, RedisError, Value};
 
-use super::target::Target;
-use super::transport::{LARGEST_REPLY, OpenConnection};
+use super::transport::{LARGEST_REPLY, OpenConnection, Target};
 
 /// How many idle connections are kept.
 const KEPT: usize = 8;

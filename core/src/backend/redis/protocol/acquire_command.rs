@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redis::Cmd;
 
-use super::encode::{flag, millis_of, written};
+use super::{flag, millis_of, written};
 use crate::backend::redis::keys::KeyBuilder;
 use crate::backend::redis::scripts::LockScripts;
 use crate::backend::{Attempt, Handover, Mode};
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::FencingToken;
     use crate::backend::HandoverSecret;
-    use crate::backend::redis::protocol::encode::keys_of;
+    use crate::backend::redis::protocol::keys_of;
 
     #[test]
     fn a_cluster_is_told_of_all_keys_and_one_server_of_those_that_are_mostly_needed() {

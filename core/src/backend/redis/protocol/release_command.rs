@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redis::Cmd;
 
-use super::encode::millis_of;
+use super::millis_of;
 use crate::backend::redis::keys::KeyBuilder;
 use crate::backend::redis::scripts::LockScripts;
 use crate::{Key, OwnerId};
@@ -104,7 +104,7 @@ impl Successor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::redis::protocol::encode::keys_of;
+    use crate::backend::redis::protocol::keys_of;
 
     #[test]
     fn a_cluster_is_told_of_all_keys_and_one_server_of_those_that_are_mostly_needed() {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::micros;
 use crate::OwnerId;
 use crate::backend::redis::timing::COPIES_LAST;
 use crate::clock::LeaseInstant;
@@ -141,10 +142,6 @@ impl Drop for InFlightRequest<'_> {
         };
         unanswered.insert(self.owner, copy);
     }
-}
-
-fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

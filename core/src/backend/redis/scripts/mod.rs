@@ -133,15 +133,6 @@ impl Script {
         command.arg("EVALSHA").arg(&self.hash).arg(keys);
         command
     }
-
-    /// Returns a call with its keys, and with room for `arguments`.
-    pub(crate) fn on(&self, keys: &[&str], arguments: usize) -> Cmd {
-        let bytes: usize = keys.iter().map(|key| key.len()).sum();
-        // Most arguments are ids or numbers.
-        let mut command = self.begin(keys.len(), arguments, bytes + 32 * arguments);
-        command.arg(keys);
-        command
-    }
 }
 
 /// Returns what makes these scripts known to a server.

@@ -10,8 +10,7 @@ use redis::{
 
 use super::primary::Primary;
 use crate::backend::BackendError;
-use crate::backend::redis::connection::target::Target;
-use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
+use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection, Target};
 use crate::backend::redis::error::{failure, unconnected};
 use crate::runtime::timeout;
 

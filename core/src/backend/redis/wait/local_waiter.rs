@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+#[cfg(any(test, feature = "redlock"))]
 use futures_util::FutureExt;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -81,11 +82,13 @@ impl LocalWaiter {
     }
 
     /// How often it was told.
+    #[cfg(any(test, feature = "redlock"))]
     pub(crate) fn told(&self) -> usize {
         self.told.load(Ordering::Acquire)
     }
 
     /// What it was told is old news from here on.
+    #[cfg(any(test, feature = "redlock"))]
     pub(crate) fn forget(&self) {
         self.told.store(0, Ordering::Release);
         let _old_news = self.notify.notified().now_or_never();

@@ -1,50 +1,51 @@
--- One node's vote for a round: its grant and a token, or who holds the lock here.
+-- The vote of one node for a round: granted, with a token, or busy, with the owner of the lock here.
 local round, ttl_ms, hint = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local clamp, fence_ms = tonumber(ARGV[4]), ARGV[5]
 local waiter, since, inbox, waiter_ms = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local expires_at = tonumber(ARGV[10])
 
--- A copy that comes after its round is over must not take the lock.
-if now >= expires_at or redis.call('EXISTS', sealed) == 1 then
+-- A duplicate that arrives after its round ended must not acquire the lock.
+if now >= expires_at or redis.call('EXISTS', tombstone) == 1 then
   return {'late', number(now)}
 end
 
--- A lock that is free is for the one that was woken, for as long as that takes, and not for whoever comes.
-local awaited = not holder and redis.call('GET', turn)
-if awaited == waiter then
-  awaited = false
+-- A free lock is reserved for the notified waiter for a moment, and not for a newcomer.
+local reserved_for = not holder and redis.call('GET', reservation)
+if reserved_for == waiter then
+  reserved_for = false
 end
 
-local token, drawer = record()
-local mine = holder == round and drawer == round
+local token, token_owner = fence_record()
+local mine = holder == round and token_owner == round
 
-if awaited or (holder and not mine) then
+if reserved_for or (holder and not mine) then
   if waiter ~= '' then
-    -- A place that cannot be written, for want of memory, must not make it an error that the lock is busy.
-    redis.pcall('ZADD', line, since, waiter)
-    redis.pcall('HSET', places, waiter, number(now + waiter_ms * 1000) .. ' ' .. inbox)
-    redis.call('PEXPIRE', line, waiter_ms * 4)
-    redis.call('PEXPIRE', places, waiter_ms * 4)
+    -- A position that cannot be written, for want of memory, must not turn the busy reply into an error.
+    redis.pcall('ZADD', queue, since, waiter)
+    redis.pcall('HSET', leases, waiter, number(now + waiter_ms * 1000) .. ' ' .. inbox)
+    redis.call('PEXPIRE', queue, waiter_ms * 4)
+    redis.call('PEXPIRE', leases, waiter_ms * 4)
   end
-  return {'busy', number(now), number(redis.call('PTTL', awaited and turn or lock)), awaited or holder}
+  local left_ms = redis.call('PTTL', reserved_for and reservation or lock)
+  return {'busy', number(now), number(left_ms), reserved_for or holder}
 end
 
--- A second copy of a request that was granted: the same token.
+-- A duplicate of a request that was granted gets the same token.
 if mine then
   redis.call('PEXPIRE', lock, ttl_ms)
   return {'granted', number(now), number(token)}
 end
 
--- The client's hint is what makes the nodes answer the same, so that they need not be asked again. A client whose
--- clock is far ahead must not carry the tokens away with it, and the node's own time is a floor for a counter that was
--- lost.
+-- With the client's hint all nodes draw the same token, so that they need not be asked again. The hint is limited, because
+-- a client whose clock is far ahead must not raise the tokens of all others. The node's time is a floor for a counter that
+-- was lost.
 local drawn = math.max((token or 0) + 1, now, math.min(hint, now + clamp))
 if drawn >= 9007199254740992 then
   return {'exhausted', number(now), number(drawn)}
 end
-redis.call('DEL', turn)
+redis.call('DEL', reservation)
 if waiter ~= '' then
-  forget(waiter)
+  dequeue(waiter)
 end
 redis.call('SET', lock, round, 'PX', ttl_ms)
 redis.call('SET', fence, number(drawn) .. ' ' .. round, 'PX', fence_ms)

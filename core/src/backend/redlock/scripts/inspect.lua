@@ -1,11 +1,11 @@
--- What this node knows: who holds the lock, under which token, for how long, and how many wait.
-local token, drawer = record()
+-- What this node knows: the owner of the lock, its token and the rest of its lease, and the number of waiters.
+local token, token_owner = fence_record()
 local waiting = 0
-local entries = redis.call('HGETALL', places)
+local entries = redis.call('HGETALL', leases)
 for i = 1, #entries, 2 do
   local ends = tonumber(string.match(entries[i + 1], '^%d+'))
   if ends and ends > now then
     waiting = waiting + 1
   end
 end
-return {holder or '', drawer == holder and number(token) or '', number(redis.call('PTTL', lock)), number(waiting)}
+return {holder or '', token_owner == holder and number(token) or '', number(redis.call('PTTL', lock)), number(waiting)}

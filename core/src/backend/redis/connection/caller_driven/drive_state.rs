@@ -88,7 +88,7 @@ impl SharedDriveState {
         };
         let has_not_come = last.is_awaited && last.comings == look.comings;
         let relieved = if look.is_awaited && has_not_come {
-            drive.seat(None)
+            drive.replace_caller(None)
         } else {
             None
         };
@@ -125,7 +125,7 @@ impl SharedDriveState {
         let mut drive = self.0.lock();
         let earlier = match &drive.caller {
             Some((it, woken)) if *it == number && !woken.will_wake(waker) => {
-                drive.seat(Some((number, waker.clone())))
+                drive.replace_caller(Some((number, waker.clone())))
             }
             Some((it, _)) if *it == number => {
                 drive.comes();
@@ -171,7 +171,7 @@ impl Wakeups {
 
 impl DriveState {
     /// Has another caller woken, or none, and gives back the one before.
-    fn seat(&mut self, caller: Option<(u64, Waker)>) -> Option<(u64, Waker)> {
+    fn replace_caller(&mut self, caller: Option<(u64, Waker)>) -> Option<(u64, Waker)> {
         self.comes();
         mem::replace(&mut self.caller, caller)
     }
@@ -292,14 +292,14 @@ impl Drop for DriveGuard<'_> {
         if let Some((number, _)) = &earlier
             && drive.caller.as_ref().is_none_or(|(it, _)| it == number)
         {
-            earlier = drive.seat(earlier);
+            earlier = drive.replace_caller(earlier);
         }
         if drive
             .caller
             .as_ref()
             .is_some_and(|(it, _)| Some(*it) == self.leaver)
         {
-            earlier = drive.seat(None);
+            earlier = drive.replace_caller(None);
         }
         let told = drive.told();
         drop(drive);
@@ -361,7 +361,7 @@ impl Drop for DriveWaiter<'_> {
         if drive.caller.as_ref().is_none_or(|(it, _)| *it != number) {
             return;
         }
-        let left = drive.seat(None);
+        let left = drive.replace_caller(None);
         // It may have been woken and not come.
         let told = drive.told();
         drop(drive);

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 /// Whoever is answered counts a lease from the sending; here it is longer by as much as the answer took.
 #[derive(Debug)]
-pub(crate) struct Late<B>(pub(crate) B);
+pub(crate) struct LeaseFromAnswer<B>(pub(crate) B);
 
 fn later(mut answer: RenewAnswer, by: Duration) -> RenewAnswer {
     if let RenewAnswer::Extended { lease } = &mut answer {
@@ -21,7 +21,7 @@ fn later(mut answer: RenewAnswer, by: Duration) -> RenewAnswer {
 }
 
 #[async_trait]
-impl<B: Backend> Backend for Late<B> {
+impl<B: Backend> Backend for LeaseFromAnswer<B> {
     fn capabilities(&self) -> Capabilities {
         self.0.capabilities()
     }

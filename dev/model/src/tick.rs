@@ -3,7 +3,7 @@
 use crate::action::Action;
 use crate::attempt::{Line, Phase};
 use crate::claim::Reachable;
-use crate::looks::is_due;
+use crate::recheck::is_due;
 use crate::server::{FOR_EVER, Holder};
 use crate::setup::Setup;
 use crate::weakening::Weakening;

@@ -17,7 +17,7 @@ const AT_MOST: Duration = Duration::from_secs(120);
 /// Runs the seed that this process was started for: what it is to print, and how it ends. None if it was started for
 /// something else.
 #[must_use]
-pub fn as_told() -> Option<(String, ExitCode)> {
+pub fn run_if_child() -> Option<(String, ExitCode)> {
     let seed = env::var(SEED).ok()?.parse().ok()?;
     thread::spawn(|| {
         thread::sleep(AT_MOST);

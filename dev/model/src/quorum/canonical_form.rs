@@ -7,7 +7,7 @@ use super::world::{Phase, Round, World};
 
 /// Brings a world into its form: what nobody looks at any more is forgotten, of tokens that are past only
 /// the order is kept, and nodes and rounds, if they are to be anonymous, have no names.
-pub(crate) fn normal(mut world: World, setup: &Setup) -> World {
+pub(crate) fn canonical_form(mut world: World, setup: &Setup) -> World {
     for who in setup.everyone() {
         forget_round(&mut world.rounds[who], setup);
         for node in setup.everywhere() {

@@ -11,7 +11,7 @@ use crate::trace::{Step, Trace};
 const NAMES: [&str; 3] = ["A", "B", "C"];
 
 /// Tells a way through a world.
-pub(crate) fn tell(setup: &Setup, way: &[(World, Option<Action>)]) -> Trace {
+pub(crate) fn describe(setup: &Setup, way: &[(World, Option<Action>)]) -> Trace {
     Trace::of(way, |before, action, after| Step {
         what: words(action, before, after),
         then: StateText {

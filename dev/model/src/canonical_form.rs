@@ -7,7 +7,7 @@ use crate::world::World;
 
 /// Brings a world into its form. Of tokens only the order is kept, and of attempts, if they are to be
 /// anonymous, not the names.
-pub(crate) fn normal(mut world: World, setup: &Setup) -> World {
+pub(crate) fn canonical_form(mut world: World, setup: &Setup) -> World {
     rank_tokens(&mut world);
     if setup.anonymous {
         world = anonymous(&world, setup);
@@ -82,7 +82,7 @@ fn renamed(world: &World, names: &[usize; MOST]) -> World {
     new.server = world.server.renamed(names);
     new.promoted = world.promoted.map(|it| it.renamed(names));
     new.came = world.came.renamed(names);
-    new.seats = world.seats.renamed(names);
+    new.registered = world.registered.renamed(names);
     new.writers = mask(world.writers);
     // An anonymous setup has a process of its own for each attempt.
     new.deaf = mask(world.deaf);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::majority::majority;
 use crate::backend::BackendError;
 
 /// What one node says to a round.
@@ -145,11 +146,6 @@ impl VoteCount {
     }
 }
 
-/// More than half of all nodes.
-pub(super) const fn majority(nodes: usize) -> usize {
-    nodes / 2 + 1
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,11 +167,6 @@ mod tests {
             election.count(place, vote);
         }
         election
-    }
-
-    #[test]
-    fn a_majority_is_more_than_half_of_all() {
-        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(majority), [1, 2, 2, 3, 3, 4, 4]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) struct Seen {
 }
 
 /// How long until a waiter asks again unasked.
-pub(crate) fn next_look(world: &World, setup: &Setup, who: usize, seen: Seen) -> u8 {
+pub(crate) fn next_recheck(world: &World, setup: &Setup, who: usize, seen: Seen) -> u8 {
     let wait = retry_after(world, setup, who, seen);
     if setup.without(Weakening::PauseBetweenLooks) {
         wait.saturating_sub(1)
@@ -50,7 +50,7 @@ fn retry_after(world: &World, setup: &Setup, who: usize, seen: Seen) -> u8 {
     };
     let expires = expires.min(refresh);
     let mine = world
-        .seats
+        .registered
         .iter()
         .find(|&it| setup.process(it) == setup.process(who));
     let first_here = mine == Some(who) && !setup.without(Weakening::FirstOfProcessLooks);

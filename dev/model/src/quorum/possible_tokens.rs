@@ -10,7 +10,7 @@ const FAR_AHEAD: u8 = 1;
 
 /// The tokens that `node` may draw for `who`, one bit each. Where clocks are unbounded they are in a scale that has room
 /// between any two tokens, to which [`renumber`] brings the others.
-pub(crate) fn draws(world: &World, setup: &Setup, who: usize, node: usize) -> u64 {
+pub(crate) fn possible_tokens(world: &World, setup: &Setup, who: usize, node: usize) -> u64 {
     let counter = world.nodes[node].keys.counter;
     match setup.clocks {
         Clocks::Any => between(2 * counter + 1, 2 * top(world) + 1),

@@ -1,18 +1,15 @@
-//! A node that restarted may have forgotten what it granted: it does not vote until the longest
-//! lease is over. Two addresses of one server count as one node.
+//! Which servers may vote: each node is a server of its own, and one that restarted may have forgotten what it granted, so
+//! that it does not vote until the longest lease is over.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use redis::aio::MultiplexedConnection;
 
-use super::distinct_nodes::{DistinctNodes, UnfitNode};
 use crate::backend::BackendError;
-use crate::backend::redis::connection::warning;
-use crate::backend::redis::error::failure;
 use crate::backend::redis::protocol::reply;
 use crate::clock::LeaseInstant;
+use crate::named_event::event;
 
 /// Keeps away from a server that is no node of its own, and from one that was restarted a short while ago: it may have
 /// forgotten locks that are still held, and tokens that were drawn.
@@ -21,7 +18,7 @@ use crate::clock::LeaseInstant;
 /// How long it has been up is asked once per run and counted on by this process' own clock: a server counts by the
 /// time of day, which can jump.
 #[derive(Debug)]
-pub(crate) struct RestartQuarantine {
+pub(super) struct RestartQuarantine {
     place: usize,
     roster: Arc<DistinctNodes>,
     /// None where servers forget nothing.
@@ -44,7 +41,7 @@ struct KnownServer {
 
 /// Why a server that is there is not asked for locks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NotAdmitted {
+pub(super) enum NotAdmitted {
     /// Its time to vote will come.
     TooYoung {
         version: String,
@@ -54,7 +51,7 @@ pub(crate) enum NotAdmitted {
 
 impl RestartQuarantine {
     /// Admits servers that fit in with the others and have been up for longer than `away`, if that matters.
-    pub(crate) fn of(place: usize, roster: &Arc<DistinctNodes>, away: Option<Duration>) -> Self {
+    pub(super) fn of(place: usize, roster: &Arc<DistinctNodes>, away: Option<Duration>) -> Self {
         Self {
             place,
             roster: Arc::clone(roster),
@@ -63,16 +60,11 @@ impl RestartQuarantine {
         }
     }
 
-    /// Asks the server behind a new connection who it is and how old, and fails if it is not to be asked for locks.
-    pub(crate) async fn ask(
-        &self,
-        connection: &mut MultiplexedConnection,
-    ) -> Result<(), BackendError> {
-        let info = redis::cmd("INFO");
-        let info: String = info.query_async(connection).await.map_err(failure)?;
-        self.fits(&info)?;
+    /// Fails if the server behind a new connection is not to be asked for locks, by who it says it is and how old.
+    pub(super) fn admit(&self, info: &str) -> Result<(), BackendError> {
+        self.fits(info)?;
         match self.away {
-            Some(away) => self.judge(&info, away),
+            Some(away) => self.judge(info, away),
             None => {
                 self.state.lock().out = None;
                 Ok(())
@@ -81,7 +73,7 @@ impl RestartQuarantine {
     }
 
     /// Why the server that was met last was kept out, if it was.
-    pub(crate) fn quarantined(&self) -> Option<NotAdmitted> {
+    pub(super) fn quarantined(&self) -> Option<NotAdmitted> {
         self.state.lock().out.clone()
     }
 
@@ -95,7 +87,7 @@ impl RestartQuarantine {
         let before = std::mem::replace(&mut self.state.lock().out, out.clone());
         // It is tried again and again.
         if before != out {
-            warning::unfit_node(&self.roster.address(self.place), &refused);
+            warn_of_unfit_node(&self.roster.address(self.place), &refused);
         }
         Err(refused)
     }
@@ -127,6 +119,84 @@ impl RestartQuarantine {
         Err(BackendError::not_applied(format!(
             "it was restarted and may have forgotten locks that are still held; it votes again in {left:.1?}"
         )))
+    }
+}
+
+fn warn_of_unfit_node(node: &str, error: &BackendError) {
+    event!(
+        warn,
+        "leasehold.unfit_node",
+        { node = node, error = error as &dyn std::error::Error },
+        "the node has no vote, since its server is none of its own"
+    );
+}
+
+/// The nodes, and the run id of the server that each of them led to last.
+#[derive(Debug)]
+pub(super) struct DistinctNodes(Mutex<Vec<NodeIdentity>>);
+
+#[derive(Debug)]
+struct NodeIdentity {
+    address: String,
+    run_id: Option<String>,
+}
+
+/// Why a server cannot be a node, whatever its age.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum UnfitNode {
+    #[error("it is the same server as {other}, and would vote twice; name independent servers")]
+    Twin { other: String },
+    #[error(
+        "it is a member of a Cluster, which moves its keys; name independent servers, or connect with redis+cluster://"
+    )]
+    OfACluster,
+    #[error("it is a replica, which only repeats another server; name independent servers")]
+    Replica,
+}
+
+impl DistinctNodes {
+    /// The nodes at these addresses, in order.
+    pub(super) fn of(addresses: impl IntoIterator<Item = String>) -> Self {
+        let node = |address| NodeIdentity {
+            address,
+            run_id: None,
+        };
+        Self(Mutex::new(addresses.into_iter().map(node).collect()))
+    }
+
+    pub(super) fn address(&self, place: usize) -> String {
+        let nodes = self.0.lock();
+        nodes
+            .get(place)
+            .map_or_else(String::new, |node| node.address.clone())
+    }
+
+    /// Notes to which server a new connection of a node leads, by what it says of itself, unless it cannot be a node.
+    pub(super) fn enter(&self, place: usize, info: &str) -> Result<(), UnfitNode> {
+        let field = |name| reply::info_field(info, name);
+        let mut nodes = self.0.lock();
+        let run_id = field("run_id").filter(|it| !it.is_empty());
+        let is_twin =
+            |node: &NodeIdentity| node.run_id.is_some() && node.run_id.as_deref() == run_id;
+        let mut others = nodes.iter().enumerate().filter(|(it, _)| *it != place);
+        let twin = others.find(|(_, node)| is_twin(node));
+        let unfit = if field("cluster_enabled") == Some("1") {
+            Some(UnfitNode::OfACluster)
+        } else if field("role") == Some("slave") {
+            Some(UnfitNode::Replica)
+        } else {
+            twin.map(|(_, node)| UnfitNode::Twin {
+                other: node.address.clone(),
+            })
+        };
+        if let Some(node) = nodes.get_mut(place) {
+            // Who was there is not any more. Two nodes whose names were exchanged would keep each other out.
+            node.run_id = match unfit {
+                Some(_) => None,
+                None => run_id.map(ToOwned::to_owned),
+            };
+        }
+        unfit.map_or(Ok(()), Err)
     }
 }
 
@@ -197,5 +267,47 @@ mod tests {
         assert!(admission.judge(&primary, AWAY).is_err());
         advance(AWAY).await;
         assert!(admission.judge(&primary, AWAY).is_ok());
+    }
+
+    fn roster() -> DistinctNodes {
+        DistinctNodes::of(["a", "b", "c"].map(ToOwned::to_owned))
+    }
+
+    fn server(run_id: &str) -> String {
+        format!("# Server\r\nrun_id:{run_id}\r\nrole:master\r\ncluster_enabled:0\r\n")
+    }
+
+    #[test]
+    fn one_server_is_one_node_and_servers_may_be_replaced_or_exchange_their_names() {
+        let roster = roster();
+        let enter = |place, run_id| roster.enter(place, &server(run_id));
+        let twin_of = |other: &str| {
+            Err(UnfitNode::Twin {
+                other: other.to_owned(),
+            })
+        };
+        assert_eq!(enter(0, "one"), Ok(()));
+        assert_eq!(enter(1, "one"), twin_of("a"));
+        assert_eq!(enter(0, "one"), Ok(()));
+        assert_eq!(enter(1, "two"), Ok(()));
+        // The server of the first was restarted.
+        assert_eq!(enter(0, "three"), Ok(()));
+        assert_eq!(enter(2, "one"), Ok(()));
+        // The names of the first two lead to each other's servers.
+        assert_eq!(enter(0, "two"), twin_of("b"));
+        assert_eq!(enter(1, "three"), Ok(()));
+        assert_eq!(enter(0, "two"), Ok(()));
+    }
+
+    #[test]
+    fn who_shares_what_it_knows_is_none_and_who_does_not_say_its_id_is_not_compared() {
+        let roster = roster();
+        let cluster = server("one").replace("cluster_enabled:0", "cluster_enabled:1");
+        assert_eq!(roster.enter(0, &cluster), Err(UnfitNode::OfACluster));
+        let replica = server("two").replace("role:master", "role:slave");
+        assert_eq!(roster.enter(1, &replica), Err(UnfitNode::Replica));
+        for place in 0..3 {
+            assert_eq!(roster.enter(place, &server("")), Ok(()));
+        }
     }
 }

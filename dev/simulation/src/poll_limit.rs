@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::Poll;
 
 /// Polls a future so many times at most, then drops it.
-pub(crate) async fn cut<F: Future>(polls: u32, future: F) -> Option<F::Output> {
+pub(crate) async fn poll_at_most<F: Future>(polls: u32, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut left = polls;
     poll_fn(|context| {

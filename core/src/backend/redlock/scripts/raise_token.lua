@@ -1,0 +1,13 @@
+-- Raises the token of this node to that of the round. Only an equal token is acknowledged: a node with a larger one has
+-- granted the lock to another round since, or would allow this token to be drawn twice.
+local round, wanted, fence_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local token, token_owner = fence_record()
+
+if holder ~= round or token_owner ~= round then
+  return 0
+end
+if token < wanted then
+  redis.call('SET', fence, number(wanted) .. ' ' .. round, 'PX', fence_ms)
+  token = wanted
+end
+return token == wanted and 1 or 0
