@@ -117,6 +117,11 @@ use wait::waiter_registry::{Registration, WaiterRegistry};
 /// Several keys ([`LockManager::lock_all`](crate::LockManager::lock_all)) may be on several masters: each is
 /// asked for those that it has, and all are locked or none.
 ///
+/// Before `CLUSTER FAILOVER`, wait until `INFO replication` of the replica has `master_link_status:up`, and `CLUSTER NODES`
+/// of every master ends the replica's line with `connected`: after a restart of the replica that takes about 100 ms longer.
+/// Before that the masters' votes do not reach it. The master then takes no writes until another election or for 5 s, so
+/// nothing is granted, released or renewed, and short leases end.
+///
 /// While a slot moves to another master its locks can be neither taken nor released, nor renewed once their keys have
 /// begun to move, for the server refuses scripts with keys of which some are missing: these calls fail, surely without
 /// effect, and are tried again. A guard outlives the move if its lease does. The masters' clocks should not differ: by as
