@@ -163,6 +163,7 @@
 //!   long the TTL: what was released or given up in the last 30 s (the last 4 096 times of each [`Redis`](crate::backend::redis::Redis))
 //!   is said again to the new server, as soon as the process knows it. Not so on one address that leads to another server,
 //!   nor by a process, or a manager that was shut down, that has ended by then: what it released stays there until its TTL.
+//!   Nor where a replica is told to take over before the masters are connected to it, see [`Redis`](crate::backend::redis::Redis#clusters).
 //!   `leasehold_model::holds::promotion`, `leasehold_model::weakened::releases_not_repeated`,
 //!   `leasehold::sentinel::planned::two_waiters_with_a_long_ttl_are_served`,
 //!   `leasehold::sentinel::planned::many_waiters_of_one_manager_are_served`,
@@ -170,7 +171,8 @@
 //!   `leasehold::sentinel::planned::waiters_are_served_after_a_failover_there_and_back`,
 //!   `leasehold::sentinel::planned::what_the_old_primary_alone_saw_released_is_free_on_the_new_one`,
 //!   `leasehold::cluster::planned::waiters_are_served_after_a_takeover`,
-//!   `leasehold::cluster::planned::waiters_of_several_managers_are_served_after_a_takeover`
+//!   `leasehold::cluster::planned::waiters_of_several_managers_are_served_after_a_takeover`,
+//!   `leasehold::cluster::planned::waiters_are_served_after_a_failover_to_a_replica_that_was_just_restarted`
 //! - On Redis the next in line has the lock with the answer to the release, if it waits for it alone in the same process;
 //!   others have their turn all the same, and whose answer is lost looks. `leasehold_model::holds::passing`,
 //!   `leasehold_model::holds::two_processes`, `leasehold::redis::passing::a_waiter_of_the_same_process_need_not_ask`,

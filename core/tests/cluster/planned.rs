@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::servers::{eventually, key_on, locks};
+use crate::servers::{ask, eventually, key_on, locks};
 
 /// Nobody waits for longer because of it, whatever the TTL and the number of waiters.
 const AT_MOST: Duration = Duration::from_secs(3);
@@ -60,6 +60,26 @@ async fn take_over(cluster: &ClusterRedis, key: &str) {
     tokio::join!(swapped, goes_on);
 }
 
+/// Restarts the replica of the first master, waits for what the docs of `Redis` name, and has it take over.
+async fn restart_and_fail_over(cluster: &ClusterRedis, _key: &str) {
+    cluster.server(3).restart().await.unwrap();
+    eventually("the replica follows", async || {
+        let told = ask(cluster, 3, &["INFO", "replication"]).await;
+        told.text().unwrap().contains("master_link_status:up")
+    })
+    .await;
+    for master in 0..3 {
+        eventually("a master is connected to it", async || {
+            let told = ask(cluster, master, &["CLUSTER", "NODES"]).await;
+            let mut members = told.text().unwrap().lines();
+            let replica = members.find(|it| it.starts_with(cluster.id(3)));
+            replica.unwrap().ends_with(" connected")
+        })
+        .await;
+    }
+    ask(cluster, 3, &["CLUSTER", "FAILOVER"]).await;
+}
+
 async fn is(cluster: &ClusterRedis, server: usize, part: &str) -> bool {
     let mut server = cluster.server(server).client().await.unwrap();
     // Who changes its part cuts its clients off.
@@ -68,7 +88,12 @@ async fn is(cluster: &ClusterRedis, server: usize, part: &str) -> bool {
 }
 
 /// The lock is never given to nobody for long.
-async fn holds_up_nobody(managers: usize, tasks: usize, ttl: Duration) {
+async fn holds_up_nobody(
+    managers: usize,
+    tasks: usize,
+    ttl: Duration,
+    swap: impl AsyncFnOnce(&ClusterRedis, &str),
+) {
     let cluster = ClusterRedis::start_with_replicas().await.unwrap();
     let key = key_on(&cluster, 0).await;
     let (tell, mut grants) = mpsc::unbounded_channel();
@@ -82,6 +107,7 @@ async fn holds_up_nobody(managers: usize, tasks: usize, ttl: Duration) {
     }
     let (mut last, mut longest, mut count) = (Instant::now(), Duration::ZERO, 0);
     let (mut taken, mut counted) = (None::<Instant>, 0);
+    let mut swap = Some(swap);
     loop {
         let next = timeout(PATIENCE, grants.recv()).await;
         let at = next.expect("the lock stands idle").unwrap();
@@ -90,8 +116,10 @@ async fn holds_up_nobody(managers: usize, tasks: usize, ttl: Duration) {
         }
         last = at;
         count += 1;
-        if taken.is_none() && count > tasks * 5 {
-            take_over(&cluster, &key).await;
+        if count > tasks * 5
+            && let Some(swap) = swap.take()
+        {
+            swap(&cluster, &key).await;
             eventually("they have changed places", async || {
                 is(&cluster, 0, "slave").await && is(&cluster, 3, "master").await
             })
@@ -108,10 +136,15 @@ async fn holds_up_nobody(managers: usize, tasks: usize, ttl: Duration) {
 
 #[tokio::test]
 async fn waiters_are_served_after_a_takeover() {
-    holds_up_nobody(1, 5, Duration::from_secs(30)).await;
+    holds_up_nobody(1, 5, Duration::from_secs(30), take_over).await;
 }
 
 #[tokio::test]
 async fn waiters_of_several_managers_are_served_after_a_takeover() {
-    holds_up_nobody(3, 9, Duration::from_secs(5)).await;
+    holds_up_nobody(3, 9, Duration::from_secs(5), take_over).await;
+}
+
+#[tokio::test]
+async fn waiters_are_served_after_a_failover_to_a_replica_that_was_just_restarted() {
+    holds_up_nobody(2, 6, Duration::from_secs(5), restart_and_fail_over).await;
 }

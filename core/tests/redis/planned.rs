@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use leasehold::backend::redis::Redis;
+use leasehold::backend::redlock::Redlock;
 use leasehold::{LockManager, ReleaseOutcome};
 use leasehold_testkit::servers::{Certificates, RedisBuilder};
 use tokio::time::{sleep, timeout};
@@ -172,4 +173,57 @@ async fn a_certificate_of_an_authority_that_is_not_trusted_is_refused_until_it_i
     next.release().await.unwrap();
     let released = guard.release().await.unwrap();
     assert_eq!(released, ReleaseOutcome::Released);
+}
+
+#[tokio::test]
+async fn a_certificate_that_has_expired_is_named_and_another_of_its_authority_is_taken() {
+    let servers = [
+        Server::with(RedisBuilder::tls).await,
+        Server::with(RedisBuilder::tls).await,
+        Server::with(RedisBuilder::tls).await,
+    ];
+    let own = |server: &Server| server.inner().certificates().unwrap().clone();
+    let authorities: String = servers.iter().map(|it| own(it).authority).collect();
+    let one = Redis::builder().authorities(&authorities);
+    let nodes = Redlock::new(servers.iter().map(Server::url)).durable_nodes(true);
+    let managers = [
+        LockManager::new(one.connect(&servers[0].url()).await.unwrap()),
+        LockManager::new(nodes.authorities(&authorities).connect().await.unwrap()),
+    ];
+    let everywhere = async |certificates: Vec<Certificates>| {
+        for (server, certificates) in servers.iter().zip(&certificates) {
+            show(server, certificates).await;
+            cut_connections(server).await;
+        }
+    };
+    let (old, renewed) = (
+        servers.iter().map(|it| own(it).expired().unwrap()),
+        servers.iter().map(|it| own(it).renewed().unwrap()),
+    );
+    everywhere(old.collect()).await;
+    for locks in &managers {
+        let address = format!("127.0.0.1:{}", servers[0].inner().port());
+        let named = format!("the certificate of {address} has expired");
+        let refused = async {
+            loop {
+                let error = locks.lock("free").try_acquire().await.unwrap_err();
+                assert!(error.is_temporary(), "{}", whole(&error));
+                // The first may find out that the connection is gone.
+                if whole(&error).contains(&named) {
+                    return;
+                }
+            }
+        };
+        soon(refused).await;
+    }
+    let waiting = managers
+        .iter()
+        .zip(["a", "b"])
+        .map(|(locks, key)| tokio::spawn(locks.lock(key).ttl(TTL).acquire()));
+    let waiting: Vec<_> = waiting.collect();
+    everywhere(renewed.collect()).await;
+    for waiting in waiting {
+        let next = soon(waiting).await.unwrap().unwrap();
+        next.release().await.unwrap();
+    }
 }

@@ -1,16 +1,16 @@
-//! A failover that somebody asked for, while many wait: for a moment two servers take themselves for the primary, and what
-//! is released on the old one is not on the new one.
+//! What operators do while many wait. In a failover that somebody asked for two servers take themselves for the primary for
+//! a moment, and what is released on the old one is not on the new one.
 
 use std::time::Duration;
 
-use leasehold::LockManager;
+use leasehold::{LockManager, ReleaseOutcome};
 use leasehold_testkit::resp::Value;
 use leasehold_testkit::servers::SentinelRedis;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::servers::{eventually, locks, replicated, whole};
+use crate::servers::{eventually, locks, replicated, soon, waiters, whole};
 
 /// Nobody waits for longer because of it, whatever the TTL and the number of waiters.
 const AT_MOST: Duration = Duration::from_secs(3);
@@ -223,4 +223,81 @@ async fn a_primary_that_the_sentinels_forget_for_a_moment_is_waited_for() {
     let begin = Instant::now();
     drop(waiting.await.unwrap().unwrap());
     assert!(begin.elapsed() < AT_MOST, "{:?}", begin.elapsed());
+}
+
+#[tokio::test]
+async fn without_sentinels_who_is_connected_goes_on_and_nobody_else_connects() {
+    let redis = SentinelRedis::start().await.unwrap();
+    let locks = locks(&redis).await;
+    let guard = locks.lock("k").ttl(MINUTE).acquire().await.unwrap();
+    for sentinel in redis.sentinels() {
+        sentinel.kill();
+    }
+    guard.renew().await.unwrap();
+    drop(locks.lock("free").acquire().await.unwrap());
+    let mut primary = redis.servers().primary().client().await.unwrap();
+    for kind in ["normal", "pubsub"] {
+        let cut = ["CLIENT", "KILL", "TYPE", kind];
+        primary.command(cut).await.unwrap();
+    }
+    let refused = async {
+        loop {
+            let error = locks.lock("free").try_acquire().await.unwrap_err();
+            assert!(error.is_temporary(), "{}", whole(&error));
+            // The first may find out that the connection is gone.
+            if whole(&error).contains("no Sentinel says where the primary is") {
+                return;
+            }
+        }
+    };
+    soon(refused).await;
+    let waiting = tokio::spawn(locks.lock("other").acquire());
+    for sentinel in redis.sentinels() {
+        sentinel.restart().await.unwrap();
+    }
+    drop(soon(waiting).await.unwrap().unwrap());
+    let released = soon(guard.release()).await.unwrap();
+    assert_eq!(released, ReleaseOutcome::Released);
+}
+
+#[tokio::test]
+async fn both_passwords_for_a_while_stop_nobody_over_a_failover() {
+    let redis = SentinelRedis::start_with_passwords("old", "own").await;
+    let redis = redis.unwrap();
+    let manager = async |password: &str| {
+        let (hosts, name) = (redis.hosts(), redis.name());
+        let url = format!("redis+sentinel://:{password}@{hosts}/{name}?sentinel_password=own");
+        LockManager::connect(&url).await.unwrap()
+    };
+    let before = manager("old").await;
+    let guard = before.lock("k").ttl(MINUTE).acquire().await.unwrap();
+    for server in [redis.servers().primary(), redis.servers().replica()] {
+        let mut server = server.client().await.unwrap();
+        for words in [
+            ["ACL", "SETUSER", "default", ">new"],
+            ["CONFIG", "SET", "masterauth", "new"],
+        ] {
+            server.command(words).await.unwrap();
+        }
+    }
+    for sentinel in redis.sentinels() {
+        let mut sentinel = sentinel.client().await.unwrap();
+        let words = ["SENTINEL", "SET", redis.name(), "auth-pass", "new"];
+        sentinel.command(words).await.unwrap();
+    }
+    let after = manager("new").await;
+    let waiting = tokio::spawn(after.lock("k").ttl(MINUTE).acquire());
+    waiters(&after, 1).await;
+    replicated(redis.servers()).await;
+    fail_over(&redis).await;
+    guard.renew().await.unwrap();
+    let released = soon(guard.release()).await.unwrap();
+    assert_eq!(released, ReleaseOutcome::Released);
+    soon(waiting)
+        .await
+        .unwrap()
+        .unwrap()
+        .release()
+        .await
+        .unwrap();
 }

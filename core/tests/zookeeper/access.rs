@@ -4,9 +4,9 @@ use std::error::Error;
 use std::time::Duration;
 
 use leasehold::backend::zookeeper::ZooKeeper;
-use leasehold::{AcquireError, ConnectError, LockManager};
-use tokio::time::{Instant, timeout};
-use zookeeper_client::{Acls, Client, CreateMode};
+use leasehold::{AcquireError, ConnectError, LockGuard, LockManager};
+use tokio::time::{Instant, sleep, timeout};
+use zookeeper_client::{Acl, Acls, AuthId, Client, CreateMode, Permission};
 
 use crate::server::{alone, becomes_free, connect};
 
@@ -72,6 +72,72 @@ async fn nodes_are_their_users_alone_unless_they_are_shared() {
     let stranger = LockManager::connect(&url("", "shared")).await.unwrap();
     assert!(stranger.lock("k").try_acquire().await.unwrap().is_none());
     guard.unwrap().release().await.unwrap();
+}
+
+/// Gives a folder and all nodes in it to these users.
+async fn give(client: &Client, folder: &str, users: &[&str]) {
+    let user = |user: &&str| Acl::new(Permission::ALL, AuthId::new("digest", user));
+    let acl: Vec<Acl> = users.iter().map(user).collect();
+    client.set_acl(folder, &acl, None).await.unwrap();
+    for line in client.list_children(folder).await.unwrap() {
+        let line = format!("{folder}/{line}");
+        client.set_acl(&line, &acl, None).await.unwrap();
+        for node in client.list_children(&line).await.unwrap() {
+            let node = format!("{line}/{node}");
+            client.set_acl(&node, &acl, None).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_password_is_changed_while_locks_are_held_and_waited_for() {
+    // `printf shop:old | openssl sha1 -binary | base64`
+    let (old, new) = (
+        "shop:VMs8H1npmbFPqflT3Y43/3nFIpw=",
+        "shop:4oUL9H0yr7wlTXIS0ju1jah5imY=",
+    );
+    let address = alone().await.address();
+    let manager = async |password: &str, other: Option<&str>| {
+        let builder = ZooKeeper::builder().digest("shop", password);
+        let builder = match other {
+            Some(other) => builder.share_with("digest", other),
+            None => builder,
+        };
+        let url = format!("zookeeper://{address}/changed");
+        LockManager::new(builder.connect(&url).await.unwrap())
+    };
+    let raw = async |login: &[u8]| {
+        let connector = Client::connector().with_auth("digest", login);
+        connector.connect(&address).await.unwrap()
+    };
+    // Each waits for the one before it, and is not refused.
+    let next = async |held: LockGuard, locks: &LockManager| {
+        let waiting = tokio::spawn(locks.lock("k").acquire());
+        while locks.inspect("k").await.unwrap().waiting == 0 {
+            sleep(Duration::from_millis(5)).await;
+        }
+        held.release().await.unwrap();
+        timeout(SOON, waiting).await.unwrap().unwrap().unwrap()
+    };
+    let first = manager("old", None).await;
+    let guard = first.lock("k").acquire().await.unwrap();
+    let sharing = manager("old", Some(new)).await;
+    let guard = next(guard, &sharing).await;
+    let other = sharing.lock("l").acquire().await.unwrap();
+    other.release().await.unwrap();
+    give(&raw(b"shop:old").await, "/changed", &[old, new]).await;
+    let changed = manager("new", Some(old)).await;
+    let guard = next(guard, &changed).await;
+    let guard = next(guard, &sharing).await;
+    let last = manager("new", None).await;
+    let guard = next(guard, &last).await;
+    let other = last.lock("l").acquire().await.unwrap();
+    other.release().await.unwrap();
+    give(&raw(b"shop:new").await, "/changed", &[new]).await;
+    let guard = next(guard, &last).await;
+    guard.release().await.unwrap();
+    let refused = first.lock("k").try_acquire().await.unwrap_err();
+    assert!(whole(&refused).contains("credentials"), "{refused}");
 }
 
 #[tokio::test]

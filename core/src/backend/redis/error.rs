@@ -5,6 +5,8 @@ use std::io;
 use std::sync::Arc;
 
 use redis::{ConnectionAddr, ErrorKind, RedisError};
+#[cfg(feature = "tls-rustls")]
+use rustls::CertificateError;
 
 use super::reply_size::ReplyTooLarge;
 use crate::backend::{Applied, BackendError};
@@ -43,9 +45,13 @@ pub(super) fn reply_too_large(too_large: ReplyTooLarge) -> BackendError {
 }
 
 fn is_too_large(error: &RedisError) -> Option<ReplyTooLarge> {
+    io_cause(error)?.downcast_ref().copied()
+}
+
+fn io_cause(error: &RedisError) -> Option<&(dyn Error + Send + Sync + 'static)> {
     let cause: &Arc<dyn Error + Send + Sync> = error.source()?.downcast_ref()?;
-    let ended: &io::Error = cause.downcast_ref()?;
-    ended.get_ref()?.downcast_ref().copied()
+    let failed: &io::Error = cause.downcast_ref()?;
+    failed.get_ref()
 }
 
 /// Whether a server refused a command because its keys are in several slots.
@@ -103,6 +109,8 @@ pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendErro
         format!("the name in {to} could not be resolved")
     } else if error.is_timeout() {
         format!("{to} did not answer in time")
+    } else if let Some(why) = refused_certificate(&error) {
+        format!("the certificate of {to} {why}")
     } else if error.is_io_error() {
         format!("no connection to {to} can be made")
     } else if is_login_refused(&error) {
@@ -111,6 +119,30 @@ pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendErro
         return unsent(failure(error));
     };
     unsent(failure(error)).with_message(told)
+}
+
+/// What is wrong with the server's certificate. A Redlock shows the message of each node without its cause.
+#[cfg(feature = "tls-rustls")]
+fn refused_certificate(error: &RedisError) -> Option<&'static str> {
+    let Some(rustls::Error::InvalidCertificate(why)) = io_cause(error)?.downcast_ref() else {
+        return None;
+    };
+    Some(match why {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "has expired",
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "is not valid yet"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "is for another name"
+        }
+        CertificateError::UnknownIssuer => "is of an authority that is not trusted",
+        _ => "is refused",
+    })
+}
+
+#[cfg(not(feature = "tls-rustls"))]
+fn refused_certificate(_error: &RedisError) -> Option<&'static str> {
+    None
 }
 
 /// A name leads nowhere, or nobody answers who knows. The type of the error does not tell, but the words are the same on

@@ -104,6 +104,11 @@ use wait::waiter_registry::{Registration, WaiterRegistry};
 /// Several keys ([`LockManager::lock_all`](crate::LockManager::lock_all)) may be on several masters: each is
 /// asked for those that it has, and all are locked or none.
 ///
+/// Before `CLUSTER FAILOVER`, wait until `INFO replication` of the replica has `master_link_status:up`, and `CLUSTER NODES`
+/// of every master ends the replica's line with `connected`: after a restart of the replica that takes about 100 ms longer.
+/// Before that the masters' votes do not reach it. The master then takes no writes until another election or for 5 s, so
+/// nothing is granted, released or renewed, and short leases end.
+///
 /// While a slot moves to another master its locks can be neither taken nor released, nor renewed once their keys have
 /// begun to move, for the server refuses scripts with keys of which some are missing: these calls fail, surely without
 /// effect, and are tried again. A guard outlives the move if its lease does. The masters' clocks should not differ: by as
@@ -149,9 +154,15 @@ use wait::waiter_registry::{Registration, WaiterRegistry};
 /// A manager keeps the user, the password and the certificates that it was made with. To use others, connect again, and
 /// [shut down](crate::LockManager::shutdown) the manager before. No lock is lost if the servers accept both meanwhile:
 ///
-/// 1. `ACL SETUSER user >new` on every server, replicas included. Servers do not replicate users.
+/// 1. `ACL SETUSER user >new` on every server, replicas included. Servers do not replicate users, and forget this in a
+///    restart unless `ACL SAVE` or `CONFIG REWRITE` has written it.
 /// 2. Restart the processes with the new URL.
 /// 3. `ACL SETUSER user <old` on every server.
+///
+/// If replicas and Sentinels log in as this user, give them the new password before step 3: `CONFIG SET masterauth new` on
+/// every server, `SENTINEL SET master-name auth-pass new` on every Sentinel. The Sentinels' own password is changed by
+/// the same steps on every Sentinel, with `SENTINEL CONFIG SET sentinel-pass new` before step 3. A Sentinel that refuses the
+/// password counts as one that is down. While all are, open connections stay open, and no other can be made.
 ///
 /// Open connections stay open during these steps. `CONFIG SET requirepass` replaces the password immediately. A manager
 /// with the old one works until it has to connect again. Then each acquire fails immediately with an error that names the
@@ -159,8 +170,8 @@ use wait::waiter_registry::{Registration, WaiterRegistry};
 /// because the old password may be restored.
 ///
 /// Before servers change to certificates of another authority, restart the processes with both authorities in
-/// [`RedisBuilder::authorities`]. A server whose certificate is not trusted counts as one that is down: waiters try
-/// again, until the outage limit.
+/// [`RedisBuilder::authorities`]. A server whose certificate is not trusted, or has expired, counts as one that is down:
+/// waiters try again, until the outage limit. Another certificate of the same authority needs no restart.
 pub struct Redis {
     servers: Arc<Topology>,
     waiters: WaiterRegistry,

@@ -56,6 +56,16 @@
 //! client's crate insists: in a process with both, code of yours that leaves the choice to rustls panics unless it was
 //! made before, by `CryptoProvider::install_default` or by a connection of ours over TLS.
 //!
+//! # Changing a password
+//!
+//! Nodes belong to the user and the password that made them: whoever connects with another password is refused. To change
+//! it while locks are held and waited for:
+//!
+//! 1. Restart the processes with the old password, and [`share_with`](ZooKeeperBuilder::share_with) the new one.
+//! 2. Give the folder and all nodes in it to both: `setAcl -R` of `zkCli.sh`, with `digest:user:hash:cdrwa` for each.
+//! 3. Restart the processes with the new password, and `share_with` the old one.
+//! 4. Restart the processes without `share_with`, and give the folder and all nodes in it to the new one alone.
+//!
 //! # Other programs
 //!
 //! A lock is an ephemeral sequential node in a container per key. Nodes that others make there, with a number at the end

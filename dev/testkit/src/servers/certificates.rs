@@ -3,7 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
+};
+
+use super::error::ServerError;
 
 /// What TLS needs, as PEM. The same authority has signed both certificates.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +22,7 @@ pub struct Certificates {
     pub client: String,
     /// The client's private key.
     pub client_key: String,
+    authority_key: String,
 }
 
 /// The files in a server's folder.
@@ -30,22 +35,46 @@ pub(super) const SERVER_STORE: &str = "server-store.pem";
 impl Certificates {
     /// Makes new ones.
     pub(super) fn make() -> Result<Self, rcgen::Error> {
-        let mut params = named("Leasehold's test authority", &[])?;
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-        let sign = |params: CertificateParams| {
-            let key = KeyPair::generate()?;
-            let certificate = params.signed_by(&key, &authority)?;
-            Ok::<_, rcgen::Error>((certificate.pem(), key.serialize_pem()))
-        };
-        let (server, server_key) = sign(named("server", &["localhost", "127.0.0.1"])?)?;
-        let (client, client_key) = sign(named("client", &["client"])?)?;
+        let authority = authority(KeyPair::generate()?)?;
+        let (server, server_key) = signed(&server()?, &authority)?;
+        let (client, client_key) = signed(&named("client", &["client"])?, &authority)?;
         Ok(Self {
             authority: authority.pem(),
             server,
             server_key,
             client,
             client_key,
+            authority_key: authority.key().serialize_pem(),
+        })
+    }
+
+    /// With another certificate for the server, of the same authority.
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError::Certificates`] if it cannot be made.
+    pub fn renewed(&self) -> Result<Self, ServerError> {
+        Ok(self.with_server(&server()?)?)
+    }
+
+    /// As [`renewed`](Self::renewed), and the certificate is no longer valid.
+    ///
+    /// # Errors
+    ///
+    /// As of [`renewed`](Self::renewed).
+    pub fn expired(&self) -> Result<Self, ServerError> {
+        let mut expired = server()?;
+        expired.not_after = date_time_ymd(2001, 1, 1);
+        Ok(self.with_server(&expired)?)
+    }
+
+    fn with_server(&self, server: &CertificateParams) -> Result<Self, rcgen::Error> {
+        let authority = authority(KeyPair::from_pem(&self.authority_key)?)?;
+        let (server, server_key) = signed(server, &authority)?;
+        Ok(Self {
+            server,
+            server_key,
+            ..self.clone()
         })
     }
 
@@ -62,6 +91,28 @@ impl Certificates {
             .iter()
             .try_for_each(|(name, pem)| std::fs::write(folder.join(name), pem))
     }
+}
+
+type Authority = CertifiedIssuer<'static, KeyPair>;
+
+fn authority(key: KeyPair) -> Result<Authority, rcgen::Error> {
+    let mut params = named("Leasehold's test authority", &[])?;
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, key)
+}
+
+/// A certificate and its private key.
+fn signed(
+    params: &CertificateParams,
+    authority: &Authority,
+) -> Result<(String, String), rcgen::Error> {
+    let key = KeyPair::generate()?;
+    let certificate = params.signed_by(&key, authority)?;
+    Ok((certificate.pem(), key.serialize_pem()))
+}
+
+fn server() -> Result<CertificateParams, rcgen::Error> {
+    named("server", &["localhost", "127.0.0.1"])
 }
 
 fn named(name: &str, hosts: &[&str]) -> Result<CertificateParams, rcgen::Error> {

@@ -75,10 +75,17 @@ impl SentinelServer {
             source,
         })?;
         sentinel.launch().await?;
-        let mut debug = vec!["SENTINEL", "DEBUG"];
-        debug.extend(PERIODS);
-        sentinel.client().await?.command(debug).await?;
         Ok(sentinel)
+    }
+
+    /// Kills it and starts it again, on the same port. It knows what it knew.
+    ///
+    /// # Errors
+    ///
+    /// As of [`RedisServer::start`].
+    pub async fn restart(&self) -> Result<(), ServerError> {
+        self.kill();
+        self.launch().await
     }
 
     /// A raw client.
@@ -177,6 +184,10 @@ impl SentinelServer {
             let answer = async { self.connect().await?.command(["PING"]).await };
             answer.await.map(drop).map_err(|it| it.to_string())
         };
-        self.instance.until_ready(ask).await
+        self.instance.until_ready(ask).await?;
+        let mut debug = vec!["SENTINEL", "DEBUG"];
+        debug.extend(PERIODS);
+        self.client().await?.command(debug).await?;
+        Ok(())
     }
 }
