@@ -1,5 +1,5 @@
 //! What a client does: `core/src/engine` (`acquire`, `lease`, `renew`, `release`) and what
-//! `core/src/backend/redis` adds (`mod`, `protocol/unanswered_requests`, `wait/waiter_registry`).
+//! `core/src/backend/redis` adds (`attempt`, `protocol/unanswered_requests`, `wait/local_queue`).
 
 use crate::action::Action;
 use crate::attempt::{Line, Pass, Phase};

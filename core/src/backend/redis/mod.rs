@@ -1,6 +1,7 @@
 //! Locks on a Redis or Valkey server, on the primary that Sentinels name, and on a Cluster.
 
 mod acquire;
+mod attempt;
 mod batch;
 pub(crate) mod builder;
 pub(crate) mod client;
@@ -11,7 +12,6 @@ pub(crate) mod error;
 mod error_code;
 mod fuzz;
 pub(crate) mod keys;
-mod local_handoff;
 #[cfg(any(feature = "cluster", feature = "sentinel"))]
 mod multi_host_url;
 pub(crate) mod protocol;
@@ -35,7 +35,7 @@ use redis::{Cmd, Value};
 
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    Mode, ReleaseAnswer, RenewAnswer, async_trait,
+    ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::Key;
 use batch::Batcher;
@@ -49,23 +49,19 @@ pub(crate) use connection::target::Target;
 pub(crate) use connection::tls::choose_provider;
 pub(crate) use connection::transport::OpenConnection;
 use connection::wait_pool::ReplicaRequirement;
-use error::maybe_applied;
 pub(crate) use error::{failure, unconnected, unsent};
 pub(crate) use error_code::is_readonly;
 use keys::{KeyBuilder, LockKeys};
 use protocol::encode::millis;
-use protocol::reply::AcquireOutcome;
 use protocol::unanswered_requests::UnansweredRequests;
 use release_replay::ReleaseReplay;
 pub use reply_size::ReplyTooLarge;
 use scripts::LockScripts;
+use timing::FIRST_LOOKS;
 pub(crate) use timing::READ_ONLY_FOR;
-use timing::{FIRST_LOOKS, REFRESH};
 use topology::Topology;
 pub(crate) use url::one as info_of;
-use wait::local_waiter::WaiterFutureGuard;
-use wait::parked_waiters::ParkedWaiters;
-use wait::waiter_registry::{Registration, WaiterRegistry};
+use wait::waiter_registry::WaiterRegistry;
 
 /// Locks on one Redis (6.2 or later) or Valkey server.
 ///
@@ -180,7 +176,6 @@ pub struct Redis {
     copies: UnansweredRequests,
     departures: ReleaseReplay,
     batches: Batcher,
-    parked: ParkedWaiters,
     scripts: Arc<LockScripts>,
     max_ttl: Duration,
     /// Whether the scripts are told of all keys of a lock, as a Cluster wants it.
@@ -203,7 +198,6 @@ impl Redis {
             waiters,
             copies: UnansweredRequests::new(),
             batches: Batcher::default(),
-            parked: ParkedWaiters::default(),
             scripts,
             max_ttl: options.max_ttl(),
             heal: options.heal,
@@ -220,53 +214,6 @@ impl Redis {
         match self.synced {
             None => self.servers.call(key, command).await,
             Some(synced) => self.insist(key, command, synced).await,
-        }
-    }
-
-    /// An attempt that asks for itself.
-    async fn attempt_alone(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let seat = attempt.queue.then(|| {
-            self.waiters
-                .enter(&attempt.key, attempt.owner, self.can_be_granted(attempt))
-        });
-        let waiter = seat.as_ref().map(Registration::waiter);
-        if let Some(answer) = waiter.and_then(|waiter| Self::passed_on(attempt, waiter)) {
-            return Ok(answer);
-        }
-        match self.acquire(attempt).await? {
-            AcquireOutcome::Granted(token) => {
-                if attempt.mode == Mode::Exclusive {
-                    self.parked.set_holder(&attempt.key, attempt.owner);
-                }
-                Ok(AttemptAnswer::Granted {
-                    token,
-                    lease: attempt.ttl,
-                })
-            }
-            AcquireOutcome::Busy { holder_left, first } => {
-                if let Some(seat) = seat {
-                    seat.keep();
-                }
-                let expires = holder_left.unwrap_or(FIRST_LOOKS).min(REFRESH);
-                // The first of all looks for foreign releases, and the first of each process is there
-                // when the lease runs out: all before it may have died with the holder.
-                let retry_after = if first {
-                    expires.min(FIRST_LOOKS)
-                } else if self.waiters.is_first(&attempt.key, attempt.owner) {
-                    expires
-                } else {
-                    REFRESH
-                };
-                Ok(AttemptAnswer::Busy { retry_after })
-            }
-            AcquireOutcome::Refused(refusal) => Ok(AttemptAnswer::Refused(refusal)),
-            AcquireOutcome::Late => Err(BackendError::not_applied(
-                "the request came to the server after its time; the server's clock may have jumped",
-            )),
-            AcquireOutcome::Exhausted => Err(BackendError::not_applied(
-                "the next fencing token would not stay below 2^53; set the server's clock right",
-            )
-            .permanent()),
         }
     }
 }
@@ -287,30 +234,15 @@ impl Backend for Redis {
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let interruptions = self.waiters.interruptions();
-        let passed = self.parked_grant(attempt).await;
-        let has_grant = passed.is_some();
-        if let Some(answer) = passed
-            && interruptions == self.waiters.interruptions()
-        {
-            return Ok(answer);
-        }
-        // Another server may be in charge since; or the release that asked on its behalf was not answered.
-        let asked = self.attempt_alone(attempt).await;
-        asked.map_err(|failed| {
-            if has_grant || self.copies.latest_expiry(attempt.owner) > 0 {
-                return maybe_applied(failed);
-            }
-            failed
-        })
+        self.take_or_ask(attempt).await
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        if let Some(wake_ups) = self.waiters.wake_ups(attempt.owner) {
-            let _presence = WaiterFutureGuard::of(Arc::clone(&wake_ups));
+        if self.waiters.wake_ups(attempt.owner).is_some() {
+            let waiting = self.waiters.waiting(&attempt.key, attempt.owner);
             tokio::select! {
-                () = wake_ups.next() => {}
-                () = wake_ups.promoted(FIRST_LOOKS) => {}
+                () = waiting.wake_ups.next() => {}
+                () = waiting.wake_ups.promoted(FIRST_LOOKS) => {}
             }
         }
         Ok(())
