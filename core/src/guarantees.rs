@@ -174,6 +174,7 @@
 //! - On Redis the next in line has the lock with the answer to the release, if it waits for it alone in the same process;
 //!   others have their turn all the same, and whose answer is lost looks. `leasehold_model::holds::passing`,
 //!   `leasehold_model::holds::two_processes`, `leasehold::redis::passing::a_waiter_of_the_same_process_need_not_ask`,
+//!   `leasehold::redis::passing::what_was_passed_on_has_its_ttl_after_the_first_renewal`,
 //!   `leasehold::redis::passing::waiters_of_other_processes_have_their_turn`,
 //!   `leasehold::redis::passing::a_waiter_whose_news_is_lost_looks_soon`,
 //!   `leasehold::redis::passing::a_release_that_is_dropped_has_its_waiter_look_at_once`
@@ -325,9 +326,9 @@
 //!   takes a claim. `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`
 //! - [`Redlock`] promises no order, and has exclusive locks only. `leasehold::redlock::election::what_cannot_be_is_refused_before_anything_is_sent`
 //! - Programs that poll with `SET NX` rarely get a lock for which others queue. `leasehold::redis::foreign::they_get_no_turn_between_a_release_and_our_waiter`
-//! - A waiter that is not polled loses its place; in the middle of a hand-off after 2 s. If the lock was passed on to it
-//!   inside its process it has the lock, and keeps it from others for its TTL. `leasehold::conformance::contract::a_silent_waiter_is_passed_over`,
-//!   `leasehold::redis::passing::who_is_not_polled_keeps_what_was_passed_on_for_its_ttl_and_comes_later`,
+//! - A waiter that is not polled loses its place; in the middle of a hand-off, also inside its process, after 2 s.
+//!   `leasehold::conformance::contract::a_silent_waiter_is_passed_over`,
+//!   `leasehold::redis::passing::who_is_not_polled_keeps_what_was_passed_on_for_two_seconds_and_comes_later`,
 //!   `leasehold::zookeeper::attempts::an_attempt_that_is_not_polled_ends_and_costs_the_other_locks_nothing`,
 //!   `leasehold::redis::passing::what_was_leaked_with_its_runtime_is_passed_nothing`
 //! - With [`synced`](crate::backend::redis::RedisBuilder::synced) and too few replicas nobody has a lock for good, and those who

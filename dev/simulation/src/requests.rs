@@ -10,7 +10,7 @@ const ACQUIRE_IN_FULL: (usize, usize) = (4, 7);
 /// be on their way, and where it names somebody to pass it on to.
 const LEAVE: (usize, usize) = (2, 1);
 const LEAVE_WITH_COPIES: (usize, usize) = (2, 2);
-const LEAVE_NAMING: (usize, usize) = (3, 5);
+const LEAVE_NAMING: (usize, usize) = (3, 4);
 
 /// What a batch says of all its requests: how many are releases, and two terms.
 const TERMS: usize = 3;

@@ -34,7 +34,7 @@ impl Redis {
         };
         if let Some(grant) = granted
             && grant.interruptions == self.waiters.interruptions()
-            && let Some(lease) = lease_of(grant, attempt.ttl, begun)
+            && let Some(lease) = lease_of(grant, begun).filter(|_| attempt.renewed)
         {
             metrics::passed_on();
             let LocalGrant { token, .. } = grant;
@@ -50,15 +50,15 @@ impl Redis {
         })
     }
 
-    /// The TTL of an attempt that the lock can be passed on to. Others have more to say than that, or more to wait for, or
-    /// would have less time to take it than to confirm it.
+    /// Whether the lock can be passed on to an attempt. Others have more to say than that, or more to wait for, or would have
+    /// less time to take it than to confirm it.
     fn arrival(&self, attempt: &Attempt) -> Arrival {
         let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none();
         let lasts = attempt.ttl >= GRANT_TTL;
-        let can_be_granted = plain && lasts && self.synced.is_none();
+        let can_be_named = plain && lasts && self.synced.is_none();
         Arrival {
-            ttl: can_be_granted.then_some(attempt.ttl),
-            may_park: can_be_granted && attempt.answer_within >= IN_A_HURRY,
+            can_be_named,
+            may_park: can_be_named && attempt.answer_within >= IN_A_HURRY,
         }
     }
 
@@ -108,13 +108,13 @@ impl Redis {
     }
 }
 
-/// The lease of an attempt that begun then, if the lock was passed on to it. It counts from when the release was sent, so
-/// that what is left of it is told, and less than that by the margin that is left for clocks that differ. Where not much
-/// is left the server is asked again, which sets the TTL anew.
-fn lease_of(grant: LocalGrant, ttl: Duration, begun: LeaseInstant) -> Option<Duration> {
+/// The first lease of an attempt that begun then, if the lock was passed on to it. It counts from when the release was sent,
+/// so that what is left of it is told, and less than that by the margin that is left for clocks that differ. Where not much
+/// is left the server is asked, which confirms the grant for the whole TTL.
+fn lease_of(grant: LocalGrant, begun: LeaseInstant) -> Option<Duration> {
     let age = begun.since(grant.sent);
-    let lease = ttl.saturating_sub(age + age / 50);
-    (lease >= ttl / 2).then_some(lease)
+    let lease = GRANT_TTL.saturating_sub(age + age / 50);
+    (begun.after(lease).remaining() >= GRANT_TTL / 2).then_some(lease)
 }
 
 #[cfg(test)]
@@ -123,8 +123,6 @@ mod tests {
 
     use super::*;
     use crate::FencingToken;
-
-    const TTL: Duration = Duration::from_secs(10);
 
     fn granted() -> LocalGrant {
         LocalGrant {
@@ -136,17 +134,27 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_lease_counts_from_the_sending_of_the_release() {
-        let (age, grant) = (Duration::from_secs(4), granted());
+        let (age, grant) = (GRANT_TTL * 2 / 5, granted());
         advance(age).await;
-        let left = lease_of(grant, TTL, LeaseInstant::now()).unwrap();
-        assert!(left <= TTL - age, "{left:?}");
-        assert!(left > TTL - age - Duration::from_millis(100), "{left:?}");
+        let left = lease_of(grant, LeaseInstant::now()).unwrap();
+        assert!(left <= GRANT_TTL - age, "{left:?}");
+        assert!(left > GRANT_TTL - age - age / 20, "{left:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_was_parked_counts_its_lease_from_its_own_beginning() {
+        let begun = LeaseInstant::now();
+        advance(GRANT_TTL / 4).await;
+        let grant = granted();
+        assert_eq!(lease_of(grant, begun), Some(GRANT_TTL));
+        advance(GRANT_TTL / 2).await;
+        assert_eq!(lease_of(grant, begun), None, "a quarter is left");
     }
 
     #[tokio::test(start_paused = true)]
     async fn where_not_much_is_left_the_server_is_asked() {
         let grant = granted();
-        advance(TTL / 2).await;
-        assert!(lease_of(grant, TTL, LeaseInstant::now()).is_none());
+        advance(GRANT_TTL / 2).await;
+        assert!(lease_of(grant, LeaseInstant::now()).is_none());
     }
 }

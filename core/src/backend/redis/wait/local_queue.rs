@@ -72,8 +72,7 @@ struct Holder {
 #[derive(Debug)]
 struct Waiter {
     owner: OwnerId,
-    /// The TTL of one that a release can name.
-    ttl: Option<Duration>,
+    can_be_named: bool,
     state: State,
     /// How many futures it has. A task that was dropped with its runtime has none.
     futures: usize,
@@ -91,7 +90,7 @@ enum State {
     Gone,
 }
 
-/// A lock that a release of this process has passed on to a waiter.
+/// A lock that a release of this process has passed on to a waiter, for as long as it has to confirm that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LocalGrant {
     pub(crate) token: FencingToken,
@@ -120,8 +119,7 @@ pub(crate) enum Event {
 /// Who arrives.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Arrival {
-    /// The TTL of one that a release can name.
-    pub(crate) ttl: Option<Duration>,
+    pub(crate) can_be_named: bool,
     pub(crate) may_park: bool,
 }
 
@@ -271,7 +269,7 @@ impl LocalQueue {
         };
         self.waiters.push_back(Waiter {
             owner,
-            ttl: arrival.ttl,
+            can_be_named: arrival.can_be_named,
             state,
             futures: 1,
             alone_since: now,
@@ -339,7 +337,7 @@ impl LocalQueue {
         waiter.named(Some(expiry))
     }
 
-    fn end_release(&mut self, Successor { owner, expiry, .. }: Successor, end: ReleaseEnd) {
+    fn end_release(&mut self, Successor { owner, expiry }: Successor, end: ReleaseEnd) {
         // One that went on without the answer is in another state by now.
         let waiter = self.waiter(owner).filter(|it| match expiry {
             Some(_) => matches!(it.state, State::Named { .. }),
@@ -428,11 +426,8 @@ impl Waiter {
 
     /// How a release names it, if it is there to take the lock.
     fn named(&self, expiry: Option<u64>) -> Option<Successor> {
-        Some(Successor {
-            owner: self.owner,
-            ttl: self.ttl.filter(|_| self.futures > 0)?,
-            expiry,
-        })
+        let owner = self.owner;
+        (self.can_be_named && self.futures > 0).then_some(Successor { owner, expiry })
     }
 
     fn future_ends(&mut self, now: LeaseInstant) {

@@ -82,7 +82,6 @@ impl Drop for LocalRelease<'_> {
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
-    use std::time::Duration;
 
     use futures_util::{FutureExt, poll};
     use tokio::time::advance;
@@ -92,7 +91,7 @@ mod tests {
     use crate::backend::redis::wait::local_queue::{Arrival, PARKED_FOR};
 
     const PARKED: Arrival = Arrival {
-        ttl: Some(Duration::from_secs(30)),
+        can_be_named: true,
         may_park: true,
     };
 

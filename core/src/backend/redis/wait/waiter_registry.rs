@@ -5,7 +5,6 @@ use std::collections::hash_map::Entry;
 use std::future::pending;
 use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use redis::aio::{AsyncPushSender, SendError};
@@ -77,10 +76,9 @@ impl WaiterRegistry {
         &'a self,
         key: &'a Key,
         owner: OwnerId,
-        ttl: Option<Duration>,
+        arrival: Option<Arrival>,
     ) -> Registration<'a> {
-        let may_park = false;
-        self.arrive(None, key, owner, Arrival { ttl, may_park })
+        self.arrive(None, key, owner, arrival.unwrap_or_default())
     }
 
     /// The same, for one that may be parked. What is asked for it then, and not answered, is noted with the `copies`.
@@ -151,8 +149,10 @@ impl WaiterRegistry {
     /// Whether somebody else of this process has waited longer for `key`, be it one that was just passed the lock.
     pub(crate) fn is_behind_another(&self, key: &Key, owner: OwnerId) -> bool {
         let registered = self.registered.lock();
-        let queue = registered.queues.get(key);
-        let longest = queue.and_then(LocalQueue::longest_waiter);
+        let longest = registered
+            .queues
+            .get(key)
+            .and_then(LocalQueue::longest_waiter);
         longest.is_some_and(|it| it != owner)
     }
 
@@ -325,6 +325,8 @@ impl Drop for Registration<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use futures_util::FutureExt;
     use redis::Value;
     use tokio::time::advance;
@@ -333,18 +335,15 @@ mod tests {
     use crate::backend::redis::timing::WAITER_LEASE;
     use crate::backend::redis::wait::local_queue::PARKED_FOR;
 
-    fn key() -> Key {
-        Key::new("", "k").unwrap()
-    }
-
-    fn owners<const N: usize>() -> [OwnerId; N] {
-        [(); N].map(|()| OwnerId::random())
-    }
+    const PARKED: Arrival = Arrival {
+        can_be_named: false,
+        may_park: true,
+    };
 
     #[tokio::test]
     async fn the_first_of_a_process_is_known_and_the_next_is_told_when_it_leaves() {
-        let (waiters, key) = (WaiterRegistry::new(), key());
-        let owners: [_; 3] = owners();
+        let (waiters, key) = (WaiterRegistry::new(), Key::new("", "k").unwrap());
+        let owners = [(); 3].map(|()| OwnerId::random());
         drop(waiters.enter(&key, OwnerId::random(), None));
         for owner in owners {
             waiters.enter(&key, owner, None).keep();
@@ -368,12 +367,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_parked_waiter_asks_after_a_while() {
-        let (waiters, key) = (WaiterRegistry::new(), key());
-        let [holder, waiter] = owners();
+        let (waiters, key) = (WaiterRegistry::new(), Key::new("", "k").unwrap());
+        let [holder, waiter] = [(); 2].map(|()| OwnerId::random());
         waiters.acquired(&key, holder);
         let begun = LeaseInstant::now();
-        let (ttl, may_park) = (None, true);
-        let mut parked = waiters.arrive(None, &key, waiter, Arrival { ttl, may_park });
+        let mut parked = waiters.arrive(None, &key, waiter, PARKED);
         assert!(parked.granted().await.is_none());
         let waited = LeaseInstant::now().since(begun);
         assert!(
@@ -392,8 +390,7 @@ mod tests {
             waiters.enter(&key, OwnerId::random(), None).keep();
             advance(WAITER_LEASE / 10).await;
         }
-        let kept = waiters.registered.lock().len();
-        assert!(kept <= MANY * 2, "{kept}");
+        assert!(waiters.registered.lock().len() <= MANY * 2);
     }
 
     #[tokio::test(start_paused = true)]
@@ -404,13 +401,16 @@ mod tests {
             waiters.acquired(&key, OwnerId::random());
             advance(PARKED_FOR / 10).await;
         }
-        let kept = waiters.registered.lock().len();
-        assert!(kept <= MANY * 2, "{kept}");
+        assert!(waiters.registered.lock().len() <= MANY * 2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_that_was_away_for_long_is_registered_anew() {
-        let (waiters, key, owner) = (WaiterRegistry::new(), key(), OwnerId::random());
+        let (waiters, key, owner) = (
+            WaiterRegistry::new(),
+            Key::new("", "k").unwrap(),
+            OwnerId::random(),
+        );
         waiters.enter(&key, owner, None).keep();
         advance(WAITER_LEASE * 2).await;
         waiters.enter(&key, owner, None).keep();
@@ -419,8 +419,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_message_wakes_whom_it_names_and_only_a_broken_connection_interrupts() {
-        let (waiters, key) = (WaiterRegistry::new(), key());
-        let [named, other] = owners();
+        let (waiters, key) = (WaiterRegistry::new(), Key::new("", "k").unwrap());
+        let [named, other] = [(); 2].map(|()| OwnerId::random());
         waiters.enter(&key, named, None).keep();
         waiters.enter(&key, other, None).keep();
         let push = |kind| {

@@ -2,7 +2,6 @@
 
 use super::*;
 
-const TTL: Duration = Duration::from_secs(30);
 const EXPIRY: u64 = 7;
 const MS: Duration = Duration::from_millis(1);
 
@@ -37,15 +36,27 @@ impl Clocked {
     }
 
     fn arrives(&mut self, owner: OwnerId) -> Step {
-        let (ttl, may_park) = (Some(TTL), true);
-        self.apply(Event::Arrives(owner, Arrival { ttl, may_park }))
-            .step
+        let (can_be_named, may_park) = (true, true);
+        self.apply(Event::Arrives(
+            owner,
+            Arrival {
+                can_be_named,
+                may_park,
+            },
+        ))
+        .step
     }
 
     /// One that waits for the server, with a future.
     fn queued(&mut self, owner: OwnerId) {
-        let (ttl, may_park) = (Some(TTL), false);
-        let arrived = self.apply(Event::Arrives(owner, Arrival { ttl, may_park }));
+        let (can_be_named, may_park) = (true, false);
+        let arrived = self.apply(Event::Arrives(
+            owner,
+            Arrival {
+                can_be_named,
+                may_park,
+            },
+        ));
         assert_eq!(arrived.step, Step::Ask);
         self.apply(Event::Queued(owner));
         self.apply(Event::WaitBegins(owner));
@@ -108,7 +119,7 @@ fn who_may_not_be_parked_or_holds_the_lock_itself_asks_at_once() {
     let mut queue = Clocked::held_by(holder);
     assert_eq!(queue.arrives(holder), Step::Ask);
     let hurried = Arrival {
-        ttl: Some(TTL),
+        can_be_named: true,
         may_park: false,
     };
     assert_eq!(queue.apply(Event::Arrives(waiter, hurried)).step, Step::Ask);
@@ -270,7 +281,7 @@ fn who_waits_for_its_answer_is_named_and_woken_if_nobody_heard_the_releases() {
 }
 
 #[test]
-fn without_a_future_or_a_ttl_nobody_is_named() {
+fn without_a_future_nobody_is_named_nor_who_waits_for_more_than_the_lock() {
     let [holder, absent, reader, next] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.queued(absent);
