@@ -180,6 +180,7 @@
 //!   `leasehold::redis::passing::a_release_that_is_dropped_has_its_waiter_look_at_once`
 //! - Where nobody stands in line a release is also the attempt of the task of its process that came next, and nothing else
 //!   becomes of the lock than if both had asked one after the other, whatever answer is lost and whoever goes meanwhile.
+//!   `leasehold_model::holds::parked`, `leasehold_model::holds::parked_two_processes`,
 //!   `leasehold::redis::porch::the_release_of_one_is_the_attempt_of_the_next`,
 //!   `leasehold::redis::porch::a_release_passes_on_what_it_holds_to_one_whose_request_is_wanted`,
 //!   `leasehold::redis::porch::one_that_goes_while_it_is_passed_the_lock_leaves_nothing`,
@@ -188,6 +189,7 @@
 //! - Requests that go to Redis together are carried out as they would be one by one, in the order in which they were made,
 //!   and none suffers from another's error, from an answer that is lost, or from a runtime that stands still. Not so on a
 //!   server that is full: it may let an attempt through that comes with a release.
+//!   `leasehold_model::holds::batches`,
 //!   `leasehold::redis::one_by_one::a_batch_does_what_its_requests_would_do_one_by_one`,
 //!   `leasehold::redis::batches::those_who_ask_at_once_wait_in_the_order_in_which_they_asked`,
 //!   `leasehold::redis::batches::what_the_server_refuses_is_told_to_whom_it_concerns`,

@@ -1,6 +1,6 @@
 //! `release.lua`: release and cleanup.
 
-use super::queue::{forget, hand_on};
+use super::queue::{forget, hand_on, pass};
 use crate::server::{Holder, id};
 use crate::setup::Setup;
 use crate::weakening::Weakening;
@@ -12,11 +12,37 @@ pub(crate) struct Left {
     /// How long copies of the owner's acquires may still come, by the server's clock.
     pub(crate) seal: u8,
     /// A waiter that hears of the answer.
-    pub(crate) named: Option<usize>,
+    pub(crate) named: Option<Named>,
+}
+
+/// A waiter of the process that releases the lock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Named {
+    /// One that may have a place in the queue.
+    InLine(usize),
+    /// One that has none, and has not asked by itself.
+    Parked(usize),
+}
+
+impl Named {
+    pub(crate) fn who(self) -> usize {
+        match self {
+            Self::InLine(who) | Self::Parked(who) => who,
+        }
+    }
 }
 
 /// The token of the named waiter, if the lock is its.
 pub(crate) fn leave(world: &mut World, setup: &Setup, owner: usize, left: Left) -> Option<u8> {
+    if let Some(Named::Parked(named)) = left.named
+        && let Some(token) = pass_to_parked(world, setup, owner, named, left.seal)
+    {
+        return Some(token);
+    }
+    let named = match left.named {
+        Some(Named::InLine(named)) => Some(named),
+        Some(Named::Parked(_)) | None => None,
+    };
     let held = world.server.is_held_by(owner) || setup.without(Weakening::OwnerCompared);
     if held {
         world.server.delete_lock();
@@ -28,7 +54,7 @@ pub(crate) fn leave(world: &mut World, setup: &Setup, owner: usize, left: Left) 
     }
     let mut passed = None;
     if free && !setup.without(Weakening::CleanupHandsOn) {
-        passed = hand_on(world, setup, left.named);
+        passed = hand_on(world, setup, named);
         if passed.is_some() && setup.without(Weakening::PassDrawnByWaiter) {
             world.server.drawer = id(owner);
         }
@@ -37,4 +63,20 @@ pub(crate) fn leave(world: &mut World, setup: &Setup, owner: usize, left: Left) 
         world.server.seals[owner] = left.seal;
     }
     passed
+}
+
+/// The release and the acquire of one that is parked, in one step, if nobody is in the queue: `release_handoff.lua`.
+fn pass_to_parked(
+    world: &mut World,
+    setup: &Setup,
+    owner: usize,
+    named: usize,
+    seal: u8,
+) -> Option<u8> {
+    let server = &world.server;
+    let is_holder = server.is_held_by(owner) || setup.without(Weakening::PassedByHolder);
+    let in_order = server.queue.first().is_none() || setup.without(Weakening::ParkedInOrder);
+    let is_wanted = server.seals[named] == 0 || setup.without(Weakening::NamedUnsealed);
+    let passes = is_holder && in_order && is_wanted && seal == 0 && server.token > 0;
+    passes.then(|| pass(world, setup, named))
 }

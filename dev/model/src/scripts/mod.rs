@@ -13,5 +13,5 @@ mod renew;
 
 pub(crate) use self::acquire::{Request, acquire};
 pub(crate) use self::force::force;
-pub(crate) use self::leave::{Left, leave};
+pub(crate) use self::leave::{Left, Named, leave};
 pub(crate) use self::renew::renew;

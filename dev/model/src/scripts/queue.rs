@@ -54,12 +54,17 @@ pub(super) fn hand_on(world: &mut World, setup: &Setup, named: Option<usize>) ->
     None
 }
 
-/// What a grant and its confirmation would do together.
-fn pass(world: &mut World, setup: &Setup, waiter: usize) -> u8 {
+/// What a grant and its confirmation would do together. The TTL is that of a grant, until it is renewed.
+pub(super) fn pass(world: &mut World, setup: &Setup, waiter: usize) -> u8 {
     note_barging(world, setup, waiter);
     let token = draw(world, setup);
     world.came.remove(waiter);
-    world.server.set_lock(waiter, setup.times.ttl);
+    let ttl = if setup.without(Weakening::PassForGrant) {
+        setup.times.ttl
+    } else {
+        setup.times.grant
+    };
+    world.server.set_lock(waiter, ttl);
     (world.server.token, world.server.drawer) = (token, id(waiter));
     forget(world, waiter);
     token
