@@ -176,11 +176,13 @@
 //! - On Redis the next in line has the lock with the answer to the release, if it waits for it alone in the same process;
 //!   others have their turn all the same, and whose answer is lost looks. `leasehold_model::holds::passing`,
 //!   `leasehold_model::holds::two_processes`, `leasehold::redis::passing::a_waiter_of_the_same_process_need_not_ask`,
+//!   `leasehold::redis::passing::what_was_passed_on_has_its_ttl_after_the_first_renewal`,
 //!   `leasehold::redis::passing::waiters_of_other_processes_have_their_turn`,
 //!   `leasehold::redis::passing::a_waiter_whose_news_is_lost_looks_soon`,
 //!   `leasehold::redis::passing::a_release_that_is_dropped_has_its_waiter_look_at_once`
 //! - Where nobody stands in line a release is also the attempt of the task of its process that came next, and nothing else
 //!   becomes of the lock than if both had asked one after the other, whatever answer is lost and whoever goes meanwhile.
+//!   `leasehold_model::holds::parked`, `leasehold_model::holds::parked_two_processes`,
 //!   `leasehold::redis::porch::the_release_of_one_is_the_attempt_of_the_next`,
 //!   `leasehold::redis::porch::a_release_passes_on_what_it_holds_to_one_whose_request_is_wanted`,
 //!   `leasehold::redis::porch::one_that_goes_while_it_is_passed_the_lock_leaves_nothing`,
@@ -189,6 +191,7 @@
 //! - Requests that go to Redis together are carried out as they would be one by one, in the order in which they were made,
 //!   and none suffers from another's error, from an answer that is lost, or from a runtime that stands still. Not so on a
 //!   server that is full: it may let an attempt through that comes with a release.
+//!   `leasehold_model::holds::batches`,
 //!   `leasehold::redis::one_by_one::a_batch_does_what_its_requests_would_do_one_by_one`,
 //!   `leasehold::redis::batches::those_who_ask_at_once_wait_in_the_order_in_which_they_asked`,
 //!   `leasehold::redis::batches::what_the_server_refuses_is_told_to_whom_it_concerns`,
@@ -327,9 +330,9 @@
 //!   takes a claim. `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`
 //! - [`Redlock`] promises no order, and has exclusive locks only. `leasehold::redlock::election::what_cannot_be_is_refused_before_anything_is_sent`
 //! - Programs that poll with `SET NX` rarely get a lock for which others queue. `leasehold::redis::foreign::they_get_no_turn_between_a_release_and_our_waiter`
-//! - A waiter that is not polled loses its place; in the middle of a hand-off after 2 s. If the lock was passed on to it
-//!   inside its process it has the lock, and keeps it from others for its TTL. `leasehold::conformance::contract::a_silent_waiter_is_passed_over`,
-//!   `leasehold::redis::passing::who_is_not_polled_keeps_what_was_passed_on_for_its_ttl_and_comes_later`,
+//! - A waiter that is not polled loses its place; in the middle of a hand-off, also inside its process, after 2 s.
+//!   `leasehold::conformance::contract::a_silent_waiter_is_passed_over`,
+//!   `leasehold::redis::passing::who_is_not_polled_keeps_what_was_passed_on_for_two_seconds_and_comes_later`,
 //!   `leasehold::zookeeper::attempts::an_attempt_that_is_not_polled_ends_and_costs_the_other_locks_nothing`,
 //!   `leasehold::redis::passing::what_was_leaked_with_its_runtime_is_passed_nothing`
 //! - With [`synced`](crate::backend::redis::RedisBuilder::synced) and too few replicas nobody has a lock for good, and those who

@@ -24,6 +24,9 @@ pub struct Attempt {
     /// How soon an answer is wanted, be it that the lock is busy. A backend may take a part of that, if the caller may be
     /// granted the lock meanwhile.
     pub answer_within: Duration,
+    /// Whether the caller renews the lease by itself, and soon if it is much shorter than `ttl`. Then a backend may grant
+    /// less at first, to save a request, and the first renewal makes it `ttl`.
+    pub renewed: bool,
 }
 
 impl Attempt {
@@ -43,6 +46,7 @@ impl Attempt {
             mode: Mode::Exclusive,
             handover: None,
             answer_within: Duration::MAX,
+            renewed: false,
         }
     }
 
@@ -64,6 +68,13 @@ impl Attempt {
     #[must_use]
     pub const fn answered_within(mut self, limit: Duration) -> Self {
         self.answer_within = limit;
+        self
+    }
+
+    /// The same attempt, by one that renews its lease by itself.
+    #[must_use]
+    pub const fn renewed(mut self, renewed: bool) -> Self {
+        self.renewed = renewed;
         self
     }
 

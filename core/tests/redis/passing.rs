@@ -14,6 +14,9 @@ use tokio::time::{sleep, timeout};
 
 use crate::server::{Server, waiters};
 
+/// How long one has to confirm that it has the lock.
+const GRANT: Duration = Duration::from_secs(2);
+
 fn waiter(locks: &LockManager) -> JoinHandle<Result<LockGuard, AcquireError>> {
     let lock = locks.lock("k");
     tokio::spawn(async move { lock.acquire().await })
@@ -43,10 +46,59 @@ async fn a_waiter_of_the_same_process_need_not_ask() {
     assert!(second.token() > earlier);
     let seen = locks.inspect("k").await.unwrap();
     assert_eq!((seen.token, seen.waiting), (Some(second.token()), 0));
-    let left = seen.expires_in.unwrap();
-    assert!(left > Duration::from_secs(20), "its own TTL: {left:?}");
     second.release().await.unwrap();
     assert!(locks.inspect("k").await.unwrap().is_free());
+}
+
+/// How long the lock is its owner's on the server.
+async fn left(server: &Server) -> Duration {
+    let mut pttl = redis::cmd("PTTL");
+    let left: u64 = pttl
+        .arg("lock:k")
+        .query_async(&mut server.raw().await)
+        .await
+        .unwrap();
+    Duration::from_millis(left)
+}
+
+/// What was passed on is the owner's for as long as it has to confirm that, and the first renewal does, soon.
+#[tokio::test]
+async fn what_was_passed_on_has_its_ttl_after_the_first_renewal() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let first = locks.lock("k").acquire().await.unwrap();
+    let second = waiter(&locks);
+    waiters(&locks, 1).await;
+    first.release().await.unwrap();
+    let second = second.await.unwrap().unwrap();
+    assert!(second.valid_for() <= GRANT && left(&server).await <= GRANT);
+    let renewed = async {
+        while left(&server).await < Duration::from_secs(20) {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let in_time = timeout(GRANT / 4, renewed).await;
+    in_time.expect("it is renewed soon");
+    assert!(second.is_valid());
+    second.release().await.unwrap();
+}
+
+/// Nobody renews it, so that it asks.
+#[tokio::test]
+async fn what_was_passed_on_has_its_ttl_at_once_if_nobody_renews_it() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let first = locks.lock("k").acquire().await.unwrap();
+    let lock = locks.lock("k").without_renewal();
+    let second = tokio::spawn(async move { lock.acquire().await });
+    waiters(&locks, 1).await;
+    let before = server.scripts().await;
+    first.release().await.unwrap();
+    let second = second.await.unwrap().unwrap();
+    assert!(left(&server).await > Duration::from_secs(20));
+    assert!(second.valid_for() > Duration::from_secs(20));
+    assert_eq!(server.scripts().await - before, 2, "it confirms");
+    second.release().await.unwrap();
 }
 
 #[test]
@@ -105,12 +157,11 @@ async fn waiters_of_other_processes_have_their_turn() {
 }
 
 #[tokio::test]
-async fn who_is_not_polled_keeps_what_was_passed_on_for_its_ttl_and_comes_later() {
-    const TTL: Duration = Duration::from_secs(2);
+async fn who_is_not_polled_keeps_what_was_passed_on_for_two_seconds_and_comes_later() {
     let server = Server::start().await;
     let locks = server.locks().await;
     let first = locks.lock("k").acquire().await.unwrap();
-    let lock = locks.lock("k").ttl(TTL);
+    let lock = locks.lock("k");
     let mut idle = pin!(lock.acquire());
     stand_in_line(&locks, &mut idle).await;
     let third = waiter(&locks);
@@ -118,10 +169,10 @@ async fn who_is_not_polled_keeps_what_was_passed_on_for_its_ttl_and_comes_later(
     first.release().await.unwrap();
     let seen = locks.inspect("k").await.unwrap();
     assert_eq!(seen.waiting, 1, "it was passed on to who is not polled");
-    assert!(seen.expires_in.unwrap() <= TTL);
-    // Its TTL, and what the next of its process takes to look.
-    let third = timeout(TTL * 3, third).await;
-    let third = third.expect("its TTL is over").unwrap().unwrap();
+    assert!(seen.expires_in.unwrap() <= GRANT);
+    // The time to confirm, and what the next of its process takes to look.
+    let third = timeout(GRANT * 3, third).await;
+    let third = third.expect("its time is over").unwrap().unwrap();
     let waiting = timeout(Duration::from_millis(300), &mut idle).await;
     assert!(waiting.is_err());
     assert!(third.is_valid());
@@ -193,7 +244,7 @@ async fn a_waiter_whose_news_is_lost_looks_soon() {
 fn what_was_leaked_with_its_runtime_is_passed_nothing() {
     let runtime = || tokio::runtime::Runtime::new().unwrap();
     let (lives, dies) = (runtime(), runtime());
-    let (server, locks, first) = lives.block_on(async {
+    let (_server, locks, first) = lives.block_on(async {
         let server = Server::start().await;
         let locks = server.locks().await;
         let first = locks.lock("k").acquire().await.unwrap();
@@ -207,12 +258,8 @@ fn what_was_leaked_with_its_runtime_is_passed_nothing() {
         // The tasks of a runtime are dropped by the threads that it leaves behind.
         sleep(Duration::from_millis(200)).await;
         first.release().await.unwrap();
-        let left: i64 = redis::cmd("PTTL")
-            .arg("lock:k")
-            .query_async(&mut server.raw().await)
-            .await
-            .unwrap();
-        assert!(left <= 2_000, "no longer than a grant: {left} ms");
+        let seen = locks.inspect("k").await.unwrap();
+        assert_eq!(seen.token, None, "it is to confirm");
     });
 }
 

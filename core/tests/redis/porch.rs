@@ -74,8 +74,6 @@ async fn what_was_passed_on_is_held_like_any_other() {
     let held = next.await.unwrap();
     let seen = locks.inspect("k").await.unwrap();
     assert_eq!((seen.token, seen.waiting), (Some(held.token()), 0));
-    let left = seen.expires_in.unwrap();
-    assert!(left > Duration::from_secs(20), "its own TTL: {left:?}");
     assert!(held.is_valid());
     assert_eq!(held.release().await.unwrap(), ReleaseOutcome::Released);
     assert!(locks.inspect("k").await.unwrap().is_free());
@@ -350,7 +348,7 @@ async fn released_after(server: &Server, until: i64, commands: &[&str]) -> (Stri
     for name in ["queue", "fence", "seal", "leases", "shares", "named-seal"] {
         call.key(format!("k:{name}"));
     }
-    for word in ["owner", "0", "named", "30000"] {
+    for word in ["owner", "0", "named"] {
         call.arg(word);
     }
     let answer = call.arg(until).invoke_async(&mut raw).await.unwrap();

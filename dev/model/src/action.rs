@@ -9,6 +9,10 @@ pub(crate) enum Action {
     TickUnnoticedBy(usize),
     /// The client sends an acquire, its first or a further one.
     Ask(usize),
+    /// The client of a task whose process has the lock does not ask yet.
+    Park(usize),
+    /// It has waited for too long, and is to ask.
+    Unpark(usize),
     /// The request under way is carried out.
     Arrive(usize),
     /// The client takes the answer in.
@@ -37,6 +41,14 @@ pub(crate) enum Action {
     LeaveNamingNobody(usize),
     /// A release or cleanup is carried out, and its answer is lost.
     LeaveUnanswered(usize),
+    /// A release that asks on behalf of a parked attempt is sent, and its answer will be lost.
+    LeaveForUnheard(usize),
+    /// Such a release is carried out. It is named by whom it asks for.
+    LateLeaveFor(usize),
+    /// The release or cleanup of the one and the acquire of the other are carried out in one call, and answered.
+    Batch { leaver: usize, asker: usize },
+    /// The same, and the answer to both is lost.
+    BatchUnanswered { leaver: usize, asker: usize },
     /// A holder writes to the resource, whether or not its guard is still valid.
     Write(usize),
     /// A task dies without a cleanup, and its process lives on.

@@ -22,6 +22,10 @@ pub(crate) enum Phase {
 pub(crate) enum Line {
     /// No request is under way.
     Idle,
+    /// No request is under way, and none is to be: it is parked, and a release of its process may ask on its behalf.
+    Parked,
+    /// A release that asks on its behalf is on its way.
+    AskedFor { age: u8 },
     /// An acquire is on its way. `age` counts from its sending.
     Asked { age: u8 },
     /// The lock is granted, and the answer on its way.
@@ -46,19 +50,25 @@ impl Line {
             | Self::Granted { age, .. }
             | Self::Busy { age, .. }
             | Self::Late { age } => Some(age),
-            Self::Idle | Self::Renewing { .. } | Self::Extended { .. } | Self::Gone => None,
+            Self::AskedFor { .. }
+            | Self::Parked
+            | Self::Idle
+            | Self::Renewing { .. }
+            | Self::Extended { .. }
+            | Self::Gone => None,
         }
     }
 
     pub(crate) fn age_mut(&mut self) -> Option<&mut u8> {
         match self {
             Self::Asked { age }
+            | Self::AskedFor { age }
             | Self::Granted { age, .. }
             | Self::Busy { age, .. }
             | Self::Late { age }
             | Self::Renewing { age }
             | Self::Extended { age } => Some(age),
-            Self::Idle | Self::Gone => None,
+            Self::Idle | Self::Parked | Self::Gone => None,
         }
     }
 }
@@ -69,6 +79,17 @@ pub(crate) struct Pass {
     /// The time since the release was carried out. It was sent before, which only makes a lease shorter.
     pub(crate) age: u8,
     pub(crate) token: u8,
+}
+
+/// A release that asks on behalf of an attempt, and was not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Naming {
+    /// Whose release it is.
+    pub(crate) by: u8,
+    /// How long it may still ask: it may be carried out as long, and as often as it likes.
+    pub(crate) left: u8,
+    /// Whether the attempt's process knows that it may.
+    pub(crate) is_noted: bool,
 }
 
 /// One acquisition.
@@ -83,6 +104,8 @@ pub(crate) struct Attempt {
     pub(crate) copies: u8,
     /// How long the client believes that such copies may come.
     pub(crate) noted: u8,
+    /// A release asks on its behalf, and its answer is lost.
+    pub(crate) naming: Option<Naming>,
     /// A copy of a renewal was not answered.
     pub(crate) late_renewal: bool,
     /// An answer that grants the lock, and came after the client had asked again.
@@ -109,6 +132,7 @@ impl Attempt {
         line: Line::Idle,
         copies: 0,
         noted: 0,
+        naming: None,
         late_renewal: false,
         slow_grant: None,
         left: 0,
@@ -133,13 +157,13 @@ impl Attempt {
 
     /// Ends the attempt for its process. What nobody looks at any more is forgotten.
     pub(crate) fn end(&mut self, phase: Phase) {
-        let (copies, noted, token, after) = (self.copies, self.noted, self.token, self.after);
         *self = Self {
             phase,
-            copies,
-            noted,
-            token,
-            after,
+            copies: self.copies,
+            noted: self.noted,
+            naming: self.naming,
+            token: self.token,
+            after: self.after,
             ..Self::NEW
         };
     }

@@ -1,7 +1,7 @@
 //! One form for all worlds that behave alike.
 
 use crate::attempt::Line;
-use crate::server::MOST;
+use crate::server::{MOST, id};
 use crate::setup::Setup;
 use crate::world::World;
 
@@ -78,6 +78,9 @@ fn renamed(world: &World, names: &[usize; MOST]) -> World {
     for (old, &name) in names.iter().enumerate() {
         new.attempts[name] = world.attempts[old];
         new.attempts[name].after = mask(world.attempts[old].after);
+        if let Some(naming) = &mut new.attempts[name].naming {
+            naming.by = id(names[usize::from(naming.by)]);
+        }
     }
     new.server = world.server.renamed(names);
     new.promoted = world.promoted.map(|it| it.renamed(names));

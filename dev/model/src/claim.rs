@@ -51,6 +51,8 @@ reachable! {
     DeafPassedOver, "a waiter that does not listen is passed over";
     ServedAfterDeath, "a waiter is served after another contender has died";
     PassedOn, "a release passes the lock on to a waiter of its process";
+    PassedToParked, "a release passes the lock on to a waiter that is parked";
+    Together, "a release and the acquire of another are carried out in one call";
     LongestStall, "the lock is in no living hands for as long as is allowed";
     KeyTakenAway, "somebody deletes the lock's key";
     SecondHolder, "after a planned failover a second guard is granted beside a valid one";

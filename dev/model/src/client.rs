@@ -1,11 +1,12 @@
 //! What a client does: `core/src/engine` (`acquire`, `lease`, `renew`, `release`) and what
-//! `core/src/backend/redis` adds (`mod`, `protocol/unanswered_requests`, `wait/waiter_registry`).
+//! `core/src/backend/redis` adds (`attempt`, `protocol/unanswered_requests`, `wait/local_queue`).
 
 use crate::action::Action;
-use crate::attempt::{Line, Pass, Phase};
+use crate::attempt::{Line, Naming, Pass, Phase};
 use crate::claim::Reachable;
+use crate::parking;
 use crate::recheck::{self, ASKS_AT_ONCE, Seen};
-use crate::scripts;
+use crate::scripts::{self, Named};
 use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::World;
@@ -80,14 +81,14 @@ pub(crate) fn renew(world: &mut World, who: usize) {
 pub(crate) fn answer(world: &mut World, setup: &Setup, who: usize) {
     let line = std::mem::replace(&mut world.attempts[who].line, Line::Idle);
     match line {
-        Line::Granted { age, token } => enter(world, setup, who, Grant { age, token }),
+        Line::Granted { age, token } => enter(world, setup, who, Grant::of(setup, age, token)),
         Line::Busy { left, first, .. } if setup.is_prompt() => {
             world.attempts[who].recheck =
                 recheck::next_recheck(world, setup, who, Seen { left, first });
         }
         // A renewal that was confirmed after the end changes nothing.
         Line::Extended { age } if world.attempts[who].left > 0 => {
-            world.attempts[who].left = lease_left(setup, age);
+            world.attempts[who].left = lease_left(setup, setup.times.ttl, age);
         }
         Line::Gone => world.attempts[who].left = 0,
         _ => {}
@@ -97,13 +98,22 @@ pub(crate) fn answer(world: &mut World, setup: &Setup, who: usize) {
 /// What a grant's answer says.
 #[derive(Debug, Clone, Copy)]
 struct Grant {
+    /// For how long it is, if it is not renewed.
+    length: u8,
     age: u8,
     token: u8,
 }
 
+impl Grant {
+    fn of(setup: &Setup, age: u8, token: u8) -> Self {
+        let length = setup.times.ttl;
+        Self { length, age, token }
+    }
+}
+
 /// Makes a guard of a grant, unless its lease is over.
 fn enter(world: &mut World, setup: &Setup, who: usize, grant: Grant) {
-    let left = lease_left(setup, grant.age);
+    let left = lease_left(setup, grant.length, grant.age);
     (world.attempts[who].slow_grant, world.attempts[who].passed) = (None, None);
     (world.attempts[who].hint, world.attempts[who].asked_now) = (false, 0);
     world.registered.remove(who);
@@ -126,13 +136,13 @@ fn enter(world: &mut World, setup: &Setup, who: usize, grant: Grant) {
 }
 
 /// The deadline counts from the sending of the request whose answer is taken.
-fn lease_left(setup: &Setup, age: u8) -> u8 {
+fn lease_left(setup: &Setup, length: u8, age: u8) -> u8 {
     let margin = if setup.without(Weakening::DriftMargin) {
         0
     } else {
         setup.times.margin
     };
-    setup.times.ttl.saturating_sub(margin).saturating_sub(age)
+    length.saturating_sub(margin).saturating_sub(age)
 }
 
 /// Gives up waiting for the answer to the request under way: copies of it may still come.
@@ -145,7 +155,10 @@ pub(crate) fn time_out(world: &mut World, setup: &Setup, who: usize) {
         if setup.without(Weakening::SealUntilExpiry) {
             attempt.noted = setup.times.allowed;
         }
-    } else if line != Line::Idle {
+    } else if matches!(line, Line::AskedFor { .. }) {
+        let is_noted = !setup.without(Weakening::NamingNoted);
+        attempt.naming = attempt.naming.map(|it| Naming { is_noted, ..it });
+    } else if !matches!(line, Line::Idle | Line::Parked) {
         attempt.late_renewal = true;
     }
     if let Line::Granted { token, .. } = line
@@ -160,7 +173,7 @@ pub(crate) fn slow_grant(world: &mut World, setup: &Setup, who: usize) {
     let attempt = world.attempts[who];
     if let (Some(token), Some(age)) = (attempt.slow_grant, attempt.line.unanswered_ask()) {
         time_out(world, setup, who);
-        enter(world, setup, who, Grant { age, token });
+        enter(world, setup, who, Grant::of(setup, age, token));
     }
 }
 
@@ -168,7 +181,7 @@ pub(crate) fn slow_grant(world: &mut World, setup: &Setup, who: usize) {
 pub(crate) fn guard_from_hint(world: &mut World, setup: &Setup, who: usize) {
     time_out(world, setup, who);
     let token = world.server.token;
-    enter(world, setup, who, Grant { age: 0, token });
+    enter(world, setup, who, Grant::of(setup, 0, token));
 }
 
 /// Drops the acquire, or the guard: the cleanup or release is owed from here on.
@@ -208,32 +221,52 @@ impl Leaving {
 /// The release or cleanup is carried out. It names a waiter of its process, whom the answer tells if the lock is its.
 pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, how: Leaving) {
     let attempt = world.attempts[who];
+    let asked_for = attempt.naming.filter(|it| it.is_noted);
+    let asked_for = asked_for.map_or(0, |it| it.left);
     let seal = if !setup.without(Weakening::SealUntilExpiry) {
-        attempt.copies
+        attempt.copies.max(asked_for)
     } else if attempt.noted > 0 {
         attempt.noted + setup.times.seal_margin
     } else {
         0
     };
-    let successor = same_process_waiter(world, setup, who).filter(|_| how.names);
-    let passed = scripts::release(
-        world,
-        setup,
-        who,
-        scripts::ReleaseRequest { seal, successor },
-    );
-    if let (Some(waiter), Some(token), true) = (successor, passed, how.answered)
-        && world.attempts[waiter].phase == Phase::Trying
-    {
-        world.attempts[waiter].passed = Some(Pass { age: 0, token });
-        setup.see(world, Reachable::PassedOn);
+    let named = named(world, setup, who).filter(|it| match it {
+        Named::InLine(_) => how.names,
+        // What is not answered then is in `parking`.
+        Named::Parked(_) => how.names && how.answered,
+    });
+    let request = scripts::ReleaseRequest { seal, named };
+    let passed = scripts::release(world, setup, who, request);
+    if let (Some(named), true) = (named, how.answered) {
+        let waiter = named.who();
+        // One that was parked has the lock, or asks.
+        if matches!(named, Named::Parked(_)) {
+            world.attempts[waiter].line = Line::Idle;
+        }
+        if let Some(token) = passed
+            && world.attempts[waiter].phase == Phase::Trying
+        {
+            world.attempts[waiter].passed = Some(Pass { age: 0, token });
+            setup.see(world, Reachable::PassedOn);
+            if matches!(named, Named::Parked(_)) {
+                setup.see(world, Reachable::PassedToParked);
+            }
+        }
     }
     if how.answered {
         world.end(who, Phase::Over);
     }
 }
 
-/// The waiter that a release names: the first of its process. Where no registrations are kept it is the one that comes first
+/// Whom a release names: the first in line of its process, or else one that is parked.
+fn named(world: &World, setup: &Setup, who: usize) -> Option<Named> {
+    if let Some(in_line) = same_process_waiter(world, setup, who) {
+        return Some(Named::InLine(in_line));
+    }
+    parking::parked(world, setup, who).map(Named::Parked)
+}
+
+/// The first in line of its process. Where no registrations are kept it is the one that comes first
 /// in the queue, for to name another is to name nobody.
 fn same_process_waiter(world: &World, setup: &Setup, who: usize) -> Option<usize> {
     let line = if setup.is_prompt() {
@@ -256,5 +289,15 @@ pub(crate) fn take_pass(world: &mut World, setup: &Setup, who: usize) {
     } else {
         age
     };
-    enter(world, setup, who, Grant { age, token });
+    let length = if setup.without(Weakening::PassLeaseOfGrant) {
+        setup.times.ttl
+    } else {
+        setup.times.grant
+    };
+    if lease_left(setup, length, age) == 0 {
+        // It asks.
+        world.attempts[who].passed = None;
+        return;
+    }
+    enter(world, setup, who, Grant { length, age, token });
 }

@@ -3,6 +3,7 @@
 use stateright::{Model, Property};
 
 use crate::action::Action;
+use crate::attempt::Line;
 use crate::canonical_form::canonical_form;
 use crate::claim::{Claim, Reachable};
 use crate::client::Leaving;
@@ -11,7 +12,9 @@ use crate::search::{Explored, nearest, visit};
 use crate::setup::Setup;
 use crate::trace::Trace;
 use crate::world::{Mark, World};
-use crate::{client, faults, judge, network, promotion, resource, scripts, tick, trace_text};
+use crate::{
+    batch, client, faults, judge, network, parking, promotion, resource, scripts, tick, trace_text,
+};
 
 /// What one run checks.
 #[derive(Debug, Clone)]
@@ -37,6 +40,8 @@ impl Model for Exploration {
         }
         faults::actions(world, &self.setup, out);
         promotion::actions(world, out);
+        parking::actions(world, &self.setup, out);
+        batch::actions(world, &self.setup, out);
         tick::actions(world, &self.setup, out);
     }
 
@@ -76,6 +81,8 @@ fn step(mut world: World, setup: &Setup, action: Action) -> World {
         Action::Tick => tick::tick(it, setup, None),
         Action::TickUnnoticedBy(who) => tick::tick(it, setup, Some(who)),
         Action::Ask(who) => client::ask(it, setup, who),
+        Action::Park(who) => parking::park(it, who),
+        Action::Unpark(who) => it.attempts[who].line = Line::Idle,
         Action::Arrive(who) => network::arrive(it, setup, who),
         Action::Answer(who) => client::answer(it, setup, who),
         Action::TimeOut(who) => client::time_out(it, setup, who),
@@ -89,6 +96,10 @@ fn step(mut world: World, setup: &Setup, action: Action) -> World {
         Action::Leave(who) => client::leave(it, setup, who, Leaving::ANSWERED),
         Action::LeaveNamingNobody(who) => client::leave(it, setup, who, Leaving::NAMING_NOBODY),
         Action::LeaveUnanswered(who) => client::leave(it, setup, who, Leaving::UNANSWERED),
+        Action::LeaveForUnheard(who) => parking::leave_unheard(it, setup, who),
+        Action::LateLeaveFor(who) => parking::late_leave(it, setup, who),
+        Action::Batch { leaver, asker } => batch::answered(it, setup, leaver, asker),
+        Action::BatchUnanswered { leaver, asker } => batch::unanswered(it, setup, leaver, asker),
         Action::Write(who) => resource::write(it, setup, who),
         Action::Die(who) => faults::die(it, setup, who),
         Action::ProcessDies(process) => faults::process_dies(it, setup, process),

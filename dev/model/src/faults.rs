@@ -113,8 +113,13 @@ fn cost_of_death(world: &World, setup: &Setup, who: usize) -> u8 {
     let process_lives = world.gone & setup.process(who) == 0;
     let mut cost = 0;
     if world.server.is_held_by(who) && world.server.was_drawn_by(who) {
-        // What is left of its lease; then somebody has to look.
-        cost += world.server.left + setup.looks_after_expiry;
+        // What is left of its lease, or of the time to take what was passed on; then somebody has to look.
+        let attempt = &world.attempts[who];
+        // An answer on its way was to a request that confirmed it.
+        let is_confirmed = matches!(attempt.line, Line::Granted { .. });
+        let is_untaken = attempt.passed.is_some() && !is_confirmed;
+        let most = if is_untaken { times.grant } else { FOR_EVER };
+        cost += world.server.left.min(most) + setup.looks_after_expiry;
     } else if world.server.is_held_by(who) {
         // What is left of its grant, of which the others have not heard.
         cost += world.server.left + setup.missed_look();

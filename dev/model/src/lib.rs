@@ -59,14 +59,18 @@
 //! - More than three attempts, or more than one lock. Time is a small number of ticks; only the order of the
 //!   lengths matters, and `short-ttl`, `rounding`, `drifting-clocks` and `old-news` vary it.
 //! - Attempts that do not queue: they are those that queue, and leave at once.
-//! - A release that is also the attempt of another task of its process: it is two steps, one right after the other.
+//! - How long a waiter is parked: it may be named, or ask, at any time. Whom a release names that is not answered is known
+//!   to the one that is named and to nobody else.
+//! - Batches of more than a release and an acquire. What other requests do between the two is in the worlds without
+//!   batches, where each is a step of its own.
 //! - `synced` replicas, and a failover that nobody planned. In a planned one (`promotion`) all clients follow in one step,
 //!   each process still lives and repeats all its releases at once, and what was on its way to the old server is lost.
 //! - A server that forgets everything is modelled for the tokens only, and with a clock that has passed every token
 //!   drawn before.
 //! - The TTLs of queue and fence record, the bound on places looked at, errors for want of memory or rights,
 //!   the outage limit: a cleanup here is repeated until it is answered.
-//! - A living waiter that does not take for long what was passed on to it: where messages are prompt it is due at once.
+//! - A living waiter that does not take for long what was passed on to it: where messages are prompt it is due at once. One
+//!   that never takes it is one whose task died while its process lives.
 //! - Requests that were answered and are carried out again. TCP does not do that, and the seal is set only
 //!   for copies that were not answered.
 //! - The rounding of times inside one process.
@@ -76,6 +80,7 @@
 
 mod action;
 mod attempt;
+mod batch;
 mod canonical_form;
 mod claim;
 mod client;
@@ -84,6 +89,7 @@ mod faults;
 mod judge;
 mod macros;
 mod network;
+mod parking;
 mod promotion;
 pub mod quorum;
 mod recheck;

@@ -9,11 +9,14 @@ use crate::world::World;
 pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Action>) {
     let attempt = &world.attempts[who];
     match attempt.line {
-        Line::Idle => {}
+        Line::Idle | Line::Parked | Line::AskedFor { .. } => {}
         Line::Asked { .. } | Line::Renewing { .. } => out.push(Action::Arrive(who)),
         _ => out.push(Action::Answer(who)),
     }
-    if setup.faults.late_copies && !setup.is_prompt() && attempt.line != Line::Idle {
+    if setup.faults.late_copies
+        && !setup.is_prompt()
+        && !matches!(attempt.line, Line::Idle | Line::Parked)
+    {
         out.push(Action::TimeOut(who));
     }
     if attempt.copies > 0 {

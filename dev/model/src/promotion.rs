@@ -41,7 +41,7 @@ pub(crate) fn follow(world: &mut World, setup: &Setup) {
         if world.attempts[who].phase == Phase::Over {
             let request = ReleaseRequest {
                 seal: 0,
-                successor: None,
+                named: None,
             };
             scripts::release(world, setup, who, request);
         }

@@ -53,6 +53,10 @@ pub struct Setup {
     /// How long after a dead holder's lease somebody looks, at the latest: at once where every waiter is
     /// the first of its process.
     pub looks_after_expiry: u8,
+    /// Whether one that comes while a task of its process holds the lock is parked, so that a release asks on its behalf.
+    pub parks: bool,
+    /// Whether a release and an acquire of one process may go to the server in one call.
+    pub batches: bool,
     /// What may go wrong.
     pub faults: Faults,
     /// How often some of it may.

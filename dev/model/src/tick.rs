@@ -1,7 +1,7 @@
 //! Time.
 
 use crate::action::Action;
-use crate::attempt::{Line, Phase};
+use crate::attempt::{Line, Naming, Phase};
 use crate::claim::Reachable;
 use crate::recheck::is_due;
 use crate::server::{FOR_EVER, Holder};
@@ -46,6 +46,11 @@ pub(crate) fn tick(world: &mut World, setup: &Setup, laggard: Option<usize>) {
         attempt.asked_now = 0;
         if expires {
             attempt.copies = attempt.copies.saturating_sub(1);
+            let naming = attempt.naming.map(|it| Naming {
+                left: it.left - 1,
+                ..it
+            });
+            attempt.naming = naming.filter(|it| it.left > 0);
         }
         if laggard != Some(who) {
             attempt.noted = attempt.noted.saturating_sub(1);

@@ -76,6 +76,26 @@ fn words(action: Action, before: &World, after: &World) -> String {
                 name(who)
             )
         }
+        Action::Park(who) => format!("{} waits for a release of its process", name(who)),
+        Action::Unpark(who) => format!("{} waits no longer, and is to ask", name(who)),
+        Action::LeaveForUnheard(who) => format!(
+            "{} sends a release that asks on behalf of another",
+            name(who)
+        ),
+        Action::LateLeaveFor(who) => format!(
+            "a release that asks on behalf of {} is carried out, unanswered",
+            name(who)
+        ),
+        Action::Batch { leaver, asker } => format!(
+            "{}'s release or cleanup and then {}'s acquire are carried out in one call",
+            name(leaver),
+            name(asker)
+        ),
+        Action::BatchUnanswered { leaver, asker } => format!(
+            "{}'s release or cleanup and then {}'s acquire are carried out in one call, unanswered",
+            name(leaver),
+            name(asker)
+        ),
         Action::Write(who) => format!("{} writes to the resource", name(who)),
         Action::Die(who) => format!("{}'s task dies; its process lives", name(who)),
         Action::ProcessDies(process) => format!("process {} dies", process + 1),

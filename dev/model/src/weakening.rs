@@ -60,6 +60,20 @@ weakenings! {
         in "passing" breaks Backed;
     PassInOrder: "passed-out-of-turn", "the lock is passed on inside the process, whoever waits in front",
         in "two-processes" breaks InOrder;
+    PassForGrant: "passed-for-ttl", "what is passed on has its whole TTL, whether or not its waiter takes it",
+        in "long-leases" breaks NoStall;
+    PassLeaseOfGrant: "pass-taken-for-ttl", "a waiter takes the lease of what was passed on for its whole TTL",
+        in "passing" breaks Backed;
+    PassedByHolder: "passed-by-anybody", "a release passes the lock on to a parked waiter, whoever holds it",
+        in "parked" breaks Backed;
+    NamedUnsealed: "seal-of-named-ignored", "a release asks on behalf of a parked waiter that has left a tombstone",
+        in "parked" breaks NoGhost;
+    NamingNoted: "named-not-noted", "a parked waiter does not note that a release asks on its behalf, and leaves no tombstone",
+        in "parked" breaks NoGhost;
+    ParkedInOrder: "parked-out-of-turn", "the lock is passed on to a parked waiter, whoever is in the queue",
+        in "parked-two-processes" breaks InOrder;
+    BatchReadsAgain: "batch-reads-once", "an acquire in a batch is judged by what was read before the batch's releases",
+        in "batches" breaks NoGhost;
     ReleasesRepeated: "releases-not-repeated", "after a planned failover the new primary is not told of recent releases",
         in "promotion" breaks NoGhost NoStall;
 }

@@ -40,6 +40,13 @@ rules! {
     pass_does_not_age "pass-does-not-age"
     pass_drawn_by_giver "pass-drawn-by-giver"
     passed_out_of_turn "passed-out-of-turn"
+    passed_for_ttl "passed-for-ttl"
+    pass_taken_for_ttl "pass-taken-for-ttl"
+    passed_by_anybody "passed-by-anybody"
+    seal_of_named_ignored "seal-of-named-ignored"
+    named_not_noted "named-not-noted"
+    parked_out_of_turn "parked-out-of-turn"
+    batch_reads_once "batch-reads-once"
     releases_not_repeated "releases-not-repeated"
 }
 

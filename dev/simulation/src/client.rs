@@ -14,10 +14,20 @@ use crate::history::Who;
 use crate::lease_from_answer::LeaseFromAnswer;
 use crate::operation::Operation;
 use crate::server::PORT;
-use crate::shared::{Shared, TASKS};
+use crate::shared::{PROCESSES, Shared, TASKS};
 
 /// How the server is called.
 pub(crate) const SERVER: &str = "server";
+
+/// How many operations of a task begin at the same time, now and then, and how often: once in so many.
+const BURST: usize = 12;
+const BURSTS: u32 = 12;
+
+/// Within how many milliseconds they begin if not at once.
+const APART: u64 = 150;
+
+/// A lock for each process that no other wants.
+const OWN: [&str; PROCESSES] = ["own:0", "own:1", "own:2"];
 
 const BETWEEN_CONNECTS: Duration = Duration::from_millis(200);
 
@@ -85,8 +95,36 @@ async fn work(shared: Rc<Shared>, locks: LockManager, who: Who) {
     let place = u64::from(life) << 16 | (process << 8 | task) as u64;
     let mut random = Rng::with_seed(shared.seed ^ place.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     while !shared.is_over() {
+        if random.u32(0..BURSTS) == 0 {
+            burst(&shared, &locks, who, &mut random).await;
+        }
         let operation = Operation::by_chance(&mut random);
         operation.run(&shared, &locks, who).await;
         sleep(Duration::from_millis(random.u64(0..150))).await;
+    }
+}
+
+/// Many operations at the same time: what the tasks of a process ask goes to the server together, and locks go from one to
+/// the next. Or shortly after each other, for a lock that no other process wants: then they are parked.
+async fn burst(shared: &Rc<Shared>, locks: &LockManager, who: Who, random: &mut Rng) {
+    let is_apart = random.bool();
+    let keys = match is_apart {
+        true => [OWN[who.process]; 2],
+        false => ["a", "b"],
+    };
+    let mut under_way = Vec::new();
+    for _ in 0..BURST {
+        let (shared, locks) = (Rc::clone(shared), locks.clone());
+        let key = keys[random.usize(0..2)];
+        let operation = Operation::brief(random, key);
+        let pause = Duration::from_millis(random.u64(0..APART) * u64::from(is_apart));
+        under_way.push(spawn_local(async move {
+            sleep(pause).await;
+            operation.run(&shared, &locks, who).await;
+        }));
+    }
+    for operation in under_way {
+        // One that panics has failed the run already.
+        let _ended = operation.await;
     }
 }

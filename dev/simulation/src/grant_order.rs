@@ -50,7 +50,7 @@ pub(crate) fn out_of_order(served: &[Served]) -> Vec<String> {
             let Request { lock, owner, .. } = request;
             let line = lines.entry(lock).or_default();
             match (request.asked, request.answer) {
-                (Asked::Leave { named }, answer) => {
+                (Asked::Leave { named, .. }, answer) => {
                     line.waiting.leave(owner);
                     if answer.1.is_some_and(|token| token != "unawaited") {
                         line.granted(lock, named, micros, &mut found);

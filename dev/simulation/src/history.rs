@@ -45,6 +45,11 @@ pub(crate) struct Counts {
     pub(crate) failed: u64,
     /// Things done to the network, the server and the processes.
     pub(crate) faults: u64,
+    /// Locks that a release has passed on inside a process, and those of them whose new owner was parked.
+    pub(crate) passed: u64,
+    pub(crate) parked: u64,
+    /// Requests that came to the server with another one.
+    pub(crate) together: u64,
 }
 
 impl fmt::Display for Counts {
@@ -56,10 +61,13 @@ impl fmt::Display for Counts {
             busy,
             failed,
             faults,
+            passed,
+            parked,
+            together,
         } = self;
         write!(
             f,
-            "grants {grants} lost {lost} cut {cut} busy {busy} failed {failed} faults {faults}"
+            "grants {grants} lost {lost} cut {cut} busy {busy} failed {failed} faults {faults} passed {passed} parked {parked} together {together}"
         )
     }
 }

@@ -13,6 +13,9 @@
 //! which runs the scripts that the client loads, in the Lua that Redis has, and is held against a real one in
 //! `tests/equal`.
 //!
+//! Now and then a task asks for many locks at once, so that the lock goes from task to task inside a process, and requests go
+//! to the server in batches.
+//!
 //! # What happens to them
 //!
 //! Latencies; futures that are dropped after some polls; links that hold what is sent, lose it in one direction or in

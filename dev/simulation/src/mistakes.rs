@@ -19,7 +19,7 @@ enum Change {
 }
 
 /// The mistakes that the simulation finds. Those that only the model's tests find are in `dev/model`.
-pub const MISTAKES: [Mistake; 5] = [
+pub const MISTAKES: [Mistake; 8] = [
     Mistake {
         name: "release-without-comparing",
         says: "a release or cleanup ends whatever lock is there, its owner's or not",
@@ -73,6 +73,33 @@ pub const MISTAKES: [Mistake; 5] = [
         )]),
     },
     Mistake {
+        name: "passed-for-too-short",
+        says: "what is passed on inside a process is its waiter's for less than it may rely on",
+        change: Change::Scripts(&[
+            (
+                "'SET', lock, successor, 'PX', GRANT_MS",
+                "'SET', lock, successor, 'PX', 60",
+            ),
+            ("grant(waiter, mode, GRANT_MS,", "grant(waiter, mode, 60,"),
+        ]),
+    },
+    Mistake {
+        name: "parked-out-of-turn",
+        says: "a release passes the lock on to a parked waiter of its process, whoever is in the queue",
+        change: Change::Scripts(&[(
+            "redis.call('EXISTS', queue, successor_tombstone) == 0",
+            "redis.call('EXISTS', successor_tombstone) == 0",
+        )]),
+    },
+    Mistake {
+        name: "batch-takes-twice",
+        says: "of several acquires of a free lock in one batch each succeeds",
+        change: Change::Scripts(&[(
+            "redis.pcall('SET', lock, owner, 'PX', ttl_ms, 'NX')",
+            "redis.pcall('SET', lock, owner, 'PX', ttl_ms)",
+        )]),
+    },
+    Mistake {
         name: "deadline-from-the-reply",
         says: "a lease counts from when the answer came, not from when the request was sent",
         change: Change::Deadline,
@@ -114,6 +141,8 @@ mod tests {
             include_str!("../../../core/src/backend/redis/scripts/acquire_fast.lua"),
             include_str!("../../../core/src/backend/redis/scripts/prelude.lua"),
             include_str!("../../../core/src/backend/redis/scripts/release_fast.lua"),
+            include_str!("../../../core/src/backend/redis/scripts/release_handoff.lua"),
+            include_str!("../../../core/src/backend/redis/scripts/batch.lua"),
             include_str!("../../../core/src/backend/redis/scripts/queue.lua"),
             include_str!("../../../core/src/backend/redis/scripts/release.lua"),
         ];

@@ -89,6 +89,23 @@ impl Operation {
         }
     }
 
+    /// One of many at the same time: as short as what goes from task to task inside a process.
+    pub(crate) fn brief(random: &mut Rng, key: &'static str) -> Self {
+        let millis = Duration::from_millis;
+        Self {
+            key,
+            mode: Mode::Exclusive,
+            ttl: LONGEST_TTL,
+            wait: Some(millis(2000)),
+            is_renewed: true,
+            keep: millis(match random.u32(0..8) {
+                0 => random.u64(0..400),
+                _ => random.u64(0..4),
+            }),
+            ..Self::by_chance(random)
+        }
+    }
+
     pub(crate) async fn run(&self, shared: &Shared, locks: &LockManager, who: Who) {
         match self.mode {
             Mode::Exclusive => {

@@ -10,7 +10,7 @@ const ACQUIRE_IN_FULL: (usize, usize) = (4, 7);
 /// be on their way, and where it names somebody to pass it on to.
 const LEAVE: (usize, usize) = (2, 1);
 const LEAVE_WITH_COPIES: (usize, usize) = (2, 2);
-const LEAVE_NAMING: (usize, usize) = (3, 5);
+const LEAVE_NAMING: (usize, usize) = (3, 4);
 
 /// What a batch says of all its requests: how many are releases, and two terms.
 const TERMS: usize = 3;
@@ -31,8 +31,14 @@ pub(crate) struct Request<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked<'a> {
-    Leave { named: &'a str },
-    Take { queueing: bool },
+    Leave {
+        named: &'a str,
+        /// The one that it names was parked.
+        parked: bool,
+    },
+    Take {
+        queueing: bool,
+    },
 }
 
 /// The requests that a call carried, in the order in which they were carried out.
@@ -46,6 +52,7 @@ pub(crate) fn requests(served: &Served) -> Vec<Request<'_>> {
     let asked = match (keys.len(), arguments.len()) {
         LEAVE | LEAVE_WITH_COPIES | LEAVE_NAMING => Asked::Leave {
             named: arguments.get(2).unwrap_or(&""),
+            parked: arguments.get(3).is_some_and(|expiry| !expiry.is_empty()),
         },
         ACQUIRE | ACQUIRE_IN_FULL
             if arguments.get(4).is_none_or(|mode| *mode == "x") && !keys[0].ends_with(":c") =>
@@ -89,6 +96,7 @@ fn batched<'a>(
             owner: said[0],
             asked: Asked::Leave {
                 named: said[2].split(' ').next().unwrap_or_default(),
+                parked: said[2].split(' ').nth(1).is_some_and(|it| !it.is_empty()),
             },
             answer: ("", None),
         });
@@ -124,4 +132,23 @@ fn answer(reply: &Reply) -> (&str, Option<&str>) {
         Some((word, more)) => (word, Some(more)),
         None => (said, None),
     }
+}
+
+/// How often releases passed a lock on, and to one that was parked, and how many requests came with another one.
+pub(crate) fn passes(served: &[Served]) -> (u64, u64, u64) {
+    let (mut passed, mut passed_to_parked, mut together) = (0, 0, 0);
+    for call in served.iter().map(requests) {
+        if call.len() > 1 {
+            together += call.len() as u64;
+        }
+        for request in call {
+            if let Asked::Leave { parked, .. } = request.asked
+                && request.answer.1.is_some_and(|told| told != "unawaited")
+            {
+                passed += 1;
+                passed_to_parked += u64::from(parked);
+            }
+        }
+    }
+    (passed, passed_to_parked, together)
 }

@@ -11,6 +11,7 @@ use crate::backend::redis::connection::wait_pool::Acknowledged;
 use crate::backend::redis::protocol::acquire_command::{AcquireCommand, ClientContext};
 use crate::backend::redis::protocol::release_command::ReleaseCommand;
 use crate::backend::redis::protocol::reply::{AcquireOutcome, AcquireReply, ReleaseReply};
+use crate::backend::redis::wait::local_release::LocalRelease;
 use crate::backend::{Applied, Attempt, BackendError};
 use crate::clock::LeaseInstant;
 use crate::{Key, OwnerId};
@@ -163,21 +164,20 @@ impl Redis {
         key: &Key,
         owner: OwnerId,
     ) -> Result<bool, BackendError> {
-        self.waiters.leave(key, owner);
         let latest_expiry = self.copies.latest_expiry(owner);
-        let passing = self.passing(key, owner, latest_expiry);
+        let release = LocalRelease::begin(&self.waiters, &self.copies, key, owner, latest_expiry);
         let leave = ReleaseCommand {
             key: key.clone(),
             owner,
             latest_expiry,
-            named: passing.named(),
+            named: release.successor(),
         };
         let ReleaseReply::Ended { held, outcome } = self.send_leave(leave).await? else {
             return Err(BackendError::unknown(
                 "the server has no memory left to note that an attempt is over; asking again",
             ));
         };
-        passing.answered(outcome);
+        release.answered(outcome);
         self.copies.forget(owner, latest_expiry);
         Ok(held)
     }

@@ -1,6 +1,7 @@
 //! Locks on a Redis or Valkey server, on the primary that Sentinels name, and on a Cluster.
 
 mod acquire;
+mod attempt;
 mod batch;
 pub(crate) mod builder;
 pub(crate) mod client;
@@ -9,7 +10,6 @@ mod cluster;
 pub(crate) mod connection;
 pub(crate) mod error;
 pub(crate) mod keys;
-mod local_handoff;
 pub(crate) mod protocol;
 mod release_replay;
 mod renew;
@@ -31,7 +31,7 @@ use redis::{Cmd, Value};
 
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    Mode, ReleaseAnswer, RenewAnswer, async_trait,
+    ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::Key;
 use batch::Batcher;
@@ -40,19 +40,15 @@ pub use builder::RedisBuilder;
 #[doc(hidden)]
 pub use connection::simulated_transport::{Connecting, Stream};
 use connection::wait_pool::ReplicaRequirement;
-use error::maybe_applied;
 use keys::{KeyBuilder, LockKeys};
 use protocol::millis;
-use protocol::reply::AcquireOutcome;
 use protocol::unanswered_requests::UnansweredRequests;
 use release_replay::ReleaseReplay;
 pub use reply_size::ReplyTooLarge;
 use scripts::LockScripts;
-use timing::{FIRST_LOOKS, REFRESH};
+use timing::FIRST_LOOKS;
 use topology::Topology;
-use wait::local_waiter::WaiterFutureGuard;
-use wait::parked_waiters::ParkedWaiters;
-use wait::waiter_registry::{Registration, WaiterRegistry};
+use wait::waiter_registry::WaiterRegistry;
 
 /// Locks on one Redis (6.2 or later) or Valkey server.
 ///
@@ -65,7 +61,10 @@ use wait::waiter_registry::{Registration, WaiterRegistry};
 ///
 /// A release passes the lock on to the next in line by itself if that one waits for it alone, at the same `Redis`, with a
 /// TTL of at least 2 s and without [`synced`](RedisBuilder::synced): it comes with the answer, under a token of its own, and the
-/// waiter need not ask. Whoever waits elsewhere is woken, and asks. So a process that ends should
+/// waiter need not ask. Its lease is 2 s at first, so that one that is not polled, or has died, keeps the lock from others for no
+/// longer. The watchdog renews it after 100 ms, in the background, which makes it the TTL: a task that keeps its whole runtime
+/// from running for 2 s before that loses the lock. Without renewals the waiter asks, and has its TTL at once. Whoever waits
+/// elsewhere is woken, and asks. So a process that ends should
 /// [`shutdown`](crate::LockManager::shutdown) first: the lock that it released last may be another of its waiters'.
 ///
 /// What many tasks ask at the same time goes to the server together, up to 32 requests in one call. Nothing waits for
@@ -178,7 +177,6 @@ pub struct Redis {
     copies: UnansweredRequests,
     departures: ReleaseReplay,
     batches: Batcher,
-    parked: ParkedWaiters,
     scripts: Arc<LockScripts>,
     max_ttl: Duration,
     /// Whether the scripts are told of all keys of a lock, as a Cluster wants it.
@@ -201,7 +199,6 @@ impl Redis {
             waiters,
             copies: UnansweredRequests::new(),
             batches: Batcher::default(),
-            parked: ParkedWaiters::default(),
             scripts,
             max_ttl: options.max_ttl(),
             heal: options.heal,
@@ -218,53 +215,6 @@ impl Redis {
         match self.synced {
             None => self.servers.call(key, command).await,
             Some(synced) => self.insist(key, command, synced).await,
-        }
-    }
-
-    /// An attempt that asks for itself.
-    async fn attempt_alone(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let registration = attempt.queue.then(|| {
-            self.waiters
-                .enter(&attempt.key, attempt.owner, self.can_be_granted(attempt))
-        });
-        let waiter = registration.as_ref().map(Registration::waiter);
-        if let Some(answer) = waiter.and_then(|waiter| Self::passed_on(attempt, waiter)) {
-            return Ok(answer);
-        }
-        match self.acquire(attempt).await? {
-            AcquireOutcome::Granted(token) => {
-                if attempt.mode == Mode::Exclusive {
-                    self.parked.set_holder(&attempt.key, attempt.owner);
-                }
-                Ok(AttemptAnswer::Granted {
-                    token,
-                    lease: attempt.ttl,
-                })
-            }
-            AcquireOutcome::Busy { holder_left, first } => {
-                if let Some(registration) = registration {
-                    registration.keep();
-                }
-                let expires = holder_left.unwrap_or(FIRST_LOOKS).min(REFRESH);
-                // The first of all looks for foreign releases, and the first of each process is there
-                // when the lease runs out: all before it may have died with the holder.
-                let retry_after = if first {
-                    expires.min(FIRST_LOOKS)
-                } else if self.waiters.is_first(&attempt.key, attempt.owner) {
-                    expires
-                } else {
-                    REFRESH
-                };
-                Ok(AttemptAnswer::Busy { retry_after })
-            }
-            AcquireOutcome::Refused(refusal) => Ok(AttemptAnswer::Refused(refusal)),
-            AcquireOutcome::Late => Err(BackendError::not_applied(
-                "the request came to the server after its time; the server's clock may have jumped",
-            )),
-            AcquireOutcome::Exhausted => Err(BackendError::not_applied(
-                "the next fencing token would not stay below 2^53; set the server's clock right",
-            )
-            .permanent()),
         }
     }
 }
@@ -285,30 +235,15 @@ impl Backend for Redis {
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        let interruptions = self.waiters.interruptions();
-        let passed = self.parked_grant(attempt).await;
-        let has_grant = passed.is_some();
-        if let Some(answer) = passed
-            && interruptions == self.waiters.interruptions()
-        {
-            return Ok(answer);
-        }
-        // Another server may be in charge since; or the release that asked on its behalf was not answered.
-        let asked = self.attempt_alone(attempt).await;
-        asked.map_err(|failed| {
-            if has_grant || self.copies.latest_expiry(attempt.owner) > 0 {
-                return maybe_applied(failed);
-            }
-            failed
-        })
+        self.take_or_ask(attempt).await
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        if let Some(wake_ups) = self.waiters.wake_ups(attempt.owner) {
-            let _presence = WaiterFutureGuard::of(Arc::clone(&wake_ups));
+        if self.waiters.wake_ups(attempt.owner).is_some() {
+            let waiting = self.waiters.waiting(&attempt.key, attempt.owner);
             tokio::select! {
-                () = wake_ups.next() => {}
-                () = wake_ups.promoted(FIRST_LOOKS) => {}
+                () = waiting.wake_ups.next() => {}
+                () = waiting.wake_ups.promoted(FIRST_LOOKS) => {}
             }
         }
         Ok(())

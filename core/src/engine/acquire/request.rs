@@ -36,5 +36,6 @@ impl AcquireRequest {
             .in_mode(self.mode)
             .taking_up(self.handover.clone())
             .answered_within(options.wait.map_or(limit, |wait| wait.min(limit)))
+            .renewed(options.renewal)
     }
 }

@@ -51,6 +51,17 @@ impl TickAligner {
         }
     }
 
+    /// When to look first at a lease. One of much less than its TTL is to be confirmed: soon, but after most locks that others
+    /// wait for are released.
+    pub(crate) fn after_grant(self, lease: &Lease, now: LeaseInstant) -> LeaseInstant {
+        let look = self.after_success(lease, now);
+        let (length, _) = lease.remaining_validity(now);
+        if lease.is_renewed() && length < lease.claim.ttl / 2 {
+            return look.min(self.tick_before(now.after(length / 20), length));
+        }
+        look
+    }
+
     /// When to look at a lease that was granted or renewed just `now`. The end has to be noticed, too.
     pub(crate) fn after_success(self, lease: &Lease, now: LeaseInstant) -> LeaseInstant {
         let (length, left) = lease.remaining_validity(now);
@@ -140,6 +151,22 @@ mod tests {
         let at = long.since(aligner.begun);
         let short = aligner.tick_before(aligner.begun.after(at), Duration::from_secs(1));
         assert_eq!(short, long);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_of_much_less_than_its_ttl_is_renewed_soon() {
+        let (aligner, ttl) = (TickAligner::begin(), Duration::from_secs(30));
+        for (granted, soonest, latest) in [
+            (ttl, ttl / 4, ttl / 3),
+            (ttl / 2, ttl / 8, ttl / 6),
+            (ttl / 15, ttl / 15 / 25, ttl / 15 / 20),
+        ] {
+            let lease = lease(ttl);
+            lease.extend(LeaseInstant::now(), granted).unwrap();
+            let now = LeaseInstant::now();
+            let look = aligner.after_grant(&lease, now).since(now);
+            assert!(soonest <= look && look <= latest, "{granted:?}: {look:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -145,7 +145,7 @@ async fn watch(
 
 impl WatchState {
     pub(crate) fn watch(&self, lease: &Arc<Lease>, now: LeaseInstant) {
-        let first_look = self.aligner.after_success(lease, now);
+        let first_look = self.aligner.after_grant(lease, now);
         if self.queue.lock().add(lease, first_look) {
             self.changed.notify_one();
         }

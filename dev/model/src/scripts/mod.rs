@@ -13,5 +13,5 @@ mod renew;
 
 pub(crate) use self::acquire::{Request, acquire};
 pub(crate) use self::force_release::force_release;
-pub(crate) use self::release::{ReleaseRequest, release};
+pub(crate) use self::release::{Named, ReleaseRequest, release};
 pub(crate) use self::renew::renew;

@@ -51,11 +51,17 @@ pub(super) fn grant_next(world: &mut World, setup: &Setup, successor: Option<usi
     None
 }
 
-/// Grants the lock under the next token.
+/// What a grant and its confirmation would do together. The TTL is that of a grant, until it is renewed.
 pub(super) fn grant(world: &mut World, setup: &Setup, waiter: usize) -> u8 {
+    note_barging(world, setup, waiter);
     let token = next_token(world, setup);
     world.came.remove(waiter);
-    world.server.set_lock(waiter, setup.times.ttl);
+    let ttl = if setup.without(Weakening::PassForGrant) {
+        setup.times.ttl
+    } else {
+        setup.times.grant
+    };
+    world.server.set_lock(waiter, ttl);
     (world.server.token, world.server.drawer) = (token, id(waiter));
     dequeue(world, waiter);
     token

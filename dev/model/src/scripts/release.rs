@@ -1,6 +1,6 @@
 //! `release.lua`: release and cleanup.
 
-use super::queue::{dequeue, grant_next};
+use super::queue::{dequeue, grant, grant_next};
 use crate::server::{Holder, id};
 use crate::setup::Setup;
 use crate::weakening::Weakening;
@@ -12,16 +12,42 @@ pub(crate) struct ReleaseRequest {
     /// How long copies of the owner's acquires may still come, by the server's clock.
     pub(crate) seal: u8,
     /// A waiter that hears of the answer.
-    pub(crate) successor: Option<usize>,
+    pub(crate) named: Option<Named>,
 }
 
-/// The token of the successor, if the lock was granted to it.
+/// A waiter of the process that releases the lock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Named {
+    /// One that may have a place in the queue.
+    InLine(usize),
+    /// One that has none, and has not asked by itself.
+    Parked(usize),
+}
+
+impl Named {
+    pub(crate) fn who(self) -> usize {
+        match self {
+            Self::InLine(who) | Self::Parked(who) => who,
+        }
+    }
+}
+
+/// The token of the named waiter, if the lock is its.
 pub(crate) fn release(
     world: &mut World,
     setup: &Setup,
     owner: usize,
     request: ReleaseRequest,
 ) -> Option<u8> {
+    if let Some(Named::Parked(named)) = request.named
+        && let Some(token) = pass_to_parked(world, setup, owner, named, request.seal)
+    {
+        return Some(token);
+    }
+    let named = match request.named {
+        Some(Named::InLine(named)) => Some(named),
+        Some(Named::Parked(_)) | None => None,
+    };
     let held = world.server.is_held_by(owner) || setup.without(Weakening::OwnerCompared);
     if held {
         world.server.delete_lock();
@@ -33,7 +59,7 @@ pub(crate) fn release(
     }
     let mut passed = None;
     if free && !setup.without(Weakening::CleanupHandsOn) {
-        passed = grant_next(world, setup, request.successor);
+        passed = grant_next(world, setup, named);
         if passed.is_some() && setup.without(Weakening::PassDrawnByWaiter) {
             world.server.drawer = id(owner);
         }
@@ -42,4 +68,20 @@ pub(crate) fn release(
         world.server.seals[owner] = request.seal;
     }
     passed
+}
+
+/// The release and the acquire of one that is parked, in one step, if nobody is in the queue: `release_handoff.lua`.
+fn pass_to_parked(
+    world: &mut World,
+    setup: &Setup,
+    owner: usize,
+    named: usize,
+    seal: u8,
+) -> Option<u8> {
+    let server = &world.server;
+    let is_holder = server.is_held_by(owner) || setup.without(Weakening::PassedByHolder);
+    let in_order = server.queue.first().is_none() || setup.without(Weakening::ParkedInOrder);
+    let is_wanted = server.seals[named] == 0 || setup.without(Weakening::NamedUnsealed);
+    let passes = is_holder && in_order && is_wanted && seal == 0 && server.token > 0;
+    passes.then(|| grant(world, setup, named))
 }

@@ -38,6 +38,8 @@ const FREE: Setup = Setup {
     pace: Pace::Free,
     times: Times::FREE,
     looks_after_expiry: 0,
+    parks: false,
+    batches: false,
     faults: LATE,
     budget: Budget::NONE,
     claims: ALL_SAFE,
@@ -88,6 +90,33 @@ pub(super) const SETUPS: &[Setup] = &[
         process_of: [0, 0, 0],
         reachable: &[Reachable::PassedOn, Reachable::LaterGuard],
         anonymous: true,
+        ..FREE
+    },
+    Setup {
+        name: "parked",
+        about: "two tasks of one process; a release asks on behalf of one that is parked",
+        process_of: [0, 0, 0],
+        parks: true,
+        reachable: &[
+            Reachable::PassedToParked,
+            Reachable::HandOffConfirmed,
+            Reachable::SecondCopyGranted,
+            Reachable::LaterGuard,
+            Reachable::LateCopyRefused,
+        ],
+        ..FREE
+    },
+    Setup {
+        name: "batches",
+        about: "two tasks of one process, whose releases and acquires go to the server together",
+        process_of: [0, 0, 0],
+        batches: true,
+        reachable: &[
+            Reachable::Together,
+            Reachable::PassedOn,
+            Reachable::SecondCopyGranted,
+            Reachable::LateCopyRefused,
+        ],
         ..FREE
     },
     Setup {

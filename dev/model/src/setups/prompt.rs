@@ -24,6 +24,8 @@ const PROMPT: Setup = Setup {
     pace: Pace::Prompt,
     times: Times::PROMPT,
     looks_after_expiry: 0,
+    parks: false,
+    batches: false,
     faults: Faults::NONE,
     budget: Budget::NONE,
     claims: ALL_LIVE,
@@ -89,6 +91,36 @@ pub(super) const SETUPS: &[Setup] = &[
             Reachable::HandOffConfirmed,
             Reachable::ServedAfterDeath,
             Reachable::LongestStall,
+        ],
+        ..PROMPT
+    },
+    Setup {
+        name: "long-leases",
+        about: "three tasks of one process with leases that outlast two looks; one of them dies",
+        process_of: [0, 0, 0],
+        looks_after_expiry: Times::PROMPT.refresh - 1,
+        times: Times {
+            ttl: 6,
+            ..Times::PROMPT
+        },
+        budget: ONE_DEATH,
+        reachable: &[Reachable::PassedOn, Reachable::ServedAfterDeath],
+        ..PROMPT
+    },
+    Setup {
+        name: "parked-two-processes",
+        about: "two tasks of one process, of which one may be parked, and one of another; one dies",
+        process_of: [0, 0, 1],
+        looks_after_expiry: Times::PROMPT.refresh - 1,
+        parks: true,
+        batches: true,
+        budget: ONE_DEATH,
+        reachable: &[
+            Reachable::PassedToParked,
+            Reachable::PassedOn,
+            Reachable::Together,
+            Reachable::HandOffConfirmed,
+            Reachable::ServedAfterDeath,
         ],
         ..PROMPT
     },

@@ -103,15 +103,13 @@ impl Chance {
             3 => Asked {
                 script: LEAVE,
                 keys: [keys("lock:a", "o0"), vec![seal("lock:a", "o1")]].concat(),
-                arguments: ["o0", "0", "o1", "30000", ""]
-                    .map(ToOwned::to_owned)
-                    .to_vec(),
+                arguments: ["o0", "0", "o1", ""].map(ToOwned::to_owned).to_vec(),
             },
             // And to one that stands in no line.
             4 => Asked {
                 script: LEAVE,
                 keys: [keys("lock:a", "o1"), vec![seal("lock:a", "o2")]].concat(),
-                arguments: ["o1", "0", "o2", "30000"]
+                arguments: ["o1", "0", "o2"]
                     .map(ToOwned::to_owned)
                     .into_iter()
                     .chain([(self.now + 60_000_000).to_string()])
@@ -131,9 +129,7 @@ impl Chance {
             7 => Asked {
                 script: LEAVE,
                 keys: [keys("lock:a", "o3"), vec![seal("lock:a", "o1")]].concat(),
-                arguments: ["o3", "0", "o1", "30000", ""]
-                    .map(ToOwned::to_owned)
-                    .to_vec(),
+                arguments: ["o3", "0", "o1", ""].map(ToOwned::to_owned).to_vec(),
             },
             _ => self.any(),
         }
@@ -220,7 +216,7 @@ impl Chance {
                 } else {
                     let named = self.owner();
                     keys.push(seal(lock, &named));
-                    let arguments = vec![owner, copies, named, self.ttl(), until];
+                    let arguments = vec![owner, copies, named, until];
                     (LEAVE, cut(keys, 3, all), arguments)
                 }
             }
@@ -270,8 +266,8 @@ impl Chance {
             all_keys.extend(cut(keys(lock, &owner), needed, false));
             let said = if at < leaves {
                 let named = match self.random.u32(0..4) {
-                    0 => format!("{} {ttl} ", self.owner()),
-                    1 => format!("{} {ttl} {soon}", self.owner()),
+                    0 => format!("{} ", self.owner()),
+                    1 => format!("{} {soon}", self.owner()),
                     _ => String::new(),
                 };
                 let copies = [0, soon][usize::from(self.random.u32(0..4) == 0)];

@@ -12,12 +12,6 @@ const METAPHORS: &str = "atlas ballot bell canary census companion crew crowd de
     errand fleet giver grip guardian haste house inbox paper porch pursuit room rota scene scribe seat ship sight \
     stage steward wheel whereabouts";
 
-/// Names that stay for now.
-const NOT_YET: [&str; 2] = [
-    "core: doors_at_which_nobody_waits_do_not_stay_for_ever",
-    "core: seats_of_those_who_ended_are_not_kept_for_ever",
-];
-
 pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
     let mut verdict = Verdict::default();
     let sources = sources::of_workspace(workspace)?;
@@ -26,14 +20,11 @@ pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
             .map_err(|error| sources::not_parsed(source, error.span(), &error.to_string()))?;
         let mut names = Names::default();
         names.visit_file(&file);
-        let mut segments = source.shown.trim_end_matches(".rs").split('/');
-        let folder = segments.next().unwrap_or_default();
+        let segments = source.shown.trim_end_matches(".rs").split('/').skip(1);
         let mut found: Vec<(usize, String)> = names.0;
         found.extend(segments.map(|it| (1, it.to_owned())));
         for (line, name) in found {
-            if let Some(metaphor) = metaphor_in(&name)
-                && !NOT_YET.contains(&&*format!("{folder}: {name}"))
-            {
+            if let Some(metaphor) = metaphor_in(&name) {
                 let why = format!("`{name}` has the metaphor `{metaphor}`");
                 verdict
                     .faults

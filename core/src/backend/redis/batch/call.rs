@@ -212,7 +212,7 @@ fn left(answer: Value) -> ItemReply<ReleaseReply> {
         Value::BulkString(word) if word == b"0" => None,
         Value::BulkString(word) if word == b"1" => Some(Ok(ReleaseReply::Ended {
             held: true,
-            outcome: HandoffOutcome::None,
+            outcome: HandoffOutcome::NotPassed,
         })),
         other => Some(reply::left(other)),
     }

@@ -1,10 +1,7 @@
 //! The release or cleanup request as it is sent.
 
-use std::time::Duration;
-
 use redis::Cmd;
 
-use super::millis_of;
 use crate::backend::redis::keys::KeyBuilder;
 use crate::backend::redis::scripts::LockScripts;
 use crate::{Key, OwnerId};
@@ -19,11 +16,10 @@ pub(crate) struct ReleaseCommand {
     pub(crate) named: Option<Successor>,
 }
 
-/// A waiter to whom the lock may be passed on.
+/// A waiter to whom the lock may be passed on, for as long as it has to confirm that.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Successor {
     pub(crate) owner: OwnerId,
-    pub(crate) ttl: Duration,
     /// Of one that stands in no line: from when on it is refused, on the server's clock.
     pub(crate) expiry: Option<u64>,
 }
@@ -44,7 +40,7 @@ impl ReleaseCommand {
         let arguments = match (self.named, self.latest_expiry) {
             (None, 0) => 1,
             (None, _) => 2,
-            (Some(_), _) => 5,
+            (Some(_), _) => 4,
         };
         let bytes = keys * (self.key.full().len() + 16) + 256;
         let mut command = scripts.release.begin(keys, arguments, bytes);
@@ -66,7 +62,6 @@ impl ReleaseCommand {
         }
         if let Some(named) = self.named {
             command.arg(named.owner.written(&mut buffer));
-            command.arg(millis_of(named.ttl));
             match named.expiry {
                 Some(expiry) => command.arg(expiry),
                 None => command.arg(""),
@@ -97,7 +92,7 @@ impl ReleaseCommand {
 impl Successor {
     fn in_one_word(self) -> String {
         let expiry = self.expiry.map_or_else(String::new, |it| it.to_string());
-        format!("{} {} {expiry}", self.owner.reveal(), millis_of(self.ttl))
+        format!("{} {expiry}", self.owner.reveal())
     }
 }
 
@@ -124,13 +119,13 @@ mod tests {
             (false, false, 7, named.to_vec(), 2),
             (false, true, 0, unnamed.clone(), 1),
             (false, true, 7, unnamed, 2),
-            (true, false, 0, [&named[..], &fence].concat(), 5),
+            (true, false, 0, [&named[..], &fence].concat(), 4),
             (
                 true,
                 true,
                 7,
                 [&named[..], &fence, &rest, &nexts].concat(),
-                5,
+                4,
             ),
         ] {
             let leave = ReleaseCommand {
@@ -139,7 +134,6 @@ mod tests {
                 latest_expiry,
                 named: names_one.then_some(Successor {
                     owner: next,
-                    ttl: Duration::from_secs(30),
                     expiry: None,
                 }),
             };

@@ -37,7 +37,7 @@ pub(crate) enum HandoffOutcome {
     /// The lock is its own now, under this token.
     Passed(FencingToken),
     /// It was not its turn, or nobody was named.
-    None,
+    NotPassed,
     /// Nobody stands in line, so that the server has forgotten its place.
     Unawaited,
 }
@@ -69,7 +69,7 @@ pub(crate) fn left(value: Value) -> Result<ReleaseReply, BackendError> {
         _ => return Err(unexpected_reply(&[said])),
     };
     let outcome = match passed {
-        None => HandoffOutcome::None,
+        None => HandoffOutcome::NotPassed,
         Some("unawaited") => HandoffOutcome::Unawaited,
         Some(token) => HandoffOutcome::Passed(number_token(token)?),
     };
@@ -229,10 +229,10 @@ mod tests {
         let passed = HandoffOutcome::Passed(7_i64.try_into().unwrap());
         let ended = |held, outcome| ReleaseReply::Ended { held, outcome };
         for (words, means) in [
-            ("left", ended(true, HandoffOutcome::None)),
+            ("left", ended(true, HandoffOutcome::NotPassed)),
             ("left 7", ended(true, passed)),
             ("left unawaited", ended(true, HandoffOutcome::Unawaited)),
-            ("absent", ended(false, HandoffOutcome::None)),
+            ("absent", ended(false, HandoffOutcome::NotPassed)),
             ("absent 7", ended(false, passed)),
             ("absent unawaited", ended(false, HandoffOutcome::Unawaited)),
             ("unsealed", ReleaseReply::Unsealed),

@@ -49,10 +49,10 @@ for i = 1, releases do
   if not answers[i + 1] then
     local k, a = release_at(i)
     local owner, lock, queue = ARGV[a], KEYS[k], KEYS[k + 1]
-    local successor, ttl_ms, successor_expiry = string.match(ARGV[a + 2], '^(%S+) (%d+) (%d*)$')
+    local successor, successor_expiry = string.match(ARGV[a + 2], '^(%S+) (%d*)$')
     was_released[lock] = true
     answers[i + 1] = carry_out(release, {lock, queue, aux_key(queue, 'fence')}, {
-      owner, ARGV[a + 1], successor, ttl_ms, successor_expiry,
+      owner, ARGV[a + 1], successor, successor_expiry,
     })
   end
 end

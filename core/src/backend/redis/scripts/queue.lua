@@ -95,9 +95,9 @@ end
 -- skipped. It keeps its position until its lease ends, because it may be reconnecting. A message to a waiter that is
 -- not granted the lock names no owner: it only shows whether there is a subscriber.
 --
--- The successor need not confirm, and gets no message: the reply to this call has its token (exclusion: its lease counts
--- from before this call was sent). The effect is that of a grant and its confirmation, so it comes in its turn (in-order),
--- and draws its token itself (backed).
+-- The successor gets no message: the reply to this call has its token (exclusion: its lease counts from before this call was
+-- sent). The effect is that of a grant and its confirmation, so it comes in its turn (in-order), and draws its token itself
+-- (backed). Only its TTL is that of a grant, until its first renewal.
 --
 -- Returns whether it came to the caller's position, or to the end without a waiter before the caller, and the successor's
 -- token, if the successor was granted the lock.
@@ -115,9 +115,9 @@ local function grant_next(caller, successor)
       return true
     elseif has_share(waiter) then
       place = place + 1
-    elseif successor and waiter == successor.owner and mode == 'x' and is_compatible(mode) then
+    elseif waiter == successor and mode == 'x' and is_compatible(mode) then
       -- MGET does not fail if another program left something else there: the lock is released already.
-      local token = grant(waiter, mode, successor.ttl_ms, redis.call('MGET', fence)[1] or '')
+      local token = grant(waiter, mode, GRANT_MS, redis.call('MGET', fence)[1] or '')
       if token then
         return false, token
       end

@@ -8,7 +8,7 @@ local successor_token
 -- If a lease has run out, nothing else notifies the waiters. A waiter that gives up may have been the one whose mode was not
 -- compatible.
 if held or not holder or (waited and has_many_holders()) then
-  successor_token = select(2, grant_next(nil, successor and {owner = successor, ttl_ms = successor_ttl_ms}))
+  successor_token = select(2, grant_next(nil, successor))
 end
 
 -- Duplicates without a reply may still arrive. They are refused until they expire, and a millisecond longer, because the

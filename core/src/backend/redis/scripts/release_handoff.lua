@@ -1,8 +1,9 @@
 -- Hands the lock off to the successor that the release names, as `release.lua` would, in fewer steps. A release without a
--- successor does not name the fence.
-local fence, successor_ttl_ms = KEYS[3], ARGV[4]
+-- successor does not name the fence. The successor holds the lock for as long as it may take to confirm: one that does not
+-- look delays nobody for longer (no-stall).
+local fence = KEYS[3]
 -- Set for a successor that is not in the queue: from then on its request is refused.
-local successor_expiry = tonumber(ARGV[5])
+local successor_expiry = tonumber(ARGV[4])
 
 if successor_expiry then
   -- Equivalent to the release followed by the successor's acquire. If there are waiters in the queue, the successor is
@@ -14,7 +15,7 @@ if successor_expiry then
     local token = found[2] and now < successor_expiry and next_token(found[2], now, now_text)
     if token and found[1] == owner then
       -- Without memory for the grant the lock is released all the same.
-      if redis.pcall('SET', lock, successor, 'PX', successor_ttl_ms).ok then
+      if redis.pcall('SET', lock, successor, 'PX', GRANT_MS).ok then
         redis.call('SET', fence, token .. ' ' .. successor, 'PX', FENCE_MS)
         return 'left ' .. token
       end
@@ -33,7 +34,7 @@ if successor and copies_until == 0 and redis.call('ZRANGE', queue, 0, 0)[1] == s
     -- A server without memory does not refuse this write, and none after it.
     redis.call('ZREM', queue, owner, successor)
     redis.call('HDEL', leases, owner, successor)
-    redis.call('SET', lock, successor, 'PX', successor_ttl_ms)
+    redis.call('SET', lock, successor, 'PX', GRANT_MS)
     redis.call('SET', fence, token .. ' ' .. successor, 'PX', FENCE_MS)
     return 'left ' .. token
   end

@@ -1,5 +1,6 @@
-//! How the waiters of this process wait: notifications, and locks that are passed on inside the process.
+//! How the waiters of this process wait: queues, notifications, and locks that are passed on inside the process.
 
-pub(crate) mod local_waiter;
-pub(crate) mod parked_waiters;
+pub(crate) mod local_queue;
+pub(crate) mod local_release;
 pub(crate) mod waiter_registry;
+mod wake_ups;

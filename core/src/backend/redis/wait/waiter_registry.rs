@@ -1,23 +1,28 @@
-//! The waiters of this process, found by attempt when a notification arrives.
+//! The waiters of this process: a queue for each key, what wakes them, and the futures that wait.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
 use std::future::pending;
+use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use redis::aio::{AsyncPushSender, SendError};
 use redis::{PushInfo, PushKind, from_redis_value};
 use tokio::sync::watch;
 
-use super::local_waiter::{LocalGrant, LocalWaiter, WaiterFutureGuard};
-use crate::backend::redis::timing::WAITER_LEASE;
+use super::local_queue::{Arrival, Effects, Event, LocalGrant, LocalQueue, Step, Wake};
+use super::wake_ups::WakeUps;
+use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
+use crate::clock::LeaseInstant;
 use crate::owner_id::OwnerMap;
-use crate::{Key, OwnerId};
+use crate::{Key, OwnerId, runtime};
 
-/// How many waiters there are at least before somebody looks who of them is gone.
-const MANY: usize = 64;
+/// Where requests are noted that may still arrive. Redlock has no local releases, and needs none.
+type Copies<'a> = Option<&'a UnansweredRequests>;
+
+/// How many queues and waiters there are at least before somebody looks which of them can be forgotten.
+const MANY: usize = 128;
 
 /// The channel on which this client is told that it is a waiter's turn: one for all its locks.
 #[derive(Debug, Clone)]
@@ -29,20 +34,13 @@ pub(crate) struct WaiterRegistry {
     interruptions: watch::Sender<u64>,
 }
 
-/// A waiter to whom a release may pass the lock on, and the TTL that it wishes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct NextWaiter {
-    pub(crate) owner: OwnerId,
-    pub(crate) ttl: Duration,
-    /// How often the connection had been interrupted by then.
-    interruptions: u64,
-}
-
 #[derive(Debug, Default)]
 struct RegisteredWaiters {
-    waiters: OwnerMap<Arc<LocalWaiter>>,
-    lines: HashMap<Key, VecDeque<OwnerId>>,
-    /// How many waiters make it worth while to look who is gone.
+    queues: HashMap<Key, LocalQueue>,
+    wake_ups: OwnerMap<Arc<WakeUps>>,
+    /// They are woken when nothing is locked.
+    woken: Vec<(Arc<WakeUps>, Wake)>,
+    /// How many queues and waiters make it worth while to look which can be forgotten.
     many: usize,
 }
 
@@ -73,28 +71,91 @@ impl WaiterRegistry {
         Arc::clone(&self.channel)
     }
 
-    /// Gives `owner` a seat from before its request is sent: a wake-up may come before the answer.
-    ///
-    /// With a TTL it is one that the lock can be passed on to.
+    /// Registers `owner` from before its request is sent: a wake-up may come before the answer.
+    #[cfg(any(test, feature = "redlock"))]
     pub(crate) fn enter<'a>(
         &'a self,
         key: &'a Key,
         owner: OwnerId,
-        ttl: Option<Duration>,
+        arrival: Option<Arrival>,
     ) -> Registration<'a> {
-        let mut registered = self.registered.lock();
-        registered.remove_abandoned_first(key);
-        let waiter = match registered.waiters.get(&owner) {
-            Some(waiter) => Arc::clone(waiter),
-            None => registered.add(key, owner, ttl),
-        };
+        self.arrive(None, key, owner, arrival.unwrap_or_default())
+    }
+
+    /// The same, for one that may be parked. What is asked for it then, and not answered, is noted with the `copies`.
+    pub(crate) fn arrive<'a>(
+        &'a self,
+        copies: Copies<'a>,
+        key: &'a Key,
+        owner: OwnerId,
+        arrival: Arrival,
+    ) -> Registration<'a> {
+        let begins = Event::Arrives(owner, arrival);
+        self.register(copies, key, owner, [begins, Event::AttemptDropped(owner)])
+    }
+
+    /// The future of a registered waiter that waits until it is woken.
+    pub(crate) fn waiting<'a>(&'a self, key: &'a Key, owner: OwnerId) -> Registration<'a> {
+        let events = [Event::WaitBegins(owner), Event::WaitEnds(owner)];
+        self.register(None, key, owner, events)
+    }
+
+    fn register<'a>(
+        &'a self,
+        copies: Copies<'a>,
+        key: &'a Key,
+        owner: OwnerId,
+        [begins, ends]: [Event; 2],
+    ) -> Registration<'a> {
+        let step = self.apply(copies, key, begins).step;
+        let wake_ups = self.wake_ups(owner).unwrap_or_default();
         Registration {
             waiters: self,
+            copies,
             key,
             owner,
-            presence: WaiterFutureGuard::of(waiter),
-            kept: false,
+            wake_ups,
+            step,
+            ends,
         }
+    }
+
+    /// A request of an attempt that does not wait was granted the lock.
+    pub(crate) fn acquired(&self, key: &Key, owner: OwnerId) {
+        self.apply(None, key, Event::Acquired(owner));
+    }
+
+    pub(crate) fn wake_ups(&self, owner: OwnerId) -> Option<Arc<WakeUps>> {
+        self.registered.lock().wake_ups.get(&owner).cloned()
+    }
+
+    /// Has a waiter look.
+    pub(crate) fn wake_one(&self, owner: OwnerId) {
+        if let Some(wake_ups) = self.wake_ups(owner) {
+            wake_ups.wake(Wake::Now);
+        }
+    }
+
+    /// The owner does not wait any more, wherever it has asked.
+    #[cfg(any(test, feature = "redlock"))]
+    pub(crate) fn leave(&self, key: &Key, owner: OwnerId) {
+        self.apply(None, key, Event::AttemptDropped(owner));
+    }
+
+    /// Whether nobody of this process has waited longer for `key`, and has not been passed the lock.
+    pub(crate) fn is_first(&self, key: &Key, owner: OwnerId) -> bool {
+        let registered = self.registered.lock();
+        registered.queues.get(key).and_then(LocalQueue::first) == Some(owner)
+    }
+
+    /// Whether somebody else of this process has waited longer for `key`, be it one that was just passed the lock.
+    pub(crate) fn is_behind_another(&self, key: &Key, owner: OwnerId) -> bool {
+        let registered = self.registered.lock();
+        let longest = registered
+            .queues
+            .get(key)
+            .and_then(LocalQueue::longest_waiter);
+        longest.is_some_and(|it| it != owner)
     }
 
     /// How often the connection has been interrupted.
@@ -102,90 +163,13 @@ impl WaiterRegistry {
         *self.interruptions.borrow()
     }
 
-    pub(crate) fn leave(&self, key: &Key, owner: OwnerId) {
-        self.registered.lock().leave(key, owner);
-    }
-
-    /// The waiter of this process that has waited longest for `key`, of those that a lock can be passed on to.
-    pub(crate) fn successor(&self, key: &Key) -> Option<NextWaiter> {
-        let registered = self.registered.lock();
-        let mut line = registered.lines.get(key)?.iter();
-        line.find_map(|&owner| {
-            let ttl = registered.waiters.get(&owner)?.can_be_granted()?;
-            Some(NextWaiter {
-                owner,
-                ttl,
-                interruptions: self.interruptions(),
-            })
-        })
-    }
-
-    /// Gives a waiter what was passed on to it, and has whoever waits behind it in this process look, should it not be
-    /// heard of. One that has gone cleans up: false then. If the connection was interrupted since, another server may be in
-    /// charge, and the waiter asks.
-    pub(crate) fn pass(&self, key: &Key, to: NextWaiter, passed: LocalGrant) -> bool {
-        let registered = self.registered.lock();
-        let Some(waiter) = registered.waiters.get(&to.owner) else {
-            return false;
-        };
-        if self.interruptions() != to.interruptions {
-            waiter.tell();
-            return true;
-        }
-        waiter.pass(passed);
-        let line = registered.lines.get(key).into_iter().flatten();
-        let next = line.skip_while(|it| **it != to.owner).nth(1);
-        if let Some(next) = next.and_then(|next| registered.waiters.get(next)) {
-            next.promote();
-        }
-        true
-    }
-
-    /// Has a waiter look.
-    pub(crate) fn wake_one(&self, owner: OwnerId) {
-        if let Some(waiter) = self.wake_ups(owner) {
-            waiter.tell();
-        }
-    }
-
-    /// Has all look that had a place in line for `key`.
-    pub(crate) fn requeue_all(&self, key: &Key) {
-        let registered = self.registered.lock();
-        let line = registered.lines.get(key).into_iter().flatten();
-        for waiter in line.filter_map(|owner| registered.waiters.get(owner)) {
-            waiter.mark_unqueued();
-        }
-    }
-
-    pub(crate) fn wake_ups(&self, owner: OwnerId) -> Option<Arc<LocalWaiter>> {
-        self.registered.lock().waiters.get(&owner).cloned()
-    }
-
-    /// Whether nobody of this process has waited longer for `key`, and has not been passed the lock.
-    pub(crate) fn is_first(&self, key: &Key, owner: OwnerId) -> bool {
-        let registered = self.registered.lock();
-        let line = registered.lines.get(key).into_iter().flatten();
-        let has_it = |it: &OwnerId| registered.waiters.get(it).is_some_and(|it| it.has_grant());
-        line.copied().find(|it| !has_it(it)) == Some(owner)
-    }
-
-    /// Whether somebody else of this process has waited longer for `key`, be it one that was just passed the lock.
-    pub(crate) fn is_behind_another(&self, key: &Key, owner: OwnerId) -> bool {
-        let registered = self.registered.lock();
-        let longest = registered.lines.get(key).and_then(VecDeque::front);
-        longest.is_some_and(|it| *it != owner)
-    }
-
     /// There was no connection, or there is none: what was sent meanwhile is lost, and the server may have
     /// forgotten what it knew. All who wait look again, and so do all who hold.
     pub(crate) fn interruption(&self) {
-        let registered = self.registered.lock();
-        self.interruptions.send_modify(|count| *count += 1);
-        for waiter in registered.waiters.values() {
-            // What another server passed on, before a failover, is asked about.
-            waiter.take_grant();
-            waiter.tell();
-        }
+        self.update(|registered| {
+            self.interruptions.send_modify(|count| *count += 1);
+            registered.apply_to_all(Event::Interrupted);
+        });
     }
 
     pub(crate) async fn interrupted(&self, seen: u64) -> u64 {
@@ -198,59 +182,78 @@ impl WaiterRegistry {
             Err(_no_sender) => pending().await,
         }
     }
+
+    pub(super) fn apply(&self, copies: Copies<'_>, key: &Key, event: Event) -> Effects {
+        self.update(|registered| registered.apply(copies, key, event))
+    }
+
+    fn update<T>(&self, change: impl FnOnce(&mut RegisteredWaiters) -> T) -> T {
+        let mut registered = self.registered.lock();
+        let outcome = change(&mut registered);
+        let woken = mem::take(&mut registered.woken);
+        drop(registered);
+        for (wake_ups, wake) in woken {
+            wake_ups.wake(wake);
+        }
+        outcome
+    }
 }
 
 impl RegisteredWaiters {
-    fn add(&mut self, key: &Key, owner: OwnerId, ttl: Option<Duration>) -> Arc<LocalWaiter> {
+    fn apply(&mut self, copies: Copies<'_>, key: &Key, event: Event) -> Effects {
+        let now = LeaseInstant::now();
         // Not each time: there may be many.
-        if self.waiters.len() >= self.many {
-            self.forget_abandoned();
-            self.many = MANY.max(self.waiters.len() * 2);
+        if self.len() >= self.many {
+            self.apply_to_all(Event::ForgetAbandoned);
+            self.many = MANY.max(self.len() * 2);
         }
-        let waiter = Arc::new(LocalWaiter::new(ttl));
-        self.waiters.insert(owner, Arc::clone(&waiter));
-        self.lines.entry(key.clone()).or_default().push_back(owner);
-        waiter
-    }
-
-    fn leave(&mut self, key: &Key, owner: OwnerId) {
-        let Self { waiters, lines, .. } = self;
-        if waiters.remove(&owner).is_some()
-            && let Entry::Occupied(mut entry) = lines.entry(key.clone())
-        {
-            let line = entry.get_mut();
-            let was_first = line.front() == Some(&owner);
-            line.retain(|waiter| *waiter != owner);
-            match line.front().and_then(|first| waiters.get(first)) {
-                Some(first) if was_first => first.promote(),
-                Some(_) => {}
-                None => drop(entry.remove()),
+        let effects = match self.queues.entry(key.clone()) {
+            Entry::Occupied(mut entry) => {
+                let effects = entry.get_mut().apply(now, event);
+                if entry.get().is_empty() {
+                    entry.remove();
+                }
+                effects
             }
+            Entry::Vacant(entry) => {
+                let mut queue = LocalQueue::default();
+                let effects = queue.apply(now, event);
+                if !queue.is_empty() {
+                    entry.insert(queue);
+                }
+                effects
+            }
+        };
+        self.carry_out(&effects, copies);
+        if let Event::Arrives(owner, _) = event {
+            self.wake_ups.entry(owner).or_default();
         }
+        effects
     }
 
-    fn is_abandoned(&self, owner: OwnerId) -> bool {
-        let waiter = self.waiters.get(&owner);
-        waiter.is_some_and(|it| it.is_abandoned(WAITER_LEASE))
+    fn len(&self) -> usize {
+        self.queues.len() + self.wake_ups.len()
     }
 
-    /// Has one leave whose runtime ended, and its cleanup with it, when its place on the server is over: those behind it
-    /// look seldom while they are not first.
-    fn remove_abandoned_first(&mut self, key: &Key) {
-        while let Some(first) = self.lines.get(key).and_then(VecDeque::front).copied()
-            && self.is_abandoned(first)
-        {
-            self.leave(key, first);
+    fn apply_to_all(&mut self, event: Event) {
+        let (now, mut queues) = (LeaseInstant::now(), mem::take(&mut self.queues));
+        queues.retain(|_, queue| {
+            self.carry_out(&queue.apply(now, event), None);
+            !queue.is_empty()
+        });
+        self.queues = queues;
+    }
+
+    fn carry_out(&mut self, effects: &Effects, copies: Copies<'_>) {
+        if let (Some((owner, expiry)), Some(copies)) = (effects.note, copies) {
+            drop(copies.sending(owner, expiry));
         }
-    }
-
-    fn forget_abandoned(&mut self) {
-        let all = self.lines.iter();
-        let all = all.flat_map(|(key, line)| line.iter().map(move |owner| (key, *owner)));
-        let gone = all.filter(|(_, owner)| self.is_abandoned(*owner));
-        let gone: Vec<_> = gone.map(|(key, owner)| (key.clone(), owner)).collect();
-        for (key, owner) in gone {
-            self.leave(&key, owner);
+        for (owner, wake) in &effects.wake {
+            let wake_ups = self.wake_ups.get(owner).cloned();
+            self.woken.extend(wake_ups.map(|it| (it, *wake)));
+        }
+        for owner in &effects.left {
+            self.wake_ups.remove(owner);
         }
     }
 }
@@ -265,50 +268,79 @@ impl AsyncPushSender for WaiterRegistry {
             && let Some(payload) = push.data.into_iter().nth(1)
             && let Ok(owner) = from_redis_value::<String>(payload)
             && let Some(owner) = OwnerId::read(&owner)
-            && let Some(waiter) = self.registered.lock().waiters.get(&owner)
         {
-            waiter.tell();
+            self.wake_one(owner);
         }
         Ok(())
     }
 }
 
-/// A waiter's place at the inbox, given up unless it is kept.
+/// A future of a waiter: an attempt, or a wait for being woken.
 #[derive(Debug)]
 pub(crate) struct Registration<'a> {
     waiters: &'a WaiterRegistry,
+    copies: Copies<'a>,
     key: &'a Key,
     owner: OwnerId,
-    presence: WaiterFutureGuard,
-    kept: bool,
+    pub(crate) wake_ups: Arc<WakeUps>,
+    step: Step,
+    /// What happens when it is dropped.
+    ends: Event,
 }
 
 impl Registration<'_> {
-    /// The server has given the waiter a place in line.
-    pub(crate) fn keep(mut self) {
-        self.presence.waiter().mark_queued();
-        self.kept = true;
+    /// Waits while the waiter is parked, and answers what a release of this process has granted it.
+    pub(crate) async fn granted(&mut self) -> Option<LocalGrant> {
+        while let Step::Wait(until) = self.step {
+            let _woken = runtime::timeout(until.remaining(), self.wake_ups.next())?.await;
+            self.step = self.apply(Event::Looks(self.owner)).step;
+            if !matches!(self.step, Step::Wait(_)) {
+                self.wake_ups.forget();
+            }
+        }
+        match self.step {
+            Step::Take(grant) => Some(grant),
+            Step::Ask | Step::Wait(_) => None,
+        }
     }
 
-    pub(crate) fn waiter(&self) -> &LocalWaiter {
-        self.presence.waiter()
+    /// The server has queued the waiter.
+    pub(crate) fn keep(mut self) {
+        self.ends = Event::Queued(self.owner);
+    }
+
+    /// The request was granted the lock.
+    pub(crate) fn acquired(mut self) {
+        self.ends = Event::Acquired(self.owner);
+    }
+
+    fn apply(&self, event: Event) -> Effects {
+        self.waiters.apply(self.copies, self.key, event)
     }
 }
 
 impl Drop for Registration<'_> {
     fn drop(&mut self) {
-        if !self.kept {
-            self.waiters.leave(self.key, self.owner);
-        }
+        self.apply(self.ends);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use futures_util::FutureExt;
     use redis::Value;
+    use tokio::time::advance;
 
     use super::*;
+    use crate::backend::redis::timing::WAITER_LEASE;
+    use crate::backend::redis::wait::local_queue::PARKED_FOR;
+
+    const PARKED: Arrival = Arrival {
+        can_be_named: false,
+        may_park: true,
+    };
 
     #[tokio::test]
     async fn the_first_of_a_process_is_known_and_the_next_is_told_when_it_leaves() {
@@ -319,68 +351,78 @@ mod tests {
             waiters.enter(&key, owner, None).keep();
         }
         let first = || owners.map(|owner| waiters.is_first(&key, owner));
+        let behind = || owners.map(|owner| waiters.is_behind_another(&key, owner));
         let promoted = |owner| {
             let wake_ups = waiters.wake_ups(owner).unwrap();
             wake_ups.promoted(Duration::ZERO).now_or_never().is_some()
         };
         assert_eq!(first(), [true, false, false]);
+        assert_eq!(behind(), [false, true, true]);
         waiters.leave(&key, owners[2]);
         assert!(!promoted(owners[0]) && !promoted(owners[1]));
         waiters.leave(&key, owners[0]);
         assert_eq!(first(), [false, true, false]);
         assert!(promoted(owners[1]));
         waiters.leave(&key, owners[1]);
-        let registered = waiters.registered.lock();
-        assert!(registered.waiters.is_empty() && registered.lines.is_empty());
+        assert_eq!(waiters.registered.lock().len(), 0);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_ended_with_its_runtime_is_forgotten_when_its_place_is_over() {
+    async fn a_parked_waiter_asks_after_a_while() {
         let (waiters, key) = (WaiterRegistry::new(), Key::new("", "k").unwrap());
-        let [gone, waits, comes] = [(); 3].map(|()| OwnerId::random());
-        let registered = || {
-            let registered = waiters.registered.lock();
-            let line: Vec<_> = registered.lines[&key].iter().copied().collect();
-            assert_eq!(registered.waiters.len(), line.len());
-            line
-        };
-        waiters.enter(&key, gone, None).keep();
-        waiters.enter(&key, waits, None).keep();
-        let _waits = WaiterFutureGuard::of(waiters.wake_ups(waits).unwrap());
-        let come = || waiters.enter(&key, comes, None);
-        come().keep();
-        // It is between two looks.
-        tokio::time::advance(WAITER_LEASE / 2).await;
-        drop(WaiterFutureGuard::of(waiters.wake_ups(gone).unwrap()));
-        for _ in 0..2 {
-            come().keep();
-            assert_eq!(registered(), [gone, waits, comes]);
-            tokio::time::advance(WAITER_LEASE * 2 / 3).await;
-        }
-        come().keep();
-        assert_eq!(registered(), [waits, comes]);
-        assert!(waiters.is_first(&key, waits));
-        let promoted = waiters.wake_ups(waits).unwrap();
-        assert!(promoted.promoted(Duration::ZERO).now_or_never().is_some());
+        let [holder, waiter] = [(); 2].map(|()| OwnerId::random());
+        waiters.acquired(&key, holder);
+        let begun = LeaseInstant::now();
+        let mut parked = waiters.arrive(None, &key, waiter, PARKED);
+        assert!(parked.granted().await.is_none());
+        let waited = LeaseInstant::now().since(begun);
+        assert!(
+            waited >= PARKED_FOR && waited < PARKED_FOR * 2,
+            "{waited:?}"
+        );
+        let woken = waiters.wake_ups(waiter).unwrap().next().now_or_never();
+        assert!(woken.is_none(), "it looks by itself");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn seats_of_those_who_ended_are_not_kept_for_ever() {
+    async fn waiters_of_runtimes_that_ended_are_not_kept_for_ever() {
         let waiters = WaiterRegistry::new();
         for number in 0..1_000 {
             let key = Key::new("", &format!("k{number}")).unwrap();
             waiters.enter(&key, OwnerId::random(), None).keep();
-            tokio::time::advance(WAITER_LEASE / 10).await;
+            advance(WAITER_LEASE / 10).await;
         }
-        let registered = waiters.registered.lock();
-        let kept = (registered.waiters.len(), registered.lines.len());
-        assert!(kept.0 <= MANY * 2 && kept.1 <= MANY * 2, "{kept:?}");
+        assert!(waiters.registered.lock().len() <= MANY * 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn queues_in_which_nobody_waits_are_not_kept_for_ever() {
+        let waiters = WaiterRegistry::new();
+        for number in 0..1_000 {
+            let key = Key::new("", &format!("k{number}")).unwrap();
+            waiters.acquired(&key, OwnerId::random());
+            advance(PARKED_FOR / 10).await;
+        }
+        assert!(waiters.registered.lock().len() <= MANY * 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_was_away_for_long_is_registered_anew() {
+        let (waiters, key, owner) = (
+            WaiterRegistry::new(),
+            Key::new("", "k").unwrap(),
+            OwnerId::random(),
+        );
+        waiters.enter(&key, owner, None).keep();
+        advance(WAITER_LEASE * 2).await;
+        waiters.enter(&key, owner, None).keep();
+        assert!(waiters.wake_ups(owner).is_some() && waiters.is_first(&key, owner));
     }
 
     #[tokio::test]
     async fn a_message_wakes_whom_it_names_and_only_a_broken_connection_interrupts() {
         let (waiters, key) = (WaiterRegistry::new(), Key::new("", "k").unwrap());
-        let (named, other) = (OwnerId::random(), OwnerId::random());
+        let [named, other] = [(); 2].map(|()| OwnerId::random());
         waiters.enter(&key, named, None).keep();
         waiters.enter(&key, other, None).keep();
         let push = |kind| {
@@ -405,35 +447,5 @@ mod tests {
         assert_eq!(push(PushKind::Message), (true, false, None));
         assert_eq!(push(PushKind::SMessage), (true, false, None));
         assert_eq!(push(PushKind::Disconnection), (true, true, Some(1)));
-    }
-
-    #[tokio::test]
-    async fn what_is_passed_on_is_its_waiters_unless_the_connection_was_interrupted() {
-        let (waiters, key) = (WaiterRegistry::new(), Key::new("", "k").unwrap());
-        let owners = [(); 2].map(|()| OwnerId::random());
-        let ttl = Some(Duration::from_secs(30));
-        let _there = owners.map(|owner| {
-            waiters.enter(&key, owner, ttl).keep();
-            WaiterFutureGuard::of(waiters.wake_ups(owner).unwrap())
-        });
-        let passed = LocalGrant {
-            token: crate::FencingToken::try_from(7).unwrap(),
-            sent: crate::clock::LeaseInstant::now(),
-        };
-        let to = waiters.successor(&key).unwrap();
-        assert_eq!(to.owner, owners[0]);
-        assert!(waiters.pass(&key, to, passed));
-        assert!(!waiters.is_first(&key, owners[0]) && waiters.is_first(&key, owners[1]));
-        let behind_another = || owners.map(|owner| waiters.is_behind_another(&key, owner));
-        assert_eq!(behind_another(), [false, true]);
-        let next = waiters.successor(&key).unwrap();
-        assert_eq!(next.owner, owners[1], "who has it is passed nothing more");
-        waiters.interruption();
-        let has_grant = |owner| waiters.wake_ups(owner).unwrap().has_grant();
-        assert!(!has_grant(owners[0]), "it asks");
-        assert!(waiters.pass(&key, next, passed));
-        assert!(!has_grant(owners[1]), "it asks as well");
-        waiters.leave(&key, owners[1]);
-        assert!(!waiters.pass(&key, next, passed), "it has gone");
     }
 }

@@ -1,0 +1,160 @@
+//! An attempt: what a release of this process has granted it, or what the server answers.
+
+use std::time::Duration;
+
+use super::Redis;
+use super::error::maybe_applied;
+use super::protocol::reply::AcquireOutcome;
+use super::timing::{FIRST_LOOKS, GRANT_TTL, REFRESH};
+use super::wait::local_queue::{Arrival, LocalGrant};
+use super::wait::waiter_registry::Registration;
+use crate::backend::{Attempt, AttemptAnswer, BackendError, Mode};
+use crate::clock::LeaseInstant;
+use crate::metrics;
+
+/// Who wants an answer sooner than that is not parked.
+const IN_A_HURRY: Duration = Duration::from_millis(100);
+
+impl Redis {
+    pub(super) async fn take_or_ask(
+        &self,
+        attempt: &Attempt,
+    ) -> Result<AttemptAnswer, BackendError> {
+        let begun = LeaseInstant::now();
+        let arrival = self.arrival(attempt);
+        let Attempt { key, owner, .. } = attempt;
+        let arrive = || {
+            self.waiters
+                .arrive(Some(&self.copies), key, *owner, arrival)
+        };
+        let mut registration = attempt.queue.then(arrive);
+        let granted = match &mut registration {
+            Some(registration) => registration.granted().await,
+            None => None,
+        };
+        if let Some(grant) = granted
+            && grant.interruptions == self.waiters.interruptions()
+            && let Some(lease) = lease_of(grant, begun).filter(|_| attempt.renewed)
+        {
+            metrics::passed_on();
+            let LocalGrant { token, .. } = grant;
+            return Ok(AttemptAnswer::Granted { token, lease });
+        }
+        let asked = self.ask(attempt, registration).await;
+        asked.map_err(|failed| {
+            // It may have the lock all the same; so it may if the release that asked on its behalf was not answered.
+            if granted.is_some() || self.copies.latest_expiry(*owner) > 0 {
+                return maybe_applied(failed);
+            }
+            failed
+        })
+    }
+
+    /// Whether the lock can be passed on to an attempt. Others have more to say than that, or more to wait for, or would have
+    /// less time to take it than to confirm it.
+    fn arrival(&self, attempt: &Attempt) -> Arrival {
+        let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none();
+        let lasts = attempt.ttl >= GRANT_TTL;
+        let can_be_named = plain && lasts && self.synced.is_none();
+        Arrival {
+            can_be_named,
+            may_park: can_be_named && attempt.answer_within >= IN_A_HURRY,
+        }
+    }
+
+    async fn ask(
+        &self,
+        attempt: &Attempt,
+        registration: Option<Registration<'_>>,
+    ) -> Result<AttemptAnswer, BackendError> {
+        let Attempt { key, owner, .. } = attempt;
+        match self.acquire(attempt).await? {
+            AcquireOutcome::Granted(token) => {
+                match registration {
+                    _ if attempt.mode != Mode::Exclusive => {}
+                    Some(registration) => registration.acquired(),
+                    None => self.waiters.acquired(key, *owner),
+                }
+                Ok(AttemptAnswer::Granted {
+                    token,
+                    lease: attempt.ttl,
+                })
+            }
+            AcquireOutcome::Busy { holder_left, first } => {
+                if let Some(registration) = registration {
+                    registration.keep();
+                }
+                let expires = holder_left.unwrap_or(FIRST_LOOKS).min(REFRESH);
+                // The first of all looks for foreign releases, and the first of each process is there
+                // when the lease runs out: all before it may have died with the holder.
+                let retry_after = if first {
+                    expires.min(FIRST_LOOKS)
+                } else if self.waiters.is_first(key, *owner) {
+                    expires
+                } else {
+                    REFRESH
+                };
+                Ok(AttemptAnswer::Busy { retry_after })
+            }
+            AcquireOutcome::Refused(refusal) => Ok(AttemptAnswer::Refused(refusal)),
+            AcquireOutcome::Late => Err(BackendError::not_applied(
+                "the request came to the server after its time; the server's clock may have jumped",
+            )),
+            AcquireOutcome::Exhausted => Err(BackendError::not_applied(
+                "the next fencing token would not stay below 2^53; set the server's clock right",
+            )
+            .permanent()),
+        }
+    }
+}
+
+/// The first lease of an attempt that begun then, if the lock was passed on to it. It counts from when the release was sent,
+/// so that what is left of it is told, and less than that by the margin that is left for clocks that differ. Where not much
+/// is left the server is asked, which confirms the grant for the whole TTL.
+fn lease_of(grant: LocalGrant, begun: LeaseInstant) -> Option<Duration> {
+    let age = begun.since(grant.sent);
+    let lease = GRANT_TTL.saturating_sub(age + age / 50);
+    (begun.after(lease).remaining() >= GRANT_TTL / 2).then_some(lease)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+    use crate::FencingToken;
+
+    fn granted() -> LocalGrant {
+        LocalGrant {
+            token: FencingToken::try_from(7).unwrap(),
+            sent: LeaseInstant::now(),
+            interruptions: 0,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_counts_from_the_sending_of_the_release() {
+        let (age, grant) = (GRANT_TTL * 2 / 5, granted());
+        advance(age).await;
+        let left = lease_of(grant, LeaseInstant::now()).unwrap();
+        assert!(left <= GRANT_TTL - age, "{left:?}");
+        assert!(left > GRANT_TTL - age - age / 20, "{left:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_was_parked_counts_its_lease_from_its_own_beginning() {
+        let begun = LeaseInstant::now();
+        advance(GRANT_TTL / 4).await;
+        let grant = granted();
+        assert_eq!(lease_of(grant, begun), Some(GRANT_TTL));
+        advance(GRANT_TTL / 2).await;
+        assert_eq!(lease_of(grant, begun), None, "a quarter is left");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_not_much_is_left_the_server_is_asked() {
+        let grant = granted();
+        advance(GRANT_TTL / 2).await;
+        assert!(lease_of(grant, LeaseInstant::now()).is_none());
+    }
+}

@@ -1,0 +1,391 @@
+//! What follows from each event, state by state.
+
+use super::*;
+
+const EXPIRY: u64 = 7;
+const MS: Duration = Duration::from_millis(1);
+
+/// A queue, and a clock that stands until it is set.
+struct Clocked {
+    queue: LocalQueue,
+    now: LeaseInstant,
+}
+
+impl Clocked {
+    fn new() -> Self {
+        Self {
+            queue: LocalQueue::default(),
+            now: LeaseInstant::now(),
+        }
+    }
+
+    /// A queue in which this one has just acquired the lock.
+    fn held_by(holder: OwnerId) -> Self {
+        let mut clocked = Self::new();
+        clocked.apply(Event::Acquired(holder));
+        clocked
+    }
+
+    fn after(&mut self, duration: Duration) -> &mut Self {
+        self.now = self.now.after(duration);
+        self
+    }
+
+    fn apply(&mut self, event: Event) -> Effects {
+        self.queue.apply(self.now, event)
+    }
+
+    fn arrives(&mut self, owner: OwnerId) -> Step {
+        let (can_be_named, may_park) = (true, true);
+        self.apply(Event::Arrives(
+            owner,
+            Arrival {
+                can_be_named,
+                may_park,
+            },
+        ))
+        .step
+    }
+
+    /// One that waits for the server, with a future.
+    fn queued(&mut self, owner: OwnerId) {
+        let (can_be_named, may_park) = (true, false);
+        let arrived = self.apply(Event::Arrives(
+            owner,
+            Arrival {
+                can_be_named,
+                may_park,
+            },
+        ));
+        assert_eq!(arrived.step, Step::Ask);
+        self.apply(Event::Queued(owner));
+        self.apply(Event::WaitBegins(owner));
+    }
+
+    fn release(&mut self, owner: OwnerId) -> Effects {
+        self.apply(Event::ReleaseBegins(owner, Some(EXPIRY)))
+    }
+
+    /// Releases, and names a waiter.
+    fn names(&mut self, owner: OwnerId) -> Successor {
+        self.release(owner).successor.expect("somebody is named")
+    }
+
+    fn passed(&mut self, to: Successor) -> (LocalGrant, Effects) {
+        let grant = LocalGrant {
+            token: FencingToken::try_from(9).unwrap(),
+            sent: self.now,
+            interruptions: 0,
+        };
+        let end = ReleaseEnd::Passed(grant);
+        (grant, self.apply(Event::ReleaseEnds(to, end)))
+    }
+
+    fn looks(&mut self, owner: OwnerId) -> Step {
+        self.apply(Event::Looks(owner)).step
+    }
+}
+
+fn owners<const N: usize>() -> [OwnerId; N] {
+    [(); N].map(|()| OwnerId::random())
+}
+
+fn now(owner: OwnerId) -> (OwnerId, Wake) {
+    (owner, Wake::Now)
+}
+
+#[test]
+fn nobody_is_parked_for_long() {
+    let [holder, waiter] = owners();
+    assert_eq!(Clocked::new().arrives(waiter), Step::Ask, "nobody has it");
+    let mut late = Clocked::held_by(holder);
+    late.after(PARKED_FOR);
+    assert_eq!(late.arrives(waiter), Step::Ask, "it will not be soon");
+    let mut queue = Clocked::held_by(holder);
+    queue.after(PARKED_FOR - MS);
+    let until = queue.now.after(PARKED_FOR);
+    assert_eq!(queue.arrives(waiter), Step::Wait(until));
+    assert_eq!(
+        queue.after(PARKED_FOR - MS).looks(waiter),
+        Step::Wait(until)
+    );
+    assert_eq!(queue.after(MS).looks(waiter), Step::Ask);
+    assert_eq!(queue.queue.first(), Some(waiter), "it is in line now");
+}
+
+#[test]
+fn who_may_not_be_parked_or_holds_the_lock_itself_asks_at_once() {
+    let [holder, waiter] = owners();
+    let mut queue = Clocked::held_by(holder);
+    assert_eq!(queue.arrives(holder), Step::Ask);
+    let hurried = Arrival {
+        can_be_named: true,
+        may_park: false,
+    };
+    assert_eq!(queue.apply(Event::Arrives(waiter, hurried)).step, Step::Ask);
+}
+
+#[test]
+fn a_parked_waiter_has_the_lock_with_the_answer_to_the_release() {
+    let [holder, waiter, behind] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.arrives(waiter);
+    queue.arrives(behind);
+    let named = queue.names(holder);
+    assert_eq!((named.owner, named.expiry), (waiter, Some(EXPIRY)));
+    assert!(matches!(queue.looks(waiter), Step::Wait(_)), "not yet");
+    let (grant, effects) = queue.passed(named);
+    assert_eq!(effects.wake, [now(waiter)]);
+    assert_eq!(queue.looks(waiter), Step::Take(grant));
+    assert_eq!(queue.looks(waiter), Step::Ask, "once");
+    assert!(matches!(queue.looks(behind), Step::Wait(_)));
+    assert_eq!(queue.names(waiter).owner, behind);
+}
+
+#[test]
+fn who_is_asked_for_waits_for_the_answer_and_not_for_ever() {
+    let [holder, waiter] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.arrives(waiter);
+    queue.names(holder);
+    assert!(matches!(
+        queue.after(PARKED_FOR * 2).looks(waiter),
+        Step::Wait(_)
+    ));
+    let given_up = queue.after(FIRST_LOOKS).apply(Event::Looks(waiter));
+    assert_eq!(given_up.step, Step::Ask);
+    assert_eq!(given_up.note, Some((waiter, EXPIRY)), "it may come yet");
+}
+
+#[test]
+fn who_went_while_it_was_parked_is_not_parked_again_until_it_is_over() {
+    let [holder, waiter] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.arrives(waiter);
+    let dropped = queue.apply(Event::AttemptDropped(waiter));
+    assert_eq!(dropped.note, None, "nothing was asked for it");
+    assert!(dropped.left.is_empty());
+    assert_eq!(queue.arrives(waiter), Step::Ask);
+    assert_eq!(queue.apply(Event::AttemptDropped(waiter)).left, [waiter]);
+    queue.arrives(waiter);
+    queue.apply(Event::AttemptDropped(waiter));
+    assert_eq!(queue.release(waiter).left, [waiter], "its cleanup");
+    assert!(matches!(queue.arrives(waiter), Step::Wait(_)));
+    queue.apply(Event::AttemptDropped(waiter));
+    assert!(queue.release(holder).successor.is_none());
+}
+
+#[test]
+fn what_is_asked_for_one_that_has_gone_is_noted() {
+    let [holder, waiter, behind] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.arrives(waiter);
+    queue.arrives(behind);
+    let named = queue.names(holder);
+    let dropped = queue.apply(Event::AttemptDropped(waiter));
+    assert_eq!(dropped.note, Some((waiter, EXPIRY)));
+    let (_, effects) = queue.passed(named);
+    assert_eq!(effects.wake, [], "it is its cleanup's");
+    assert_eq!(queue.names(waiter).owner, behind);
+}
+
+#[test]
+fn who_is_late_is_not_asked_for() {
+    let [holder, late, next] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.arrives(late);
+    queue.after(PARKED_FOR / 2).arrives(next);
+    let effects = queue.after(PARKED_FOR / 2).release(holder);
+    assert_eq!(effects.successor.unwrap().owner, next);
+    assert_eq!(effects.wake, [now(late)]);
+    assert_eq!(queue.looks(late), Step::Ask);
+}
+
+#[test]
+fn if_nothing_is_passed_on_all_ask_in_the_order_in_which_they_came() {
+    let [holder, first, second, third] = owners();
+    for end in [
+        ReleaseEnd::NotPassed,
+        ReleaseEnd::Unawaited,
+        ReleaseEnd::Unheard,
+    ] {
+        let mut queue = Clocked::held_by(holder);
+        for waiter in [first, second, third] {
+            queue.arrives(waiter);
+        }
+        let named = queue.names(holder);
+        let effects = queue.apply(Event::ReleaseEnds(named, end));
+        assert_eq!(effects.wake, [first, second, third].map(now));
+        let may_come = matches!(end, ReleaseEnd::Unheard);
+        assert_eq!(effects.note, may_come.then_some((first, EXPIRY)));
+        for waiter in [first, second, third] {
+            assert_eq!(queue.looks(waiter), Step::Ask, "{end:?}");
+            assert_eq!(queue.queue.first(), Some(waiter));
+            queue.apply(Event::AttemptDropped(waiter));
+        }
+        assert!(queue.queue.is_empty());
+    }
+}
+
+#[test]
+fn if_nobody_can_be_asked_for_all_ask() {
+    let [holder, waiter] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.arrives(waiter);
+    let effects = queue.apply(Event::ReleaseBegins(holder, None));
+    assert!(effects.successor.is_none());
+    assert_eq!(effects.wake, [now(waiter)]);
+}
+
+#[test]
+fn only_who_has_the_lock_passes_it_on_to_the_parked() {
+    let [holder, waiter, other] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.arrives(waiter);
+    let effects = queue.release(other);
+    assert!(effects.successor.is_none());
+    assert_eq!(effects.wake, []);
+    assert!(matches!(queue.looks(waiter), Step::Wait(_)));
+    queue.apply(Event::Acquired(other));
+    assert!(queue.release(holder).successor.is_none());
+    assert_eq!(queue.names(other).owner, waiter);
+}
+
+#[test]
+fn who_is_in_line_is_named_before_the_parked_and_is_the_holder_then() {
+    let [holder, parked, in_line] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.arrives(parked);
+    queue.queued(in_line);
+    let named = queue.names(holder);
+    assert_eq!((named.owner, named.expiry), (in_line, None));
+    let (grant, effects) = queue.passed(named);
+    assert_eq!(effects.wake, [now(in_line)]);
+    assert_eq!(queue.arrives(in_line), Step::Take(grant));
+    queue.apply(Event::AttemptDropped(in_line));
+    assert_eq!(queue.names(in_line).owner, parked);
+}
+
+#[test]
+fn who_waits_for_its_answer_is_named_and_woken_if_nobody_heard_the_releases() {
+    let [holder, waiter, parked] = owners();
+    let mut queue = Clocked::new();
+    queue.arrives(waiter);
+    queue.apply(Event::Acquired(holder));
+    queue.arrives(parked);
+    let named = queue.names(holder);
+    assert_eq!((named.owner, named.expiry), (waiter, None));
+    let effects = queue.apply(Event::ReleaseEnds(named, ReleaseEnd::Unheard));
+    assert_eq!(effects.wake, [now(waiter), now(parked)]);
+    assert_eq!(effects.note, None, "it asks for itself");
+}
+
+#[test]
+fn without_a_future_nobody_is_named_nor_who_waits_for_more_than_the_lock() {
+    let [holder, absent, reader, next] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.queued(absent);
+    queue.apply(Event::WaitEnds(absent));
+    let arrival = Arrival::default();
+    queue.apply(Event::Arrives(reader, arrival));
+    assert!(queue.release(holder).successor.is_none());
+    queue.queued(next);
+    assert_eq!(queue.names(holder).owner, next);
+    queue.apply(Event::WaitBegins(absent));
+    assert_eq!(queue.names(holder).owner, absent, "it is there again");
+}
+
+#[test]
+fn one_that_has_left_is_granted_nothing_and_those_behind_it_ask() {
+    let [holder, gone, parked] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.queued(gone);
+    queue.arrives(parked);
+    let named = queue.names(holder);
+    queue.apply(Event::AttemptDropped(gone));
+    let (_, effects) = queue.passed(named);
+    assert_eq!(effects.wake, [now(parked)]);
+}
+
+#[test]
+fn the_first_in_line_is_told_when_the_one_before_leaves_or_is_granted_the_lock() {
+    let [holder, first, second, third] = owners();
+    let mut queue = Clocked::held_by(holder);
+    for waiter in [first, second, third] {
+        queue.queued(waiter);
+    }
+    let promoted = |owner| vec![(owner, Wake::First)];
+    assert_eq!(queue.apply(Event::AttemptDropped(third)).wake, []);
+    queue.queued(third);
+    let named = queue.names(holder);
+    let (_, effects) = queue.passed(named);
+    assert_eq!(effects.wake, [now(first), (second, Wake::First)]);
+    assert_eq!(queue.queue.first(), Some(second));
+    assert_eq!(queue.queue.longest_waiter(), Some(first));
+    assert_eq!(
+        queue.names(holder).owner,
+        second,
+        "who has it needs no more"
+    );
+    assert_eq!(queue.apply(Event::AttemptDropped(first)).wake, []);
+    assert_eq!(
+        queue.apply(Event::AttemptDropped(second)).wake,
+        promoted(third)
+    );
+}
+
+#[test]
+fn if_the_server_has_lost_the_places_all_ask_that_had_one() {
+    let [holder, queued, requesting] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.queued(queued);
+    queue.apply(Event::Arrives(requesting, Arrival::default()));
+    let named = queue.names(holder);
+    let lost = Event::ReleaseEnds(named, ReleaseEnd::Unawaited);
+    assert_eq!(queue.apply(lost).wake, [now(queued)]);
+    assert_eq!(queue.apply(lost).wake, [], "it asks already");
+}
+
+#[test]
+fn an_interruption_wakes_all_and_moves_nobody() {
+    let [holder, queued, parked] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.queued(queued);
+    queue.arrives(parked);
+    assert_eq!(
+        queue.apply(Event::Interrupted).wake,
+        [now(queued), now(parked)]
+    );
+    assert!(matches!(queue.looks(parked), Step::Wait(_)));
+    assert_eq!(queue.queue.first(), Some(queued));
+}
+
+#[test]
+fn who_ended_with_its_runtime_is_forgotten_when_its_place_is_over() {
+    let [holder, gone, waits, comes] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.queued(gone);
+    queue.queued(waits);
+    // It is between two looks.
+    queue.after(WAITER_LEASE / 2).apply(Event::WaitEnds(gone));
+    queue.after(WAITER_LEASE - MS).queued(comes);
+    assert_eq!(queue.queue.first(), Some(gone));
+    let effects = queue
+        .after(MS)
+        .apply(Event::Arrives(comes, Arrival::default()));
+    assert_eq!(effects.left, [gone]);
+    assert_eq!(effects.wake, [(waits, Wake::First)]);
+}
+
+#[test]
+fn what_nobody_needs_any_more_is_forgotten() {
+    let [holder, gone] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.arrives(gone);
+    queue.apply(Event::AttemptDropped(gone));
+    queue.apply(Event::ForgetAbandoned);
+    assert!(!queue.queue.is_empty());
+    let left = queue.after(WAITER_LEASE).apply(Event::ForgetAbandoned).left;
+    assert_eq!(left, [gone]);
+    assert!(queue.queue.is_empty());
+}

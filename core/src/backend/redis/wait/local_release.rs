@@ -1,0 +1,169 @@
+//! A release under way, which may pass the lock on inside the process: what waits there need not ask.
+//!
+//! It names the waiter of its process that has waited longest. If that one is also the first in the server's queue, the
+//! script does at once what its grant and its confirmation would do, and the answer brings its token. If the queue is
+//! empty, and the named one is parked, the script does what its acquire would do. A release that is answered with
+//! anything else has passed nothing on, and one that is not answered may have: the waiter looks then, and is answered as
+//! any second copy is.
+
+use super::local_queue::{Event, LocalGrant, ReleaseEnd};
+use super::waiter_registry::WaiterRegistry;
+use crate::backend::redis::protocol::release_command::Successor;
+use crate::backend::redis::protocol::reply::HandoffOutcome;
+use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
+use crate::clock::LeaseInstant;
+use crate::{Key, OwnerId};
+
+/// A release under way, and the waiter that it names.
+#[derive(Debug)]
+pub(crate) struct LocalRelease<'a> {
+    waiters: &'a WaiterRegistry,
+    copies: &'a UnansweredRequests,
+    key: &'a Key,
+    successor: Option<Successor>,
+    sent: LeaseInstant,
+    /// How often the connection had been interrupted when it was sent.
+    interruptions: u64,
+}
+
+impl<'a> LocalRelease<'a> {
+    /// Where copies of the owner's requests are to be refused nobody can be asked for.
+    pub(crate) fn begin(
+        waiters: &'a WaiterRegistry,
+        copies: &'a UnansweredRequests,
+        key: &'a Key,
+        owner: OwnerId,
+        latest_expiry: u64,
+    ) -> Self {
+        let sent = LeaseInstant::now();
+        let expiry = copies.expiry_at(sent).filter(|_| latest_expiry == 0);
+        let interruptions = waiters.interruptions();
+        let begun = waiters.apply(Some(copies), key, Event::ReleaseBegins(owner, expiry));
+        Self {
+            waiters,
+            copies,
+            key,
+            successor: begun.successor,
+            sent,
+            interruptions,
+        }
+    }
+
+    pub(crate) fn successor(&self) -> Option<Successor> {
+        self.successor
+    }
+
+    pub(crate) fn answered(mut self, outcome: HandoffOutcome) {
+        self.end(match outcome {
+            HandoffOutcome::Passed(token) => ReleaseEnd::Passed(LocalGrant {
+                token,
+                sent: self.sent,
+                interruptions: self.interruptions,
+            }),
+            HandoffOutcome::NotPassed => ReleaseEnd::NotPassed,
+            HandoffOutcome::Unawaited => ReleaseEnd::Unawaited,
+        });
+    }
+
+    fn end(&mut self, end: ReleaseEnd) {
+        if let Some(successor) = self.successor.take() {
+            let event = Event::ReleaseEnds(successor, end);
+            self.waiters.apply(Some(self.copies), self.key, event);
+        }
+    }
+}
+
+impl Drop for LocalRelease<'_> {
+    fn drop(&mut self) {
+        self.end(ReleaseEnd::Unheard);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::{FutureExt, poll};
+    use tokio::time::advance;
+
+    use super::*;
+    use crate::FencingToken;
+    use crate::backend::redis::wait::local_queue::{Arrival, PARKED_FOR};
+
+    const PARKED: Arrival = Arrival {
+        can_be_named: true,
+        may_park: true,
+    };
+
+    fn key() -> Key {
+        Key::new("", "k").unwrap()
+    }
+
+    fn owners<const N: usize>() -> [OwnerId; N] {
+        [(); N].map(|()| OwnerId::random())
+    }
+
+    fn copies() -> UnansweredRequests {
+        let copies = UnansweredRequests::new();
+        copies.observe_time(LeaseInstant::now(), 1_000_000);
+        copies
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_answer_to_a_release_wakes_whom_it_named() {
+        let (waiters, copies, key) = (WaiterRegistry::new(), copies(), key());
+        let [holder, waiter] = owners();
+        waiters.acquired(&key, holder);
+        let mut parked = waiters.arrive(Some(&copies), &key, waiter, PARKED);
+        let mut granted = pin!(parked.granted());
+        assert!(poll!(&mut granted).is_pending());
+        let release = LocalRelease::begin(&waiters, &copies, &key, holder, 0);
+        assert_eq!(release.successor().unwrap().owner, waiter);
+        advance(PARKED_FOR).await;
+        assert!(poll!(&mut granted).is_pending());
+        let token = FencingToken::try_from(7).unwrap();
+        release.answered(HandoffOutcome::Passed(token));
+        assert_eq!(granted.now_or_never().unwrap().unwrap().token, token);
+        assert_eq!(copies.latest_expiry(waiter), 0, "it was answered");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_release_that_nobody_heard_is_noted_before_the_named_waiter_asks() {
+        let (waiters, copies, key) = (WaiterRegistry::new(), copies(), key());
+        let [holder, waiter] = owners();
+        waiters.acquired(&key, holder);
+        let mut parked = waiters.arrive(Some(&copies), &key, waiter, PARKED);
+        let mut granted = pin!(parked.granted());
+        assert!(poll!(&mut granted).is_pending());
+        let release = LocalRelease::begin(&waiters, &copies, &key, holder, 0);
+        let expiry = release.successor().unwrap().expiry;
+        drop(release);
+        assert!(granted.now_or_never().unwrap().is_none());
+        assert_eq!(Some(copies.latest_expiry(waiter)), expiry);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_grant_tells_of_the_connection_on_which_it_came() {
+        let (waiters, copies, key) = (WaiterRegistry::new(), copies(), key());
+        let [holder, waiter] = owners();
+        waiters.interruption();
+        waiters.acquired(&key, holder);
+        let mut parked = waiters.arrive(Some(&copies), &key, waiter, PARKED);
+        let release = LocalRelease::begin(&waiters, &copies, &key, holder, 0);
+        waiters.interruption();
+        let token = FencingToken::try_from(7).unwrap();
+        release.answered(HandoffOutcome::Passed(token));
+        let grant = parked.granted().await.unwrap();
+        assert_eq!((grant.interruptions, waiters.interruptions()), (1, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_copies_may_come_nobody_is_asked_for() {
+        let (waiters, copies, key) = (WaiterRegistry::new(), copies(), key());
+        let [holder, waiter] = owners();
+        waiters.acquired(&key, holder);
+        let _parked = waiters.arrive(Some(&copies), &key, waiter, PARKED);
+        let release = LocalRelease::begin(&waiters, &copies, &key, holder, 1);
+        assert!(release.successor().is_none());
+    }
+}
