@@ -1,7 +1,6 @@
 //! The waiters of this process: a queue for each key, what wakes them, and the futures that wait.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::hash_map::{Entry, HashMap};
 use std::future::pending;
 use std::mem;
 use std::sync::Arc;
@@ -71,7 +70,6 @@ impl WaiterRegistry {
         Arc::clone(&self.channel)
     }
 
-    /// Registers `owner` from before its request is sent: a wake-up may come before the answer.
     #[cfg(any(test, feature = "redlock"))]
     pub(crate) fn enter<'a>(
         &'a self,
@@ -82,7 +80,8 @@ impl WaiterRegistry {
         self.arrive(None, key, owner, arrival.unwrap_or_default())
     }
 
-    /// The same, for one that may be parked. What is asked for it then, and not answered, is noted with the `copies`.
+    /// Registers `owner` from before its request is sent: a wake-up may come before the answer. What is asked for it while it
+    /// is parked, and not answered, is noted with the `copies`.
     pub(crate) fn arrive<'a>(
         &'a self,
         copies: Copies<'a>,
@@ -90,8 +89,8 @@ impl WaiterRegistry {
         owner: OwnerId,
         arrival: Arrival,
     ) -> Registration<'a> {
-        let begins = Event::Arrives(owner, arrival);
-        self.register(copies, key, owner, [begins, Event::AttemptDropped(owner)])
+        let events = [Event::Arrives(owner, arrival), Event::AttemptDropped(owner)];
+        self.register(copies, key, owner, events)
     }
 
     /// The future of a registered waiter that waits until it is woken.
