@@ -8,7 +8,7 @@ use tracing::{Span, field};
 
 use super::backend::{Applied, Attempt, BackendError, Claim};
 use super::clock::LeaseInstant;
-use super::named_event::event;
+use super::event_macro::event;
 use super::options::LockOptions;
 use super::{AcquireError, Key, LossReason, ReleaseOutcome, metrics};
 

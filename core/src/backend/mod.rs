@@ -7,9 +7,9 @@ mod attempt;
 mod certificates;
 mod connect_error;
 mod error;
-#[cfg(all(test, any(feature = "redis", feature = "zookeeper")))]
-pub(crate) mod fuzz;
 pub(crate) mod memory;
+#[cfg(all(test, any(feature = "redis", feature = "zookeeper")))]
+pub(crate) mod parser_fuzzing;
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub mod redis;

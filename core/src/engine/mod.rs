@@ -1,15 +1,15 @@
 //! What stands between a caller and a backend: acquire, lease, renewal and release.
 
 mod acquire;
+mod background_work;
+mod downgrade_and_handover;
 mod hold;
 mod lease;
 mod manual_renewal;
 mod release;
-mod release_backlog;
 mod renew;
 mod shutdown;
 mod timeout;
-mod transfer;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,14 +26,14 @@ use super::clock::LeaseInstant;
 use super::options::Limits;
 pub(crate) use acquire::busy_policy::BusyPolicy;
 pub(crate) use acquire::request::AcquireRequest;
+use background_work::ReleaseBacklog;
+pub(crate) use downgrade_and_handover::{downgrade, hand_over};
 pub(crate) use hold::{Hold, HoldRef};
 pub(crate) use lease::Lease;
-pub(crate) use lease::ended::LeaseEnd;
+pub(crate) use lease::lease_end::LeaseEnd;
 pub(crate) use manual_renewal::{renew_all, renew_now};
-use release_backlog::ReleaseBacklog;
 use renew::watchdog::{WatchState, Watchdog};
 pub(crate) use timeout::bounded;
-pub(crate) use transfer::{downgrade, hand_over};
 
 /// One manager's dealings with its backend, shared by the manager, its clones and its guards.
 pub(crate) struct Engine {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::release_backlog::BackgroundWork;
+use super::background_work::BackgroundWork;
 use super::timeout::{Backoff, at_once, bounded, bounded_since};
 use super::{Engine, Lease};
 use crate::backend::{Applied, Backend, BackendError, ReleaseAnswer};

@@ -1,7 +1,7 @@
 //! A lock on one key: its options, and the ways to acquire it.
 
 pub(crate) mod guard;
-pub(crate) mod handle;
+pub(crate) mod held_handle;
 pub mod kind;
 pub(crate) mod permit_id;
 pub(crate) mod run;

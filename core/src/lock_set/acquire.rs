@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use super::ended::FirstEnd;
+use super::first_end::FirstEnd;
 use crate::clock::LeaseInstant;
 use crate::engine::{AcquireRequest, BusyPolicy, Engine, Hold, renew_all};
 use crate::options::LockOptions;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::LockSetRun;
-use super::ended::FirstEnd;
+use super::first_end::FirstEnd;
 use crate::engine::Hold;
 use crate::{FencingToken, LockHandle, Lost, held_context};
 

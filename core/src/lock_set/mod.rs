@@ -1,7 +1,7 @@
 //! Several locks as one: all or none, without deadlock.
 
 mod acquire;
-mod ended;
+mod first_end;
 mod guard;
 mod handle;
 mod release_outcome;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
-use super::ended::FirstEnd;
+use super::first_end::FirstEnd;
 use crate::Lost;
 use crate::held_context::HeldContext;
 

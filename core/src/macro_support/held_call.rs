@@ -72,6 +72,8 @@ impl<R, G: RunGuard> HeldCall<R, G> {
 
 impl<R, G: fmt::Debug> fmt::Debug for HeldCall<R, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Held").field("grip", &self.guard).finish()
+        f.debug_struct("HeldCall")
+            .field("guard", &self.guard)
+            .finish()
     }
 }

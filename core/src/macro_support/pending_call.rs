@@ -13,7 +13,7 @@ use crate::{AcquireError, Error, events};
 pub(super) type Acquiring<G> = Pin<Box<dyn Future<Output = Result<G, Error>> + Send>>;
 
 /// A call whose answer is known to have a place for the lock's failure.
-#[must_use = "an entry does nothing until it acquires"]
+#[must_use = "a pending call does nothing until it acquires"]
 pub struct PendingCall<R, G> {
     acquiring: Acquiring<G>,
     verdict: ReturnMapping<R>,
@@ -47,6 +47,6 @@ impl<R, G: RunGuard> PendingCall<R, G> {
 
 impl<R, G> fmt::Debug for PendingCall<R, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry").finish_non_exhaustive()
+        f.debug_struct("PendingCall").finish_non_exhaustive()
     }
 }

@@ -87,7 +87,9 @@ impl<P: Place> World<P> {
     pub(crate) fn carry_out(&mut self, step: &Step) -> Answer {
         match *step {
             Step::Fresh(mode, queues) => {
-                let attempt = Attempt::new(self.key.clone(), TTL, queues).in_mode(mode);
+                let attempt = Attempt::new(self.key.clone(), TTL, queues)
+                    .in_mode(mode)
+                    .renewed(true);
                 return self.first_attempt(attempt);
             }
             Step::HandOver(giver) => {

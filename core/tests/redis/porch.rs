@@ -331,7 +331,7 @@ async fn released_after(server: &Server, until: i64, commands: &[&str]) -> (Stri
         include_str!("../../src/backend/redis/scripts/time.lua"),
         include_str!("../../src/backend/redis/scripts/prelude.lua"),
         include_str!("../../src/backend/redis/scripts/release_handoff.lua"),
-        include_str!("../../src/backend/redis/scripts/release_read.lua"),
+        include_str!("../../src/backend/redis/scripts/release_load.lua"),
         include_str!("../../src/backend/redis/scripts/queue.lua"),
         include_str!("../../src/backend/redis/scripts/release.lua"),
     );

@@ -91,7 +91,7 @@ impl World {
         match *step {
             Step::Fresh(queues) => {
                 self.attempts
-                    .push(Attempt::new(self.key.clone(), TTL, queues));
+                    .push(Attempt::new(self.key.clone(), TTL, queues).renewed(true));
                 return self.attempt(self.attempts.len() - 1);
             }
             Step::Attempt(who) => {

@@ -1,5 +1,5 @@
 //! A planned failover: another server becomes the primary with a copy of the state, and the old one goes on serving
-//! until the clients follow. `core/src/backend/redis/release_replay.rs` repeats to the new one what it has missed.
+//! until the clients follow. `core/src/backend/redis/failover_release_replay.rs` repeats to the new one what it has missed.
 
 use crate::action::Action;
 use crate::attempt::{Line, Phase};

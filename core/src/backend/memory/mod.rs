@@ -2,7 +2,7 @@
 
 mod entry;
 mod fencing_tokens;
-mod owner_id_pool;
+mod owner_id_source;
 mod store;
 mod wait_queue;
 
@@ -20,7 +20,7 @@ use super::{
     ReleaseAnswer, RenewAnswer,
 };
 use crate::{Key, OwnerId};
-use owner_id_pool::OwnerIdPool;
+use owner_id_source::OwnerIdSource;
 use store::Store;
 
 /// Locks that live and die with this process.
@@ -62,7 +62,7 @@ pub struct InProcess {
 struct Shared {
     world: Mutex<Store>,
     /// Apart from the world: nobody waits there for the system.
-    ids: Mutex<OwnerIdPool>,
+    ids: Mutex<OwnerIdSource>,
 }
 
 impl InProcess {

@@ -1,22 +1,117 @@
-//! Sends acquire requests, and tracks their duplicates.
+//! Acquires: what a release of this process has granted, or what the server answers to a request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Redis;
 use super::batch::Urgency;
 use super::client::SendOptions;
 use super::error::maybe_applied;
-use super::protocol::reply;
-use crate::backend::redis::connection::wait_pool::Acknowledged;
-use crate::backend::redis::protocol::acquire_command::{AcquireCommand, ClientContext};
-use crate::backend::redis::protocol::release_command::ReleaseCommand;
-use crate::backend::redis::protocol::reply::{AcquireOutcome, AcquireReply, ReleaseReply};
-use crate::backend::redis::wait::local_release::LocalRelease;
-use crate::backend::{Applied, Attempt, BackendError};
+use super::protocol::acquire_command::{AcquireCommand, ClientContext};
+use super::protocol::reply::{self, AcquireOutcome, AcquireReply};
+use super::timing::{FIRST_LOOKS, GRANT_TTL, REFRESH};
+use super::wait::local_queue::{Arrival, LocalGrant};
+use super::wait::waiter_registry::Registration;
+use crate::backend::redis::connection::replica_wait_pool::Acknowledged;
+use crate::backend::{Applied, Attempt, AttemptAnswer, BackendError, Mode};
 use crate::clock::LeaseInstant;
-use crate::{Key, OwnerId};
+use crate::{Key, metrics};
+
+/// Who wants an answer sooner than that is not parked.
+const IN_A_HURRY: Duration = Duration::from_millis(100);
 
 impl Redis {
+    pub(super) async fn take_or_ask(
+        &self,
+        attempt: &Attempt,
+    ) -> Result<AttemptAnswer, BackendError> {
+        let begun = LeaseInstant::now();
+        let arrival = self.arrival(attempt);
+        let Attempt { key, owner, .. } = attempt;
+        let arrive = || {
+            self.waiters
+                .arrive(Some(&self.copies), key, *owner, arrival)
+        };
+        let mut registration = attempt.queue.then(arrive);
+        let granted = match &mut registration {
+            Some(registration) => registration.granted().await,
+            None => None,
+        };
+        if let Some(grant) = granted
+            && grant.interruptions == self.waiters.interruptions()
+            && let Some(lease) = lease_of(grant, begun).filter(|_| attempt.renewed)
+        {
+            metrics::passed_on();
+            let LocalGrant { token, .. } = grant;
+            return Ok(AttemptAnswer::Granted { token, lease });
+        }
+        let asked = self.ask(attempt, registration).await;
+        asked.map_err(|failed| {
+            // It may have the lock all the same; so it may if the release that asked on its behalf was not answered.
+            if granted.is_some() || self.copies.latest_expiry(*owner) > 0 {
+                return maybe_applied(failed);
+            }
+            failed
+        })
+    }
+
+    /// Whether the lock can be passed on to an attempt. Others have more to say than that, or more to wait for, or would have
+    /// less time to take it than to confirm it.
+    fn arrival(&self, attempt: &Attempt) -> Arrival {
+        let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none();
+        let lasts = attempt.ttl >= GRANT_TTL;
+        let can_be_named = plain && lasts && self.synced.is_none();
+        Arrival {
+            can_be_named,
+            may_park: can_be_named && attempt.answer_within >= IN_A_HURRY,
+        }
+    }
+
+    async fn ask(
+        &self,
+        attempt: &Attempt,
+        registration: Option<Registration<'_>>,
+    ) -> Result<AttemptAnswer, BackendError> {
+        let Attempt { key, owner, .. } = attempt;
+        match self.acquire(attempt).await? {
+            AcquireOutcome::Granted(token) => {
+                match registration {
+                    _ if attempt.mode != Mode::Exclusive => {}
+                    Some(registration) => registration.acquired(),
+                    None => self.waiters.acquired(key, *owner),
+                }
+                Ok(AttemptAnswer::Granted {
+                    token,
+                    lease: attempt.ttl,
+                })
+            }
+            AcquireOutcome::Busy { holder_left, first } => {
+                if let Some(registration) = registration {
+                    registration.keep();
+                }
+                let expires = holder_left.unwrap_or(FIRST_LOOKS).min(REFRESH);
+                // The first of all looks for foreign releases, and the first of each process is there
+                // when the lease runs out: all before it may have died with the holder.
+                let retry_after = if first {
+                    expires.min(FIRST_LOOKS)
+                } else if self.waiters.is_first(key, *owner) {
+                    expires
+                } else {
+                    REFRESH
+                };
+                Ok(AttemptAnswer::Busy { retry_after })
+            }
+            AcquireOutcome::Refused(refusal) => Ok(AttemptAnswer::Refused(refusal)),
+            AcquireOutcome::Late => Err(BackendError::not_applied(
+                "the request came to the server after its time; the server's clock may have jumped",
+            )),
+            AcquireOutcome::Exhausted => Err(BackendError::not_applied(
+                "the next fencing token would not stay below 2^53; set the server's clock right",
+            )
+            .permanent()),
+        }
+    }
+
     /// Asks, and has replicas acknowledge a grant if that was wished for.
     pub(super) async fn acquire(&self, attempt: &Attempt) -> Result<AcquireOutcome, BackendError> {
         let how = SendOptions {
@@ -144,57 +239,6 @@ impl Redis {
             .expiry()
             .ok_or_else(|| BackendError::not_applied("the server's clock is unknown"))
     }
-
-    /// Ends whatever the owner has, for good: true if it held the lock. A server that comes after is told as well.
-    pub(super) async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
-        let latest_expiry = || self.copies.latest_expiry(owner);
-        let departure = self
-            .departures
-            .begin(&self.servers, key, owner, latest_expiry);
-        let held = self.leave_for_now(key, owner).await?;
-        if let Some(departure) = departure {
-            self.departures.confirmed(&self.servers, departure);
-        }
-        Ok(held)
-    }
-
-    /// Ends whatever the owner has: true if it held the lock. It may come back.
-    pub(super) async fn leave_for_now(
-        &self,
-        key: &Key,
-        owner: OwnerId,
-    ) -> Result<bool, BackendError> {
-        let latest_expiry = self.copies.latest_expiry(owner);
-        let release = LocalRelease::begin(&self.waiters, &self.copies, key, owner, latest_expiry);
-        let leave = ReleaseCommand {
-            key: key.clone(),
-            owner,
-            latest_expiry,
-            named: release.successor(),
-        };
-        let ReleaseReply::Ended { held, outcome } = self.send_leave(leave).await? else {
-            return Err(BackendError::unknown(
-                "the server has no memory left to note that an attempt is over; asking again",
-            ));
-        };
-        release.answered(outcome);
-        self.copies.forget(owner, latest_expiry);
-        Ok(held)
-    }
-
-    async fn send_leave(&self, leave: ReleaseCommand) -> Result<ReleaseReply, BackendError> {
-        if let Some(node) = self
-            .servers
-            .one()
-            .filter(|_| self.batches.gather(Urgency::Some))
-            && let Some(left) = self.batches.leave(node, self.terms(), leave.clone()).await
-        {
-            return left;
-        }
-        let _under_way = self.batches.sending();
-        let command = leave.alone(&self.scripts, self.names_all);
-        reply::left(self.servers.call(&leave.key, &command).await?)
-    }
 }
 
 /// The answer to a request that was granted before. What is refused now may be held there all the same.
@@ -204,5 +248,56 @@ fn still_granted(verdict: AcquireOutcome) -> Result<AcquireOutcome, BackendError
             "the server granted the lock, and then refused to confirm it",
         )),
         other => Ok(other),
+    }
+}
+
+/// The first lease of an attempt that begun then, if the lock was passed on to it. It counts from when the release was sent,
+/// so that what is left of it is told, and less than that by the margin that is left for clocks that differ. Where not much
+/// is left the server is asked, which confirms the grant for the whole TTL.
+fn lease_of(grant: LocalGrant, begun: LeaseInstant) -> Option<Duration> {
+    let age = begun.since(grant.sent);
+    let lease = GRANT_TTL.saturating_sub(age + age / 50);
+    (begun.after(lease).remaining() >= GRANT_TTL / 2).then_some(lease)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+    use crate::FencingToken;
+
+    fn granted() -> LocalGrant {
+        LocalGrant {
+            token: FencingToken::try_from(7).unwrap(),
+            sent: LeaseInstant::now(),
+            interruptions: 0,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_counts_from_the_sending_of_the_release() {
+        let (age, grant) = (GRANT_TTL * 2 / 5, granted());
+        advance(age).await;
+        let left = lease_of(grant, LeaseInstant::now()).unwrap();
+        assert!(left <= GRANT_TTL - age, "{left:?}");
+        assert!(left > GRANT_TTL - age - age / 20, "{left:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_was_parked_counts_its_lease_from_its_own_beginning() {
+        let begun = LeaseInstant::now();
+        advance(GRANT_TTL / 4).await;
+        let grant = granted();
+        assert_eq!(lease_of(grant, begun), Some(GRANT_TTL));
+        advance(GRANT_TTL / 2).await;
+        assert_eq!(lease_of(grant, begun), None, "a quarter is left");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_not_much_is_left_the_server_is_asked() {
+        let grant = granted();
+        advance(GRANT_TTL / 2).await;
+        assert!(lease_of(grant, LeaseInstant::now()).is_none());
     }
 }

@@ -23,12 +23,12 @@ use crate::backend::ConnectError;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::certificates::Certificates;
 use crate::backend::redis::client::connector::Connector;
-use crate::backend::redis::client::endpoint::Endpoint;
+use crate::backend::redis::client::server_locator::Endpoint;
+use crate::backend::redis::connection::replica_wait_pool::ReplicaRequirement;
 #[cfg(feature = "simulation")]
 use crate::backend::redis::connection::simulated_transport::{Connecting, SimulatedTransport};
-use crate::backend::redis::connection::wait_pool::ReplicaRequirement;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
-use crate::named_event::event;
+use crate::event_macro::event;
 
 /// How to connect to a server. Made by [`Redis::builder`].
 #[derive(Debug, Clone, Default)]

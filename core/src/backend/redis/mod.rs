@@ -1,7 +1,6 @@
 //! Locks on a Redis or Valkey server, on the primary that Sentinels name, and on a Cluster.
 
 mod acquire;
-mod attempt;
 mod batch;
 pub(crate) mod builder;
 pub(crate) mod client;
@@ -9,9 +8,10 @@ pub(crate) mod client;
 mod cluster;
 pub(crate) mod connection;
 pub(crate) mod error;
+mod failover_release_replay;
 pub(crate) mod keys;
 pub(crate) mod protocol;
-mod release_replay;
+mod release;
 mod renew;
 mod replica_ack;
 mod reply_size;
@@ -36,14 +36,14 @@ use super::{
 use crate::Key;
 use batch::Batcher;
 pub use builder::RedisBuilder;
+use connection::replica_wait_pool::ReplicaRequirement;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub use connection::simulated_transport::{Connecting, Stream};
-use connection::wait_pool::ReplicaRequirement;
+use failover_release_replay::ReleaseReplay;
 use keys::{KeyBuilder, LockKeys};
 use protocol::millis;
 use protocol::unanswered_requests::UnansweredRequests;
-use release_replay::ReleaseReplay;
 pub use reply_size::ReplyTooLarge;
 use scripts::LockScripts;
 use timing::FIRST_LOOKS;

@@ -11,7 +11,7 @@ use super::protocol::reply;
 use super::replica_ack::too_few;
 use super::scripts::LockScripts;
 use crate::OwnerId;
-use crate::backend::redis::connection::wait_pool::Acknowledged;
+use crate::backend::redis::connection::replica_wait_pool::Acknowledged;
 use crate::backend::redis::protocol::{millis, written};
 use crate::backend::{Applied, BackendError, Claim, Mode, RenewAnswer};
 

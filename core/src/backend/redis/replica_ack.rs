@@ -6,7 +6,7 @@ use super::Redis;
 use super::client::SendOptions;
 use super::error::maybe_applied;
 use crate::Key;
-use crate::backend::redis::connection::wait_pool::{Acknowledged, ReplicaRequirement};
+use crate::backend::redis::connection::replica_wait_pool::{Acknowledged, ReplicaRequirement};
 use crate::backend::redis::protocol::reply::AcquireOutcome;
 use crate::backend::{Attempt, BackendError};
 

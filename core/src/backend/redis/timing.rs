@@ -1,4 +1,4 @@
-//! How long the records of the scripts are kept.
+//! How long things last: records on the server, connecting, looks of waiters.
 
 use std::time::Duration;
 

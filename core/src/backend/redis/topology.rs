@@ -14,8 +14,8 @@ use super::client::{SendOptions, ServerClient};
 use super::cluster::Cluster;
 use super::protocol::reply;
 use crate::Key;
-use crate::backend::redis::connection::multiplexed::ServerNumber;
-use crate::backend::redis::connection::wait_pool::{Acknowledged, ReplicaRequirement};
+use crate::backend::redis::connection::replica_wait_pool::{Acknowledged, ReplicaRequirement};
+use crate::backend::redis::connection::shared_connection::ServerNumber;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::backend::{BackendError, ConnectError};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Redlock;
-use super::attempt_state::RedlockAttempt;
+use super::attempt_rounds::RedlockAttempt;
 use super::majority::{majority, no_quorum};
 use super::request::{AHEAD, NodeAcquire};
 use super::round::{self, RoundOutcome};

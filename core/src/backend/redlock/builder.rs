@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Redlock;
-use super::admission::{NotAdmitted, UnfitNode};
 use super::in_flight::InFlightRequests;
 use super::majority::{majority, no_quorum};
+use super::node_admission::{NotAdmitted, UnfitNode};
 use super::quorum_node::QuorumNode;
 use super::settings::Settings;
 #[cfg(feature = "tls-rustls")]

@@ -1,12 +1,12 @@
 //! Locks on a majority of independent Redis servers.
 
 mod acquire;
-mod admission;
-mod attempt_state;
+mod attempt_rounds;
 mod builder;
 mod in_flight;
 mod inspect;
 mod majority;
+mod node_admission;
 mod node_health;
 mod quorum_node;
 mod release;
@@ -14,7 +14,7 @@ mod release_backlog;
 mod renew;
 mod request;
 mod round;
-mod round_state;
+mod round_requests;
 mod settings;
 mod vote_count;
 mod wait;
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::Key;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
-use attempt_state::RedlockAttempts;
+use attempt_rounds::RedlockAttempts;
 pub use builder::RedlockBuilder;
 use quorum_node::QuorumNode;
 use settings::Settings;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use redis::{Cmd, Pipeline, Value};
 
-use super::admission::{DistinctNodes, RestartQuarantine};
 use super::in_flight::AnswerLimit;
+use super::node_admission::{DistinctNodes, RestartQuarantine};
 use super::node_health::NodeHealth;
 use super::release_backlog::NodeReleaseBacklog;
 use super::request::{self, NodeRelease};
@@ -169,7 +169,7 @@ fn outside_of_runtimes() -> BackendError {
 
 impl fmt::Debug for QuorumNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Member")
+        f.debug_struct("QuorumNode")
             .field("address", &self.address)
             .field("health", &self.health)
             .finish_non_exhaustive()

@@ -10,7 +10,7 @@ use super::majority::{MajorityCount, MajorityDecision, no_quorum};
 use super::quorum_node::QuorumNode;
 use super::release_backlog::PendingNodeRelease;
 use super::request::NodeRelease;
-use super::round_state::Round;
+use super::round_requests::Round;
 use crate::backend::redis::protocol::reply;
 use crate::backend::{Attempt, BackendError};
 use crate::runtime::timeout;

@@ -9,7 +9,7 @@ use super::in_flight::AnswerLimit;
 use super::in_flight::InFlightRequests;
 use super::quorum_node::QuorumNode;
 use super::request::NodeAcquire;
-use super::round_state::Round;
+use super::round_requests::Round;
 use super::vote_count::{QuorumState, Vote, VoteCount};
 use crate::OwnerId;
 use crate::backend::redis::protocol::reply::{self, millis};

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::current_session::SessionManager;
 use super::error::not_connected;
-use super::session_manager::SessionManager;
 #[cfg(feature = "zookeeper-tls")]
 use super::tls;
 use super::{ZooKeeper, url};

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::attempt_registry::AttemptRegistry;
-use super::session_manager::SessionManager;
+use super::current_session::SessionManager;
 use crate::backend::BackendError;
 
 /// What requests need.

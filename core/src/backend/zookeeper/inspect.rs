@@ -2,9 +2,9 @@
 
 use zookeeper_client::Error;
 
+use super::node_queue::NodeQueue;
 use super::reader_token;
 use super::session::Session;
-use super::wait_queue::NodeQueue;
 use super::znodes::{QueueNode, container};
 use crate::backend::{Inspection, Mode};
 use crate::{FencingToken, Key};

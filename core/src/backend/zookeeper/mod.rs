@@ -78,20 +78,20 @@ mod acquire;
 mod attempt_registry;
 mod builder;
 mod context;
+mod current_session;
 mod error;
 mod inspect;
+mod node_queue;
 mod reader_token;
 mod release;
 mod renew;
 mod session;
 mod session_keeper;
 mod session_liveness;
-mod session_manager;
 mod settings;
 #[cfg(feature = "zookeeper-tls")]
 mod tls;
 mod url;
-mod wait_queue;
 mod watch_budget;
 mod znodes;
 
@@ -110,10 +110,10 @@ use crate::{Key, OwnerId};
 use attempt_registry::AttemptRegistry;
 pub use builder::ZooKeeperBuilder;
 use context::Context;
+use current_session::SessionManager;
 use error::failed;
 use release::{delete_orphans, leave, reaper};
 use session_keeper::keep;
-use session_manager::SessionManager;
 
 /// Locks on a `ZooKeeper` ensemble. See the [module](self) for when to choose it.
 ///

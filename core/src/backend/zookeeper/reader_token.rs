@@ -9,8 +9,8 @@
 use zookeeper_client::Error;
 
 use super::attempt_registry::RegisteredAttempt;
+use super::node_queue::NodeQueue;
 use super::session::{CreatedNode, Session};
-use super::wait_queue::NodeQueue;
 use super::watch_budget::BudgetedWatch;
 use super::znodes::container;
 use crate::backend::Mode;

@@ -4,9 +4,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::attempt_registry::{AttemptRegistry, NodeLocation, RegisteredAttempt};
+use super::current_session::SessionManager;
 use super::error::{ends_session, failed};
 use super::session::{CreatedNode, Session};
-use super::session_manager::SessionManager;
 use super::znodes::container;
 use crate::backend::BackendError;
 use crate::clock::{self, LeaseInstant};

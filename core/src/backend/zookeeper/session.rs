@@ -12,9 +12,9 @@ use zookeeper_client::{
 };
 
 use super::error::{ends_session, no_thread};
+use super::node_queue::NodeQueue;
 use super::session_liveness::{PULSES, SessionLiveness};
 use super::settings::Settings;
-use super::wait_queue::NodeQueue;
 use super::watch_budget::{BudgetedWatch, WatchBudget};
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::RuntimeThread;
@@ -226,7 +226,7 @@ impl Session {
         }
     }
 
-    /// As [`queue`](Self::line), with a watch on all of it.
+    /// As [`queue`](Self::queue), with a watch on all of it.
     pub(super) async fn watched_queue(
         &self,
         container: &str,
@@ -243,13 +243,13 @@ impl Session {
         Ok((NodeQueue::of(&names), BudgetedWatch::by(watcher, permit)))
     }
 
-    /// As [`queue`](Self::line), with all that the leader knew when this was asked.
+    /// As [`queue`](Self::queue), with all that the leader knew when this was asked.
     pub(super) async fn latest_queue(&self, container: &str) -> Result<NodeQueue, Error> {
         self.read(|| self.client.sync("/")).await?;
         self.queue(container).await
     }
 
-    /// As [`queue`](Self::line), with all that a majority knew when this was asked: a leader that is none any more is not
+    /// As [`queue`](Self::queue), with all that a majority knew when this was asked: a leader that is none any more is not
     /// believed.
     pub(super) async fn confirmed_queue(&self, container: &str) -> Result<NodeQueue, Error> {
         let folder = ["/".to_owned()];

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use zookeeper_client::SessionState;
 
+use super::current_session::{LinkState, SessionManager};
 use super::session::Session;
 use super::session_liveness::PULSES;
-use super::session_manager::{LinkState, SessionManager};
 use crate::clock::{self, LeaseInstant};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

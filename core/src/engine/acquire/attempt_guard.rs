@@ -9,7 +9,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::backend::{Applied, Attempt, AttemptAnswer, Backend, BackendError};
 use crate::clock::{ClockReading, LeaseInstant};
-use crate::engine::release_backlog::BackgroundWork;
+use crate::engine::background_work::BackgroundWork;
 use crate::engine::timeout::{Backoff, at_once, bounded, bounded_since};
 use crate::engine::{Engine, Hold, Lease};
 use crate::options::LockOptions;
@@ -27,7 +27,7 @@ pub(crate) struct AttemptGuard<'a> {
     pub(crate) attempt: Attempt,
     pub(crate) runtime: Runtime,
     pub(crate) engine: &'a Arc<Engine>,
-    attempt_guard: bool,
+    is_armed: bool,
     left_traces: bool,
     /// A shutdown waits for acquires that are under way.
     _under_way: TaskTrackerToken,
@@ -38,7 +38,7 @@ impl<'a> AttemptGuard<'a> {
         Self {
             attempt,
             runtime,
-            attempt_guard: false,
+            is_armed: false,
             left_traces: false,
             _under_way: engine.unfinished.token(),
             engine,
@@ -51,12 +51,12 @@ impl<'a> AttemptGuard<'a> {
         &mut self,
         sent: ClockReading,
     ) -> Option<Result<AttemptAnswer, BackendError>> {
-        self.attempt_guard = true;
+        self.is_armed = true;
         let backend = &self.engine.backend;
         let answer = at_once(|| backend.attempt_now(&self.attempt, sent.instant));
         match &answer {
             Some(answer) => self.record(answer),
-            None => self.attempt_guard = self.left_traces,
+            None => self.is_armed = self.left_traces,
         }
         answer
     }
@@ -67,7 +67,7 @@ impl<'a> AttemptGuard<'a> {
         sent: ClockReading,
         limit: Duration,
     ) -> Result<AttemptAnswer, BackendError> {
-        self.attempt_guard = true;
+        self.is_armed = true;
         let answer = bounded_since(sent, limit, async {
             self.engine.backend.attempt(&self.attempt).await
         })
@@ -83,7 +83,7 @@ impl<'a> AttemptGuard<'a> {
             Ok(AttemptAnswer::Refused(_)) => false,
             Err(error) => error.applied() == Applied::Unknown,
         };
-        self.attempt_guard = self.left_traces;
+        self.is_armed = self.left_traces;
     }
 
     /// Whether the backend may have, or come to have, a grant for this attempt.
@@ -119,7 +119,7 @@ impl<'a> AttemptGuard<'a> {
             )),
         };
         // The grant is the hold's to release from here on.
-        self.attempt_guard = false;
+        self.is_armed = false;
         self.engine.watch(&hold.lease, now);
         // Looked at after `watch`: either this sees the shutdown, or the shutdown sees the lease.
         if self.engine.is_closed() {
@@ -137,7 +137,7 @@ impl<'a> AttemptGuard<'a> {
 
 impl Drop for AttemptGuard<'_> {
     fn drop(&mut self) {
-        if !self.attempt_guard {
+        if !self.is_armed {
             return;
         }
         let (engine, attempt) = (self.engine, &self.attempt);

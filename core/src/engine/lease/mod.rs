@@ -1,6 +1,6 @@
 //! A lease as this process knows it: its deadline, and how it ended.
 
-pub(crate) mod ended;
+pub(crate) mod lease_end;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -8,7 +8,7 @@
 //! not cost those of others theirs.
 
 pub(crate) mod renewal_queue;
-pub(crate) mod tick_aligner;
+pub(crate) mod renewal_timing;
 pub(crate) mod watchdog;
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use crate::backend::{Backend, BackendError, Claim, RenewAnswer};
 use crate::clock::LeaseInstant;
 use crate::options::Limits;
 use crate::{Key, LossReason, events};
-use tick_aligner::{TickAligner, after_failure, answer_limit};
+use renewal_timing::{TickAligner, after_failure, answer_limit};
 
 /// How many leases go into one command.
 const BATCH: usize = 256;

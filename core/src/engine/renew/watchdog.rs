@@ -12,13 +12,13 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::renewal_queue::RenewalQueue;
-use super::tick_aligner::{self, DueAction, TickAligner};
+use super::renewal_timing::{self, DueAction, TickAligner};
 use super::{batches, renew_batch};
 use crate::OwnerId;
 use crate::backend::Backend;
 use crate::clock::{self, LeaseInstant};
 use crate::engine::Lease;
-use crate::engine::release_backlog::ReleaseBacklog;
+use crate::engine::background_work::ReleaseBacklog;
 use crate::engine::timeout::catch_panic;
 use crate::options::Limits;
 use crate::runtime::{Runtime, sleep};
@@ -155,7 +155,7 @@ impl WatchState {
     fn resume(&self) {
         let taken = self.queue.lock().taken();
         for lease in taken {
-            let look = tick_aligner::after_failure(&lease);
+            let look = renewal_timing::after_failure(&lease);
             self.queue.lock().put_back(lease.claim.owner, look);
         }
     }
@@ -164,7 +164,7 @@ impl WatchState {
         let mut due = self.queue.lock().take_due(LeaseInstant::now());
         due.retain(|lease| {
             let owner = lease.claim.owner;
-            match tick_aligner::step(lease) {
+            match renewal_timing::step(lease) {
                 DueAction::Renew => return true,
                 DueAction::LookAgain(at) => self.queue.lock().put_back(owner, at),
                 DueAction::Forget => self.queue.lock().forget(lease),

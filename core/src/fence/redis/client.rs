@@ -9,7 +9,7 @@ use super::scripts;
 use crate::backend::BackendError;
 use crate::backend::redis::client::ServerClient;
 use crate::backend::redis::client::connector::Connector;
-use crate::backend::redis::client::endpoint::Endpoint;
+use crate::backend::redis::client::server_locator::Endpoint;
 
 /// How long the server may take to answer.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);

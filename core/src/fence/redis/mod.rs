@@ -13,7 +13,7 @@ use redis::Client;
 
 use super::{AdmitError, FenceStore, Stale};
 use crate::backend::redis::builder::{is_cluster, opened};
-use crate::backend::redis::client::endpoint::Endpoint;
+use crate::backend::redis::client::server_locator::Endpoint;
 use crate::backend::redis::protocol::reply::read;
 use crate::backend::{BackendError, ConnectError};
 use crate::{FencingToken, InvalidKey, Key};

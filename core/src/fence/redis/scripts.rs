@@ -9,7 +9,7 @@ use crate::backend::redis::scripts::{self, Script};
 pub(super) static ADMIT: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         include_str!("admit_token.lua"),
-        include_str!("admit.lua")
+        "return admit_token(KEYS[1], ARGV[1])"
     ))
 });
 

@@ -64,7 +64,7 @@ pub(crate) fn acquire(world: &mut World, setup: &Setup, request: Request) -> Lin
     } else {
         note_barging(world, setup, owner);
     }
-    let token = grant(world, setup, owner);
+    let token = grant(world, setup, owner, setup.times.ttl);
     Line::Granted { age, token }
 }
 

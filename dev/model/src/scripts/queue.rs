@@ -44,23 +44,27 @@ pub(super) fn grant_next(world: &mut World, setup: &Setup, successor: Option<usi
         _ => next_waiter(world, setup, successor)?,
     };
     if successor == Some(next) {
-        note_barging(world, setup, next);
-        return Some(grant(world, setup, next));
+        return Some(grant_to_successor(world, setup, next));
     }
     grant_to_confirm(world, setup, next);
     None
 }
 
 /// What a grant and its confirmation would do together. The TTL is that of a grant, until it is renewed.
-pub(super) fn grant(world: &mut World, setup: &Setup, waiter: usize) -> u8 {
+pub(super) fn grant_to_successor(world: &mut World, setup: &Setup, waiter: usize) -> u8 {
     note_barging(world, setup, waiter);
-    let token = next_token(world, setup);
-    world.came.remove(waiter);
     let ttl = if setup.without(Weakening::PassForGrant) {
         setup.times.ttl
     } else {
         setup.times.grant
     };
+    grant(world, setup, waiter, ttl)
+}
+
+/// Grants the lock under the next token.
+pub(super) fn grant(world: &mut World, setup: &Setup, waiter: usize, ttl: u8) -> u8 {
+    let token = next_token(world, setup);
+    world.came.remove(waiter);
     world.server.set_lock(waiter, ttl);
     (world.server.token, world.server.drawer) = (token, id(waiter));
     dequeue(world, waiter);

@@ -1,6 +1,6 @@
 //! `release.lua`: release and cleanup.
 
-use super::queue::{dequeue, grant, grant_next};
+use super::queue::{dequeue, grant_next, grant_to_successor};
 use crate::server::{Holder, id};
 use crate::setup::Setup;
 use crate::weakening::Weakening;
@@ -83,5 +83,5 @@ fn pass_to_parked(
     let in_order = server.queue.first().is_none() || setup.without(Weakening::ParkedInOrder);
     let is_wanted = server.seals[named] == 0 || setup.without(Weakening::NamedUnsealed);
     let passes = is_holder && in_order && is_wanted && seal == 0 && server.token > 0;
-    passes.then(|| grant(world, setup, named))
+    passes.then(|| grant_to_successor(world, setup, named))
 }

@@ -11,24 +11,27 @@ macro_rules! script {
 }
 
 pub(crate) const ACQUIRE: &str =
-    script!("constants" "time" "acquire_fast" "prelude" "acquire_read" "queue" "acquire");
-pub(crate) const LEAVE: &str = script!("constants" "release_fast" "time" "prelude" "release_handoff" "release_read" "queue" "release");
+    script!("constants" "time" "acquire_fast" "prelude" "acquire_load" "queue" "acquire");
+pub(crate) const LEAVE: &str = script!("constants" "release_fast" "time" "prelude" "release_handoff" "release_load" "queue" "release");
 pub(crate) const BATCH: &str = concat!(
     script!("constants" "time" "prelude"),
     "local function acquire(KEYS, ARGV)\n",
-    script!("acquire_fast" "acquire_read" "queue" "acquire"),
+    script!("acquire_fast" "acquire_load" "queue" "acquire"),
     "end\nlocal function release(KEYS, ARGV)\n",
-    script!("release_fast" "release_handoff" "release_read" "queue" "release"),
+    script!("release_fast" "release_handoff" "release_load" "queue" "release"),
     "end\n",
     script!("batch")
 );
 pub(crate) const RENEW: &str = script!("constants" "renew");
 pub(crate) const RENEW_SHARE: &str =
-    script!("constants" "time" "prelude" "read" "queue" "renew_shared");
-pub(crate) const DOWNGRADE: &str = script!("constants" "time" "prelude" "read" "queue" "downgrade");
-pub(crate) const HAND_OVER: &str = script!("constants" "hand_over");
-pub(crate) const FORCE: &str = script!("constants" "time" "prelude" "read" "queue" "force_release");
-pub(crate) const INSPECT: &str = script!("constants" "time" "prelude" "read" "queue" "inspect");
+    script!("constants" "time" "prelude" "load_holder" "queue" "renew_shared");
+pub(crate) const DOWNGRADE: &str =
+    script!("constants" "time" "prelude" "load_holder" "queue" "downgrade");
+pub(crate) const HAND_OVER: &str = script!("constants" "store_handover_secret");
+pub(crate) const FORCE: &str =
+    script!("constants" "time" "prelude" "load_holder" "queue" "force_release");
+pub(crate) const INSPECT: &str =
+    script!("constants" "time" "prelude" "load_holder" "queue" "inspect");
 
 /// Any command, answered as scripts are.
 pub(crate) const COMMAND: &str = "return redis.pcall(unpack(ARGV))";

@@ -6,7 +6,7 @@
 //! waits for the answer to another, or for a timer. The server carries a batch out in one step, as it would its requests
 //! one after the other: releases first, then attempts.
 
-mod call;
+mod script_call;
 
 use std::future::poll_fn;
 use std::mem;
@@ -25,7 +25,7 @@ use crate::backend::redis::protocol::acquire_command::{AcquireCommand, ClientCon
 use crate::backend::redis::protocol::release_command::ReleaseCommand;
 use crate::backend::redis::protocol::reply::{AcquireReply, ReleaseReply};
 use crate::runtime::Runtime;
-use call::{Batch, BatchItem, ItemReply, LEAST, MOST, SendOutcome};
+use script_call::{Batch, BatchItem, ItemReply, LEAST, MOST, SendOutcome};
 
 /// How many are sent alone at the same time: so few keep a server busy, and it would wait for those who gather.
 const ALONE: usize = 8;

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Pipeline};
 
-use super::endpoint::{Endpoint, Resolved};
+use super::server_locator::{Endpoint, Resolved};
 use crate::backend::BackendError;
-use crate::backend::redis::connection::multiplexed::{Connection, ConnectionCell};
 use crate::backend::redis::connection::push_handler::{
     ConnectionState, PushHandler, warn_of_no_wake_ups,
 };
+use crate::backend::redis::connection::replica_wait_pool::WaitPool;
+use crate::backend::redis::connection::shared_connection::{Connection, ConnectionCell};
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
-use crate::backend::redis::connection::wait_pool::WaitPool;
 use crate::backend::redis::error::{failure, outside_a_runtime, reply_too_large};
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;

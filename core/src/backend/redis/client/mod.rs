@@ -1,7 +1,7 @@
 //! The client of one server: sends scripts and commands, and reconnects.
 
 pub(crate) mod connector;
-pub(crate) mod endpoint;
+pub(crate) mod server_locator;
 
 use std::fmt;
 use std::pin::pin;
@@ -13,9 +13,13 @@ use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 use super::error::{failure, is_readonly, outside_a_runtime, unsent};
 use super::timing::{CONNECT_TIMEOUT, READ_ONLY_FOR};
 use crate::backend::BackendError;
-use crate::backend::redis::connection::multiplexed::{Connection, ExchangeGuard, ServerNumber};
+use crate::backend::redis::connection::replica_wait_pool::{
+    Acknowledged, ReplicaRequirement, WaitError,
+};
+use crate::backend::redis::connection::shared_connection::{
+    Connection, ExchangeGuard, ServerNumber,
+};
 use crate::backend::redis::connection::single_flight::SingleFlight;
-use crate::backend::redis::connection::wait_pool::{Acknowledged, ReplicaRequirement, WaitError};
 use crate::runtime::timeout;
 use connector::{Connector, in_time};
 
@@ -282,7 +286,7 @@ fn is_noscript(error: &RedisError) -> bool {
 impl fmt::Debug for ServerClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The connection's settings hold a password.
-        f.debug_struct("Node")
+        f.debug_struct("ServerClient")
             .field("connected", &self.current().is_some())
             .finish_non_exhaustive()
     }

@@ -2,7 +2,7 @@
 //!
 //! # Implementation details
 //!
-//! Of our own, over the same [`Node`](super::client::ServerClient) as a single server, and not the redis crate's: that one sends a
+//! Of our own, over the same [client](super::client::ServerClient) as a single server, and not the redis crate's: that one sends a
 //! command again up to sixteen times, without a bound in time, and its copies would not be accounted for. Here a
 //! command is sent once, and again only to whom a `MOVED` names, which has surely not done it.
 //!
@@ -29,9 +29,9 @@ use crate::Key;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::{SendOptions, ServerClient};
 use crate::backend::redis::connection::push_handler;
+use crate::backend::redis::connection::replica_wait_pool::Acknowledged;
 use crate::backend::redis::connection::single_flight::SingleFlight;
 use crate::backend::redis::connection::transport::Target;
-use crate::backend::redis::connection::wait_pool::Acknowledged;
 use crate::backend::redis::error::failure;
 use crate::backend::redis::protocol::reply;
 use crate::backend::redis::url::MultiHostUrl;

@@ -2,12 +2,12 @@
 
 pub(crate) mod bounded_stream;
 pub(crate) mod caller_driven;
-pub(crate) mod multiplexed;
 pub(crate) mod push_handler;
+pub(crate) mod replica_wait_pool;
+pub(crate) mod shared_connection;
 #[cfg(feature = "simulation")]
 pub(crate) mod simulated_transport;
 pub(crate) mod single_flight;
 #[cfg(feature = "tls-rustls")]
 pub(crate) mod tls;
 pub(crate) mod transport;
-pub(crate) mod wait_pool;

@@ -8,7 +8,7 @@ use redis::{PushInfo, PushKind};
 
 use crate::backend::BackendError;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
-use crate::named_event::event;
+use crate::event_macro::event;
 
 /// How it is with a connection.
 #[derive(Debug, Default)]

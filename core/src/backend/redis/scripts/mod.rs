@@ -43,8 +43,8 @@ impl LockScripts {
     pub(crate) fn new(fence_ttl: Duration) -> Self {
         let constants = constants(fence_ttl);
         Self {
-            acquire: script!(constants, "time" "acquire_fast" "prelude" "acquire_read" "queue" "acquire"),
-            release: script!(constants, "release_fast" "time" "prelude" "release_handoff" "release_read" "queue" "release"),
+            acquire: script!(constants, "time" "acquire_fast" "prelude" "acquire_load" "queue" "acquire"),
+            release: script!(constants, "release_fast" "time" "prelude" "release_handoff" "release_load" "queue" "release"),
             batch: Script::new(
                 [
                     constants.as_str(),
@@ -52,13 +52,13 @@ impl LockScripts {
                     include_str!("prelude.lua"),
                     "local function acquire(KEYS, ARGV)\n",
                     include_str!("acquire_fast.lua"),
-                    include_str!("acquire_read.lua"),
+                    include_str!("acquire_load.lua"),
                     include_str!("queue.lua"),
                     include_str!("acquire.lua"),
                     "end\nlocal function release(KEYS, ARGV)\n",
                     include_str!("release_fast.lua"),
                     include_str!("release_handoff.lua"),
-                    include_str!("release_read.lua"),
+                    include_str!("release_load.lua"),
                     include_str!("queue.lua"),
                     include_str!("release.lua"),
                     "end\n",
@@ -67,11 +67,11 @@ impl LockScripts {
                 .concat(),
             ),
             renew: script!(constants, "renew"),
-            renew_shared: script!(constants, "time" "prelude" "read" "queue" "renew_shared"),
-            downgrade: script!(constants, "time" "prelude" "read" "queue" "downgrade"),
-            hand_over: script!(constants, "hand_over"),
-            force_release: script!(constants, "time" "prelude" "read" "queue" "force_release"),
-            inspect: script!(constants, "time" "prelude" "read" "queue" "inspect"),
+            renew_shared: script!(constants, "time" "prelude" "load_holder" "queue" "renew_shared"),
+            downgrade: script!(constants, "time" "prelude" "load_holder" "queue" "downgrade"),
+            hand_over: script!(constants, "store_handover_secret"),
+            force_release: script!(constants, "time" "prelude" "load_holder" "queue" "force_release"),
+            inspect: script!(constants, "time" "prelude" "load_holder" "queue" "inspect"),
         }
     }
 

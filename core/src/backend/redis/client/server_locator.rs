@@ -5,7 +5,7 @@ use std::fmt;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, ConnectionInfo, RedisError, RedisResult, Value};
 
-use crate::backend::redis::connection::multiplexed::ServerNumber;
+use crate::backend::redis::connection::shared_connection::ServerNumber;
 #[cfg(feature = "simulation")]
 use crate::backend::redis::connection::simulated_transport::SimulatedTransport;
 use crate::backend::redis::connection::transport::{OpenConnection, Target};

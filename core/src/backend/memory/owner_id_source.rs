@@ -1,4 +1,4 @@
-//! Reuses the allocations of owner ids.
+//! Makes the owner ids of attempts, many with one system call.
 
 use crate::OwnerId;
 
@@ -9,11 +9,11 @@ const AT_ONCE: usize = 64;
 ///
 /// A fork goes on with a copy of those that are still to come, and of their world: nobody meets both.
 #[derive(Default)]
-pub(super) struct OwnerIdPool {
+pub(super) struct OwnerIdSource {
     to_come: Vec<[u8; 16]>,
 }
 
-impl OwnerIdPool {
+impl OwnerIdSource {
     pub(super) fn draw(&mut self) -> OwnerId {
         if self.to_come.is_empty() {
             let mut fetched = [[0; 16]; AT_ONCE];
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn no_id_is_drawn_twice_whenever_they_are_fetched() {
-        let (mut here, mut there) = (OwnerIdPool::default(), OwnerIdPool::default());
+        let (mut here, mut there) = (OwnerIdSource::default(), OwnerIdSource::default());
         let ids = (0..10 * AT_ONCE).flat_map(|_| [here.draw(), there.draw()]);
         assert_eq!(ids.collect::<HashSet<_>>().len(), 20 * AT_ONCE);
     }

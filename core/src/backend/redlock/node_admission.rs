@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use crate::backend::BackendError;
 use crate::backend::redis::protocol::reply;
 use crate::clock::LeaseInstant;
-use crate::named_event::event;
+use crate::event_macro::event;
 
 /// Keeps away from a server that is no node of its own, and from one that was restarted a short while ago: it may have
 /// forgotten locks that are still held, and tokens that were drawn.

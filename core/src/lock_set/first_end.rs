@@ -43,6 +43,6 @@ impl Future for FirstEnd {
 
 impl fmt::Debug for FirstEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnyEnded").finish_non_exhaustive()
+        f.debug_struct("FirstEnd").finish_non_exhaustive()
     }
 }

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use super::protocol::reply;
 use super::topology::Topology;
 use crate::backend::BackendError;
-use crate::backend::redis::connection::multiplexed::ServerNumber;
+use crate::backend::redis::connection::shared_connection::ServerNumber;
 use crate::backend::redis::protocol::release_command::ReleaseCommand;
 use crate::backend::redis::protocol::reply::ReleaseReply;
 use crate::backend::redis::scripts::LockScripts;

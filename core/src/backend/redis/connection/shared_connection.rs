@@ -18,8 +18,8 @@ use tokio::task::AbortHandle;
 use super::bounded_stream::Reading;
 use super::caller_driven::Driver;
 use super::push_handler::ConnectionState;
+use super::replica_wait_pool::WaitPool;
 use super::transport::OpenConnection;
-use super::wait_pool::WaitPool;
 use crate::clock::LeaseInstant;
 use crate::runtime::{Runtime, timeout};
 

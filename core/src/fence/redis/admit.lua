@@ -1,1 +1,0 @@
-return admit_token(KEYS[1], ARGV[1])
