@@ -183,11 +183,11 @@
 //! - Where nobody stands in line a release is also the attempt of the task of its process that came next, and nothing else
 //!   becomes of the lock than if both had asked one after the other, whatever answer is lost and whoever goes meanwhile.
 //!   `leasehold_model::holds::parked`, `leasehold_model::holds::parked_two_processes`,
-//!   `leasehold::redis::porch::the_release_of_one_is_the_attempt_of_the_next`,
-//!   `leasehold::redis::porch::a_release_passes_on_what_it_holds_to_one_whose_request_is_wanted`,
-//!   `leasehold::redis::porch::one_that_goes_while_it_is_passed_the_lock_leaves_nothing`,
-//!   `leasehold::redis::porch::a_release_that_comes_after_the_next_has_cleaned_up_passes_nothing_on`,
-//!   `leasehold::redis::porch::one_whose_news_is_lost_asks`
+//!   `leasehold::redis::parked::the_release_of_one_is_the_attempt_of_the_next`,
+//!   `leasehold::redis::parked::a_release_passes_on_what_it_holds_to_one_whose_request_is_wanted`,
+//!   `leasehold::redis::parked::one_that_goes_while_it_is_passed_the_lock_leaves_nothing`,
+//!   `leasehold::redis::parked::a_release_that_comes_after_the_next_has_cleaned_up_passes_nothing_on`,
+//!   `leasehold::redis::parked::one_whose_news_is_lost_asks`
 //! - Requests that go to Redis together are carried out as they would be one by one, in the order in which they were made,
 //!   and none suffers from another's error, from an answer that is lost, or from a runtime that stands still. Not so on a
 //!   server that is full: it may let an attempt through that comes with a release.
@@ -226,7 +226,7 @@
 //!   `leasehold_model::holds::two_processes`. On Redis one that comes within 10 ms after a task of its own process got
 //!   the lock stands in line after 10 ms, or when that one has given it up and has been answered: who comes from elsewhere
 //!   meanwhile is before it.
-//!   `leasehold::redis::porch::who_stands_in_line_is_served_before`
+//!   `leasehold::redis::parked::who_stands_in_line_is_served_before`
 //! - A waiting writer lets no new reader pass, and whoever wants many permits is not overtaken by those who want few.
 //!   `leasehold::redis::sharing::readers_who_overlap_never_starve_a_writer`,
 //!   `leasehold::conformance::kinds::permits_are_served_in_turn`

@@ -7,6 +7,8 @@ mod attempt;
 mod certificates;
 mod connect_error;
 mod error;
+#[cfg(any(feature = "redis", feature = "zookeeper"))]
+mod interruptions;
 pub(crate) mod memory;
 #[cfg(all(test, any(feature = "redis", feature = "zookeeper")))]
 pub(crate) mod parser_fuzzing;

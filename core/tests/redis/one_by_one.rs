@@ -99,7 +99,7 @@ impl Story {
             }
         }
         chance.shuffle(&mut story.at_once);
-        // Who comes when a release has begun that passes the lock on waits at the porch, and asks later.
+        // Who comes when a release has begun that passes the lock on is parked, and asks later.
         let comes_later = |it: &Request| !matches!(it, Request::Take(_));
         story.at_once.sort_by_key(comes_later);
         story

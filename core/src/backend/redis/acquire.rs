@@ -251,9 +251,11 @@ fn still_granted(verdict: AcquireOutcome) -> Result<AcquireOutcome, BackendError
     }
 }
 
-/// The first lease of an attempt that begun then, if the lock was passed on to it. It counts from when the release was sent,
-/// so that what is left of it is told, and less than that by the margin that is left for clocks that differ. Where not much
-/// is left the server is asked, which confirms the grant for the whole TTL.
+/// Returns the first lease of an attempt that began at `begun` and was granted the lock by a release of its process.
+///
+/// The grant lasts from the sending of the release. The lease is what is left of it, less 2 % of its age, because the clock of
+/// the server may be faster. Returns none if less than half of the grant is left. The attempt asks the server then, which
+/// confirms the grant for the whole TTL.
 fn lease_of(grant: LocalGrant, begun: LeaseInstant) -> Option<Duration> {
     let age = begun.since(grant.sent);
     let lease = GRANT_TTL.saturating_sub(age + age / 50);

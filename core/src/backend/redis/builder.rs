@@ -23,7 +23,7 @@ use crate::backend::ConnectError;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::certificates::Certificates;
 use crate::backend::redis::client::connector::Connector;
-use crate::backend::redis::client::server_locator::Endpoint;
+use crate::backend::redis::client::server_locator::ServerLocator;
 use crate::backend::redis::connection::replica_wait_pool::ReplicaRequirement;
 #[cfg(feature = "simulation")]
 use crate::backend::redis::connection::simulated_transport::{Connecting, SimulatedTransport};
@@ -191,7 +191,8 @@ impl RedisBuilder {
                 return Err(ConnectError::url(told));
             }
         }
-        self.connect_at(Endpoint::at(url, prepared)?, scripts).await
+        self.connect_at(ServerLocator::at(url, prepared)?, scripts)
+            .await
     }
 
     /// Connects as `client` would: with a TLS configuration or credentials of your own, in place of this builder's
@@ -222,7 +223,7 @@ impl RedisBuilder {
         let client = Client::open(prepared(simulated)).map_err(ConnectError::url)?;
         let transport = SimulatedTransport::new(client, connector);
         let scripts = self.scripts()?;
-        self.connect_at(Endpoint::Simulated(transport), scripts)
+        self.connect_at(ServerLocator::Simulated(transport), scripts)
             .await
     }
 
@@ -240,7 +241,7 @@ impl RedisBuilder {
 
     async fn connect_at(
         self,
-        address: Endpoint,
+        address: ServerLocator,
         scripts: Arc<LockScripts>,
     ) -> Result<Redis, ConnectError> {
         let waiters = WaiterRegistry::new();

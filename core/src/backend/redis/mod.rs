@@ -61,10 +61,10 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// A release passes the lock on to the next in line by itself if that one waits for it alone, at the same `Redis`, with a
 /// TTL of at least 2 s and without [`synced`](RedisBuilder::synced): it comes with the answer, under a token of its own, and the
-/// waiter need not ask. Its lease is 2 s at first, so that one that is not polled, or has died, keeps the lock from others for no
-/// longer. The watchdog renews it after 100 ms, in the background, which makes it the TTL: a task that keeps its whole runtime
-/// from running for 2 s before that loses the lock. Without renewals the waiter asks, and has its TTL at once. Whoever waits
-/// elsewhere is woken, and asks. So a process that ends should
+/// waiter need not ask. The first lease is 2 s, so that a waiter that is not polled, or has died, keeps the lock from others for
+/// no longer. After 100 ms the watchdog renews the lease, in the background, and it has the whole TTL. If the runtime is blocked
+/// for 2 s before that renewal, the lock is lost. A lock that is not renewed gets its whole TTL at once: its waiter sends a
+/// request. A waiter of another process, or of another `Redis`, is woken, and sends a request. So a process that ends should
 /// [`shutdown`](crate::LockManager::shutdown) first: the lock that it released last may be another of its waiters'.
 ///
 /// What many tasks ask at the same time goes to the server together, up to 32 requests in one call. Nothing waits for

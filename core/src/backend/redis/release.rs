@@ -9,7 +9,8 @@ use crate::backend::BackendError;
 use crate::{Key, OwnerId};
 
 impl Redis {
-    /// Ends whatever the owner has, for good: true if it held the lock. A server that comes after is told as well.
+    /// Ends the lock or the queue position of the owner for good. Returns whether it held the lock. After a failover the new
+    /// primary is sent the release, too.
     pub(super) async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
         let latest_expiry = || self.copies.latest_expiry(owner);
         let departure = self

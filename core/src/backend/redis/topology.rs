@@ -67,7 +67,7 @@ impl Topology {
         }
     }
 
-    /// The channel on which waiters for `key` are told.
+    /// Returns the channel to which the server publishes for waiters of `key`.
     pub(super) fn channel(&self, waiters: &WaiterRegistry, key: &Key) -> Arc<str> {
         let _places_it = key;
         match self {

@@ -19,6 +19,7 @@ use crate::backend::BackendError;
 use crate::backend::redis::client::ServerClient;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::connection::transport::Target;
+use crate::backend::redis::error::outside_a_runtime;
 use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::clock::{self, LeaseInstant};
@@ -117,7 +118,7 @@ impl QuorumNode {
         let answer = match limit {
             AnswerLimit::Own(length) => match timeout(*length, call) {
                 Some(answer) => answer.await.ok(),
-                None => return Err(outside_of_runtimes()),
+                None => return Err(outside_a_runtime()),
             },
             AnswerLimit::Shared(deadline) if deadline.is_kept() => {
                 let answer = poll_fn(|cx| match call.as_mut().poll(cx) {
@@ -127,7 +128,7 @@ impl QuorumNode {
                 });
                 answer.await
             }
-            AnswerLimit::Shared(_) => return Err(outside_of_runtimes()),
+            AnswerLimit::Shared(_) => return Err(outside_a_runtime()),
         };
         let Some(answer) = answer else {
             let silent = format!("it did not answer within {:?}", limit.length());
@@ -161,10 +162,6 @@ impl QuorumNode {
 
 fn address_of(target: &Target) -> String {
     target.addr().to_string()
-}
-
-fn outside_of_runtimes() -> BackendError {
-    BackendError::not_applied("a node can only be asked inside a tokio runtime").permanent()
 }
 
 impl fmt::Debug for QuorumNode {
@@ -293,7 +290,7 @@ mod tests {
     use crate::{Key, OwnerId};
 
     #[test]
-    fn outside_of_runtimes_nothing_is_asked() {
+    fn outside_a_runtime_nothing_is_asked() {
         let member = &QuorumNode::unreachable(1, &WaiterRegistry::new())[0];
         let length = member.node_timeout;
         for limit in [
@@ -317,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_of_runtimes_a_node_that_is_owed_something_is_down_too() {
+    fn outside_a_runtime_a_node_that_is_owed_something_is_down_too() {
         let member = &QuorumNode::unreachable(1, &WaiterRegistry::new())[0];
         push_pending(member);
         member.watch();

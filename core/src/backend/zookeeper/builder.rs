@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::current_session::SessionManager;
+use super::current_session::CurrentSession;
 use super::error::not_connected;
 #[cfg(feature = "zookeeper-tls")]
 use super::tls;
@@ -120,7 +120,7 @@ impl ZooKeeperBuilder {
             ));
         }
         let (address, is_secure) = (settings.address(), settings.is_secure);
-        match SessionManager::connect(settings).await {
+        match CurrentSession::connect(settings).await {
             Ok(link) => Ok(ZooKeeper::new(link)),
             Err(error) => Err(not_connected(&error, &address, is_secure).await),
         }

@@ -4,13 +4,13 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::attempt_registry::AttemptRegistry;
-use super::current_session::SessionManager;
+use super::current_session::CurrentSession;
 use crate::backend::BackendError;
 
 /// What requests need.
 #[derive(Clone)]
 pub(super) struct Context {
-    pub(super) link: Arc<SessionManager>,
+    pub(super) link: Arc<CurrentSession>,
     pub(super) registry: Arc<AttemptRegistry>,
 }
 

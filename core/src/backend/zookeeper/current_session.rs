@@ -1,6 +1,5 @@
 //! The current session, and a new one when it has ended.
 
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use zookeeper_client::Error;
 use super::error::no_thread;
 use super::session::Session;
 use super::settings::Settings;
-use crate::backend::BackendError;
+use crate::backend::{BackendError, interruptions};
 use crate::runtime::{self, RuntimeThread};
 
 /// How long a request waits for a session before it says that there is none.
@@ -25,7 +24,7 @@ pub(super) enum LinkState {
 }
 
 #[derive(Debug)]
-pub(super) struct SessionManager {
+pub(super) struct CurrentSession {
     pub(super) state: watch::Sender<LinkState>,
     pub(super) interruptions: watch::Sender<u64>,
     /// Sessions up to this one are to be closed.
@@ -34,7 +33,7 @@ pub(super) struct SessionManager {
     thread: RuntimeThread,
 }
 
-impl SessionManager {
+impl CurrentSession {
     pub(super) async fn connect(settings: Settings) -> Result<Arc<Self>, Error> {
         let thread =
             RuntimeThread::start("leasehold-zookeeper").map_err(|error| no_thread(&error))?;
@@ -122,14 +121,7 @@ impl SessionManager {
     }
 
     pub(super) async fn interrupted(&self, seen: u64) -> u64 {
-        let mut interruptions = self.interruptions.subscribe();
-        let more = interruptions.wait_for(|count| *count > seen).await;
-        let count = more.map(|count| *count);
-        // It fails only without a sender, and this is one.
-        match count {
-            Ok(count) => count,
-            Err(_no_sender) => pending().await,
-        }
+        interruptions::more_than(seen, &self.interruptions).await
     }
 
     /// Goes to another state, unless it is closed.

@@ -110,7 +110,7 @@ use crate::{Key, OwnerId};
 use attempt_registry::AttemptRegistry;
 pub use builder::ZooKeeperBuilder;
 use context::Context;
-use current_session::SessionManager;
+use current_session::CurrentSession;
 use error::failed;
 use release::{delete_orphans, leave, reaper};
 use session_keeper::keep;
@@ -128,7 +128,7 @@ pub struct ZooKeeper {
 }
 
 impl ZooKeeper {
-    fn new(link: Arc<SessionManager>) -> Self {
+    fn new(link: Arc<CurrentSession>) -> Self {
         let registry = Arc::<AttemptRegistry>::default();
         let task = reaper(Arc::downgrade(&link), Arc::clone(&registry));
         link.thread().spawn(task);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::attempt_registry::{AttemptRegistry, NodeLocation, RegisteredAttempt};
-use super::current_session::SessionManager;
+use super::current_session::CurrentSession;
 use super::error::{ends_session, failed};
 use super::session::{CreatedNode, Session};
 use super::znodes::container;
@@ -18,7 +18,7 @@ const RETRY: Duration = Duration::from_millis(500);
 ///
 /// If it fails, or is dropped, the steward goes on with it.
 pub(super) async fn leave(
-    link: &SessionManager,
+    link: &CurrentSession,
     registry: &AttemptRegistry,
     entry: &Arc<RegisteredAttempt>,
 ) -> Result<bool, BackendError> {
@@ -79,7 +79,7 @@ pub(super) async fn find(
 
 /// As [`leave`], for an attempt of which this process knows nothing: it has left, or another process made it.
 pub(super) async fn delete_orphans(
-    link: &SessionManager,
+    link: &CurrentSession,
     key: &Key,
     owner: OwnerId,
 ) -> Result<bool, BackendError> {
@@ -100,7 +100,7 @@ pub(super) async fn delete_orphans(
 
 /// Ends what nobody renews and what nobody waits for any more, and goes on with what could not be ended. Ends with the
 /// link.
-pub(super) async fn reaper(link: Weak<SessionManager>, registry: Arc<AttemptRegistry>) {
+pub(super) async fn reaper(link: Weak<CurrentSession>, registry: Arc<AttemptRegistry>) {
     loop {
         let (due, next) = registry.due();
         for entry in due {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use zookeeper_client::SessionState;
 
-use super::current_session::{LinkState, SessionManager};
+use super::current_session::{CurrentSession, LinkState};
 use super::session::Session;
 use super::session_liveness::PULSES;
 use crate::clock::{self, LeaseInstant};
@@ -22,7 +22,7 @@ struct KeeperChannels {
 }
 
 /// Ends with the link.
-pub(super) async fn keep(link: Weak<SessionManager>) {
+pub(super) async fn keep(link: Weak<CurrentSession>) {
     let mut number = 1;
     let mut pause = FIRST_PAUSE;
     loop {

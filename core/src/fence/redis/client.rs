@@ -9,7 +9,7 @@ use super::scripts;
 use crate::backend::BackendError;
 use crate::backend::redis::client::ServerClient;
 use crate::backend::redis::client::connector::Connector;
-use crate::backend::redis::client::server_locator::Endpoint;
+use crate::backend::redis::client::server_locator::ServerLocator;
 
 /// How long the server may take to answer.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
@@ -21,7 +21,7 @@ const LARGEST_REPLY: usize = 64 * 1024 * 1024;
 pub(super) struct FenceClient(ServerClient);
 
 impl FenceClient {
-    pub(super) fn new(endpoint: Endpoint) -> Self {
+    pub(super) fn new(endpoint: ServerLocator) -> Self {
         let connector = Connector::without_waiters(endpoint, scripts::load(), LARGEST_REPLY);
         Self(ServerClient::new(connector))
     }
@@ -42,7 +42,7 @@ impl FenceClient {
     }
 
     /// Sends a command, and once more on a new connection if the old one has died.
-    pub(super) async fn call_twice_at_most(&self, command: &Cmd) -> Result<Value, BackendError> {
+    pub(super) async fn call_at_most_twice(&self, command: &Cmd) -> Result<Value, BackendError> {
         let was_connected = self.0.is_connected();
         match self.call(command).await {
             Err(error) if was_connected && is_of_the_connection(&error) => self.call(command).await,

@@ -13,7 +13,7 @@ use redis::Client;
 
 use super::{AdmitError, FenceStore, Stale};
 use crate::backend::redis::builder::{is_cluster, opened};
-use crate::backend::redis::client::server_locator::Endpoint;
+use crate::backend::redis::client::server_locator::ServerLocator;
 use crate::backend::redis::protocol::reply::read;
 use crate::backend::{BackendError, ConnectError};
 use crate::{FencingToken, InvalidKey, Key};
@@ -92,7 +92,7 @@ impl RedisFenceStore {
                 "a fence store is on one server; connect to one that is no member of a Cluster",
             ));
         }
-        Self::connect_at(Endpoint::at(url, opened)?).await
+        Self::connect_at(ServerLocator::at(url, opened)?).await
     }
 
     /// A store on the server that `client` connects to: with a TLS configuration or credentials of your own.
@@ -107,7 +107,7 @@ impl RedisFenceStore {
         Self::connect_at(target.into()).await
     }
 
-    async fn connect_at(endpoint: Endpoint) -> Result<Self, ConnectError> {
+    async fn connect_at(endpoint: ServerLocator) -> Result<Self, ConnectError> {
         let client = FenceClient::new(endpoint);
         let connected = client.connect().await;
         connected.map_err(|error| ConnectError::server(client.address(), error))?;
@@ -179,7 +179,7 @@ impl RedisFenceStore {
     ) -> Result<FencingToken, BackendError> {
         let mark = self.mark(resource)?;
         let admit = scripts::ADMIT.call(&[&mark], &[&token.to_string()]);
-        let newest: String = read(self.client.call_twice_at_most(&admit).await?)?;
+        let newest: String = read(self.client.call_at_most_twice(&admit).await?)?;
         newest.parse().map_err(|error| {
             BackendError::unknown("the server answered something that is no token")
                 .with_source(error)

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Pipeline};
 
-use super::server_locator::{Endpoint, Resolved};
+use super::server_locator::{Resolved, ServerLocator};
 use crate::backend::BackendError;
 use crate::backend::redis::connection::push_handler::{
     ConnectionState, PushHandler, warn_of_no_wake_ups,
@@ -31,13 +31,13 @@ pub(crate) type ServerCheck = Box<dyn Fn(&str) -> Result<(), BackendError> + Sen
 
 /// The way to one server.
 pub(crate) struct Connector {
-    pub(crate) address: Endpoint,
+    pub(crate) address: ServerLocator,
     /// Which servers may be asked for locks; all of them if it is None.
     #[cfg(feature = "redlock")]
     pub(crate) server_check: Option<ServerCheck>,
     /// Where the connection is put.
     pub(crate) slot: ConnectionCell,
-    /// Who is told that the connection ended, and woken by its messages; none where nobody waits.
+    /// The waiters that the connection wakes, when a message for one arrives and when it ends. A fence store has none.
     waiters: Option<WaiterRegistry>,
     /// Makes our scripts known to the server.
     scripts: Arc<Pipeline>,
@@ -48,7 +48,7 @@ pub(crate) struct Connector {
 
 impl Connector {
     pub(crate) fn new(
-        address: impl Into<Endpoint>,
+        address: impl Into<ServerLocator>,
         waiters: WaiterRegistry,
         scripts: Arc<Pipeline>,
     ) -> Self {
@@ -59,7 +59,7 @@ impl Connector {
     }
 
     pub(crate) fn without_waiters(
-        address: impl Into<Endpoint>,
+        address: impl Into<ServerLocator>,
         scripts: Arc<Pipeline>,
         largest_reply: usize,
     ) -> Self {
@@ -163,7 +163,7 @@ impl Connector {
     /// Sentinels breaks late, and one to a primary that comes back never.
     #[cfg(feature = "sentinel")]
     fn watch(&self, found: Resolved, live: &Arc<Connection>) {
-        let (Endpoint::Sentinels(sentinels), Some(primary), Some(runtime)) =
+        let (ServerLocator::Sentinels(sentinels), Some(primary), Some(runtime)) =
             (&self.address, found.primary, Runtime::current())
         else {
             return;

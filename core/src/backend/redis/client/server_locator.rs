@@ -17,7 +17,7 @@ use crate::backend::redis::url;
 use crate::backend::{BackendError, ConnectError};
 
 /// How a node finds its server.
-pub(crate) enum Endpoint {
+pub(crate) enum ServerLocator {
     /// It is always the same.
     Fixed(Target),
     /// It is the primary that Sentinels name, and moves.
@@ -37,14 +37,14 @@ pub(crate) struct Resolved {
     pub(crate) transport: Option<SimulatedTransport>,
 }
 
-impl From<Target> for Endpoint {
+impl From<Target> for ServerLocator {
     fn from(target: Target) -> Self {
         Self::Fixed(target)
     }
 }
 
 /// Without what is secret.
-impl fmt::Display for Endpoint {
+impl fmt::Display for ServerLocator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fixed(target) => target.addr().fmt(f),
@@ -56,7 +56,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-impl Endpoint {
+impl ServerLocator {
     /// The one server that `url` leads to, with `prepared` settings. A Cluster has many.
     pub(crate) fn at(
         url: &str,

@@ -32,7 +32,7 @@ use crate::backend::redis::connection::push_handler;
 use crate::backend::redis::connection::replica_wait_pool::Acknowledged;
 use crate::backend::redis::connection::single_flight::SingleFlight;
 use crate::backend::redis::connection::transport::Target;
-use crate::backend::redis::error::failure;
+use crate::backend::redis::error::{failure, outside_a_runtime};
 use crate::backend::redis::protocol::reply;
 use crate::backend::redis::url::MultiHostUrl;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
@@ -97,7 +97,7 @@ impl Cluster {
         })
     }
 
-    /// The channel on which waiters for `key` are told.
+    /// Returns the channel to which the server publishes for waiters of `key`.
     pub(crate) fn channel(&self, key: &Key) -> Arc<str> {
         self.channels.of(key)
     }
@@ -124,7 +124,7 @@ impl Cluster {
         let place = hash_slot(key.full());
         for _ in 0..REDIRECTIONS {
             let member = self.member_of(place).await?;
-            // Whoever is not answered, or stops waiting, leaves the doubt.
+            // The slot map may be stale if no answer comes, or if the caller stops waiting for it.
             let doubted = StaleOnDrop(Some(&self.in_doubt));
             let error = match self.send_to(&member, key, command, how).await {
                 Ok(answer) => {
@@ -290,10 +290,8 @@ impl Cluster {
         ask.cmd("CLUSTER").arg("INFO").cmd("CLUSTER").arg("SLOTS");
         let unexpected_reply =
             || BackendError::not_applied("a member of the Cluster answered what none says");
-        let asked = timeout(PATIENCE, member.node.call_all(&ask, 2)).ok_or_else(|| {
-            let told = "a Cluster can only be asked inside a tokio runtime; enter one first";
-            BackendError::not_applied(told).permanent()
-        })?;
+        let asked =
+            timeout(PATIENCE, member.node.call_all(&ask, 2)).ok_or_else(outside_a_runtime)?;
         let answers = asked.await.map_err(|_elapsed| {
             let (host, port) = place;
             let told = format!("{host}:{port} did not answer within {PATIENCE:?}");
@@ -302,10 +300,11 @@ impl Cluster {
         let [info, slots] = <[_; 2]>::try_from(answers).map_err(|_| unexpected_reply())?;
         let info: String = reply::read(info?)?;
         let slots: Value = slots?;
-        let epoch = field(&info, "cluster_current_epoch").and_then(|it| it.parse().ok());
+        let epoch =
+            reply::info_field(&info, "cluster_current_epoch").and_then(|it| it.parse().ok());
         Ok(SlotMapReply {
             rank: (
-                field(&info, "cluster_state") == Some("ok"),
+                reply::info_field(&info, "cluster_state") == Some("ok"),
                 epoch.unwrap_or(0),
             ),
             slot_map: SlotMap::read(&slots, &member.host).ok_or_else(unexpected_reply)?,
@@ -344,11 +343,6 @@ impl Drop for StaleOnDrop<'_> {
             in_doubt.store(true, Ordering::Release);
         }
     }
-}
-
-fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
-    let mut lines = info.lines();
-    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
 }
 
 fn place(target: &Target) -> Option<NodeAddr> {

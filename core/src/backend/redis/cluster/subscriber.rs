@@ -12,7 +12,7 @@ use redis::{AsyncConnectionConfig, Cmd, PushInfo, PushKind, Value};
 use crate::backend::BackendError;
 use crate::backend::redis::connection::single_flight::SingleFlight;
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection, Target};
-use crate::backend::redis::error::failure;
+use crate::backend::redis::error::{failure, outside_a_runtime};
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::clock::LeaseInstant;
@@ -111,9 +111,8 @@ impl Subscriber {
 
     /// Asks the member, and ends the connection if there is no answer.
     async fn ask(&mut self, question: &Cmd) -> Result<Value, BackendError> {
-        let outside = || BackendError::not_applied("there is no tokio runtime here").permanent();
         let asked = self.connection.send_packed_command(question);
-        let Ok(answer) = timeout(SILENCE, asked).ok_or_else(outside)?.await else {
+        let Ok(answer) = timeout(SILENCE, asked).ok_or_else(outside_a_runtime)?.await else {
             self.state.end();
             let silent = format!("the server did not answer within {SILENCE:?}");
             return Err(BackendError::not_applied(silent));

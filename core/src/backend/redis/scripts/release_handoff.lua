@@ -1,6 +1,6 @@
 -- Hands the lock off to the successor that the release names, as `release.lua` would, in fewer steps. A release without a
--- successor does not name the fence. The successor holds the lock for as long as it may take to confirm: one that does not
--- look delays nobody for longer (no-stall).
+-- successor does not name the fence. The successor is granted the lock for GRANT_MS, so that one that
+-- is not polled delays others for no longer than that (no-stall).
 local fence = KEYS[3]
 -- Set for a successor that is not in the queue: from then on its request is refused.
 local successor_expiry = tonumber(ARGV[4])

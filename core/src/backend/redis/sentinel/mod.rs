@@ -42,8 +42,8 @@ pub(crate) struct Sentinels {
     name: String,
     /// How to connect to the primary, wherever it is.
     server: Target,
-    /// Whether they have named a primary before. Then the name is no mistake in the URL: an operator who has the Sentinels
-    /// monitor another server removes the name for a moment.
+    /// Whether the Sentinels have named a primary before. If they do not know the name later, the URL is right all the same: an
+    /// operator removes the name for a moment when the Sentinels are to monitor the primary anew.
     was_known: Arc<AtomicBool>,
 }
 
@@ -64,7 +64,7 @@ impl Sentinels {
         let ask = |target| query::once(target, &self.name);
         let mut asked: FuturesUnordered<_> = self.targets.iter().map(ask).collect();
         let (mut votes, mut failed) = (Votes::of(self.targets.len()), None);
-        // A failover often takes a Sentinel with the primary, and nobody waits for it.
+        // Stops at a majority: a Sentinel on the host of a failed primary does not answer.
         while votes.elected().is_none()
             && let Some(asked) = asked.next().await
         {
@@ -116,7 +116,7 @@ fn divided(votes: &Votes) -> BackendError {
     ))
 }
 
-/// Who has heard nothing for so long asks: pushes get lost, and nobody sees it.
+/// A listener that has received no message for this long asks the Sentinel, because a lost message leaves no trace.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Before the others are asked again about what one has told, and twice as long each time.

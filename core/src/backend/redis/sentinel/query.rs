@@ -11,7 +11,7 @@ use redis::{
 use super::primary::Primary;
 use crate::backend::BackendError;
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection, Target};
-use crate::backend::redis::error::{failure, unconnected};
+use crate::backend::redis::error::{failure, outside_a_runtime, unconnected};
 use crate::runtime::timeout;
 
 /// How long one Sentinel may take, to connect and to answer.
@@ -73,16 +73,9 @@ fn unexpected_reply() -> SentinelReply {
 }
 
 async fn bounded<T>(target: &Target, ask: impl Future<Output = T>) -> Result<T, SentinelReply> {
-    let answer = match timeout(PATIENCE, ask) {
-        Some(answer) => answer.await,
-        None => {
-            let told = "Sentinels can only be asked inside a tokio runtime; enter one first";
-            return Err(SentinelReply::Failed(
-                BackendError::not_applied(told).permanent(),
-            ));
-        }
-    };
-    answer.map_err(|_elapsed| {
+    let answer = timeout(PATIENCE, ask);
+    let answer = answer.ok_or_else(|| SentinelReply::Failed(outside_a_runtime()))?;
+    answer.await.map_err(|_elapsed| {
         let at = target.addr();
         let told = format!("the Sentinel at {at} did not answer within {PATIENCE:?}");
         SentinelReply::Failed(BackendError::not_applied(told))

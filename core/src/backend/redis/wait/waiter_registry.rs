@@ -1,7 +1,6 @@
 //! The waiters of this process: a queue for each key, what wakes them, and the futures that wait.
 
 use std::collections::hash_map::{Entry, HashMap};
-use std::future::pending;
 use std::mem;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use tokio::sync::watch;
 
 use super::local_queue::{Arrival, Effects, Event, LocalGrant, LocalQueue, Step, Wake};
 use super::wake_ups::WakeUps;
+use crate::backend::interruptions;
 use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
 use crate::clock::LeaseInstant;
 use crate::owner_id::OwnerMap;
@@ -106,14 +106,16 @@ impl WaiterRegistry {
         owner: OwnerId,
         [begins, ends]: [Event; 2],
     ) -> Registration<'a> {
-        let step = self.apply(copies, key, begins).step;
-        let wake_ups = self.wake_ups(owner).unwrap_or_default();
+        let (step, wake_ups) = self.update(|registered| {
+            let step = registered.apply(copies, key, begins).step;
+            (step, registered.wake_ups.get(&owner).cloned())
+        });
         Registration {
             waiters: self,
             copies,
             key,
             owner,
-            wake_ups,
+            wake_ups: wake_ups.unwrap_or_default(),
             step,
             ends,
         }
@@ -172,14 +174,7 @@ impl WaiterRegistry {
     }
 
     pub(crate) async fn interrupted(&self, seen: u64) -> u64 {
-        let mut interruptions = self.interruptions.subscribe();
-        let more = interruptions.wait_for(|count| *count > seen).await;
-        let count = more.map(|count| *count);
-        // It fails only without a sender, and this is one.
-        match count {
-            Ok(count) => count,
-            Err(_no_sender) => pending().await,
-        }
+        interruptions::more_than(seen, &self.interruptions).await
     }
 
     pub(super) fn apply(&self, copies: Copies<'_>, key: &Key, event: Event) -> Effects {

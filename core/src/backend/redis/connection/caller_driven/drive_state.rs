@@ -24,7 +24,7 @@ struct DriveState {
     is_awaited: bool,
     /// Who is woken if there is none.
     fallback: Option<Waker>,
-    /// The standby looks whether the caller that was woken comes.
+    /// The fallback driver looks whether the caller that was woken comes.
     is_watched: bool,
     callers: u64,
     /// How often a caller came that is woken, or took the place.
@@ -61,7 +61,7 @@ impl SharedDriveState {
         drop(exchange);
     }
 
-    /// What is left to the standby, which is woken as `waker` says from now on; none if the connection is over.
+    /// What is left to the fallback driver, which is woken as `waker` says from now on; none if the connection is over.
     pub(super) fn register_fallback(&self, waker: &Waker) -> Option<FallbackWork> {
         let mut drive = self.0.lock();
         if matches!(drive.exchange, FutureState::Over) {
@@ -140,13 +140,13 @@ impl SharedDriveState {
     }
 }
 
-/// What there is to do for the standby.
+/// What there is to do for the fallback driver.
 pub(super) struct FallbackWork {
     pub(super) to_drive: bool,
     pub(super) to_watch: bool,
 }
 
-/// What the standby saw when it looked after the caller.
+/// What the fallback driver saw when it looked after the caller.
 #[derive(Default)]
 pub(super) struct ReaderSnapshot {
     turns: u64,
@@ -283,7 +283,7 @@ impl Drop for DriveGuard<'_> {
             }
             left => {
                 drive.exchange = FutureState::Over;
-                // The standby is to hear of it.
+                // The fallback driver is to hear of it.
                 drive.is_woken = true;
                 left
             }
@@ -323,7 +323,7 @@ impl<'a> DriveWaiter<'a> {
         }
     }
 
-    /// Polls the answer, and reads the connection for it if nobody else does.
+    /// Polls the answer. If no other caller is driving the connection, this one does first.
     pub(super) fn poll<T>(
         &mut self,
         mut answer: Pin<&mut impl Future<Output = T>>,
@@ -336,7 +336,7 @@ impl<'a> DriveWaiter<'a> {
             }
             return answer.poll(context);
         };
-        // Nobody need be woken by what comes before this has been polled again.
+        // The answer is polled again below, so that no waker is needed here.
         let mut silent = Context::from_waker(Waker::noop());
         let mut told = answer.as_mut().poll(&mut silent);
         if told.is_pending() {

@@ -5,7 +5,7 @@
 //! Of those who wait one is woken when there is something to read, until it has its own answer, and what it reads of the
 //! others' answers they are given.
 //!
-//! Where there is no such caller a task of the connection's own reads, the standby: what is left when that one is
+//! Where there is no such caller a task of the connection's own reads, the fallback driver: what is left when that one is
 //! answered, pushes, and that the connection has ended. It also steps in for a caller that was woken and is not polled,
 //! for nobody may keep from others what is theirs.
 
@@ -125,7 +125,7 @@ mod tests {
 
         async fn here(patience: Duration) -> Arc<Self> {
             let here = Self::open(&Runtime::current().unwrap(), patience);
-            // The standby has been polled.
+            // The fallback driver has been polled.
             tokio::task::yield_now().await;
             Arc::new(here)
         }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_of_several_reads_for_all_and_leaves_the_rest_to_the_standby() {
+    async fn the_first_of_several_reads_for_all_and_leaves_the_rest_to_the_fallback_driver() {
         let connection = TestConnection::here(ENDLESS).await;
         let (first, second) = (ask_in_a_task(&connection), ask_in_a_task(&connection));
         let third = ask_in_a_task(&connection);
@@ -322,7 +322,7 @@ mod tests {
         let exchange = poll_fn(move |context| {
             times += 1;
             match times {
-                // By the standby, and by the caller.
+                // By the fallback driver, and by the caller.
                 1 => {}
                 2 => context.waker().wake_by_ref(),
                 _ => drop(answer.take()),
@@ -335,7 +335,10 @@ mod tests {
         for _ in 0..3 {
             tokio::task::yield_now().await;
         }
-        assert!(asking.is_finished(), "the standby had to be patient");
+        assert!(
+            asking.is_finished(),
+            "the fallback driver had to be patient"
+        );
     }
 
     #[tokio::test]

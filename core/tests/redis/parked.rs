@@ -323,7 +323,7 @@ async fn a_lock_is_given_up_though_there_is_no_memory_to_pass_it_on() {
     assert_eq!(swiftly(passes).await, (0, 1), "it is given up");
 }
 
-/// What a release does that names one at the porch, once the commands were carried out; `~` is a space in a word.
+/// What a release does that names a parked waiter, once the commands were carried out; `~` is a space in a word.
 async fn released_after(server: &Server, until: i64, commands: &[&str]) -> (String, String) {
     const LEAVE: &str = concat!(
         include_str!("../../src/backend/redis/scripts/constants.lua"),
