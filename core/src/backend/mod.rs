@@ -11,7 +11,7 @@ mod error;
 mod interruptions;
 pub(crate) mod memory;
 #[cfg(all(test, any(feature = "redis", feature = "zookeeper")))]
-pub(crate) mod parser_fuzzing;
+pub(crate) mod parser_fuzz_tests;
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub mod redis;

@@ -11,14 +11,14 @@ use crate::{ConvertError, LossReason};
 /// Shares what was held alone. Whatever goes wrong, the lock is released as the hold is dropped.
 pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, ConvertError> {
     let (engine, old) = (Arc::clone(&hold.engine), Arc::clone(&hold.lease));
-    if !engine.backend.capabilities().shared {
+    if !engine.backend().capabilities().shared {
         return Err(unsupported(&old, "readers that share a lock"));
     }
     let turn = old.turn(engine.limits.command).await;
     let _turn = turn.map_err(|source| failed(&old, source))?;
     let left = old.validity().map_err(|reason| old.lost(reason))?;
     let sent = LeaseInstant::now();
-    let command = engine.backend.downgrade(&old.claim);
+    let command = engine.backend().downgrade(&old.claim);
     let granted = match bounded(engine.limits.command.min(left), command).await {
         Ok(RenewAnswer::Extended { lease }) => lease,
         Ok(RenewAnswer::Gone) => return Err(gone(&old)),
@@ -48,7 +48,7 @@ pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, ConvertError> {
 /// is released as the hold is dropped, and the secret is of no use.
 pub(crate) async fn hand_over(hold: &Hold) -> Result<Handover, ConvertError> {
     let (engine, lease) = (&hold.engine, &hold.lease);
-    if !engine.backend.capabilities().handover {
+    if !engine.backend().capabilities().handover {
         return Err(unsupported(lease, "locks that are handed over"));
     }
     // A renewal that is under way is over before the ticket exists.
@@ -56,7 +56,7 @@ pub(crate) async fn hand_over(hold: &Hold) -> Result<Handover, ConvertError> {
     let _turn = turn.map_err(|source| failed(lease, source))?;
     let left = lease.validity().map_err(|reason| lease.lost(reason))?;
     let secret = HandoverSecret::random();
-    let command = engine.backend.hand_over(&lease.claim, secret);
+    let command = engine.backend().hand_over(&lease.claim, secret);
     match bounded(engine.limits.command.min(left), command).await {
         Ok(RenewAnswer::Extended { .. }) => {}
         Ok(RenewAnswer::Gone) => return Err(gone(lease)),

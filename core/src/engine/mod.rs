@@ -65,6 +65,11 @@ impl Engine {
         })
     }
 
+    /// The backend itself. A call on its `Arc` would go through another boxed future.
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }

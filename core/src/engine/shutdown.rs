@@ -38,7 +38,7 @@ impl Engine {
         let unfinished = self.unfinished.len();
         let unconfirmed = unfinished + self.given_up();
         let close = async {
-            self.backend.close().await;
+            self.backend().close().await;
             Ok(())
         };
         if let Err(error) = bounded(self.limits.command, close).await {

@@ -1,11 +1,12 @@
 //! Bounds a call of the backend in time, and catches its panics.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use pin_project_lite::pin_project;
 use tokio::task::coop::{Unconstrained, unconstrained};
 use tokio::time::Sleep;
@@ -66,7 +67,8 @@ impl<T, F: Future<Output = Result<T, BackendError>>> Future for WithTimeout<F> {
         if this.timer.is_none() && !runtime::in_runtime() {
             return Poll::Ready(Err(outside_of_runtimes()));
         }
-        if let Poll::Ready(answer) = poll_catching_panic(this.command, cx) {
+        let polled = catch_unwind(AssertUnwindSafe(|| this.command.poll(cx)));
+        if let Poll::Ready(answer) = polled.unwrap_or_else(|_| Poll::Ready(Err(panicked()))) {
             return Poll::Ready(answer);
         }
         if this.timer.is_none() {
@@ -103,16 +105,8 @@ fn outside_of_runtimes() -> BackendError {
 pub(super) async fn catch_panic<T>(
     command: impl Future<Output = Result<T, BackendError>>,
 ) -> Result<T, BackendError> {
-    let mut command = pin!(command);
-    poll_fn(|cx| poll_catching_panic(command.as_mut(), cx)).await
-}
-
-fn poll_catching_panic<T>(
-    command: Pin<&mut impl Future<Output = Result<T, BackendError>>>,
-    cx: &mut Context<'_>,
-) -> Poll<Result<T, BackendError>> {
-    let polled = catch_unwind(AssertUnwindSafe(|| command.poll(cx)));
-    polled.unwrap_or_else(|_panic| Poll::Ready(Err(panicked())))
+    let caught = AssertUnwindSafe(command).catch_unwind().await;
+    caught.unwrap_or_else(|_panic| Err(panicked()))
 }
 
 fn panicked() -> BackendError {

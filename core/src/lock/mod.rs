@@ -5,7 +5,7 @@ pub(crate) mod held_handle;
 pub mod kind;
 pub(crate) mod permit_id;
 pub(crate) mod run;
-pub(crate) mod run_guard;
+pub(crate) mod run_under;
 pub(crate) mod self_deadlock;
 
 use std::fmt;
@@ -21,7 +21,7 @@ use super::engine::{AcquireRequest, BusyPolicy, Engine, HoldRef};
 use super::options::{LockOptions, validate_permits};
 use super::{AcquireError, Error, InvalidKey, Key, LockGuard, LockHandle, OwnerScope};
 use kind::{Exclusive, Kind, Permits, Reentrant, Releasable};
-use run_guard::run_under;
+use run_under::run_under;
 use self_deadlock::check_self_deadlock;
 
 /// A lock that can be acquired: a key and how to hold it. Made by
@@ -230,7 +230,7 @@ impl<K: Kind> Lock<K> {
         if let Mode::Permits { count, of } = self.mode {
             validate_permits(count, of)?;
         }
-        let can = self.engine.backend.capabilities();
+        let can = self.engine.backend().capabilities();
         self.options.validate(can.least_ttl, can.most_ttl)?;
         let scope = self.scope.as_ref();
         // Nobody shares what a ticket stands for before it is taken up.
@@ -309,7 +309,7 @@ fn supported(
     engine: &Engine,
     key: &Key,
 ) -> Result<(), AcquireError> {
-    let capabilities = engine.backend.capabilities();
+    let capabilities = engine.backend().capabilities();
     let what = match mode {
         Mode::Shared if !capabilities.shared => "readers that share a lock",
         Mode::Permits { .. } if !capabilities.permits => "semaphores",

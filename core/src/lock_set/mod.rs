@@ -6,7 +6,7 @@ mod guard;
 mod handle;
 mod release_outcome;
 mod run;
-mod run_guard;
+mod run_under;
 mod set;
 
 pub use guard::LockSetGuard;

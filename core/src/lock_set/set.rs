@@ -10,7 +10,7 @@ use super::acquire::acquire_all;
 use super::{LockSetGuard, LockSetHandle};
 use crate::backend::Mode;
 use crate::engine::{BusyPolicy, Engine};
-use crate::lock::run_guard::run_under;
+use crate::lock::run_under::run_under;
 use crate::lock::self_deadlock::check_self_deadlock;
 use crate::options::LockOptions;
 use crate::{AcquireError, Error, InvalidKey, InvalidOption, Key, MAX_KEYS};
@@ -156,7 +156,7 @@ impl LockSet {
             1..=MAX_KEYS => {}
             count => return Err(InvalidOption::TooManyKeys { count }.into()),
         }
-        let can = self.engine.backend.capabilities();
+        let can = self.engine.backend().capabilities();
         self.options.validate(can.least_ttl, can.most_ttl)?;
         if may_wait {
             for key in &keys {

@@ -6,7 +6,7 @@ use std::future::Future;
 use futures_util::FutureExt;
 
 use super::returned::ReturnMapping;
-use crate::lock::run_guard::{RunGuard, release_and_report_loss};
+use crate::lock::run_under::{RunGuard, release_and_report_loss};
 use crate::{Lost, LostInBody};
 
 /// The lock of a call that runs. `R` is what the function returns.

@@ -3,9 +3,9 @@
 use std::future::Future;
 use std::time::Duration;
 
-use super::in_scope::ReentrantHold;
+use super::reentrant_hold::ReentrantHold;
 use crate::lock::kind::{Exclusive, Kind, Permits, Shared};
-use crate::lock::run_guard::RunGuard;
+use crate::lock::run_under::RunGuard;
 use crate::{AcquireError, Lock, LockGuard, LockManager, LockSetGuard, OwnerScope};
 
 /// What a call is to hold.

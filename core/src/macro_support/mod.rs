@@ -21,9 +21,9 @@ mod as_manager;
 mod call;
 mod escaped;
 mod held_call;
-mod in_scope;
 mod lock_target;
 mod pending_call;
+mod reentrant_hold;
 mod returned;
 
 pub use as_manager::AsManager;

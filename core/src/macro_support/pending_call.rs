@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use super::HeldCall;
 use super::returned::ReturnMapping;
-use crate::lock::run_guard::RunGuard;
+use crate::lock::run_under::RunGuard;
 use crate::{AcquireError, Error, events};
 
 /// On the heap, so that a function's future stays about as large as its body's.

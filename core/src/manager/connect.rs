@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn garbled_urls_name_nodes_or_nothing() {
         let urls = ["redlock://me:p%40s@a,[::1]:7/3", "redlock://a"];
-        crate::backend::parser_fuzzing::try_on(&urls, |url| {
+        crate::backend::parser_fuzz_tests::try_on(&urls, |url| {
             assert!(nodes(url).iter().all(|node| node.starts_with("redis://")));
         });
     }

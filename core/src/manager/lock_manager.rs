@@ -210,7 +210,7 @@ impl LockManager {
     /// ```
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
-        self.inner.engine.backend.capabilities()
+        self.inner.engine.backend().capabilities()
     }
 
     /// The longest hold of locks that name none.
@@ -247,7 +247,7 @@ impl LockManager {
     pub async fn inspect(&self, key: impl AsRef<str>) -> Result<Inspection, Error> {
         let key = self.key(key.as_ref())?;
         let engine = &self.inner.engine;
-        Ok(bounded(engine.limits.command, engine.backend.inspect(&key)).await?)
+        Ok(bounded(engine.limits.command, engine.backend().inspect(&key)).await?)
     }
 
     /// Takes the lock from whoever holds it, and hands it on; false if nobody did.
@@ -266,7 +266,7 @@ impl LockManager {
     pub async fn force_release(&self, key: impl AsRef<str>) -> Result<bool, Error> {
         let key = self.key(key.as_ref())?;
         let engine = &self.inner.engine;
-        Ok(bounded(engine.limits.command, engine.backend.force_release(&key)).await?)
+        Ok(bounded(engine.limits.command, engine.backend().force_release(&key)).await?)
     }
 
     /// Ends this manager and all its clones.

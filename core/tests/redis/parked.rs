@@ -330,6 +330,7 @@ async fn released_after(server: &Server, until: i64, commands: &[&str]) -> (Stri
         include_str!("../../src/backend/redis/scripts/release_fast.lua"),
         include_str!("../../src/backend/redis/scripts/time.lua"),
         include_str!("../../src/backend/redis/scripts/prelude.lua"),
+        include_str!("../../src/backend/redis/scripts/fencing_token.lua"),
         include_str!("../../src/backend/redis/scripts/release_handoff.lua"),
         include_str!("../../src/backend/redis/scripts/release_load.lua"),
         include_str!("../../src/backend/redis/scripts/queue.lua"),

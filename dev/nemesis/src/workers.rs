@@ -1,9 +1,10 @@
 //! The processes of a cell, and what is done to them.
 
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use leasehold_testkit::clock::ClockShim;
-use leasehold_testkit::history::{History, HistoryError};
+use leasehold_testkit::history::{History, HistoryError, Hold};
 use leasehold_testkit::processes::ProcessGroup;
 use tokio::time::sleep;
 
@@ -70,17 +71,21 @@ impl Workers {
         Ok(())
     }
 
-    /// Does something to them, once, and makes it good again.
+    /// Does something to one of them, once, and makes it good again. It happens to a process that holds a lock: the
+    /// others have nothing to lose.
     ///
     /// # Errors
     ///
-    /// If a process has ended, or the fault is none of clients.
+    /// If a process has ended, its notes cannot be read, or the fault is none of clients.
     pub async fn strike(
         &mut self,
         fault: Fault,
         chance: &mut fastrand::Rng,
     ) -> Result<(), BoxError> {
-        let index = chance.usize(..self.group.processes.len());
+        let index = match self.holder(chance)? {
+            Some(index) => index,
+            None => chance.usize(..self.group.processes.len()),
+        };
         let victim = &mut self.group.processes[index];
         match fault {
             Fault::ClientPause => {
@@ -106,6 +111,24 @@ impl Workers {
             other => return Err(format!("nobody can do `{other}` to a client").into()),
         }
         Ok(())
+    }
+
+    /// A process that holds the lock of some key, as far as they have noted.
+    fn holder(&self, chance: &mut fastrand::Rng) -> Result<Option<usize>, HistoryError> {
+        let history = self.holds()?;
+        let latest: HashMap<_, _> = history
+            .holds()
+            .iter()
+            .map(|hold| (&hold.key, hold))
+            .collect();
+        let held = latest.into_values().filter(|hold| !hold.ended);
+        let holders: BTreeSet<u64> = held.map(Hold::process).collect();
+        let is_holder = |index: &usize| {
+            let pid = self.group.processes[*index].pid();
+            holders.contains(&u64::from(pid))
+        };
+        let indices = (0..self.group.processes.len()).filter(is_holder);
+        Ok(chance.choice(indices.collect::<Vec<_>>()))
     }
 
     /// Tells all to stop, and waits until they have. Who does not is named, and killed.

@@ -140,6 +140,7 @@ mod tests {
         let scripts = [
             include_str!("../../../core/src/backend/redis/scripts/acquire_fast.lua"),
             include_str!("../../../core/src/backend/redis/scripts/prelude.lua"),
+            include_str!("../../../core/src/backend/redis/scripts/fencing_token.lua"),
             include_str!("../../../core/src/backend/redis/scripts/release_fast.lua"),
             include_str!("../../../core/src/backend/redis/scripts/release_handoff.lua"),
             include_str!("../../../core/src/backend/redis/scripts/batch.lua"),

@@ -12,7 +12,7 @@ use super::protocol::reply::{self, AcquireOutcome, AcquireReply};
 use super::timing::{FIRST_LOOKS, GRANT_TTL, REFRESH};
 use super::wait::local_queue::{Arrival, LocalGrant};
 use super::wait::waiter_registry::Registration;
-use crate::backend::redis::connection::replica_wait_pool::Acknowledged;
+use crate::backend::redis::connection::wait_command_pool::Acknowledged;
 use crate::backend::{Applied, Attempt, AttemptAnswer, BackendError, Mode};
 use crate::clock::LeaseInstant;
 use crate::{Key, metrics};
@@ -21,10 +21,7 @@ use crate::{Key, metrics};
 const IN_A_HURRY: Duration = Duration::from_millis(100);
 
 impl Redis {
-    pub(super) async fn take_or_ask(
-        &self,
-        attempt: &Attempt,
-    ) -> Result<AttemptAnswer, BackendError> {
+    pub(super) async fn acquire(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
         let begun = LeaseInstant::now();
         let arrival = self.arrival(attempt);
         let Attempt { key, owner, .. } = attempt;
@@ -37,16 +34,30 @@ impl Redis {
             Some(registration) => registration.granted().await,
             None => None,
         };
+        let interruptions = self.waiters.interruptions();
         if let Some(grant) = granted
-            && grant.interruptions == self.waiters.interruptions()
+            && grant.interruptions == interruptions
             && let Some(lease) = lease_of(grant, begun).filter(|_| attempt.renewed)
         {
             metrics::passed_on();
             let LocalGrant { token, .. } = grant;
             return Ok(AttemptAnswer::Granted { token, lease });
         }
-        let asked = self.ask(attempt, registration).await;
-        asked.map_err(|failed| {
+        let how = SendOptions {
+            listening: attempt.queue,
+            synced: None,
+        };
+        let mut asked = self.send_acquire(attempt, how).await.map(|it| it.answer);
+        if let Ok(outcome @ AcquireOutcome::Granted(_)) = asked {
+            let is_sure = self.synced.is_none() && interruptions == self.waiters.interruptions();
+            asked = match is_sure {
+                true => Ok(outcome),
+                // Boxed, as is all that hardly ever happens: each request would be as large as this.
+                false => Box::pin(self.confirm(attempt, how, outcome, interruptions)).await,
+            };
+        }
+        let answer = asked.and_then(|outcome| self.answer(attempt, registration, outcome));
+        answer.map_err(|failed| {
             // It may have the lock all the same; so it may if the release that asked on its behalf was not answered.
             if granted.is_some() || self.copies.latest_expiry(*owner) > 0 {
                 return maybe_applied(failed);
@@ -67,13 +78,14 @@ impl Redis {
         }
     }
 
-    async fn ask(
+    fn answer(
         &self,
         attempt: &Attempt,
         registration: Option<Registration<'_>>,
+        outcome: AcquireOutcome,
     ) -> Result<AttemptAnswer, BackendError> {
         let Attempt { key, owner, .. } = attempt;
-        match self.acquire(attempt).await? {
+        match outcome {
             AcquireOutcome::Granted(token) => {
                 match registration {
                     _ if attempt.mode != Mode::Exclusive => {}
@@ -112,36 +124,23 @@ impl Redis {
         }
     }
 
-    /// Asks, and has replicas acknowledge a grant if that was wished for.
-    pub(super) async fn acquire(&self, attempt: &Attempt) -> Result<AcquireOutcome, BackendError> {
-        let how = SendOptions {
-            listening: attempt.queue,
-            synced: None,
-        };
-        let interruptions = self.waiters.interruptions();
-        let mut verdict = self.send_acquire(attempt, how).await?.answer;
-        if matches!(verdict, AcquireOutcome::Granted(_))
-            && interruptions != self.waiters.interruptions()
-        {
-            verdict = Box::pin(self.reconfirm(attempt, how)).await?;
-        }
-        match (&verdict, self.synced) {
-            (AcquireOutcome::Granted(_), Some(synced)) => {
-                still_granted(Box::pin(self.confirm(attempt, synced)).await?)
-            }
-            _ => Ok(verdict),
-        }
-    }
-
-    /// Asks for what was granted on a connection that has been given up since: another server may be in charge, and know
-    /// nothing of it.
-    async fn reconfirm(
+    /// Asks again for what was granted. If its connection was given up since, another server may be in charge, and know
+    /// nothing of it. Replicas acknowledge the grant if that is required.
+    async fn confirm(
         &self,
         attempt: &Attempt,
         how: SendOptions,
+        mut outcome: AcquireOutcome,
+        interruptions: u64,
     ) -> Result<AcquireOutcome, BackendError> {
-        let asked = self.send_acquire(attempt, how).await;
-        still_granted(asked.map_err(maybe_applied)?.answer)
+        if interruptions != self.waiters.interruptions() {
+            let asked = self.send_acquire(attempt, how).await;
+            outcome = still_granted(asked.map_err(maybe_applied)?.answer)?;
+        }
+        if let (AcquireOutcome::Granted(_), Some(synced)) = (&outcome, self.synced) {
+            outcome = still_granted(self.require_replicas(attempt, synced).await?)?;
+        }
+        Ok(outcome)
     }
 
     /// Sends a request, and keeps account of its copies.
@@ -159,54 +158,48 @@ impl Redis {
                 expiry
             }
         };
+        let command = AcquireCommand::of(attempt, expiry);
         let copy = self.copies.sending(attempt.owner, expiry);
-        let answer = self
-            .dispatch_acquire(AcquireCommand::of(attempt, expiry), how)
-            .await;
-        if answer
-            .as_ref()
-            .map_or_else(|e| e.applied() == Applied::No, |_| true)
-        {
+        let (answer, acknowledged) = match self.send_in_batch(&command, how).await {
+            Some(answer) => (answer, 0),
+            None => {
+                let _under_way = self.batches.sending();
+                let alone = command.alone(&self.terms_of(&attempt.key));
+                match self.servers.send(&attempt.key, &alone, how).await {
+                    Ok(sent) => (reply::acquired(sent.answer), sent.acknowledged),
+                    Err(error) => (Err(error), 0),
+                }
+            }
+        };
+        if !matches!(&answer, Err(error) if error.applied() == Applied::Unknown) {
             copy.answered();
         }
-        let settled = answer?;
-        self.copies.observe_time(sent, settled.answer.server_micros);
+        let answer = answer?;
+        self.copies.observe_time(sent, answer.server_micros);
         Ok(Acknowledged {
-            answer: settled.answer.verdict,
-            acknowledged: settled.acknowledged,
+            answer: answer.verdict,
+            acknowledged,
         })
     }
 
-    async fn dispatch_acquire(
+    /// Sends a request together with others; none if it is to be sent alone.
+    async fn send_in_batch(
         &self,
-        take: AcquireCommand,
+        command: &AcquireCommand,
         how: SendOptions,
-    ) -> Result<Acknowledged<AcquireReply>, BackendError> {
+    ) -> Option<Result<AcquireReply, BackendError>> {
         // It is not its turn yet, and others may have something to ask as well, be it the release of who is before it.
-        let haste = if take.queue && self.waiters.is_behind_another(&take.key, take.owner) {
+        let haste = if command.queue && self.waiters.is_behind_another(&command.key, command.owner)
+        {
             Urgency::None
         } else {
             Urgency::Some
         };
-        let joins = how.synced.is_none() && take.is_plain() && self.batches.gather(haste);
-        if let Some(node) = self.servers.one().filter(|_| joins)
-            && let Some(acquired) = self
-                .batches
-                .take(node, self.terms(), haste, take.clone())
-                .await
-        {
-            return acquired.map(Acknowledged::unacknowledged);
-        }
-        let _under_way = self.batches.sending();
-        let command = take.alone(&self.terms_of(&take.key));
-        let Acknowledged {
-            answer,
-            acknowledged,
-        } = self.servers.send(&take.key, &command, how).await?;
-        Ok(Acknowledged {
-            answer: reply::acquired(answer)?,
-            acknowledged,
-        })
+        let joins = how.synced.is_none() && command.is_plain() && self.batches.gather(haste);
+        let node = self.servers.one().filter(|_| joins)?;
+        self.batches
+            .take(node, self.terms(), haste, command.clone())
+            .await
     }
 
     /// What the requests of a batch have in common.

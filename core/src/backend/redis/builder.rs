@@ -24,9 +24,9 @@ use crate::backend::ConnectError;
 use crate::backend::certificates::Certificates;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::server_locator::ServerLocator;
-use crate::backend::redis::connection::replica_wait_pool::ReplicaRequirement;
 #[cfg(feature = "simulation")]
 use crate::backend::redis::connection::simulated_transport::{Connecting, SimulatedTransport};
+use crate::backend::redis::connection::wait_command_pool::ReplicaRequirement;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::event_macro::event;
 

@@ -166,7 +166,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::backend::parser_fuzzing::try_on;
+    use crate::backend::parser_fuzz_tests::try_on;
 
     fn fence(full: &str) -> String {
         LockKeys::of(&Key::new("", full).unwrap()).all()[1].to_owned()

@@ -13,8 +13,8 @@ pub(crate) mod keys;
 pub(crate) mod protocol;
 mod release;
 mod renew;
-mod replica_ack;
 mod reply_size;
+mod required_replicas;
 pub(crate) mod scripts;
 #[cfg(feature = "sentinel")]
 mod sentinel;
@@ -36,10 +36,10 @@ use super::{
 use crate::Key;
 use batch::Batcher;
 pub use builder::RedisBuilder;
-use connection::replica_wait_pool::ReplicaRequirement;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub use connection::simulated_transport::{Connecting, Stream};
+use connection::wait_command_pool::ReplicaRequirement;
 use failover_release_replay::ReleaseReplay;
 use keys::{KeyBuilder, LockKeys};
 use protocol::millis;
@@ -235,7 +235,7 @@ impl Backend for Redis {
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
-        self.take_or_ask(attempt).await
+        self.acquire(attempt).await
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {

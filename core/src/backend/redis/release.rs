@@ -4,7 +4,7 @@ use super::Redis;
 use super::batch::Urgency;
 use super::protocol::release_command::ReleaseCommand;
 use super::protocol::reply::{self, ReleaseReply};
-use super::wait::local_release::LocalRelease;
+use super::wait::release_in_flight::ReleaseInFlight;
 use crate::backend::BackendError;
 use crate::{Key, OwnerId};
 
@@ -30,7 +30,8 @@ impl Redis {
         owner: OwnerId,
     ) -> Result<bool, BackendError> {
         let latest_expiry = self.copies.latest_expiry(owner);
-        let release = LocalRelease::begin(&self.waiters, &self.copies, key, owner, latest_expiry);
+        let release =
+            ReleaseInFlight::begin(&self.waiters, &self.copies, key, owner, latest_expiry);
         let leave = ReleaseCommand {
             key: key.clone(),
             owner,

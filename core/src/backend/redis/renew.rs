@@ -8,10 +8,10 @@ use super::Redis;
 use super::error::maybe_applied;
 use super::keys::{self, LockKeys};
 use super::protocol::reply;
-use super::replica_ack::too_few;
+use super::required_replicas::too_few;
 use super::scripts::LockScripts;
 use crate::OwnerId;
-use crate::backend::redis::connection::replica_wait_pool::Acknowledged;
+use crate::backend::redis::connection::wait_command_pool::Acknowledged;
 use crate::backend::redis::protocol::{millis, written};
 use crate::backend::{Applied, BackendError, Claim, Mode, RenewAnswer};
 

@@ -14,8 +14,8 @@ use super::client::{SendOptions, ServerClient};
 use super::cluster::Cluster;
 use super::protocol::reply;
 use crate::Key;
-use crate::backend::redis::connection::replica_wait_pool::{Acknowledged, ReplicaRequirement};
 use crate::backend::redis::connection::shared_connection::ServerNumber;
+use crate::backend::redis::connection::wait_command_pool::{Acknowledged, ReplicaRequirement};
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::backend::{BackendError, ConnectError};
 
@@ -118,7 +118,7 @@ impl Topology {
     ) -> Result<Acknowledged<Value>, BackendError> {
         let _places_it = key;
         match self {
-            Self::One(node) => node.send_as(command, how.synced).await,
+            Self::One(node) => node.send(command, how.synced).await,
             #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => cluster.send(key, command, how).await,
         }

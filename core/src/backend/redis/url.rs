@@ -115,7 +115,7 @@ impl<'a> MultiHostUrl<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::parser_fuzzing::try_on;
+    use crate::backend::parser_fuzz_tests::try_on;
     #[cfg(any(feature = "sentinel", feature = "cluster"))]
     use crate::backend::redis::builder::opened;
 

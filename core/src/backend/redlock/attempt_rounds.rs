@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::round_requests::{Round, UnansweredNodes};
+use super::asked_nodes::{Round, UnansweredNodes};
 use crate::backend::Claim;
 use crate::backend::redis::timing::WAITER_LEASE;
 use crate::clock::{self, LeaseInstant};

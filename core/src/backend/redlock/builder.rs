@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Redlock;
-use super::in_flight::InFlightRequests;
 use super::majority::{majority, no_quorum};
 use super::node_admission::{NotAdmitted, UnfitNode};
+use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::settings::Settings;
 #[cfg(feature = "tls-rustls")]
@@ -194,7 +194,7 @@ impl Redlock {
         let needed = majority(nodes);
         let mut reached = 0;
         let mut failures = Vec::new();
-        let mut asked = InFlightRequests::new(self.members.iter().map(|member| {
+        let mut asked = NodeRequests::new(self.members.iter().map(|member| {
             let (member, channel) = (Arc::clone(member), self.waiters.channel());
             async move { (member.place, member.meet(&channel).await) }
         }));

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use redis::Cmd;
 
-use super::in_flight::InFlightRequests;
 use super::majority::{majority, no_quorum};
+use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::request;
 use crate::Key;
@@ -102,7 +102,7 @@ async fn ask_all(
     limit: Duration,
 ) -> Result<Vec<redis::Value>, BackendError> {
     let command = Arc::new(command.clone());
-    let mut asked = InFlightRequests::within(limit, |limit| {
+    let mut asked = NodeRequests::within(limit, |limit| {
         members.iter().map(move |member| {
             let (member, command) = (Arc::clone(member), Arc::clone(&command));
             let limit = limit.clone();

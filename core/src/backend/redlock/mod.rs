@@ -1,20 +1,20 @@
 //! Locks on a majority of independent Redis servers.
 
 mod acquire;
+mod asked_nodes;
 mod attempt_rounds;
 mod builder;
-mod in_flight;
 mod inspect;
 mod majority;
 mod node_admission;
 mod node_health;
+mod node_requests;
 mod quorum_node;
 mod release;
 mod release_backlog;
 mod renew;
 mod request;
 mod round;
-mod round_requests;
 mod settings;
 mod vote_count;
 mod wait;

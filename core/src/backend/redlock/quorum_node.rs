@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use redis::{Cmd, Pipeline, Value};
 
-use super::in_flight::AnswerLimit;
 use super::node_admission::{DistinctNodes, RestartQuarantine};
 use super::node_health::NodeHealth;
+use super::node_requests::AnswerLimit;
 use super::release_backlog::NodeReleaseBacklog;
 use super::request::{self, NodeRelease};
 use super::settings::Settings;
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
     use crate::backend::Applied;
     use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
-    use crate::backend::redlock::in_flight::SharedDeadline;
+    use crate::backend::redlock::node_requests::SharedDeadline;
     use crate::backend::redlock::release_backlog::PendingNodeRelease;
     use crate::{Key, OwnerId};
 

@@ -4,13 +4,15 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use scopeguard::{ScopeGuard, guard};
+
 use super::Redlock;
-use super::in_flight::{AnswerLimit, InFlightRequests};
+use super::asked_nodes::Round;
 use super::majority::{MajorityCount, MajorityDecision, no_quorum};
+use super::node_requests::{AnswerLimit, NodeRequests};
 use super::quorum_node::QuorumNode;
 use super::release_backlog::PendingNodeRelease;
 use super::request::NodeRelease;
-use super::round_requests::Round;
 use crate::backend::redis::protocol::reply;
 use crate::backend::{Attempt, BackendError};
 use crate::runtime::timeout;
@@ -26,7 +28,7 @@ impl Redlock {
         &self,
         attempt: &Attempt,
         round: Arc<Round>,
-    ) -> InFlightRequests<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static>
+    ) -> NodeRequests<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static>
     {
         let pending = PendingNodeRelease::new(&attempt.key, round.id, None, self.settings.max_ttl);
         self.send_release(pending, round)
@@ -37,11 +39,11 @@ impl Redlock {
         &self,
         pending: PendingNodeRelease,
         round: Arc<Round>,
-    ) -> InFlightRequests<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static>
+    ) -> NodeRequests<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static>
     {
         let limit = self.settings.node_timeout;
         let release = Arc::new(NodeRelease::new(pending));
-        InFlightRequests::within(limit, |limit| {
+        NodeRequests::within(limit, |limit| {
             self.members.iter().map(move |member| {
                 let (member, release) = (Arc::clone(member), Arc::clone(&release));
                 let (round, limit) = (Arc::clone(&round), limit.clone());
@@ -75,24 +77,6 @@ impl Redlock {
     }
 }
 
-/// A release that is under way: should it be dropped, it is owed.
-struct RequeueOnDrop<'a> {
-    member: &'a QuorumNode,
-    release: &'a NodeRelease,
-    settled: bool,
-}
-
-impl Drop for RequeueOnDrop<'_> {
-    fn drop(&mut self) {
-        if !self.settled {
-            self.member
-                .backlog
-                .push_pending(self.release.pending.clone());
-            self.member.watch();
-        }
-    }
-}
-
 impl QuorumNode {
     /// Ends what a round has here, and the waiter's place: true if it held the lock. What cannot be told to the node
     /// is owed to it.
@@ -113,17 +97,19 @@ impl QuorumNode {
         if !concerned {
             return Ok(false);
         }
-        let mut pending_releases = RequeueOnDrop {
-            member: self,
-            release,
-            settled: false,
-        };
+        // A release that is dropped, or that the node has not confirmed, is owed to it.
+        let owed = guard(self, |member| {
+            member.backlog.push_pending(release.pending.clone());
+            member.watch();
+        });
         let mut left = self.told(limit, release).await;
         if !settled && !matches!(left, Ok(true)) {
             // The request may have come after it. What is not known to have come is sealed off.
             left = Box::pin(self.send_again(limit.length(), round, release)).await;
         }
-        pending_releases.settled = left.as_ref().map_or_else(|e| self.refuses_it(e), |_| true);
+        if left.as_ref().map_or_else(|e| self.refuses_it(e), |_| true) {
+            ScopeGuard::into_inner(owed);
+        }
         left
     }
 

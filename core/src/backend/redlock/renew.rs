@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use redis::{Pipeline, Value};
 
-use super::in_flight::InFlightRequests;
 use super::majority::{MajorityCount, MajorityDecision, no_quorum};
+use super::node_requests::NodeRequests;
 use super::{Redlock, request};
 use crate::backend::redis::protocol::reply;
 use crate::backend::{BackendError, Claim, RenewAnswer};
@@ -26,7 +26,7 @@ impl Redlock {
             .map(|_| MajorityCount::of(self.members.len()))
             .collect();
         let commands = Arc::new(commands);
-        let mut asked = InFlightRequests::within(limit, |limit| {
+        let mut asked = NodeRequests::within(limit, |limit| {
             let asked = self.members.iter().filter(|_| count > 0);
             asked.map(move |member| {
                 let (member, commands) = (Arc::clone(member), Arc::clone(&commands));

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use redis::Value;
 
-use super::in_flight::AnswerLimit;
-use super::in_flight::InFlightRequests;
+use super::asked_nodes::Round;
+use super::node_requests::AnswerLimit;
+use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::request::NodeAcquire;
-use super::round_requests::Round;
 use super::vote_count::{QuorumState, Vote, VoteCount};
 use crate::OwnerId;
 use crate::backend::redis::protocol::reply::{self, millis};
@@ -47,7 +47,7 @@ pub(super) async fn hold(
 ) -> (RoundOutcome, u64) {
     let sent = LeaseInstant::now();
     let mut election = VoteCount::among(members.len());
-    let mut asked = InFlightRequests::within(limit, |limit| {
+    let mut asked = NodeRequests::within(limit, |limit| {
         members.iter().map(move |member| {
             let (member, request) = (Arc::clone(member), Arc::clone(request));
             let (asking, id) = (round.asking(member.place), round.id);
@@ -110,7 +110,7 @@ async fn raise(
     limit: Duration,
     election: &mut VoteCount,
 ) {
-    let mut asked = InFlightRequests::within(limit, |limit| {
+    let mut asked = NodeRequests::within(limit, |limit| {
         nodes.iter().map(move |&place| {
             let (member, request) = (Arc::clone(&members[place]), Arc::clone(request));
             let limit = limit.clone();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::session::CreatedNode;
 use crate::backend::{Attempt, Mode};
@@ -59,7 +59,7 @@ pub(super) enum NodeLocation {
 /// A watch on what an attempt waits for.
 #[derive(Debug)]
 pub(super) struct WatchTask {
-    pub(super) task: JoinHandle<()>,
+    pub(super) _task: AbortOnDropHandle<()>,
     pub(super) since: LeaseInstant,
     /// Set before the attempt is woken.
     pub(super) has_told: Arc<AtomicBool>,
@@ -68,12 +68,6 @@ pub(super) struct WatchTask {
 impl WatchTask {
     pub(super) fn is_silent(&self) -> bool {
         !self.has_told.load(Ordering::Acquire)
-    }
-}
-
-impl Drop for WatchTask {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 

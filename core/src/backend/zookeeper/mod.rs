@@ -81,7 +81,10 @@ mod context;
 mod current_session;
 mod error;
 mod inspect;
+mod node_creation;
 mod node_queue;
+mod predecessor_watch;
+
 mod reader_token;
 mod release;
 mod renew;

@@ -128,7 +128,7 @@ mod tests {
             "zookeeper://shop:p%40ss%3A@a:1,[::1]:7,c/locks/x",
             "zookeeper+tls://zk.example.com:2281/locks",
         ];
-        crate::backend::parser_fuzzing::try_on(&urls, |url| {
+        crate::backend::parser_fuzz_tests::try_on(&urls, |url| {
             if let Ok(settings) = read(url) {
                 assert!(
                     settings.folder.starts_with('/') && !settings.servers.is_empty(),

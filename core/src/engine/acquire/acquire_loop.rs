@@ -36,13 +36,6 @@ pub(crate) struct AcquireLoop<'a> {
     spurious_wakeups: u32,
 }
 
-/// How the pursuit of one attempt ended, if not in an error.
-enum AttemptOutcome {
-    Granted(Hold),
-    /// The grant's answer came when its lease was over, and its id is spent.
-    Outlived,
-}
-
 impl<'a> AcquireLoop<'a> {
     pub(crate) fn new(
         attempt_guard: AttemptGuard<'a>,
@@ -66,22 +59,9 @@ impl<'a> AcquireLoop<'a> {
         }
     }
 
+    /// Repeats one request under one id until it is granted or there is no point. The id is spent if its grant came when
+    /// the lease was over.
     pub(crate) async fn run(&mut self, wanted: &AcquireRequest) -> Result<Hold, AcquireError> {
-        loop {
-            if let AttemptOutcome::Granted(hold) = self.pursue().await? {
-                return Ok(hold);
-            }
-            let (engine, runtime) = (
-                self.attempt_guard.engine,
-                self.attempt_guard.runtime.clone(),
-            );
-            let attempt = wanted.attempt(engine, self.options, self.patience);
-            self.attempt_guard = AttemptGuard::new(engine, attempt, runtime);
-        }
-    }
-
-    /// Repeats one request under one id until it is granted or there is no point.
-    async fn pursue(&mut self) -> Result<AttemptOutcome, AcquireError> {
         loop {
             if self.attempt_guard.engine.is_closed() {
                 return Err(self.attempt_guard.closed());
@@ -107,11 +87,11 @@ impl<'a> AcquireLoop<'a> {
                         self.attempt_guard
                             .enter(token, lease, sent, now, self.options)
                     {
-                        return hold.map(AttemptOutcome::Granted);
+                        return hold;
                     }
                     let late = BackendError::unknown("its grant came when the lease was over");
                     Box::pin(self.failed(sent, late)).await?;
-                    return Ok(AttemptOutcome::Outlived);
+                    self.begin_another(wanted);
                 }
                 Ok(AttemptAnswer::Busy { .. }) if self.patience == BusyPolicy::None => {
                     return Err(self.timed_out());
@@ -128,6 +108,15 @@ impl<'a> AcquireLoop<'a> {
         }
     }
 
+    fn begin_another(&mut self, wanted: &AcquireRequest) {
+        let AttemptGuard {
+            engine, runtime, ..
+        } = &self.attempt_guard;
+        let (engine, runtime) = (*engine, runtime.clone());
+        let attempt = wanted.attempt(engine, self.options, self.patience);
+        self.attempt_guard = AttemptGuard::new(engine, attempt, runtime);
+    }
+
     /// Waits for a hint that the lock may be ours, and no longer than until `recheck`.
     async fn wait(&mut self, recheck: LeaseInstant) -> Result<(), AcquireError> {
         let until = self.give_up.map_or(recheck, |give_up| give_up.min(recheck));
@@ -135,7 +124,7 @@ impl<'a> AcquireLoop<'a> {
         let waiting_since = LeaseInstant::now();
         let hint = async {
             let attempt = &self.attempt_guard.attempt;
-            let hint = catch_panic(async { engine.backend.wait(attempt).await }).await;
+            let hint = catch_panic(async { engine.backend().wait(attempt).await }).await;
             if let Err(error) = &hint {
                 events::wait_failed(attempt, error);
             }

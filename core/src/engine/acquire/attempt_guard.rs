@@ -52,7 +52,7 @@ impl<'a> AttemptGuard<'a> {
         sent: ClockReading,
     ) -> Option<Result<AttemptAnswer, BackendError>> {
         self.is_armed = true;
-        let backend = &self.engine.backend;
+        let backend = self.engine.backend();
         let answer = at_once(|| backend.attempt_now(&self.attempt, sent.instant));
         match &answer {
             Some(answer) => self.record(answer),
@@ -69,7 +69,7 @@ impl<'a> AttemptGuard<'a> {
     ) -> Result<AttemptAnswer, BackendError> {
         self.is_armed = true;
         let answer = bounded_since(sent, limit, async {
-            self.engine.backend.attempt(&self.attempt).await
+            self.engine.backend().attempt(&self.attempt).await
         })
         .await;
         self.record(&answer);
@@ -142,7 +142,7 @@ impl Drop for AttemptGuard<'_> {
         }
         let (engine, attempt) = (self.engine, &self.attempt);
         let now = ClockReading::now().instant;
-        if let Some(Ok(())) = at_once(|| engine.backend.cleanup_now(attempt, now)) {
+        if let Some(Ok(())) = at_once(|| engine.backend().cleanup_now(attempt, now)) {
             events::cleaned_up(attempt);
             return;
         }

@@ -29,7 +29,7 @@ impl AcquireRequest {
         options: &LockOptions,
         patience: BusyPolicy,
     ) -> Attempt {
-        let owner = engine.backend.owner_id();
+        let owner = engine.backend().owner_id();
         let queue = patience == BusyPolicy::Wait;
         let limit = engine.limits.command.min(options.ttl);
         Attempt::by(owner, self.key.clone(), options.ttl, queue)

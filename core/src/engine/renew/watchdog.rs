@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::renewal_queue::RenewalQueue;
 use super::renewal_timing::{self, DueAction, TickAligner};
@@ -29,7 +29,7 @@ const BETWEEN_INTERRUPTIONS: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     watch_state: Arc<WatchState>,
-    task: JoinHandle<()>,
+    task: AbortOnDropHandle<()>,
 }
 
 /// What is watched, and when.
@@ -55,7 +55,7 @@ impl Watchdog {
             changed: Notify::new(),
         });
         let watch = keep_watch(Arc::clone(&watch_state), backend, backlog, limits);
-        let task = runtime.spawn(watch);
+        let task = AbortOnDropHandle::new(runtime.spawn(watch));
         Self { watch_state, task }
     }
 
@@ -74,12 +74,6 @@ impl Watchdog {
 
     pub(crate) fn leases(&self) -> Vec<Arc<Lease>> {
         self.watch_state.queue.lock().leases()
-    }
-}
-
-impl Drop for Watchdog {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 

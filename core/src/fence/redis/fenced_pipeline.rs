@@ -6,7 +6,7 @@ use redis::Value;
 
 use super::client::FenceClient;
 use super::pipeline_error::FencedPipelineError;
-use super::reply::RedisReply;
+use super::redis_reply::RedisReply;
 use super::scripts::PIPELINE;
 use crate::FencingToken;
 use crate::backend::BackendError;

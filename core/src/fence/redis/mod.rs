@@ -3,7 +3,7 @@
 mod client;
 mod fenced_pipeline;
 mod pipeline_error;
-mod reply;
+mod redis_reply;
 mod scripts;
 
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::{FencingToken, InvalidKey, Key};
 use client::FenceClient;
 pub use fenced_pipeline::{FencedPipeline, MAX_COMMAND_WORDS};
 pub use pipeline_error::FencedPipelineError;
-pub use reply::RedisReply;
+pub use redis_reply::RedisReply;
 
 /// What stands before every resource of a store that names no prefix.
 const DEFAULT_PREFIX: &str = "fence:";

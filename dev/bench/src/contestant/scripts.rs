@@ -18,9 +18,8 @@ macro_rules! scripts {
     };
 }
 
-const ACQUIRE: &str =
-    scripts!("constants" "time" "acquire_fast" "prelude" "acquire_load" "queue" "acquire");
-const LEAVE: &str = scripts!("constants" "release_fast" "time" "prelude" "release_handoff" "release_load" "queue" "release");
+const ACQUIRE: &str = scripts!("constants" "time" "acquire_fast" "prelude" "fencing_token" "acquire_load" "queue" "acquire");
+const LEAVE: &str = scripts!("constants" "release_fast" "time" "prelude" "fencing_token" "release_handoff" "release_load" "queue" "release");
 
 /// How long a waiter relies on being woken.
 const LOOK: Duration = Duration::from_secs(1);

@@ -10,11 +10,10 @@ macro_rules! script {
     };
 }
 
-pub(crate) const ACQUIRE: &str =
-    script!("constants" "time" "acquire_fast" "prelude" "acquire_load" "queue" "acquire");
-pub(crate) const LEAVE: &str = script!("constants" "release_fast" "time" "prelude" "release_handoff" "release_load" "queue" "release");
+pub(crate) const ACQUIRE: &str = script!("constants" "time" "acquire_fast" "prelude" "fencing_token" "acquire_load" "queue" "acquire");
+pub(crate) const LEAVE: &str = script!("constants" "release_fast" "time" "prelude" "fencing_token" "release_handoff" "release_load" "queue" "release");
 pub(crate) const BATCH: &str = concat!(
-    script!("constants" "time" "prelude"),
+    script!("constants" "time" "prelude" "fencing_token"),
     "local function acquire(KEYS, ARGV)\n",
     script!("acquire_fast" "acquire_load" "queue" "acquire"),
     "end\nlocal function release(KEYS, ARGV)\n",
@@ -24,14 +23,14 @@ pub(crate) const BATCH: &str = concat!(
 );
 pub(crate) const RENEW: &str = script!("constants" "renew");
 pub(crate) const RENEW_SHARE: &str =
-    script!("constants" "time" "prelude" "load_holder" "queue" "renew_shared");
+    script!("constants" "time" "prelude" "fencing_token" "load_holder" "queue" "renew_shared");
 pub(crate) const DOWNGRADE: &str =
-    script!("constants" "time" "prelude" "load_holder" "queue" "downgrade");
+    script!("constants" "time" "prelude" "fencing_token" "load_holder" "queue" "downgrade");
 pub(crate) const HAND_OVER: &str = script!("constants" "store_handover_secret");
 pub(crate) const FORCE: &str =
-    script!("constants" "time" "prelude" "load_holder" "queue" "force_release");
+    script!("constants" "time" "prelude" "fencing_token" "load_holder" "queue" "force_release");
 pub(crate) const INSPECT: &str =
-    script!("constants" "time" "prelude" "load_holder" "queue" "inspect");
+    script!("constants" "time" "prelude" "fencing_token" "load_holder" "queue" "inspect");
 
 /// Any command, answered as scripts are.
 pub(crate) const COMMAND: &str = "return redis.pcall(unpack(ARGV))";

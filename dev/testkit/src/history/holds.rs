@@ -33,6 +33,14 @@ pub struct Hold {
     pub ended: bool,
 }
 
+impl Hold {
+    /// The id of the process that noted it.
+    #[must_use]
+    pub const fn process(&self) -> u64 {
+        self.number >> 32
+    }
+}
+
 impl fmt::Display for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = if self.ended { "" } else { " at least" };
@@ -44,7 +52,7 @@ impl fmt::Display for Hold {
             f,
             "hold {:x} (process {}, {:?}) with {token}: asked for at {}, granted at {}, valid until {}{end}",
             self.number,
-            self.number >> 32,
+            self.process(),
             self.mode,
             self.requested_at,
             self.granted_at,

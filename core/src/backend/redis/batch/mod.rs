@@ -16,6 +16,7 @@ use std::task::Poll;
 
 use futures_util::future::join_all;
 use parking_lot::Mutex;
+use scopeguard::{ScopeGuard, guard};
 use tokio::runtime::Id;
 use tokio::sync::oneshot;
 
@@ -128,12 +129,10 @@ impl Batcher {
             let sender = BatchSender::new(&self.pending, runtime.id(), what);
             runtime.spawn(sender.run(Arc::clone(node), terms));
         }
-        let patience = AbandonProbe {
-            node,
-            is_over: false,
-        };
+        // A caller that gives up has the connection checked.
+        let probe = guard(node, |node| node.suspect());
         let told = told.await;
-        patience.ends();
+        ScopeGuard::into_inner(probe);
         told.unwrap_or_else(|_dropped| {
             let lost = "the runtime that carried the request ended before its answer came";
             Some(Err(BackendError::unknown(lost)))
@@ -245,26 +244,6 @@ async fn after_the_others() {
         Poll::Pending
     })
     .await;
-}
-
-/// Who gives up waiting for an answer has the connection looked at.
-struct AbandonProbe<'a> {
-    node: &'a ServerClient,
-    is_over: bool,
-}
-
-impl AbandonProbe<'_> {
-    fn ends(mut self) {
-        self.is_over = true;
-    }
-}
-
-impl Drop for AbandonProbe<'_> {
-    fn drop(&mut self) {
-        if !self.is_over {
-            self.node.suspect();
-        }
-    }
 }
 
 #[cfg(test)]

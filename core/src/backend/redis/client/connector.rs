@@ -12,9 +12,9 @@ use crate::backend::BackendError;
 use crate::backend::redis::connection::push_handler::{
     ConnectionState, PushHandler, warn_of_no_wake_ups,
 };
-use crate::backend::redis::connection::replica_wait_pool::WaitPool;
 use crate::backend::redis::connection::shared_connection::{Connection, ConnectionCell};
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
+use crate::backend::redis::connection::wait_command_pool::WaitCommandPool;
 use crate::backend::redis::error::{failure, outside_a_runtime, reply_too_large};
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
@@ -141,7 +141,7 @@ impl Connector {
             // Without wake-ups waiters poll.
             warn_of_no_wake_ups(&failure(error));
         }
-        let wait_pool = WaitPool::new(found.target.clone());
+        let wait_pool = WaitCommandPool::new(found.target.clone());
         let live = Connection::new(opened, health, wait_pool, found.place());
         Ok(Arc::new(live))
     }
@@ -177,7 +177,7 @@ impl Connector {
                 waiters.interruption();
             }
         });
-        live.ends(task.abort_handle());
+        live.ends(task);
     }
 }
 

@@ -13,13 +13,13 @@ use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 use super::error::{failure, is_readonly, outside_a_runtime, unsent};
 use super::timing::{CONNECT_TIMEOUT, READ_ONLY_FOR};
 use crate::backend::BackendError;
-use crate::backend::redis::connection::replica_wait_pool::{
-    Acknowledged, ReplicaRequirement, WaitError,
-};
 use crate::backend::redis::connection::shared_connection::{
     Connection, ExchangeGuard, ServerNumber,
 };
 use crate::backend::redis::connection::single_flight::SingleFlight;
+use crate::backend::redis::connection::wait_command_pool::{
+    Acknowledged, ReplicaRequirement, WaitError,
+};
 use crate::runtime::timeout;
 use connector::{Connector, in_time};
 
@@ -50,10 +50,59 @@ impl ServerClient {
         }
     }
 
-    /// Sends a command, and once more if the server has forgotten our scripts.
-    pub(crate) async fn call(&self, command: &Cmd) -> Result<Value, BackendError> {
+    /// Sends a command, and once more if the server has forgotten our scripts. Waits for replicas if that is asked.
+    pub(crate) async fn send(
+        &self,
+        command: &Cmd,
+        synced: Option<ReplicaRequirement>,
+    ) -> Result<Acknowledged<Value>, BackendError> {
+        if let Some(synced) = synced {
+            // Boxed: each request would be as large as this, where few are sent like that.
+            return Box::pin(self.send_synced(command, synced)).await;
+        }
         let live = self.live().await?;
-        self.call_on(&live, command).await
+        let mut is_loaded = false;
+        loop {
+            let listening = ExchangeGuard::to(&self.connector.slot, &live);
+            let mut connection = live.connection.clone();
+            let sent = pin!(connection.send_packed_command(command));
+            let answer = live.drive_until(sent).await;
+            listening.heard(answer.as_ref().err());
+            let answer = answer.and_then(Value::extract_error);
+            self.leave_replica(&live, [&answer]);
+            match answer {
+                Err(error) if is_noscript(&error) && !is_loaded => {
+                    Box::pin(self.load_scripts(&live)).await?;
+                    is_loaded = true;
+                }
+                answer => return answer.map(Acknowledged::unacknowledged).map_err(failure),
+            }
+        }
+    }
+
+    async fn send_synced(
+        &self,
+        command: &Cmd,
+        synced: ReplicaRequirement,
+    ) -> Result<Acknowledged<Value>, BackendError> {
+        let mut commands = Pipeline::with_capacity(1);
+        commands.add_command(command.clone());
+        let settled = self.call_synced(&commands, 1, synced).await?;
+        let answer = settled.answer.into_iter().next();
+        let silent = || {
+            Err(BackendError::unknown(
+                "the server did not answer this command",
+            ))
+        };
+        Ok(Acknowledged {
+            answer: answer.unwrap_or_else(silent)?,
+            acknowledged: settled.acknowledged,
+        })
+    }
+
+    /// As [`send`](Self::send), without replicas.
+    pub(crate) async fn call(&self, command: &Cmd) -> Result<Value, BackendError> {
+        Ok(self.send(command, None).await?.answer)
     }
 
     /// As [`call`](Self::call), and no longer than a server may take to accept a connection: for callers whom no manager
@@ -70,36 +119,11 @@ impl ServerClient {
         command: &Cmd,
     ) -> Result<Value, BackendError> {
         let live = self.live().await?;
-        let answer = timeout(limit, self.call_on(&live, command)).ok_or_else(outside_a_runtime)?;
+        let answer = timeout(limit, self.call(command)).ok_or_else(outside_a_runtime)?;
         answer.await.unwrap_or_else(|_elapsed| {
             self.connector.slot.discard(&live);
             let silent = "the server did not answer in time";
             Err(BackendError::unknown(silent))
-        })
-    }
-
-    /// Sends a command, where the replicas are waited for if that is wished.
-    pub(crate) async fn send_as(
-        &self,
-        command: &Cmd,
-        synced: Option<ReplicaRequirement>,
-    ) -> Result<Acknowledged<Value>, BackendError> {
-        let Some(synced) = synced else {
-            return Ok(Acknowledged::unacknowledged(self.call(command).await?));
-        };
-        let mut commands = Pipeline::with_capacity(1);
-        commands.add_command(command.clone());
-        // Boxed: each request would be as large as this, where few are sent like that.
-        let settled = Box::pin(self.call_synced(&commands, 1, synced)).await?;
-        let answer = settled.answer.into_iter().next();
-        let silent = || {
-            Err(BackendError::unknown(
-                "the server did not answer this command",
-            ))
-        };
-        Ok(Acknowledged {
-            answer: answer.unwrap_or_else(silent)?,
-            acknowledged: settled.acknowledged,
         })
     }
 
@@ -175,26 +199,6 @@ impl ServerClient {
         if let Some(live) = self.current() {
             self.connector.slot.suspect(&live);
         }
-    }
-
-    async fn call_on(&self, live: &Arc<Connection>, command: &Cmd) -> Result<Value, BackendError> {
-        let mut answer = self.send(live, command).await;
-        if answer.as_ref().is_err_and(is_noscript) {
-            Box::pin(self.load_scripts(live)).await?;
-            answer = self.send(live, command).await;
-        }
-        answer.map_err(failure)
-    }
-
-    async fn send(&self, live: &Arc<Connection>, command: &Cmd) -> Result<Value, RedisError> {
-        let listening = ExchangeGuard::to(&self.connector.slot, live);
-        let mut connection = live.connection.clone();
-        let sent = pin!(connection.send_packed_command(command));
-        let answer = live.drive_until(sent).await;
-        listening.heard(answer.as_ref().err());
-        let answer = answer.and_then(Value::extract_error);
-        self.leave_replica(live, [&answer]);
-        answer
     }
 
     async fn send_all(

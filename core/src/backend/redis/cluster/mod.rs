@@ -11,45 +11,36 @@
 
 mod shard_subscriptions;
 mod slot_map;
+mod slot_map_refresh;
 mod subscriber;
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use redis::{Cmd, ConnectionAddr, ConnectionInfo, Pipeline, Value};
+use scopeguard::{ScopeGuard, guard};
 use tokio::sync::watch;
 
 use crate::Key;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::{SendOptions, ServerClient};
 use crate::backend::redis::connection::push_handler;
-use crate::backend::redis::connection::replica_wait_pool::Acknowledged;
 use crate::backend::redis::connection::single_flight::SingleFlight;
 use crate::backend::redis::connection::transport::Target;
-use crate::backend::redis::error::{failure, outside_a_runtime};
-use crate::backend::redis::protocol::reply;
+use crate::backend::redis::connection::wait_command_pool::Acknowledged;
+use crate::backend::redis::error::failure;
 use crate::backend::redis::url::MultiHostUrl;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::backend::{BackendError, ConnectError};
-use crate::runtime::{sleep, timeout};
 use shard_subscriptions::{ShardSubscriptions, SlotChannels};
 pub(super) use slot_map::hash_slot;
-use slot_map::{NodeAddr, Redirection, SlotMap, pick_query_nodes};
+use slot_map::{NodeAddr, Redirection, SlotMap};
 
 /// How often one command is sent on to another member.
 const REDIRECTIONS: usize = 5;
-
-/// How long a member may take to say who has which slot.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// One has answered: how long the others are waited for, who may know better.
-const LATE: Duration = Duration::from_millis(100);
 
 pub(crate) struct Cluster {
     /// The member that the URL names first, and those of the other ones.
@@ -125,10 +116,10 @@ impl Cluster {
         for _ in 0..REDIRECTIONS {
             let member = self.member_of(place).await?;
             // The slot map may be stale if no answer comes, or if the caller stops waiting for it.
-            let doubted = StaleOnDrop(Some(&self.in_doubt));
+            let doubted = guard(&self.in_doubt, |it| it.store(true, Ordering::Release));
             let error = match self.send_to(&member, key, command, how).await {
                 Ok(answer) => {
-                    doubted.disarm();
+                    ScopeGuard::into_inner(doubted);
                     return Ok(answer);
                 }
                 Err(error) => error,
@@ -144,7 +135,7 @@ impl Cluster {
                 }
                 None => return Err(error),
             }
-            doubted.disarm();
+            ScopeGuard::into_inner(doubted);
         }
         let told = "the members of the Cluster do not agree about who has the key";
         Err(BackendError::not_applied(told))
@@ -160,7 +151,7 @@ impl Cluster {
         if how.listening {
             self.listen(member, &self.channel(key)).await?;
         }
-        member.node.send_as(command, how.synced).await
+        member.node.send(command, how.synced).await
     }
 
     /// Without wake-ups waiters poll; that is said once.
@@ -236,112 +227,6 @@ impl Cluster {
         let is_asked =
             |place: &NodeAddr| masters.binary_search(place).is_ok() || self.seeds.contains(place);
         self.members.lock().retain(|place, _| is_asked(place));
-    }
-
-    /// Asks who has which slot, if that is in doubt.
-    pub(crate) async fn ensure_fresh(self: &Arc<Self>) -> Result<(), BackendError> {
-        if !self.in_doubt.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let cluster = Arc::clone(self);
-        // Boxed, as it is seldom needed.
-        Box::pin(
-            self.asking
-                .join(async move || cluster.refresh_slots().await),
-        )
-        .await
-    }
-
-    async fn refresh_slots(&self) -> Result<(), BackendError> {
-        if !self.in_doubt.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let masters = self.slot_map.lock().masters();
-        let places = pick_query_nodes(masters, self.seeds.clone());
-        let mut asked: FuturesUnordered<_> = places.iter().map(|place| self.ask(place)).collect();
-        let (mut best, mut failed) = (None::<SlotMapReply>, None);
-        while let Some(told) = next(&mut asked, best.is_some()).await {
-            match told {
-                Ok(told) if best.as_ref().is_none_or(|best| told.rank > best.rank) => {
-                    best = Some(told);
-                }
-                Ok(_) => {}
-                Err(error) => failed = Some(error),
-            }
-        }
-        let Some(told) = best else {
-            let unknown =
-                BackendError::not_applied("no member of the Cluster says who has which slot");
-            return Err(match failed {
-                Some(error) => unknown.because_of(error),
-                None => unknown,
-            });
-        };
-        *self.slot_map.lock() = told.slot_map;
-        self.moves.send_modify(|count| *count += 1);
-        self.drop_members_without_slots();
-        self.in_doubt.store(false, Ordering::Release);
-        Ok(())
-    }
-
-    async fn ask(&self, place: &NodeAddr) -> Result<SlotMapReply, BackendError> {
-        let member = self.member(place)?;
-        let mut ask = redis::pipe();
-        ask.cmd("CLUSTER").arg("INFO").cmd("CLUSTER").arg("SLOTS");
-        let unexpected_reply =
-            || BackendError::not_applied("a member of the Cluster answered what none says");
-        let asked =
-            timeout(PATIENCE, member.node.call_all(&ask, 2)).ok_or_else(outside_a_runtime)?;
-        let answers = asked.await.map_err(|_elapsed| {
-            let (host, port) = place;
-            let told = format!("{host}:{port} did not answer within {PATIENCE:?}");
-            BackendError::not_applied(told)
-        })??;
-        let [info, slots] = <[_; 2]>::try_from(answers).map_err(|_| unexpected_reply())?;
-        let info: String = reply::read(info?)?;
-        let slots: Value = slots?;
-        let epoch =
-            reply::info_field(&info, "cluster_current_epoch").and_then(|it| it.parse().ok());
-        Ok(SlotMapReply {
-            rank: (
-                reply::info_field(&info, "cluster_state") == Some("ok"),
-                epoch.unwrap_or(0),
-            ),
-            slot_map: SlotMap::read(&slots, &member.host).ok_or_else(unexpected_reply)?,
-        })
-    }
-}
-
-/// What a member says of the slots. One that is cut off says so, or is behind.
-struct SlotMapReply {
-    rank: (bool, u64),
-    slot_map: SlotMap,
-}
-
-async fn next<T>(asked: &mut (impl StreamExt<Item = T> + Unpin), late: bool) -> Option<T> {
-    match late.then(|| sleep(LATE)).flatten() {
-        None => asked.next().await,
-        Some(late) => tokio::select! {
-            told = asked.next() => told,
-            () = late => None,
-        },
-    }
-}
-
-/// Dropped with something in it, it leaves a doubt.
-struct StaleOnDrop<'a>(Option<&'a AtomicBool>);
-
-impl StaleOnDrop<'_> {
-    fn disarm(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for StaleOnDrop<'_> {
-    fn drop(&mut self) {
-        if let Some(in_doubt) = self.0 {
-            in_doubt.store(true, Ordering::Release);
-        }
     }
 }
 

@@ -3,7 +3,6 @@
 pub(crate) mod bounded_stream;
 pub(crate) mod caller_driven;
 pub(crate) mod push_handler;
-pub(crate) mod replica_wait_pool;
 pub(crate) mod shared_connection;
 #[cfg(feature = "simulation")]
 pub(crate) mod simulated_transport;
@@ -11,3 +10,4 @@ pub(crate) mod single_flight;
 #[cfg(feature = "tls-rustls")]
 pub(crate) mod tls;
 pub(crate) mod transport;
+pub(crate) mod wait_command_pool;

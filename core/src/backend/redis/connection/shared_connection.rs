@@ -9,17 +9,21 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::TryFutureExt;
+use futures_util::future::Either;
 use parking_lot::Mutex;
 use redis::aio::MultiplexedConnection;
 use redis::{RedisError, RedisResult};
 #[cfg(feature = "sentinel")]
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
+#[cfg(feature = "sentinel")]
+use tokio_util::task::AbortOnDropHandle;
 
 use super::bounded_stream::Reading;
 use super::caller_driven::Driver;
 use super::push_handler::ConnectionState;
-use super::replica_wait_pool::WaitPool;
 use super::transport::OpenConnection;
+use super::wait_command_pool::WaitCommandPool;
 use crate::clock::LeaseInstant;
 use crate::runtime::{Runtime, timeout};
 
@@ -44,26 +48,17 @@ pub(crate) struct Connection {
     /// Where it leads to; none if that is always the same.
     pub(crate) place: Option<ServerNumber>,
     suspected: AtomicBool,
-    pub(crate) wait_pool: WaitPool,
+    pub(crate) wait_pool: WaitCommandPool,
     /// The task that listens to the Sentinels.
     #[cfg(feature = "sentinel")]
-    companion: OnceLock<AbortHandle>,
-}
-
-#[cfg(feature = "sentinel")]
-impl Drop for Connection {
-    fn drop(&mut self) {
-        if let Some(companion) = self.companion.get() {
-            companion.abort();
-        }
-    }
+    companion: OnceLock<AbortOnDropHandle<()>>,
 }
 
 impl Connection {
     pub(crate) fn new(
         opened: OpenConnection,
         health: Arc<ConnectionState>,
-        wait_pool: WaitPool,
+        wait_pool: WaitCommandPool,
         place: Option<ServerNumber>,
     ) -> Self {
         let OpenConnection {
@@ -86,15 +81,15 @@ impl Connection {
     }
 
     /// Waits for an answer of this connection.
-    pub(crate) async fn drive_until<T>(
-        &self,
-        answer: Pin<&mut impl Future<Output = RedisResult<T>>>,
-    ) -> RedisResult<T> {
-        let answer = match &self.driver {
-            Some(driver) => driver.drive_until(answer).await,
-            None => answer.await,
+    pub(crate) fn drive_until<'a, T>(
+        &'a self,
+        answer: Pin<&'a mut impl Future<Output = RedisResult<T>>>,
+    ) -> impl Future<Output = RedisResult<T>> {
+        let driven = match &self.driver {
+            Some(driver) => Either::Left(driver.drive_until(answer)),
+            None => Either::Right(answer),
         };
-        answer.map_err(|error| match self.reading.too_large() {
+        driven.map_err(|error| match self.reading.too_large() {
             Some(too_large) if error.is_unrecoverable_error() => io::Error::from(too_large).into(),
             _ => error,
         })
@@ -102,8 +97,8 @@ impl Connection {
 
     /// Ends a task with this connection.
     #[cfg(feature = "sentinel")]
-    pub(crate) fn ends(&self, task: AbortHandle) {
-        self.companion.get_or_init(|| task);
+    pub(crate) fn ends(&self, task: JoinHandle<()>) {
+        self.companion.get_or_init(|| AbortOnDropHandle::new(task));
     }
 }
 

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use scopeguard::guard;
 use tokio::runtime::Id;
 use tokio::sync::watch;
 
@@ -41,10 +42,9 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         if let Some(under_way) = self.enter(runtime.id(), &outcome) {
             outcome = under_way;
         } else {
-            let end = FlightGuard {
-                under_way: Arc::clone(&self.under_way),
-                runtime: runtime.id(),
-            };
+            // It was done, or dropped with its runtime.
+            let (all, id) = (Arc::clone(&self.under_way), runtime.id());
+            let end = guard(all, move |all| all.lock().retain(|(it, _)| *it != id));
             let work = begin();
             runtime.spawn(async move {
                 let outcome = work.await;
@@ -72,18 +72,6 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         }
         under_way.push((runtime, outcome.clone()));
         None
-    }
-}
-
-/// Of one that is under way: it was done, or dropped with its runtime.
-struct FlightGuard<T> {
-    under_way: Arc<Mutex<Flights<T>>>,
-    runtime: Id,
-}
-
-impl<T> Drop for FlightGuard<T> {
-    fn drop(&mut self) {
-        self.under_way.lock().retain(|(id, _)| *id != self.runtime);
     }
 }
 

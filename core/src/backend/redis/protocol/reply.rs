@@ -18,7 +18,7 @@ pub(crate) struct AcquireReply {
     pub(crate) verdict: AcquireOutcome,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AcquireOutcome {
     Granted(FencingToken),
     Busy {

@@ -43,13 +43,14 @@ impl LockScripts {
     pub(crate) fn new(fence_ttl: Duration) -> Self {
         let constants = constants(fence_ttl);
         Self {
-            acquire: script!(constants, "time" "acquire_fast" "prelude" "acquire_load" "queue" "acquire"),
-            release: script!(constants, "release_fast" "time" "prelude" "release_handoff" "release_load" "queue" "release"),
+            acquire: script!(constants, "time" "acquire_fast" "prelude" "fencing_token" "acquire_load" "queue" "acquire"),
+            release: script!(constants, "release_fast" "time" "prelude" "fencing_token" "release_handoff" "release_load" "queue" "release"),
             batch: Script::new(
                 [
                     constants.as_str(),
                     include_str!("time.lua"),
                     include_str!("prelude.lua"),
+                    include_str!("fencing_token.lua"),
                     "local function acquire(KEYS, ARGV)\n",
                     include_str!("acquire_fast.lua"),
                     include_str!("acquire_load.lua"),
@@ -67,11 +68,11 @@ impl LockScripts {
                 .concat(),
             ),
             renew: script!(constants, "renew"),
-            renew_shared: script!(constants, "time" "prelude" "load_holder" "queue" "renew_shared"),
-            downgrade: script!(constants, "time" "prelude" "load_holder" "queue" "downgrade"),
+            renew_shared: script!(constants, "time" "prelude" "fencing_token" "load_holder" "queue" "renew_shared"),
+            downgrade: script!(constants, "time" "prelude" "fencing_token" "load_holder" "queue" "downgrade"),
             hand_over: script!(constants, "store_handover_secret"),
-            force_release: script!(constants, "time" "prelude" "load_holder" "queue" "force_release"),
-            inspect: script!(constants, "time" "prelude" "load_holder" "queue" "inspect"),
+            force_release: script!(constants, "time" "prelude" "fencing_token" "load_holder" "queue" "force_release"),
+            inspect: script!(constants, "time" "prelude" "fencing_token" "load_holder" "queue" "inspect"),
         }
     }
 

@@ -48,9 +48,12 @@ impl Driver {
     }
 
     /// Waits for an answer of this connection, and reads it if nobody else does.
-    pub(crate) async fn drive_until<T>(&self, mut answer: Pin<&mut impl Future<Output = T>>) -> T {
+    pub(crate) fn drive_until<'a, T>(
+        &'a self,
+        mut answer: Pin<&'a mut impl Future<Output = T>>,
+    ) -> impl Future<Output = T> {
         let mut caller = DriveWaiter::of(&self.shared);
-        poll_fn(|context| caller.poll(answer.as_mut(), context)).await
+        poll_fn(move |context| caller.poll(answer.as_mut(), context))
     }
 }
 

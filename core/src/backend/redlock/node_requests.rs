@@ -16,7 +16,7 @@ use crate::runtime::{self, Runtime};
 
 /// Requests to several nodes at once. Nobody waits for the last of them: what is unanswered when this is dropped goes on
 /// in the background, within its own limit, so that a slow answer is not mistaken for a lost one.
-pub(super) struct InFlightRequests<F: Future<Output: Send> + Send + 'static>(RequestFutures<F>);
+pub(super) struct NodeRequests<F: Future<Output: Send> + Send + 'static>(RequestFutures<F>);
 
 struct RequestFutures<F> {
     /// They are large, and are moved to the heap before anything else moves them.
@@ -27,7 +27,7 @@ struct RequestFutures<F> {
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl<F: Future<Output: Send> + Send + 'static> InFlightRequests<F> {
+impl<F: Future<Output: Send> + Send + 'static> NodeRequests<F> {
     /// What keeps to a limit of its own.
     pub(super) fn new(requests: impl IntoIterator<Item = F>) -> Self {
         Self::of(requests, None)
@@ -97,7 +97,7 @@ impl<F: Future> RequestFutures<F> {
     }
 }
 
-impl<F: Future<Output: Send> + Send + 'static> Drop for InFlightRequests<F> {
+impl<F: Future<Output: Send> + Send + 'static> Drop for NodeRequests<F> {
     fn drop(&mut self) {
         if self.0.unanswered.is_empty() {
             return;
@@ -182,7 +182,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_timer_ends_the_wait_for_all_that_have_not_answered() {
         let (begin, limit) = (Instant::now(), Duration::from_millis(50));
-        let mut asked = InFlightRequests::within(limit, |limit| {
+        let mut asked = NodeRequests::within(limit, |limit| {
             (0..5).map(move |place| {
                 let limit = limit.clone();
                 async move {
@@ -213,7 +213,7 @@ mod tests {
     async fn what_goes_on_in_the_background_ends_with_its_limit() {
         let (told, ended) = tokio::sync::oneshot::channel();
         let (begin, limit) = (Instant::now(), Duration::from_millis(50));
-        let asked = InFlightRequests::within(limit, |limit| {
+        let asked = NodeRequests::within(limit, |limit| {
             let waits = async move {
                 let end = poll_fn(|_cx| match &limit {
                     AnswerLimit::Shared(deadline) if deadline.has_passed() => Poll::Ready(()),
@@ -233,7 +233,7 @@ mod tests {
         let pause = Duration::from_millis(30);
         for request in [Duration::ZERO, pause / 2, pause * 2] {
             let begin = Instant::now();
-            let asked = InFlightRequests::new([tokio::time::sleep(request)]);
+            let asked = NodeRequests::new([tokio::time::sleep(request)]);
             asked.until(LeaseInstant::now().after(pause)).await;
             assert_eq!(begin.elapsed(), pause);
         }

@@ -35,12 +35,12 @@ impl<T> Acknowledged<T> {
 
 /// Connections to one server on each of which one exchange runs at a time: `WAIT` holds up all that is behind it, and
 /// speaks of the writes of its own connection.
-pub(crate) struct WaitPool {
+pub(crate) struct WaitCommandPool {
     target: Target,
     idle: Mutex<Vec<OpenConnection>>,
 }
 
-impl WaitPool {
+impl WaitCommandPool {
     pub(crate) fn new(target: Target) -> Self {
         Self {
             target,

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use crate::lock::kind::Reentrant;
-use crate::lock::run_guard::RunGuard;
+use crate::lock::run_under::RunGuard;
 use crate::{LockGuard, LockHandle, Lost, OwnerScope, ReentrantReleaseOutcome};
 
 /// A reentrant lock, and the scope that holds it.

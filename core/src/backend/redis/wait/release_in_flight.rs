@@ -16,7 +16,7 @@ use crate::{Key, OwnerId};
 
 /// A release under way, and the waiter that it names.
 #[derive(Debug)]
-pub(crate) struct LocalRelease<'a> {
+pub(crate) struct ReleaseInFlight<'a> {
     waiters: &'a WaiterRegistry,
     copies: &'a UnansweredRequests,
     key: &'a Key,
@@ -26,7 +26,7 @@ pub(crate) struct LocalRelease<'a> {
     interruptions: u64,
 }
 
-impl<'a> LocalRelease<'a> {
+impl<'a> ReleaseInFlight<'a> {
     /// Where copies of the owner's requests are to be refused nobody can be asked for.
     pub(crate) fn begin(
         waiters: &'a WaiterRegistry,
@@ -73,7 +73,7 @@ impl<'a> LocalRelease<'a> {
     }
 }
 
-impl Drop for LocalRelease<'_> {
+impl Drop for ReleaseInFlight<'_> {
     fn drop(&mut self) {
         self.end(ReleaseEnd::Unheard);
     }
@@ -117,7 +117,7 @@ mod tests {
         let mut parked = waiters.arrive(Some(&copies), &key, waiter, PARKED);
         let mut granted = pin!(parked.granted());
         assert!(poll!(&mut granted).is_pending());
-        let release = LocalRelease::begin(&waiters, &copies, &key, holder, 0);
+        let release = ReleaseInFlight::begin(&waiters, &copies, &key, holder, 0);
         assert_eq!(release.successor().unwrap().owner, waiter);
         advance(PARKED_FOR).await;
         assert!(poll!(&mut granted).is_pending());
@@ -135,7 +135,7 @@ mod tests {
         let mut parked = waiters.arrive(Some(&copies), &key, waiter, PARKED);
         let mut granted = pin!(parked.granted());
         assert!(poll!(&mut granted).is_pending());
-        let release = LocalRelease::begin(&waiters, &copies, &key, holder, 0);
+        let release = ReleaseInFlight::begin(&waiters, &copies, &key, holder, 0);
         let expiry = release.successor().unwrap().expiry;
         drop(release);
         assert!(granted.now_or_never().unwrap().is_none());
@@ -149,7 +149,7 @@ mod tests {
         waiters.interruption();
         waiters.acquired(&key, holder);
         let mut parked = waiters.arrive(Some(&copies), &key, waiter, PARKED);
-        let release = LocalRelease::begin(&waiters, &copies, &key, holder, 0);
+        let release = ReleaseInFlight::begin(&waiters, &copies, &key, holder, 0);
         waiters.interruption();
         let token = FencingToken::try_from(7).unwrap();
         release.answered(HandoffOutcome::Passed(token));
@@ -163,7 +163,7 @@ mod tests {
         let [holder, waiter] = owners();
         waiters.acquired(&key, holder);
         let _parked = waiters.arrive(Some(&copies), &key, waiter, PARKED);
-        let release = LocalRelease::begin(&waiters, &copies, &key, holder, 1);
+        let release = ReleaseInFlight::begin(&waiters, &copies, &key, holder, 1);
         assert!(release.successor().is_none());
     }
 }

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use super::{LockSetGuard, LockSetHandle, LockSetReleaseOutcome};
 use crate::Lost;
-use crate::lock::run_guard::{GuardHandle, RunGuard};
+use crate::lock::run_under::{GuardHandle, RunGuard};
 
 impl GuardHandle for LockSetHandle {
     fn loss(&self) -> Option<Lost> {

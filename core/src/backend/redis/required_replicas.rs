@@ -6,13 +6,13 @@ use super::Redis;
 use super::client::SendOptions;
 use super::error::maybe_applied;
 use crate::Key;
-use crate::backend::redis::connection::replica_wait_pool::{Acknowledged, ReplicaRequirement};
+use crate::backend::redis::connection::wait_command_pool::{Acknowledged, ReplicaRequirement};
 use crate::backend::redis::protocol::reply::AcquireOutcome;
 use crate::backend::{Attempt, BackendError};
 
 impl Redis {
     /// Sends a granted request again, where the replicas are waited for: a write, which changes nothing but the lease.
-    pub(super) async fn confirm(
+    pub(super) async fn require_replicas(
         &self,
         attempt: &Attempt,
         synced: ReplicaRequirement,

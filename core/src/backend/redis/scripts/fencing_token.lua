@@ -1,0 +1,12 @@
+-- Returns the token that follows the fence record, as text, or nil if there is none left. The time is a floor for a
+-- record that was lost (tokens-grow).
+local function next_token(record, now, now_text)
+  -- A token that was the time has 16 digits, and a space follows.
+  local last = tonumber(string.sub(record, 1, 17))
+  if not last or last >= now then
+    last = tonumber(string.match(record, '^%d+')) or 0
+    now = math.max(last + 1, now)
+    now_text = nil
+  end
+  return now < TOKENS_END and (now_text or number(now)) or nil
+end

@@ -1,0 +1,66 @@
+//! The node of an attempt in the queue: found, or created.
+
+use zookeeper_client::Error;
+
+use super::attempt_registry::{NodeLocation, RegisteredAttempt};
+use super::node_queue::NodeQueue;
+use super::release::find;
+use super::session::{CreatedNode, Session};
+use super::znodes::{container, node};
+
+/// The attempt's node, made if there is none, and the line as it was at one moment after the leader has said that the
+/// node, and so the session, was there.
+pub(super) async fn find_or_create(
+    session: &Session,
+    entry: &RegisteredAttempt,
+) -> Result<Option<(CreatedNode, NodeQueue)>, Error> {
+    let container = container(&entry.key);
+    let (at, mode) = {
+        let facts = entry.facts.lock();
+        (facts.at.clone(), facts.mode)
+    };
+    let found = match at {
+        NodeLocation::There(node) => Some(node),
+        NodeLocation::Nowhere => None,
+        NodeLocation::Unknown => find(session, entry).await?,
+    };
+    if let Some(own) = found {
+        entry.facts.lock().at = NodeLocation::There(own.clone());
+        let paths = [own.path.clone()];
+        let (missing, queue) =
+            futures_util::join!(session.first_missing(&paths), session.queue(&container));
+        if missing?.is_some() {
+            entry.facts.lock().at = NodeLocation::Nowhere;
+            return Ok(None);
+        }
+        return Ok(Some((own, queue?)));
+    }
+    entry.facts.lock().at = NodeLocation::Unknown;
+    match session.enter(&container, &node(mode, entry.owner)).await {
+        Ok((own, queue)) => {
+            entry.facts.lock().at = NodeLocation::There(own.clone());
+            match queue {
+                Ok(queue) => Ok(Some((own, queue))),
+                Err(error) => Err(error),
+            }
+        }
+        Err(error) => {
+            if surely_nothing(&error) {
+                entry.facts.lock().at = NodeLocation::Nowhere;
+            }
+            Err(error)
+        }
+    }
+}
+
+fn surely_nothing(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::NoAuth
+            | Error::InvalidAcl
+            | Error::NoNode
+            | Error::QuotaExceeded
+            | Error::Throttled
+            | Error::NotReadOnly
+    )
+}

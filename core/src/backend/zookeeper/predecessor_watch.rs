@@ -1,0 +1,113 @@
+//! Finds out whether an attempt's node holds the lock, and watches what is before it in the queue otherwise.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio_util::task::AbortOnDropHandle;
+use zookeeper_client::Error;
+
+use super::attempt_registry::{NodeLocation, RegisteredAttempt, WatchTask};
+use super::context::Context;
+use super::node_creation::find_or_create;
+use super::node_queue::QueuePosition;
+use super::reader_token;
+use super::session::Session;
+use super::watch_budget::BudgetedWatch;
+use super::znodes::container;
+use crate::FencingToken;
+use crate::backend::Mode;
+use crate::clock::LeaseInstant;
+
+/// After this a waiter looks again whether or not it was woken.
+const WATCH_LASTS: Duration = Duration::from_secs(10);
+
+/// How often one attempt looks again at once, when what it saw has changed meanwhile.
+const LOOKS: usize = 16;
+
+/// Where an attempt stands, once all that it had to ask was answered.
+pub(super) enum NodeOutcome {
+    Granted(FencingToken),
+    Busy,
+    OtherKind,
+}
+
+/// Whether what it waits for has a watch that has not told of anything.
+pub(super) fn is_watching(entry: &RegisteredAttempt) -> bool {
+    let facts = entry.facts.lock();
+    let watch = facts.watch.as_ref();
+    watch.is_some_and(|w| w.is_silent() && !w.since.after(WATCH_LASTS).has_passed())
+}
+
+/// Looks until what it saw is what is there: either it holds, which the leader has confirmed, or what it waits for is
+/// watched.
+pub(super) async fn hold_or_watch(
+    parts: &Context,
+    session: &Session,
+    entry: &Arc<RegisteredAttempt>,
+) -> Result<NodeOutcome, Error> {
+    for _ in 0..LOOKS {
+        let Some((own, mut queue)) = find_or_create(session, entry).await? else {
+            // It was deleted by somebody else: back to the end of the line.
+            continue;
+        };
+        let Some(position) = queue.position(own.name()) else {
+            entry.facts.lock().at = NodeLocation::Nowhere;
+            continue;
+        };
+        if let Some(watched) =
+            reader_token::writer_to_watch(session, entry, &mut queue, position).await?
+        {
+            watch(parts, entry, watched);
+            return Ok(NodeOutcome::Busy);
+        }
+        match queue.standing(position) {
+            QueuePosition::Holds => {
+                let mode = entry.facts.lock().mode;
+                let token = match mode {
+                    Mode::Shared => {
+                        reader_token::token(session, entry, &queue, position, &own).await?
+                    }
+                    _ => own.created,
+                };
+                let token = FencingToken::try_from(token)
+                    .map_err(|error| Error::UnexpectedError(error.to_string()))?;
+                return Ok(NodeOutcome::Granted(token));
+            }
+            QueuePosition::OtherKind => return Ok(NodeOutcome::OtherKind),
+            QueuePosition::Behind(before) => {
+                let path = format!("{}/{}", container(&entry.key), before.name);
+                if let Some((_, watched)) = session.watched_data(&path).await? {
+                    watch(parts, entry, watched);
+                    return Ok(NodeOutcome::Busy);
+                }
+            }
+            QueuePosition::InTheCrowd => {
+                let (queue, watched) = session.watched_queue(&container(&entry.key)).await?;
+                let position = queue.position(own.name());
+                if position.is_some_and(|at| queue.standing(at) == QueuePosition::InTheCrowd) {
+                    watch(parts, entry, watched);
+                    return Ok(NodeOutcome::Busy);
+                }
+            }
+        }
+    }
+    Ok(NodeOutcome::Busy)
+}
+
+/// Wakes the attempt when the watch tells of anything, be it that the session is over.
+fn watch(parts: &Context, entry: &RegisteredAttempt, watched: BudgetedWatch) {
+    let wake_up = Arc::clone(&entry.wake_up);
+    let has_told = Arc::<AtomicBool>::default();
+    let told = Arc::clone(&has_told);
+    let task = parts.link.thread().spawn(async move {
+        watched.changed().await;
+        told.store(true, Ordering::Release);
+        wake_up.notify_one();
+    });
+    entry.facts.lock().watch = Some(WatchTask {
+        _task: AbortOnDropHandle::new(task),
+        since: LeaseInstant::now(),
+        has_told,
+    });
+}
