@@ -1,31 +1,32 @@
-//! The clock by which leases are judged: it counts the time that a machine is suspended.
+//! The clock for leases: it also counts the time for which a machine is suspended.
 //!
 //! # Implementation details
 //!
-//! `Instant` stands still while a machine sleeps; a lease on a server does not. So a [`LeaseInstant`] is
-//! tokio's instant plus the time that this machine has spent suspended. Adding the suspension, in
-//! place of reading another clock, keeps everything on tokio's time, which tests can pause.
+//! `Instant` does not advance while a machine is suspended, but a lease on a server still expires. So a
+//! [`LeaseInstant`] is tokio's instant plus the time for which this machine has been suspended. Adding the suspension,
+//! instead of reading another clock, keeps everything on tokio's time, which tests can pause.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A suspension shorter than this is not told apart from the noise of reading two clocks.
+/// A suspension shorter than this cannot be distinguished from the noise of reading two clocks.
 const NOISE: Duration = Duration::from_nanos(NOISE_NANOS);
 const NOISE_NANOS: u64 = 1_000_000;
 
-/// How often a sleeper looks whether the machine was suspended meanwhile: timers stand still then.
+/// The interval at which a sleeping task checks for a suspension of the machine, because timers do not advance during
+/// one.
 const RECHECK: Duration = Duration::from_secs(1);
 
-/// `Duration::MAX` and its like mean "for ever", which no clock can add.
+/// Replaces longer durations: `Duration::MAX` means "forever", and adding it to a clock would overflow.
 const FAR_AWAY: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
 
 /// A point on the lease clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LeaseInstant(Instant);
 
-/// A moment, and tokio's instant that was read for it: for who is asked then and has a clock of its own.
+/// A moment, and the tokio instant from which it was computed, for code with its own clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClockReading {
     pub(crate) moment: LeaseInstant,
@@ -79,7 +80,7 @@ pub(crate) async fn sleep_until(moment: LeaseInstant) {
     }
 }
 
-/// As [`sleep_until`]; never, if there is no moment.
+/// Sleeps like [`sleep_until`]; never returns if `moment` is `None`.
 pub(crate) async fn at(moment: Option<LeaseInstant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
@@ -87,15 +88,16 @@ pub(crate) async fn at(moment: Option<LeaseInstant>) {
     }
 }
 
-/// Microseconds since 1970 by this machine's time of day, which may jump: for what is compared with other machines'
-/// clocks, and never for how long something takes.
+/// Returns the time of day in microseconds since 1970, which may jump. Use it only to compare with other machines'
+/// clocks, never to measure a duration.
 #[cfg(feature = "redlock")]
 pub(crate) fn micros_of_day() -> u64 {
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     u64::try_from(since_1970.unwrap_or_default().as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The time this machine has been suspended, as far as noticed; never shrinks. `now` was read just before.
+/// Returns the suspension time that this process has detected, which never decreases. The caller has read `now` just
+/// before the call.
 fn suspended(now: Instant) -> Duration {
     static SEEN_NANOS: AtomicU64 = AtomicU64::new(0);
     let seen = SEEN_NANOS.load(Ordering::Relaxed);
@@ -119,18 +121,19 @@ mod platform {
 
     use rustix::time::{ClockId, Timespec, clock_gettime};
 
-    /// Between two readings of one clock that are closer than this, the other's is good.
+    /// If two readings of one clock are closer than this, a reading of the other clock in between is accurate.
     const PROMPT_NANOS: u64 = 100_000;
     const TRIES: usize = 8;
 
-    /// An instant, and `CLOCK_MONOTONIC` at it or a little before: what an `Instant` reads it does not tell.
+    /// An instant, and `CLOCK_MONOTONIC` at it or a little before, because an `Instant` does not reveal its reading.
     static ORIGIN: LazyLock<(Instant, u64)> = LazyLock::new(|| {
         let (before, instant) = read_adjacent(Instant::now);
         (instant, before)
     });
 
-    /// Never too little: `now` was read before, and a pause between the readings adds to what they show. Mostly this is
-    /// all that is asked. Where a test has paused the time of which `now` is, it says nothing.
+    /// Returns an upper bound of the suspension: `now` was read before, and a pause between the readings adds to the
+    /// difference. Usually this bound suffices, and no further clock is read. If a test has paused tokio's time, the
+    /// bound is meaningless.
     pub(super) fn nanos_suspended_at_most(now: Instant) -> u64 {
         let (origin, monotonic) = *ORIGIN;
         let awake = match now.checked_duration_since(origin) {
@@ -140,18 +143,18 @@ mod platform {
         read(ClockId::Boottime).saturating_sub(awake)
     }
 
-    /// `CLOCK_BOOTTIME` counts suspension and `CLOCK_MONOTONIC` does not.
+    /// Returns the suspension: `CLOCK_BOOTTIME` counts it and `CLOCK_MONOTONIC` does not.
     pub(super) fn suspended() -> Duration {
         let (before, boot) = read_adjacent(|| read(ClockId::Boottime));
         Duration::from_nanos(boot.saturating_sub(before))
     }
 
-    /// Reads a clock, and `CLOCK_MONOTONIC` just before.
+    /// Reads `CLOCK_MONOTONIC`, and immediately afterwards the other clock.
     fn read_adjacent<T>(read_other: impl Fn() -> T) -> (u64, T) {
         let look = || {
             let before = read(ClockId::Monotonic);
             let other = read_other();
-            // A thread that loses its core between the readings would take the pause for suspension.
+            // If the thread is preempted between the readings, the pause would count as suspension.
             let width = read(ClockId::Monotonic).saturating_sub(before);
             (width, (before, other))
         };
@@ -168,7 +171,7 @@ mod platform {
         best.1
     }
 
-    /// In nanoseconds, as whole numbers are quick to compare.
+    /// Returns nanoseconds, because integers compare fast.
     fn read(clock: ClockId) -> u64 {
         let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
         let seconds = u64::try_from(tv_sec).unwrap_or_default();
@@ -197,15 +200,14 @@ mod platform {
         u64::try_from(suspended().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// The stricter of the two clocks: what the wall clock gains on the monotonic one counts as suspension,
-    /// so a wall clock that is set forward ends leases early. One that is set back hides a suspension
-    /// that falls between two looks at it, and no other.
+    /// Returns the suspension: the time that the wall clock gains on the monotonic clock. So a wall clock that is set
+    /// forward ends leases early. A wall clock that is set back hides only a suspension between the same two checks.
     pub(super) fn suspended() -> Duration {
         GAINED.lock().look(Instant::now(), SystemTime::now())
     }
 }
 
-/// What a wall clock has gained on a monotonic one, losses not counted.
+/// Measures the time that a wall clock has gained on a monotonic clock, ignoring losses.
 #[cfg(any(test, not(any(target_os = "linux", target_os = "android"))))]
 mod gained {
     use std::time::{Duration, Instant, SystemTime};
@@ -231,7 +233,7 @@ mod gained {
         pub(super) fn look(&mut self, monotonic: Instant, wall: SystemTime) -> Duration {
             let expected = self.wall + monotonic.saturating_duration_since(self.monotonic);
             match wall.duration_since(expected) {
-                // Too little to tell from noise: it counts when it has added up.
+                // A gain too small to distinguish from noise counts once it has accumulated.
                 Ok(gained) if gained <= NOISE => {}
                 Ok(gained) => {
                     self.total += gained;
@@ -259,7 +261,7 @@ fn simulated() -> Duration {
     SIMULATED.get()
 }
 
-/// Makes this thread's lease clock behave as if the machine had slept for `duration`.
+/// Makes this thread's lease clock behave as if the machine had been suspended for `duration`.
 #[cfg(test)]
 pub(crate) fn simulate_suspension(duration: Duration) {
     SIMULATED.set(SIMULATED.get() + duration);
@@ -296,7 +298,8 @@ mod tests {
             gained.look(start + minute * monotonic, wall + minute * wall_minutes)
         };
         assert_eq!(look(1, 601), Duration::ZERO);
-        // Set forward by an hour, then back by two, then asleep for half an hour.
+        // The wall clock is set forward by an hour, then back by two, and the machine is then suspended for half an
+        // hour.
         assert_eq!(look(2, 662), minute * 60);
         assert_eq!(look(3, 543), minute * 60);
         assert_eq!(look(4, 574), minute * 90);
@@ -316,7 +319,7 @@ mod tests {
             let looks = (0..100).map(|_| quick(std::time::Instant::now()));
             let (least, careful) = (looks.min().unwrap(), platform::suspended());
             assert!(least + NOISE / 2 >= careful && least <= careful + NOISE / 2);
-            // An instant that has stood still for so long.
+            // This instant behaves as if tokio's clock had been paused for `asleep`.
             let still = std::time::Instant::now().checked_sub(asleep).unwrap();
             assert!(quick(still) + NOISE / 2 >= careful + asleep);
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fmt::Write;
 
-/// A text from outside as it stands in an error: on one line, and in the order in which it is written.
+/// Text from outside as it appears in an error: on one line, and without a change of direction.
 pub(crate) struct Shown<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Shown<'_> {
@@ -17,7 +17,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Whether it ends a line, turns the direction of what follows, or is not to be seen.
+/// Returns whether the character ends a line, changes the text direction, or is invisible.
 const fn is_invisible(character: char) -> bool {
     matches!(
         character,

@@ -1,5 +1,5 @@
-//! What is told to `tracing`, and with the feature `metrics` to the `metrics` crate. The names are
-//! part of the public API: they are listed in the crate's documentation and tested.
+//! Emits events to `tracing`, and with the feature `metrics` to the `metrics` crate. The names are public API: the
+//! crate's documentation lists them, and tests check them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -10,15 +10,15 @@ use super::backend::{Applied, Attempt, BackendError, Claim};
 use super::clock::LeaseInstant;
 use super::event_macro::event;
 use super::options::LockOptions;
-use super::{AcquireError, Key, LossReason, ReleaseOutcome, metrics};
+use super::{EndReason, Error, Key, metrics};
 
-/// A subscriber, or a recorder, that panics must not take along what it is told of. The panic's hook has spoken of it, and
-/// nobody else is told: that may be who panicked.
+/// Contains panics of a subscriber or a recorder. The panic hook has already reported the panic, and reporting it again
+/// might panic again.
 fn tell(event: impl FnOnce()) {
     let _panicked = catch_unwind(AssertUnwindSafe(event));
 }
 
-/// One acquire from a caller's view. Dropped before it is finished, it was cancelled.
+/// One acquire from a caller's view. If it is dropped before it has finished, it was cancelled.
 #[derive(Debug)]
 pub(crate) struct Acquisition {
     span: Span,
@@ -47,7 +47,7 @@ impl Acquisition {
         self.span.clone()
     }
 
-    pub(crate) fn finish(mut self, result: Result<&Claim, &AcquireError>) {
+    pub(crate) fn finish(mut self, result: Result<&Claim, &Error>) {
         if let Ok(claim) = result {
             tell(|| {
                 self.span.record("lock.owner", field::display(claim.owner));
@@ -56,9 +56,9 @@ impl Acquisition {
         }
         self.close(match result {
             Ok(_) => "acquired",
-            Err(AcquireError::TimedOut { .. }) => "busy",
-            Err(AcquireError::Closed { .. }) => "closed",
-            Err(AcquireError::Backend { .. }) => "failed",
+            Err(Error::TimedOut { .. }) => "busy",
+            Err(Error::Closed { .. }) => "closed",
+            Err(Error::Backend { .. }) => "failed",
             Err(_) => "refused",
         });
     }
@@ -103,7 +103,7 @@ pub(crate) fn attempt_failed(attempt: &Attempt, error: &BackendError) {
                 applied = applied(error),
                 error = error as &dyn std::error::Error,
             },
-            "an attempt to lock failed"
+            "an attempt to acquire failed"
         );
     });
 }
@@ -119,7 +119,7 @@ pub(crate) fn wait_failed(attempt: &Attempt, error: &BackendError) {
                 lock.owner = %attempt.owner,
                 error = error as &dyn std::error::Error,
             },
-            "no wake-up will come; polling in its place"
+            "notifications are not available; polling instead"
         );
     });
 }
@@ -130,7 +130,7 @@ pub(crate) fn cleaned_up(attempt: &Attempt) {
             trace,
             "leasehold.cleaned_up",
             { lock.key = attempt.key.name(), lock.owner = %attempt.owner },
-            "an abandoned attempt is undone"
+            "an abandoned attempt was cleaned up"
         );
     });
 }
@@ -146,7 +146,7 @@ pub(crate) fn cleanup_failed(attempt: &Attempt, error: &BackendError) {
                 lock.owner = %attempt.owner,
                 error = error as &dyn std::error::Error,
             },
-            "an abandoned attempt is not undone yet"
+            "an abandoned attempt is not cleaned up yet"
         );
     });
 }
@@ -174,26 +174,26 @@ pub(crate) fn renewal_failed(claim: &Claim, error: &BackendError) {
                 lock.token = claim.token.get(),
                 error = error as &dyn std::error::Error,
             },
-            "a renewal failed; it is repeated until the lease ends"
+            "a renewal failed; it is retried until the lease ends"
         );
     });
 }
 
-pub(crate) fn ended(claim: &Claim, reason: LossReason, held_for: Duration) {
+pub(crate) fn ended(claim: &Claim, reason: EndReason, held_for: Duration) {
     tell(|| metrics::held(-1.0));
-    // Whether what is given up had been lost before, its release finds out.
-    if reason != LossReason::Released {
+    // The release finds out whether the lock had been lost before.
+    if reason != EndReason::Released {
         ending(reason, held_for);
     }
-    if reason.is_wanted() {
+    if reason.is_voluntary() {
         given_up(claim, held_for);
     } else {
         lost(claim, reason, held_for);
     }
 }
 
-/// Counts how a hold ended.
-pub(crate) fn ending(reason: LossReason, held_for: Duration) {
+/// Counts the end of a lease.
+pub(crate) fn ending(reason: EndReason, held_for: Duration) {
     tell(|| metrics::ended(reason.as_str(), held_for));
 }
 
@@ -203,12 +203,12 @@ fn given_up(claim: &Claim, held_for: Duration) {
             debug,
             "leasehold.given_up",
             { lock.key = claim.key.name(), lock.token = claim.token.get(), held_for = ?held_for },
-            "a holder gives its lock up"
+            "a holder releases its lock"
         );
     });
 }
 
-pub(crate) fn lost(claim: &Claim, reason: LossReason, held_for: Duration) {
+pub(crate) fn lost(claim: &Claim, reason: EndReason, held_for: Duration) {
     tell(|| {
         event!(
             warn,
@@ -225,18 +225,18 @@ pub(crate) fn lost(claim: &Claim, reason: LossReason, held_for: Duration) {
     });
 }
 
-pub(crate) fn released(claim: &Claim, outcome: ReleaseOutcome) {
+pub(crate) fn released(claim: &Claim, was_lost: bool) {
     tell(|| {
-        let outcome = match outcome {
-            ReleaseOutcome::Released => "released",
-            ReleaseOutcome::AlreadyLost(_) => "already_lost",
+        let outcome = match was_lost {
+            false => "released",
+            true => "already_lost",
         };
         metrics::release(outcome);
         event!(
             debug,
             "leasehold.released",
             { lock.key = claim.key.name(), lock.token = claim.token.get(), lock.outcome = outcome },
-            "a release is confirmed"
+            "a release was confirmed"
         );
     });
 }
@@ -276,7 +276,7 @@ pub(crate) fn close_failed(error: &BackendError) {
             warn,
             "leasehold.close_failed",
             { error = error as &dyn std::error::Error },
-            "the backend did not close in good order"
+            "closing the backend failed"
         );
     });
 }

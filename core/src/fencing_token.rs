@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 use super::escaped_text::Shown;
 
-/// A number that grows with every acquisition of a key, so that a resource can refuse a stale holder.
+/// A number that increases with every acquisition of a key, so that a resource can reject a stale holder.
 ///
-/// A lock alone cannot stop a holder that was paused past its lease from writing late. The resource
-/// can: it remembers the highest token it has seen and accepts a write only if the write's token is at
-/// least that (M. Kleppmann, "How to do distributed locking", 2016). Tokens are positive and fit a
-/// signed 64-bit column (`BIGINT`). Compare only tokens of one key from one backend.
+/// A lock alone cannot stop a holder that was paused past its lease from writing late. The resource can reject that
+/// write. It stores its last seen token, and accepts a write only if the write's token is at least that (M. Kleppmann,
+/// "How to do distributed locking", 2016). Tokens are positive and fit a signed 64-bit column (`BIGINT`). Compare only
+/// tokens of one key from one backend.
 ///
 /// # Examples
 ///
@@ -27,7 +27,7 @@ use super::escaped_text::Shown;
 pub struct FencingToken(NonZeroI64);
 
 impl FencingToken {
-    /// The token as a database or a header carries it.
+    /// Returns the token as a number, for a database or a header.
     #[must_use]
     pub const fn get(self) -> i64 {
         self.0.get()
@@ -50,7 +50,7 @@ impl FromStr for FencingToken {
 
     fn from_str(text: &str) -> Result<Self, InvalidToken> {
         let invalid = || InvalidToken(text.chars().take(32).collect());
-        // `parse` alone also takes "+7" and "007", and a token has one spelling.
+        // `parse` alone would also accept "+7" and "007", but a token has one spelling.
         if text.starts_with('0') || !text.bytes().all(|b| b.is_ascii_digit()) {
             return Err(invalid());
         }
@@ -71,7 +71,7 @@ impl fmt::Display for FencingToken {
     }
 }
 
-/// Something that is not a positive 64-bit whole number in its one spelling was offered as a [`FencingToken`].
+/// The value is not a [`FencingToken`]: a positive 64-bit integer without leading zeros.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{}` is not a fencing token; tokens are whole numbers from 1 to {max}, without leading zeros",

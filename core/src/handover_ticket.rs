@@ -5,20 +5,20 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::backend::{Claim, Handover, HandoverSecret};
-use super::{FencingToken, Key, OwnerId};
+use super::{AttemptId, FencingToken, Key};
 
-/// Marks a ticket, and the version of its form.
+/// Identifies a ticket and the version of its format.
 const FORM: &str = "leasehold-ticket-2";
 
-/// Tickets of versions before had no secret, and who knew a holder's id could make one.
+/// Tickets of earlier versions had no secret: a client that knew a holder's id could forge one.
 const OUTDATED: &str = "leasehold-ticket-1 ";
 
-/// A lock on its way to another process: [`LockGuard::hand_over`](crate::LockGuard::hand_over) makes it,
-/// [`LockManager::take_up`](crate::LockManager::take_up) turns it back into a guard.
+/// A ticket for a lock that is handed to another process. [`LockGuard::hand_over`](crate::LockGuard::hand_over) creates
+/// the ticket, and [`LockManager::accept`](crate::LockManager::accept) exchanges it for a guard.
 ///
-/// It is written with `to_string` and read with `parse`, and fits into a message or a row. Whoever has it can take
-/// the lock up, so treat it as the lock itself: it has a secret, which the giver told the backend, and without which nobody
-/// takes the lock up. It works once, and no longer than the lease lasts.
+/// `to_string` writes a ticket as text, which fits into a message or a row, and `parse` reads it. Anyone who has the
+/// ticket can accept the lock, so protect it like the lock itself. The ticket contains a secret that is registered with
+/// the backend. The lock cannot be accepted without that secret. A ticket works once, and only until the lease expires.
 ///
 /// # Examples
 ///
@@ -34,7 +34,7 @@ const OUTDATED: &str = "leasehold-ticket-1 ";
 ///
 /// // In another process:
 /// let ticket: HandoverTicket = message.parse()?;
-/// let second = locks.take_up(&ticket).acquire().await?;
+/// let second = locks.accept(&ticket).await?;
 /// assert!(second.token() > token);
 /// # Ok(())
 /// # }
@@ -55,19 +55,19 @@ impl HandoverTicket {
         }
     }
 
-    /// What is locked, as the giver named it.
+    /// Returns the key, as the previous holder named it.
     #[must_use]
     pub fn key(&self) -> &str {
         self.key.name()
     }
 
-    /// The token under which the giver held the lock; who takes it up gets a larger one.
+    /// Returns the previous holder's token; the holder that accepts the ticket gets a larger one.
     #[must_use]
     pub fn token(&self) -> FencingToken {
         self.handover.token
     }
 
-    /// The TTL with which the giver held the lock: how long the ticket was good for when it was made.
+    /// Returns the previous holder's TTL: how long the ticket was valid when it was created.
     #[must_use]
     pub fn ttl(&self) -> Duration {
         self.ttl
@@ -110,7 +110,7 @@ impl FromStr for HandoverTicket {
             let mut next = || fields.next();
             next().filter(|form| *form == FORM)?;
             let handover = Handover {
-                giver: OwnerId::read(next()?)?,
+                giver: AttemptId::read(next()?)?,
                 token: next()?.parse().ok()?,
                 secret: HandoverSecret::read(next()?)?,
             };
@@ -128,7 +128,7 @@ impl FromStr for HandoverTicket {
 
 impl fmt::Debug for HandoverTicket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Who knows all of it can take the lock up.
+        // Not derived: a derived `Debug` would show all fields, and anyone who knows them can accept the lock.
         f.debug_struct("HandoverTicket")
             .field("key", &self.key)
             .field("token", &self.handover.token)
@@ -137,27 +137,28 @@ impl fmt::Debug for HandoverTicket {
     }
 }
 
-/// Text that is no handover ticket.
+/// The text is not a valid handover ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.told())]
+#[error("{}", self.message())]
 pub struct InvalidTicket {
     is_outdated: bool,
 }
 
 impl InvalidTicket {
-    /// Whether a version of Leasehold wrote it whose tickets are not taken up any more, as they have no secret.
+    /// Returns whether an earlier version of Leasehold wrote the ticket. Such tickets have no secret and are not
+    /// accepted.
     #[must_use]
     pub const fn is_outdated(self) -> bool {
         self.is_outdated
     }
 
-    const fn told(self) -> &'static str {
+    const fn message(self) -> &'static str {
         match self.is_outdated {
             true => {
-                "this handover ticket is of a version without secrets; have both sides run the same version"
+                "this handover ticket is from an earlier version without secrets; run the same version on both sides"
             }
             false => {
-                "this is no handover ticket; give what `HandoverTicket::to_string` wrote, unchanged"
+                "not a handover ticket; pass the text of `HandoverTicket::to_string` unchanged"
             }
         }
     }
@@ -200,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_ticket_of_the_first_version_is_told_from_what_is_none() {
-        let owner = OwnerId::random().reveal();
+        let owner = AttemptId::random().reveal();
         let first = format!("leasehold-ticket-1 {owner} 7 1234 5 lock:k");
         let refused = first.parse::<HandoverTicket>().unwrap_err();
         assert!(refused.is_outdated() && refused.to_string().contains("same version"));

@@ -1,4 +1,4 @@
-//! The task-local stack of held locks, which finds an acquire that would wait for itself.
+//! The task-local stack of held locks, which detects an acquire that would wait for itself.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,14 +15,14 @@ tokio::task_local! {
     static HOLDING: Option<Arc<HeldFrame>>;
 }
 
-/// The locks of a task, the innermost first.
+/// The locks that a task holds, the innermost first.
 struct HeldFrame {
     lease: Arc<Lease>,
     outer: Option<Arc<Self>>,
 }
 
 pin_project! {
-    /// Runs a body as the holder of leases, beside what is held around it.
+    /// Runs a body as the holder of leases, in addition to those of the surrounding scopes.
     pub(crate) struct HeldScope<L, F> {
         leases: L,
         #[pin]
@@ -49,16 +49,16 @@ impl<L: Clone + IntoIterator<Item = Arc<Lease>>, F: Future> Future for HeldScope
     }
 }
 
-/// What a task holds in the steps of a body.
+/// The locks that a task holds while a body is polled.
 #[derive(Default)]
 pub(crate) struct HeldContext {
-    /// Around the last step. A body may be polled in one surrounding and then in another.
+    /// The surrounding scopes at the last poll. A body may be polled in different scopes.
     around: Option<Arc<HeldFrame>>,
     all: Option<Arc<HeldFrame>>,
 }
 
 impl HeldContext {
-    /// Takes a step as the holder of `leases`, which are the same each time, beside what is held around it.
+    /// Polls as the holder of `leases`, which are the same each time, in addition to the surrounding scopes.
     pub(crate) fn step<L: IntoIterator<Item = Arc<Lease>>, T>(
         &mut self,
         leases: impl FnOnce() -> L,
@@ -82,7 +82,7 @@ fn is_same(one: Option<&Arc<HeldFrame>>, other: Option<&Arc<HeldFrame>>) -> bool
     }
 }
 
-/// How this task, by what it said, holds `key` on `backend`, if it has not lost it.
+/// Returns the mode in which this task holds `key` on `backend` in a scope, if it has not lost it.
 pub(crate) fn held(backend: &Arc<dyn Backend>, key: &Key) -> Option<Mode> {
     HOLDING
         .try_with(|holding| {

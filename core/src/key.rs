@@ -1,4 +1,4 @@
-//! Keys of locks, and the rules for them.
+//! Keys of locks, and their validation.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,22 +7,24 @@ use std::sync::Arc;
 
 use super::escaped_text::Shown;
 
-/// The longest name of a lock, prefix included, in bytes.
+/// The longest key in bytes, including the prefix.
 pub const MAX_KEY_BYTES: usize = 1024;
 
-/// Marks the companions of a lock on a server, so no user's key may contain it.
+/// Part of the auxiliary keys of a lock on a server, so keys of users may not contain it.
 const RESERVED: &str = ":lh1:";
 
 /// The validated name of a lock: the manager's prefix followed by the caller's key.
 ///
-/// Every backend accepts the same names, so that code which was tested in process does not meet its
-/// first refusal in production. A name is refused if it is empty, longer than [`MAX_KEY_BYTES`], has
-/// a control character, contains `:lh1:`, or has a `}` that does not close the one non-empty
-/// `{hash tag}` a name may have (a Redis Cluster would place such a lock and its companions on
-/// different nodes), or if it is that tag and nothing else: `{a}` would have the companions of `a`.
+/// Every backend accepts the same keys, so keys that work in process also work in production. These keys are refused:
 ///
-/// On Redis each key that was ever locked takes memory for two days after, or for the `fence_ttl` that is set: see `Keys`
-/// at `backend::redis::Redis` before clients choose keys.
+/// - empty keys, and keys longer than [`MAX_KEY_BYTES`]
+/// - keys that contain a control character or `:lh1:`
+/// - keys with a `}` that does not close the only, non-empty `{hash tag}`, because a Redis Cluster would place their
+///   auxiliary keys elsewhere
+/// - keys that consist of a hash tag only, because `{a}` would have the same auxiliary keys as `a`
+///
+/// On Redis each key that was ever locked uses memory for two days after its last use, or for `fence_ttl`. See `Keys`
+/// at `backend::redis::Redis` before you let clients choose keys.
 ///
 /// # Examples
 ///
@@ -47,7 +49,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// [`InvalidKey`] says which rule was broken, and where.
+    /// [`InvalidKey`] says which rule is broken, and where.
     pub fn new(prefix: &str, name: &str) -> Result<Self, InvalidKey> {
         let full = [prefix, name].concat();
         let refuse = |problem| {
@@ -81,12 +83,12 @@ impl Key {
         })
     }
 
-    /// A value as a part of a key of several: `:` becomes `%3A`, and `%` becomes `%25`. A value without either stays as
-    /// it is.
+    /// Escapes a value as a part of a composite key: `:` becomes `%3A`, and `%` becomes `%25`. A value without `:` and
+    /// `%` is unchanged.
     ///
-    /// Two values between `:` make one key for each pair of them, and no pair has the key of another. Without this
-    /// `ann:5` and `5` have the key of `ann` and `5:5`. The placeholders of `#[distributed_lock]` and the parameters of
-    /// `leasehold_tower::key::path` are escaped so.
+    /// Escaped values that are joined with `:` make a different key for each combination. Without escaping, `ann:5` and
+    /// `5` would make the same key as `ann` and `5:5`. The placeholders of `#[distributed_lock]` and the parameters of
+    /// `leasehold_tower::key::path` are escaped in this way. `leasehold_tower::key::path`
     ///
     /// # Examples
     ///
@@ -105,7 +107,7 @@ impl Key {
         }
     }
 
-    /// This key, if it has that prefix.
+    /// Returns this key if its prefix is `prefix`.
     pub(crate) fn under(&self, prefix: &str) -> Result<Self, InvalidKey> {
         match self.full[..self.prefix_bytes] == *prefix {
             true => Ok(self.clone()),
@@ -117,13 +119,13 @@ impl Key {
         }
     }
 
-    /// The key as the caller wrote it.
+    /// Returns the key as the caller wrote it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.full[self.prefix_bytes..]
     }
 
-    /// The name under which the backend keeps the lock: prefix and key.
+    /// Returns the name under which the backend keeps the lock: prefix and key.
     #[must_use]
     pub fn full(&self) -> &str {
         &self.full
@@ -150,15 +152,15 @@ impl fmt::Debug for Key {
     }
 }
 
-/// The key as the caller wrote it, but for characters that end a line, turn the direction of the text or cannot be seen:
-/// these are escaped. [`Key::name`] has them as they are.
+/// The key as the caller wrote it. Characters that end a line, change the text direction or are invisible are escaped;
+/// [`Key::name`] returns them unchanged.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Shown(self.name()).fmt(f)
     }
 }
 
-/// A name that cannot be a lock's.
+/// The key is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` cannot name a lock: {problem}", Shown(name))]
 pub struct InvalidKey {
@@ -168,20 +170,20 @@ pub struct InvalidKey {
 }
 
 impl InvalidKey {
-    /// The refused name, prefix included, shortened if it is long.
+    /// Returns the refused key with its prefix, shortened if it is long.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The rule that the name breaks.
+    /// Returns the rule that the key breaks.
     #[must_use]
     pub fn problem(&self) -> &KeyProblem {
         &self.problem
     }
 
-    /// The rule, with positions in the key as the caller wrote it, without the prefix: for those who do not know that. A
-    /// place in the prefix is told as 0.
+    /// Returns the rule, with positions in the key as the caller wrote it, without the prefix. Use it in messages for
+    /// readers who do not know the prefix. A position inside the prefix becomes 0.
     #[must_use]
     pub fn problem_in_key(&self) -> KeyProblem {
         let mut problem = self.problem.clone();
@@ -195,45 +197,45 @@ impl InvalidKey {
     }
 }
 
-/// Why a name was refused. Positions are byte offsets in the prefixed name.
+/// The reason why a key is invalid. Positions are byte offsets in the key with its prefix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyProblem {
-    /// Nothing follows the prefix.
+    /// The key is empty after the prefix.
     #[error("the key is empty; name the thing that is locked, as in `order:42`")]
     Empty,
-    /// Longer than [`MAX_KEY_BYTES`].
+    /// The key is longer than [`MAX_KEY_BYTES`].
     #[error("it has {bytes} bytes, {MAX_KEY_BYTES} are allowed; hash the long part")]
     TooLong {
-        /// The length of the refused name.
+        /// The length of the refused key.
         bytes: usize,
     },
-    /// A control character, such as a line feed.
+    /// The key contains a control character, such as a line feed.
     #[error("byte {at} starts a control character; remove or escape it")]
     ControlCharacter {
-        /// Where it stands.
+        /// The position in the key.
         at: usize,
     },
-    /// The text that marks a lock's companions on a server.
+    /// The key contains `:lh1:`, which is reserved for a lock's auxiliary keys on a server.
     #[error("`:lh1:` at byte {at} is reserved for Leasehold's own entries; use another separator")]
     Reserved {
-        /// Where it stands.
+        /// The position in the key.
         at: usize,
     },
-    /// A `}` that does not close the only, non-empty `{hash tag}`.
+    /// The key contains a `}` that does not close the only, non-empty `{hash tag}`.
     #[error(
         "the `}}` at byte {at} does not close the one non-empty `{{tag}}` a name may have; remove it"
     )]
     Brace {
-        /// Where it stands.
+        /// The position in the key.
         at: usize,
     },
-    /// A handover ticket names a lock under another prefix than the manager has that is to take it up.
+    /// The prefix in a handover ticket differs from the prefix of the accepting manager.
     #[error(
-        "its ticket is of a manager with another prefix; take it up with one that has the same"
+        "its ticket is from a manager with another prefix; accept it with one that has the same prefix"
     )]
     OtherPrefix,
-    /// A `{hash tag}` and nothing else.
+    /// The key consists of a `{hash tag}` only.
     #[error(
         "it is a `{{tag}}` alone, which would share its entries with the lock that is named like the tag; \
          give it a prefix, or something behind it"
@@ -242,7 +244,7 @@ pub enum KeyProblem {
 }
 
 fn control_character(full: &str) -> Option<usize> {
-    // Most names are of these alone, which is quickly seen.
+    // Most keys consist of these characters only, and checking that is fast.
     let is_plain = full.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     match is_plain {
         true => None,
@@ -250,7 +252,7 @@ fn control_character(full: &str) -> Option<usize> {
     }
 }
 
-/// As `str::find`, which prepares itself for long texts.
+/// Works like `str::find`, but without its setup cost for long texts.
 fn reserved(full: &str) -> Option<usize> {
     let (bytes, first) = (full.as_bytes(), RESERVED.as_bytes()[0]);
     let mut places = bytes.iter().enumerate().filter(|(_, byte)| **byte == first);

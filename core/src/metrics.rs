@@ -15,7 +15,7 @@ mod on {
 
     use crate::clock::LeaseInstant;
 
-    /// Tells the recorder that there is what each of them is.
+    /// Describes all metrics to the recorder.
     pub(crate) fn describe() {
         let (counts, seconds) = (Unit::Count, Unit::Seconds);
         let counters = [
@@ -25,16 +25,16 @@ mod on {
             ),
             (
                 "leasehold_passed_on_total",
-                "Acquires that got the lock with the release of another task of the process",
+                "Acquires that got the lock by a direct hand-off from another task of the process",
             ),
             (
                 "leasehold_endings_total",
-                "Holds that have ended, by reason",
+                "Held locks that have ended, by reason",
             ),
             ("leasehold_renewals_total", "Renewals of leases, by outcome"),
             (
                 "leasehold_releases_total",
-                "Releases that the backend has answered, by outcome",
+                "Releases that the backend has confirmed, by outcome",
             ),
             (
                 "leasehold_failures_total",
@@ -44,7 +44,7 @@ mod on {
         for (name, what) in counters {
             describe_counter!(name, counts, what);
         }
-        describe_gauge!("leasehold_acquiring", counts, "Acquires that are under way");
+        describe_gauge!("leasehold_acquiring", counts, "Acquires in progress");
         describe_gauge!("leasehold_held", counts, "Locks that are held");
         describe_histogram!(
             "leasehold_acquire_seconds",

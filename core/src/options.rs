@@ -1,39 +1,39 @@
-//! The options of a lock, checked once.
+//! The options of a lock, and their validation.
 
 use std::time::Duration;
 
-/// The TTL of a lock that names none: with renewal on, how long after its holder's crash a lock stays taken.
+/// The default TTL: with renewal on, a lock stays taken for this long after its holder has crashed.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(30);
 
-/// The longest TTL: a longer hold is what renewal is for.
+/// The longest TTL: use renewal to hold a lock longer.
 pub const MAX_TTL: Duration = Duration::from_secs(60 * 60 * 24);
 
-/// Below this nothing is left of a lease but the margin for drifting clocks.
+/// The shortest TTL: a shorter lease would consist only of the margin for clock drift.
 const LEAST_TTL: Duration = Duration::from_millis(5);
 
-/// The most permits that a semaphore can have: each is an entry of its own, with its own end.
+/// The most permits that a semaphore can have: each permit is an entry with its own expiry.
 pub const MAX_PERMITS: u32 = 10_000;
 
-/// The most keys that can be locked as one.
+/// The most keys in one lock set.
 pub const MAX_KEYS: usize = 64;
 
-/// The prefix of every key of a manager that names none.
+/// The default prefix of every key.
 pub const DEFAULT_PREFIX: &str = "lock:";
 
-/// How long one command to the backend may take, unless the manager says otherwise.
+/// The default time that one command to the backend may take.
 pub const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The longest command timeout: a backend may refuse requests that are much older.
 pub const MAX_COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long an acquire goes on while the backend answers with errors, unless the manager says otherwise.
-pub const DEFAULT_OUTAGE_LIMIT: Duration = Duration::from_secs(10);
+/// The default time for which an acquire retries while the backend fails.
+pub const DEFAULT_BACKEND_RETRY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What one acquisition was asked for.
+/// The options of one acquisition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LockOptions {
     pub(crate) ttl: Duration,
-    /// `None` waits for ever.
+    /// `None` waits forever.
     pub(crate) wait: Option<Duration>,
     pub(crate) max_hold: Option<Duration>,
     pub(crate) renewal: bool,
@@ -51,7 +51,7 @@ impl Default for LockOptions {
 }
 
 impl LockOptions {
-    /// The backend can keep TTLs from `least` to `most`.
+    /// Checks the options; the backend can keep TTLs from `least` to `most`.
     pub(crate) fn validate(&self, least: Duration, most: Duration) -> Result<(), InvalidOption> {
         let (least_ttl, most_ttl) = (least.max(LEAST_TTL), most.min(MAX_TTL));
         if self.ttl < least_ttl {
@@ -75,7 +75,7 @@ impl LockOptions {
     }
 }
 
-/// How many permits can be asked for.
+/// Checks the number of permits that is requested.
 pub(crate) const fn validate_permits(asked: u32, of: u32) -> Result<(), InvalidOption> {
     if of > MAX_PERMITS {
         return Err(InvalidOption::TooManyPermits { of });
@@ -86,7 +86,7 @@ pub(crate) const fn validate_permits(asked: u32, of: u32) -> Result<(), InvalidO
     Ok(())
 }
 
-/// The bounds that a manager puts on its backend.
+/// The limits that a manager sets for its backend.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) command: Duration,
@@ -97,7 +97,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             command: DEFAULT_COMMAND_TIMEOUT,
-            outage: DEFAULT_OUTAGE_LIMIT,
+            outage: DEFAULT_BACKEND_RETRY_TIMEOUT,
         }
     }
 }
@@ -127,51 +127,51 @@ fn at_least_a_millisecond(option: &'static str, value: Duration) -> Result<(), I
     Ok(())
 }
 
-/// An option of a lock or a manager that cannot work.
+/// An option of a lock or a manager is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidOption {
-    /// Shorter than can be kept.
+    /// The value is too short.
     #[error("{option} is {value:?}, which is too short; give at least {least:?}")]
     TooShort {
         /// The option's name.
         option: &'static str,
-        /// What was given.
+        /// The value that was given.
         value: Duration,
-        /// The least that works.
+        /// The shortest valid value.
         least: Duration,
     },
-    /// Longer than is allowed.
+    /// The value is too long.
     #[error("{option} is {value:?}, which is too long; give at most {most:?}")]
     TooLong {
         /// The option's name.
         option: &'static str,
-        /// What was given.
+        /// The value that was given.
         value: Duration,
-        /// The most that works.
+        /// The longest valid value.
         most: Duration,
     },
-    /// No permit, or more permits than there are.
-    #[error("permits is {asked}, of {of}; ask for at least one, and for no more than there are")]
+    /// Zero permits, or more than the semaphore has.
+    #[error("permits is {asked}, but must be between 1 and {of}")]
     Permits {
-        /// What was asked for.
+        /// The number that was requested.
         asked: u32,
-        /// How many there are.
+        /// The number that the semaphore has.
         of: u32,
     },
-    /// No key to lock.
-    #[error("there are no keys to lock; give at least one, or do not lock")]
+    /// The lock set has no keys.
+    #[error("a lock set needs at least one key")]
     NoKeys,
-    /// Too many keys to lock as one.
-    #[error("{count} keys are too many to lock as one; give at most {MAX_KEYS}")]
+    /// The lock set has too many keys.
+    #[error("a lock set of {count} keys is too large; give at most {MAX_KEYS}")]
     TooManyKeys {
-        /// How many were given, each counted once.
+        /// The number of distinct keys.
         count: usize,
     },
-    /// A semaphore too large to be looked after.
+    /// The semaphore has too many permits.
     #[error("a semaphore of {of} permits is too large; give at most {MAX_PERMITS}")]
     TooManyPermits {
-        /// What was given.
+        /// The number that was given.
         of: u32,
     },
 }

@@ -1,5 +1,5 @@
-//! The door to tokio's scheduler and timers, so that nothing panics outside a runtime and everything runs
-//! on paused time in tests. A runtime without a timer is the one thing that tokio does not let us see.
+//! Gives access to tokio's scheduler and timers. Calls outside a runtime do not panic, and tests can pause the time.
+//! Only a runtime without a timer cannot be detected.
 
 use std::future::Future;
 #[cfg(feature = "redis")]
@@ -34,8 +34,7 @@ impl Runtime {
         self.0.spawn(task)
     }
 
-    /// Spawns on the caller's runtime, or on this one where the caller has none: a guard may be
-    /// dropped on a plain thread.
+    /// Spawns on the caller's runtime, or on this one if the caller has none: a guard may be dropped on a plain thread.
     pub(crate) fn spawn_on_current<F>(&self, task: F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -45,42 +44,43 @@ impl Runtime {
     }
 }
 
-/// Whether there is a runtime here.
+/// Returns whether the caller is in a runtime.
 pub(crate) fn in_runtime() -> bool {
     Handle::try_current().is_ok()
 }
 
-/// A timer, where there is a runtime to drive it.
+/// Returns a timer, if there is a runtime to drive it.
 pub(crate) fn sleep(duration: Duration) -> Option<Sleep> {
     Handle::try_current().ok()?;
     Some(tokio::time::sleep(duration))
 }
 
-/// As [`sleep`], until tokio's clock says so.
+/// Returns a timer until a point on tokio's clock, if there is a runtime.
 pub(crate) fn sleep_until(instant: std::time::Instant) -> Option<Sleep> {
     Handle::try_current().ok()?;
     Some(tokio::time::sleep_until(instant.into()))
 }
 
-/// A bound on `task`, where there is a runtime to keep it.
+/// Limits the time of `task`, if there is a runtime.
 pub(crate) fn timeout<F: Future>(limit: Duration, task: F) -> Option<Timeout<F>> {
     Handle::try_current().ok()?;
     Some(tokio::time::timeout(limit, task))
 }
 
-/// Has a task polled again, after what else is to be polled, and when timers and sockets have been looked at.
+/// Schedules another poll of the task, after the other ready tasks and after a check of timers and sockets.
 #[cfg(feature = "redis")]
 pub(crate) fn poll_later(context: &mut Context<'_>) {
     let pause = std::pin::pin!(tokio::task::yield_now());
-    // tokio has the waker from here on.
+    // This poll registers the waker with tokio.
     let _is_pending = pause.poll(context);
 }
 
-/// How long what ends with [`RuntimeThread`] has to say goodbye.
+/// How long a future on a [`RuntimeThread`] has to shut down.
 #[cfg(feature = "zookeeper")]
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// A runtime on a thread of its own, for what outlives the runtimes of its callers. It ends soon after this is dropped.
+/// A runtime on its own thread, for futures that outlive the runtimes of their callers. The runtime ends soon after
+/// this value is dropped.
 #[cfg(feature = "zookeeper")]
 #[derive(Debug)]
 pub(crate) struct RuntimeThread {
@@ -96,11 +96,11 @@ impl RuntimeThread {
         let runtime = Builder::new_current_thread().enable_time().build()?;
         let handle = runtime.handle().clone();
         let [soon, at_once, ended] = std::array::from_fn(|_| CancellationToken::new());
-        let (told, tell) = ((soon.clone(), at_once.clone()), ended.clone().drop_guard());
+        let (signals, tell) = ((soon.clone(), at_once.clone()), ended.clone().drop_guard());
         let run = move || {
-            // Said when the runtime is gone, and all that was on it.
+            // This guard is dropped after the runtime and all of its tasks.
             let _tell = tell;
-            let (soon, at_once) = told;
+            let (soon, at_once) = signals;
             runtime.block_on(async {
                 let goodbye = async {
                     soon.cancelled().await;
@@ -124,7 +124,7 @@ impl RuntimeThread {
         })
     }
 
-    /// Ends it without a goodbye: what runs there is dropped where it is. Returns when it is.
+    /// Ends the runtime without a grace period, which drops its futures. Returns when they are dropped.
     pub(crate) async fn end(&self) {
         self.at_once.cancel();
         self.ended.cancelled().await;

@@ -169,7 +169,7 @@ async fn run(operation: Operation, scene: &Scene, points: usize) -> bool {
             })
             .await;
             if let Some(ticket) = ticket {
-                let taken_up = scene.locks.take_up(&ticket).acquire().await.unwrap();
+                let taken_up = scene.locks.accept(&ticket).await.unwrap();
                 taken_up.release().await.unwrap();
             }
             dropped

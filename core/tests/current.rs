@@ -9,15 +9,19 @@ async fn scope_comes_before_the_process_wide_default_and_neither_is_an_error() {
 
     let (tenant, global) = (LockManager::in_process(), LockManager::in_process());
     let held = tenant.lock("k").acquire().await.unwrap();
-    assert!(tenant.scope(current_is_busy()).await);
+    assert!(tenant.as_default(current_is_busy()).await);
 
     global.set_global_default().unwrap();
     assert!(tenant.set_global_default().is_err());
     assert!(!current_is_busy().await);
-    assert!(tenant.scope(current_is_busy()).await);
-    assert!(!tenant.scope(global.scope(current_is_busy())).await);
+    assert!(tenant.as_default(current_is_busy()).await);
+    assert!(
+        !tenant
+            .as_default(global.as_default(current_is_busy()))
+            .await
+    );
 
-    let in_a_task = tenant.scope(async { tokio::spawn(current_is_busy()).await.unwrap() });
+    let in_a_task = tenant.as_default(async { tokio::spawn(current_is_busy()).await.unwrap() });
     assert!(
         !in_a_task.await,
         "a spawned task is not in its parent's scope"

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use leasehold::backend::InProcess;
-use leasehold::{AcquireError, HandoverTicket, KeyProblem, LockGuard, LockManager, LossReason};
+use leasehold::{EndReason, Error, HandoverTicket, KeyProblem, LockGuard, LockManager};
 use tokio::time::sleep;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -22,10 +22,10 @@ async fn who_takes_a_lock_up_has_the_ttl_of_its_giver_unless_it_names_another() 
         let ticket = held(&locks).await.hand_over().await.unwrap();
         let ticket = ticket.to_string().parse().unwrap();
         let lock = match named {
-            Some(ttl) => locks.take_up(&ticket).ttl(ttl),
-            None => locks.take_up(&ticket),
+            Some(ttl) => locks.accept(&ticket).ttl(ttl),
+            None => locks.accept(&ticket),
         };
-        let guard = lock.without_renewal().acquire().await.unwrap();
+        let guard = lock.without_renewal().await.unwrap();
         let (left, ttl) = (guard.valid_for(), named.unwrap_or(TTL));
         assert!(left <= ttl && left > ttl * 9 / 10, "{left:?} of {ttl:?}");
         assert!(guard.token() > ticket.token());
@@ -40,7 +40,7 @@ async fn what_nobody_takes_up_is_free_one_ttl_after_it_was_given() {
     sleep(TTL - SECOND).await;
     let handle = guard.handle();
     let _ticket = guard.hand_over().await.unwrap();
-    assert_eq!(handle.lost().await.reason, LossReason::HandedOver);
+    assert_eq!(handle.ended().await.reason, EndReason::HandedOver);
     sleep(TTL - SECOND).await;
     assert!(locks.lock("k").try_acquire().await.unwrap().is_none());
     sleep(SECOND).await;
@@ -52,8 +52,8 @@ async fn is_refused(locks: &LockManager, ticket: &str) -> bool {
     let Ok(ticket) = ticket.parse::<HandoverTicket>() else {
         return true;
     };
-    let taken = locks.take_up(&ticket).acquire().await;
-    matches!(taken, Err(AcquireError::HandoverSpent { .. }))
+    let taken = locks.accept(&ticket).await;
+    matches!(taken, Err(Error::HandoverSpent { .. }))
 }
 
 #[tokio::test(start_paused = true)]
@@ -86,7 +86,7 @@ async fn a_ticket_that_somebody_made_of_what_is_shown_takes_nothing() {
         words[changed] = [id, &token, secret][changed - 1];
         assert!(is_refused(&locks, &words.join(" ")).await, "{changed}");
     }
-    let taken = locks.take_up(&ticket.parse().unwrap()).acquire().await;
+    let taken = locks.accept(&ticket.parse().unwrap()).await;
     assert!(taken.unwrap().token() > token);
 }
 
@@ -94,17 +94,18 @@ async fn a_ticket_that_somebody_made_of_what_is_shown_takes_nothing() {
 async fn a_manager_with_another_prefix_takes_nothing_up() {
     let world = InProcess::new();
     let managed = |prefix| {
-        let builder = LockManager::builder(world.clone());
-        builder.prefix(prefix).build().unwrap()
+        let builder = LockManager::builder();
+        builder.prefix(prefix).build(world.clone()).unwrap()
     };
     let (locks, other) = (managed("lock:"), managed("shop:"));
     let ticket = held(&locks).await.hand_over().await.unwrap();
-    let refused = other.take_up(&ticket).acquire().await.unwrap_err();
-    let is_of_prefix = |it: &AcquireError| matches!(it, AcquireError::Key(key) if *key.problem() == KeyProblem::OtherPrefix);
+    let refused = other.accept(&ticket).await.unwrap_err();
+    let is_of_prefix =
+        |it: &Error| matches!(it, Error::Key(key) if *key.problem() == KeyProblem::OtherPrefix);
     assert!(is_of_prefix(&refused), "{refused}");
     // Nor one that names the same key in other parts.
     let divided = ticket.to_string().replace(" 5 lock:k", " 0 lock:k");
     let ticket: HandoverTicket = divided.parse().unwrap();
-    let refused = locks.take_up(&ticket).acquire().await.unwrap_err();
+    let refused = locks.accept(&ticket).await.unwrap_err();
     assert!(is_of_prefix(&refused), "{refused}");
 }

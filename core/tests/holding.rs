@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use leasehold::backend::InProcess;
-use leasehold::{AcquireError, LockManager, LossReason, OwnerScope};
+use leasehold::{EndReason, Error, LockManager, ReentrancyScope};
 use tokio::sync::Semaphore;
 use tokio::task::yield_now;
 use tokio::time::Instant;
@@ -17,13 +17,17 @@ async fn is_refused(locks: &LockManager, key: &str) -> bool {
     let started = Instant::now();
     let waiting = locks.lock(key).wait(Duration::from_secs(1)).acquire();
     match waiting.await {
-        Err(AcquireError::AlreadyHeld { key: held }) => {
+        Err(Error::AlreadyHeld { key: held }) => {
             assert_eq!((held.name(), started.elapsed()), (key, Duration::ZERO));
             true
         }
-        Err(AcquireError::TimedOut { .. }) | Ok(_) => false,
+        Err(Error::TimedOut { .. }) | Ok(_) => false,
         Err(error) => panic!("{error}"),
     }
+}
+
+fn fine<T>(value: T) -> Result<T, Error> {
+    Ok(value)
 }
 
 #[tokio::test(start_paused = true)]
@@ -36,7 +40,7 @@ async fn in_scope_the_same_key_of_the_same_manager_is_refused() {
     assert!(handle.scope(is_refused(&locks.clone(), "a")).await);
     assert!(!handle.scope(is_refused(&locks, "b")).await);
 
-    let shop = LockManager::builder(world.clone()).prefix("shop:").build();
+    let shop = LockManager::builder().prefix("shop:").build(world.clone());
     let others = [
         LockManager::new(world),
         LockManager::in_process(),
@@ -49,7 +53,7 @@ async fn in_scope_the_same_key_of_the_same_manager_is_refused() {
     assert!(busy.unwrap().is_none(), "a lock of one's own is busy");
     let once = locks.lock("a").wait(Duration::ZERO).acquire();
     let refused = handle.scope(once).await;
-    assert!(matches!(refused, Err(AcquireError::AlreadyHeld { .. })));
+    assert!(matches!(refused, Err(Error::AlreadyHeld { .. })));
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,7 +108,7 @@ async fn who_does_not_wait_takes_no_place_in_the_queue() {
     let locks = LockManager::in_process();
     let guard = locks.lock("a").acquire().await.unwrap();
     let once = locks.lock("a").wait(Duration::ZERO).acquire().await;
-    assert!(matches!(once, Err(AcquireError::TimedOut { .. })));
+    assert!(matches!(once, Err(Error::TimedOut { .. })));
     assert_eq!(locks.inspect("a").await.unwrap().waiting, 0);
     guard.release().await.unwrap();
     assert!(locks.lock("a").try_acquire().await.unwrap().is_some());
@@ -114,20 +118,50 @@ async fn who_does_not_wait_takes_no_place_in_the_queue() {
 async fn who_runs_under_a_lock_is_told_that_it_holds_it() {
     let locks = LockManager::in_process();
     let guard = locks.lock("a").acquire().await.unwrap();
-    assert!(guard.run(is_refused(&locks, "a")).await.unwrap());
-    assert!(!guard.run(is_refused(&locks, "b")).await.unwrap());
+    assert!(
+        guard
+            .run(async |_| fine(is_refused(&locks, "a").await))
+            .await
+            .unwrap()
+    );
+    assert!(
+        !guard
+            .run(async |_| fine(is_refused(&locks, "b").await))
+            .await
+            .unwrap()
+    );
     let handle = guard.handle();
-    assert!(handle.run(is_refused(&locks, "a")).await.unwrap());
+    assert!(
+        handle
+            .run(async |_| fine(is_refused(&locks, "a").await))
+            .await
+            .unwrap()
+    );
 
     let set = locks.lock_all(["b", "c"]).acquire().await.unwrap();
     for key in ["b", "c"] {
-        assert!(set.run(is_refused(&locks, key)).await.unwrap(), "{key}");
-        assert!(set.handle().run(is_refused(&locks, key)).await.unwrap());
+        assert!(
+            set.run(async |_| fine(is_refused(&locks, key).await))
+                .await
+                .unwrap(),
+            "{key}"
+        );
+        assert!(
+            set.handle()
+                .run(async |_| fine(is_refused(&locks, key).await))
+                .await
+                .unwrap()
+        );
     }
-    assert!(!set.run(is_refused(&locks, "a")).await.unwrap());
-    let both = set
-        .run(guard.run(async { is_refused(&locks, "a").await && is_refused(&locks, "b").await }));
-    assert!(both.await.unwrap().unwrap(), "what is around counts too");
+    assert!(
+        !set.run(async |_| fine(is_refused(&locks, "a").await))
+            .await
+            .unwrap()
+    );
+    let inner =
+        guard.run(async |_| fine(is_refused(&locks, "a").await && is_refused(&locks, "b").await));
+    let both = set.run(async |_| inner.await);
+    assert!(both.await.unwrap(), "what is around counts too");
     assert!(!is_refused(&locks, "a").await, "it is over");
 }
 
@@ -138,13 +172,13 @@ async fn what_is_held_around_a_body_counts_as_it_is_at_each_step() {
     let b = locks.lock("b").acquire().await.unwrap();
     let body = async || {
         yield_now().await;
-        is_refused(&locks, "a").await && is_refused(&locks, "b").await
+        fine(is_refused(&locks, "a").await && is_refused(&locks, "b").await)
     };
-    let mut later_within = Box::pin(a.run(body()));
+    let mut later_within = Box::pin(a.run(async |_| body().await));
     assert!(later_within.as_mut().now_or_never().is_none());
-    assert!(b.run(later_within).await.unwrap().unwrap());
-    let mut first_within = Box::pin(a.run(body()));
-    let begun = b.run(async { first_within.as_mut().now_or_never() });
+    assert!(b.run(async |_| later_within.await).await.unwrap());
+    let mut first_within = Box::pin(a.run(async |_| body().await));
+    let begun = b.run(async |_| fine(first_within.as_mut().now_or_never()));
     assert!(begun.await.unwrap().is_none());
     assert!(!first_within.await.unwrap(), "another task may have it");
 }
@@ -152,10 +186,10 @@ async fn what_is_held_around_a_body_counts_as_it_is_at_each_step() {
 #[tokio::test(start_paused = true)]
 async fn who_shares_a_lock_shares_it_while_it_runs_too() {
     let locks = LockManager::in_process();
-    let scope = OwnerScope::new();
+    let scope = ReentrancyScope::new();
     let again = || locks.lock("a").reentrant(&scope);
     let guard = again().acquire().await.unwrap();
-    let inner = guard.run(again().acquire()).await.unwrap().unwrap();
+    let inner = guard.run(async |_| again().acquire().await).await.unwrap();
     assert_eq!(inner.token(), guard.token());
 }
 
@@ -168,18 +202,20 @@ async fn a_task_with_a_handle_stops_when_the_guard_goes() {
     let begun = Arc::new(Semaphore::new(0));
     let body = |begun: Arc<Semaphore>| async move {
         begun.add_permits(1);
-        pending::<()>().await;
+        pending::<Result<(), Error>>().await
     };
     let (first, second) = (body(Arc::clone(&begun)), body(Arc::clone(&begun)));
-    let one = tokio::spawn(async move { one.run(first).await });
-    let all = tokio::spawn(async move { all.run(second).await });
+    let one = tokio::spawn(async move { one.run(async |_| first.await).await });
+    let all = tokio::spawn(async move { all.run(async |_| second.await).await });
     drop(begun.acquire_many(2).await.unwrap());
     let started = Instant::now();
     guard.release().await.unwrap();
     set.release().await.unwrap();
     for (task, key) in [(one, "a"), (all, "b")] {
-        let lost = task.await.unwrap().unwrap_err();
-        assert_eq!((lost.key.name(), lost.reason), (key, LossReason::Released));
+        let Err(Error::Lost(lost)) = task.await.unwrap() else {
+            panic!("it goes on")
+        };
+        assert_eq!((lost.key.name(), lost.reason), (key, EndReason::Released));
     }
     assert_eq!(started.elapsed(), Duration::ZERO, "not by a deadline");
 }
@@ -187,17 +223,14 @@ async fn a_task_with_a_handle_stops_when_the_guard_goes() {
 #[tokio::test(start_paused = true)]
 async fn a_handle_tells_the_permits_and_who_has_them() {
     let locks = LockManager::in_process();
-    let two = locks.semaphore("a", 3).permits(2).acquire().await.unwrap();
+    let two = locks.semaphore("a", 3).acquire_many(2).await.unwrap();
     let one = locks.semaphore("a", 3).acquire().await.unwrap();
     assert_eq!((two.handle().permits(), one.handle().permits()), (2, 1));
-    assert_eq!(two.handle().slot_token(), two.slot_token());
-    assert_ne!(two.handle().slot_token(), one.handle().slot_token());
+    assert_eq!(two.handle().permit_id(), two.permit_id());
+    assert_ne!(two.handle().permit_id(), one.handle().permit_id());
     let handle = two.handle();
     two.release().await.unwrap();
-    let lost = handle.lost().await;
+    let lost = handle.ended().await;
     assert_eq!(lost.token, None, "no fence takes what permits have");
-    assert_eq!(
-        lost.to_string(),
-        "the lock on `a` was lost: it was released"
-    );
+    assert_eq!((lost.key.name(), lost.reason), ("a", EndReason::Released));
 }

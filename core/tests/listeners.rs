@@ -136,7 +136,7 @@ fn a_loss_is_told(runtime: &Runtime) {
     let locks = LockManager::in_process();
     let lock = locks.lock("k").ttl(TTL).without_renewal();
     let guard = runtime.block_on(lock.acquire()).unwrap();
-    let (woken, mut lost) = (Arc::new(Woken::default()), pin!(guard.lost()));
+    let (woken, mut lost) = (Arc::new(Woken::default()), pin!(guard.ended()));
     waits_for_the_loss(&Waker::from(Arc::clone(&woken)), lost.as_mut());
     runtime.block_on(for_longer_than_a_lease());
     assert!(woken.0.load(Ordering::Relaxed));
@@ -160,7 +160,7 @@ fn a_waker_panics(runtime: &Runtime) {
         let lock = locks.lock(format!("stays {n}"));
         stay.push(runtime.block_on(lock.acquire()).unwrap());
     }
-    let mut losses: Vec<_> = end.iter().map(|guard| Box::pin(guard.lost())).collect();
+    let mut losses: Vec<_> = end.iter().map(|guard| Box::pin(guard.ended())).collect();
     for lost in &mut losses {
         waits_for_the_loss(&waker, lost.as_mut());
     }

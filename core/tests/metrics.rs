@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
-use leasehold::{LockManager, LossReason, OwnerScope, ReleaseOutcome};
+use leasehold::{EndReason, Error, LockManager, ReentrancyScope};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 
 /// What is counted in a life, by name and labels.
@@ -73,7 +73,7 @@ fn each_of_several_keys_counts_and_a_nested_acquire_does_not() {
         let locks = LockManager::in_process();
         let set = locks.lock_all(["a", "b", "c"]).acquire().await.unwrap();
         set.release().await.unwrap();
-        let owner = OwnerScope::new();
+        let owner = ReentrancyScope::new();
         let lock = locks.lock("k").reentrant(&owner);
         let outer = lock.clone().acquire().await.unwrap();
         drop(lock.acquire().await.unwrap());
@@ -98,8 +98,8 @@ fn a_loss_that_the_release_finds_is_counted_as_one() {
         let guard = locks.lock("k").acquire().await.unwrap();
         let others = LockManager::new(world);
         others.force_release("k").await.unwrap();
-        let outcome = guard.release().await.unwrap();
-        assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::Gone));
+        let released = guard.release().await;
+        assert!(matches!(released, Err(Error::Lost(lost)) if lost.reason == EndReason::Gone));
         drop(others.lock("k").acquire().await.unwrap());
     });
     for (name, count) in [

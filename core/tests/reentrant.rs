@@ -13,7 +13,7 @@ use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::kind::Reentrant;
 use leasehold::{
-    AcquireError, Lock, LockManager, LossReason, OwnerScope, ReentrantReleaseOutcome as Outcome,
+    EndReason, Error, Lock, LockManager, ReentrancyScope, ReentrantRelease as Outcome,
 };
 use tokio::time::{Instant, sleep};
 
@@ -45,7 +45,7 @@ async fn is_free(locks: &LockManager, key: &str) -> bool {
 #[tokio::test(start_paused = true)]
 async fn a_nested_acquire_shares_the_token_and_asks_nobody() {
     let (locks, commands) = counted(Fault::None);
-    let scope = OwnerScope::new();
+    let scope = ReentrancyScope::new();
     let lock = locks.lock("k").reentrant(&scope);
     let outer = lock.clone().acquire().await.unwrap();
     assert_eq!(commands.load(Ordering::SeqCst), 1);
@@ -61,7 +61,7 @@ async fn a_nested_acquire_shares_the_token_and_asks_nobody() {
 
 #[tokio::test(start_paused = true)]
 async fn the_last_guard_frees_whichever_it_is() {
-    let (locks, scope) = (LockManager::in_process(), OwnerScope::new());
+    let (locks, scope) = (LockManager::in_process(), ReentrancyScope::new());
     let acquire = async || locks.lock("k").reentrant(&scope).acquire().await.unwrap();
     let (outer, inner) = (acquire().await, acquire().await);
     assert_eq!(outer.release().await.unwrap(), Outcome::StillHeld);
@@ -78,7 +78,7 @@ async fn the_last_guard_frees_whichever_it_is() {
     assert!(first.is_valid() && !is_free(&locks, "k").await);
     let handle = first.handle();
     assert_eq!(first.release().await.unwrap(), Outcome::Released);
-    assert_eq!(handle.lost().await.reason, LossReason::Released);
+    assert_eq!(handle.ended().await.reason, EndReason::Released);
     assert!(is_free(&locks, "k").await);
 }
 
@@ -87,7 +87,7 @@ fn of_guards_that_go_at_once_exactly_one_is_the_last() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     for _ in 0..500 {
         let outcomes = runtime.block_on(async {
-            let (locks, scope) = (LockManager::in_process(), OwnerScope::new());
+            let (locks, scope) = (LockManager::in_process(), ReentrancyScope::new());
             let lock = locks.lock("k").reentrant(&scope);
             let mut guards = Vec::new();
             for _ in 0..4 {
@@ -112,7 +112,7 @@ fn of_guards_that_go_at_once_exactly_one_is_the_last() {
 #[tokio::test(start_paused = true)]
 async fn tasks_of_one_scope_that_ask_at_once_ask_the_backend_once() {
     let (locks, commands) = counted(Fault::SlowAnswer(SECOND));
-    let scope = OwnerScope::new();
+    let scope = ReentrancyScope::new();
     let lock = locks.lock("k").reentrant(&scope);
     let tasks = (0..8).map(|_| tokio::spawn(lock.clone().acquire()));
     let tasks: Vec<_> = tasks.collect();
@@ -131,7 +131,7 @@ async fn tasks_of_one_scope_that_ask_at_once_ask_the_backend_once() {
 #[tokio::test(start_paused = true)]
 async fn who_gives_up_while_asking_for_all_strands_nobody() {
     let (locks, commands) = counted(Fault::SlowAnswer(SECOND));
-    let scope = OwnerScope::new();
+    let scope = ReentrancyScope::new();
     let lock = locks.lock("k").reentrant(&scope);
     let first = tokio::spawn(lock.clone().acquire());
     settle().await;
@@ -154,29 +154,29 @@ async fn a_failure_is_told_to_the_one_who_asked_and_the_next_one_asks() {
             _ => Fault::None,
         }
     });
-    let (locks, scope) = (LockManager::new(backend), OwnerScope::new());
+    let (locks, scope) = (LockManager::new(backend), ReentrancyScope::new());
     let lock = locks.lock("k").reentrant(&scope);
     let failed = lock.clone().try_acquire().await;
-    assert!(matches!(failed, Err(AcquireError::Backend { .. })));
+    assert!(matches!(failed, Err(Error::Backend { .. })));
     assert!(lock.try_acquire().await.unwrap().is_some());
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_lost_is_never_handed_out() {
-    let (locks, scope) = (LockManager::in_process(), OwnerScope::new());
+    let (locks, scope) = (LockManager::in_process(), ReentrancyScope::new());
     let lock = locks.lock("k").reentrant(&scope);
     let (one, two) = (lock.clone().acquire().await, lock.clone().acquire().await);
     let (one, two) = (one.unwrap(), two.unwrap());
     assert!(locks.force_release("k").await.unwrap());
-    assert_eq!(two.lost().await.reason, LossReason::Gone);
+    assert_eq!(two.ended().await.reason, EndReason::Gone);
     assert!(!one.is_valid(), "lost for one, lost for all");
     let anew = lock.clone().acquire().await.unwrap();
     assert!(anew.token() > one.token());
     let again = lock.acquire().await.unwrap();
     assert_eq!(again.token(), anew.token());
-    let gone = Outcome::AlreadyLost(LossReason::Gone);
-    assert_eq!(one.release().await.unwrap(), gone);
-    assert_eq!(two.release().await.unwrap(), gone);
+    for released in [one.release().await, two.release().await] {
+        assert!(matches!(released, Err(Error::Lost(lost)) if lost.reason == EndReason::Gone));
+    }
     assert!(
         anew.is_valid(),
         "the release of what was lost is about that alone"
@@ -187,7 +187,7 @@ async fn what_is_lost_is_never_handed_out() {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_acquire_decides_on_ttl_hold_and_renewal() {
-    let (locks, scope) = (LockManager::in_process(), OwnerScope::new());
+    let (locks, scope) = (LockManager::in_process(), ReentrancyScope::new());
     let lock = || {
         locks
             .lock("k")
@@ -199,10 +199,10 @@ async fn the_first_acquire_decides_on_ttl_hold_and_renewal() {
     let inner = inner.acquire().await.unwrap();
     sleep(SECOND * 59).await;
     assert!(inner.is_valid());
-    assert_eq!(inner.lost().await.reason, LossReason::MaxHold);
+    assert_eq!(inner.ended().await.reason, EndReason::MaxHold);
     let wrong = lock().ttl(Duration::ZERO).acquire().await;
     assert!(
-        matches!(wrong, Err(AcquireError::Option(_))),
+        matches!(wrong, Err(Error::Option(_))),
         "looked at all the same"
     );
     drop(outer);
@@ -210,7 +210,7 @@ async fn the_first_acquire_decides_on_ttl_hold_and_renewal() {
 
 #[tokio::test(start_paused = true)]
 async fn locks_of_other_managers_and_other_scopes_are_other_locks() {
-    let (world, scope) = (InProcess::new(), OwnerScope::new());
+    let (world, scope) = (InProcess::new(), ReentrancyScope::new());
     let locks = LockManager::new(world.clone());
     let guard = locks.lock("k").reentrant(&scope).acquire().await.unwrap();
     let shared = locks
@@ -219,7 +219,10 @@ async fn locks_of_other_managers_and_other_scopes_are_other_locks() {
         .reentrant(&scope.clone())
         .try_acquire();
     assert!(shared.await.unwrap().is_some(), "clones are the same");
-    let other_scope = locks.lock("k").reentrant(&OwnerScope::new()).try_acquire();
+    let other_scope = locks
+        .lock("k")
+        .reentrant(&ReentrancyScope::new())
+        .try_acquire();
     assert!(other_scope.await.unwrap().is_none());
     let other_manager = LockManager::new(world).lock("k").reentrant(&scope);
     assert!(other_manager.try_acquire().await.unwrap().is_none());
@@ -231,15 +234,15 @@ async fn locks_of_other_managers_and_other_scopes_are_other_locks() {
         .await
         .unwrap();
     assert_eq!(elsewhere.release().await.unwrap(), Outcome::Released);
-    assert_eq!(format!("{scope:?}"), "OwnerScope {Key(\"lock:k\")}");
+    assert_eq!(format!("{scope:?}"), "ReentrancyScope {Key(\"lock:k\")}");
     drop(guard);
 }
 
 async fn is_refused(lock: Lock<Reentrant>) -> bool {
     let started = Instant::now();
     match lock.wait(SECOND).acquire().await {
-        Err(AcquireError::AlreadyHeld { .. }) => started.elapsed().is_zero(),
-        Err(AcquireError::TimedOut { .. }) | Ok(_) => false,
+        Err(Error::AlreadyHeld { .. }) => started.elapsed().is_zero(),
+        Err(Error::TimedOut { .. }) | Ok(_) => false,
         Err(error) => panic!("{error}"),
     }
 }
@@ -247,8 +250,8 @@ async fn is_refused(lock: Lock<Reentrant>) -> bool {
 async fn plain_is_refused(locks: &LockManager, key: &str) -> bool {
     let started = Instant::now();
     match locks.lock(key).wait(SECOND).acquire().await {
-        Err(AcquireError::AlreadyHeld { .. }) => started.elapsed().is_zero(),
-        Err(AcquireError::TimedOut { .. }) | Ok(_) => false,
+        Err(Error::AlreadyHeld { .. }) => started.elapsed().is_zero(),
+        Err(Error::TimedOut { .. }) | Ok(_) => false,
         Err(error) => panic!("{error}"),
     }
 }
@@ -256,7 +259,7 @@ async fn plain_is_refused(locks: &LockManager, key: &str) -> bool {
 #[tokio::test(start_paused = true)]
 async fn who_would_wait_for_the_own_scope_is_told_at_once() {
     let locks = LockManager::in_process();
-    let (scope, other) = (OwnerScope::new(), OwnerScope::new());
+    let (scope, other) = (ReentrancyScope::new(), ReentrancyScope::new());
     let guard = locks.lock("k").reentrant(&scope).acquire().await.unwrap();
     assert!(!plain_is_refused(&locks, "k").await, "out of the scope");
     assert!(scope.enter(plain_is_refused(&locks, "k")).await);
@@ -265,9 +268,9 @@ async fn who_would_wait_for_the_own_scope_is_told_at_once() {
         plain_is_refused(&locks, "k").await && is_refused(locks.lock("k").reentrant(&other)).await
     }));
     assert!(nested.await, "in a scope around the innermost one");
-    let reader = locks.read_lock("k").acquire();
+    let reader = locks.rw_lock("k").read().acquire();
     let read = scope.enter(reader).await;
-    assert!(matches!(read, Err(AcquireError::AlreadyHeld { .. })));
+    assert!(matches!(read, Err(Error::AlreadyHeld { .. })));
     let tried = scope.enter(locks.lock("k").try_acquire()).await;
     assert!(tried.unwrap().is_none(), "a lock of one's own is busy");
     let spawned = locks.clone();
@@ -283,7 +286,7 @@ async fn who_would_wait_for_the_own_scope_is_told_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_held_plainly_is_not_shared_with_a_scope() {
-    let (locks, scope) = (LockManager::in_process(), OwnerScope::new());
+    let (locks, scope) = (LockManager::in_process(), ReentrancyScope::new());
     let plain = locks.lock("k").acquire().await.unwrap();
     let lock = locks.lock("k").reentrant(&scope);
     assert!(plain.handle().scope(is_refused(lock.clone())).await);
@@ -297,11 +300,11 @@ async fn what_is_held_plainly_is_not_shared_with_a_scope() {
 
 #[tokio::test(start_paused = true)]
 async fn the_current_scope_is_the_innermost_and_ends_with_its_task() {
-    assert!(OwnerScope::current().is_none());
-    let (locks, outer) = (LockManager::in_process(), OwnerScope::new());
+    assert!(ReentrancyScope::current().is_none());
+    let (locks, outer) = (LockManager::in_process(), ReentrancyScope::new());
     let guard = locks.lock("k").reentrant(&outer).acquire().await.unwrap();
     let current_shares = async || {
-        let scope = OwnerScope::current().unwrap();
+        let scope = ReentrancyScope::current().unwrap();
         locks
             .lock("k")
             .reentrant(&scope)
@@ -311,27 +314,26 @@ async fn the_current_scope_is_the_innermost_and_ends_with_its_task() {
             .is_some()
     };
     assert!(outer.enter(current_shares()).await);
-    let inner = OwnerScope::new();
+    let inner = ReentrancyScope::new();
     outer
         .enter(async {
             assert!(!inner.enter(current_shares()).await);
             assert!(current_shares().await);
         })
         .await;
-    assert!(OwnerScope::current().is_none());
+    assert!(ReentrancyScope::current().is_none());
     drop(guard);
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_behind_another_of_the_scope_waits_no_longer_than_it_said() {
-    let (locks, scope) = (LockManager::in_process(), OwnerScope::new());
+    let (locks, scope) = (LockManager::in_process(), ReentrancyScope::new());
     let foreign = locks.lock("k").acquire().await.unwrap();
     let lock = locks.lock("k").reentrant(&scope);
     let waiting = tokio::spawn(lock.clone().acquire());
     settle().await;
     let started = Instant::now();
-    let Err(AcquireError::TimedOut { waited, key }) = lock.clone().wait(SECOND).acquire().await
-    else {
+    let Err(Error::TimedOut { waited, key }) = lock.clone().wait(SECOND).acquire().await else {
         panic!("it is busy");
     };
     assert_eq!(
@@ -355,7 +357,7 @@ async fn who_waits_behind_another_of_the_scope_waits_no_longer_than_it_said() {
 
 #[tokio::test(start_paused = true)]
 async fn after_a_shutdown_all_are_told_that_it_is_closed() {
-    let (locks, scope) = (LockManager::in_process(), OwnerScope::new());
+    let (locks, scope) = (LockManager::in_process(), ReentrancyScope::new());
     let held = locks
         .lock("held")
         .reentrant(&scope)
@@ -374,42 +376,37 @@ async fn after_a_shutdown_all_are_told_that_it_is_closed() {
     let shutdown = locks.clone();
     let shutdown = tokio::spawn(async move { shutdown.shutdown().await });
     let told = second.await.unwrap();
-    assert!(matches!(told, Err(AcquireError::Closed { .. })));
+    assert!(matches!(told, Err(Error::Closed { .. })));
     let nested = locks.lock("held").reentrant(&scope).acquire().await;
-    assert!(matches!(nested, Err(AcquireError::Closed { .. })));
-    assert!(matches!(first.await, Err(AcquireError::Closed { .. })));
+    assert!(matches!(nested, Err(Error::Closed { .. })));
+    assert!(matches!(first.await, Err(Error::Closed { .. })));
     shutdown.await.unwrap().unwrap();
     drop((held, foreign));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_lock_that_is_taken_up_can_be_reentrant() {
-    let (locks, scope) = (LockManager::in_process(), OwnerScope::new());
+    let (locks, scope) = (LockManager::in_process(), ReentrancyScope::new());
     let giver = locks.lock("k").acquire().await.unwrap();
     let ticket = giver.hand_over().await.unwrap();
-    let taken = locks
-        .take_up(&ticket)
-        .reentrant(&scope)
-        .acquire()
-        .await
-        .unwrap();
+    let taken = locks.accept(&ticket).reentrant(&scope).await.unwrap();
     assert!(taken.token() > ticket.token());
     let nested = locks.lock("k").reentrant(&scope).acquire().await.unwrap();
     assert_eq!(nested.token(), taken.token());
-    let again = locks.take_up(&ticket).reentrant(&scope).acquire().await;
+    let again = locks.accept(&ticket).reentrant(&scope).await;
     assert!(
-        matches!(again, Err(AcquireError::HandoverSpent { .. })),
+        matches!(again, Err(Error::HandoverSpent { .. })),
         "it is no nested acquire"
     );
 }
 
 #[tokio::test]
 async fn without_a_runtime_it_says_so() {
-    let (locks, scope) = (LockManager::in_process(), OwnerScope::new());
+    let (locks, scope) = (LockManager::in_process(), ReentrancyScope::new());
     let acquire = locks.lock("k").reentrant(&scope).acquire();
     let outside = std::thread::spawn(move || acquire.now_or_never());
     let told = outside.join().unwrap().unwrap();
-    assert!(matches!(told, Err(AcquireError::NoRuntime)));
+    assert!(matches!(told, Err(Error::NoRuntime)));
 }
 
 /// Polls `operation` until it has been pending `points` times, then drops it. False if it completed before.
@@ -432,7 +429,7 @@ async fn nothing_is_left_wherever_an_acquire_is_dropped() {
         let mut points = 0;
         loop {
             let (locks, _commands) = counted(fault);
-            let scope = OwnerScope::new();
+            let scope = ReentrancyScope::new();
             let lock = locks.lock("k").reentrant(&scope);
             let foreign = locks.lock("k");
             if busy {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use leasehold::kind::Reentrant;
 use leasehold::{
-    FencingToken, LockGuard, LockManager, LossReason, OwnerScope,
-    ReentrantReleaseOutcome as Outcome,
+    EndReason, Error, FencingToken, LockGuard, LockManager, ReentrancyScope,
+    ReentrantRelease as Outcome,
 };
 use proptest::prelude::{Strategy, prop_oneof};
 use proptest::test_runner::{Config, TestRunner};
@@ -77,7 +77,7 @@ struct Counts {
 
 struct World {
     locks: LockManager,
-    scopes: Vec<OwnerScope>,
+    scopes: Vec<ReentrancyScope>,
     guards: Vec<(usize, LockGuard<Reentrant>)>,
     leases: [Option<Lease>; KEYS],
 }
@@ -86,7 +86,7 @@ impl World {
     fn new() -> Self {
         Self {
             locks: LockManager::in_process(),
-            scopes: (0..SCOPES).map(|_| OwnerScope::new()).collect(),
+            scopes: (0..SCOPES).map(|_| ReentrancyScope::new()).collect(),
             guards: Vec::new(),
             leases: [None; KEYS],
         }
@@ -97,8 +97,8 @@ impl World {
         (count > 0).then(|| self.guards.swap_remove(nth % count))
     }
 
-    /// One guard less; what its release should answer.
-    fn gone(&mut self, key: usize) -> Outcome {
+    /// One guard less; what its release should return, or `None` if the lock is lost.
+    fn gone(&mut self, key: usize) -> Option<Outcome> {
         let lease = self.leases[key].as_mut().unwrap();
         lease.guards -= 1;
         let (lost, last) = (lease.lost, lease.guards == 0);
@@ -106,9 +106,9 @@ impl World {
             self.leases[key] = None;
         }
         match (lost, last) {
-            (true, _) => Outcome::AlreadyLost(LossReason::Expired),
-            (false, true) => Outcome::Released,
-            (false, false) => Outcome::StillHeld,
+            (true, _) => None,
+            (false, true) => Some(Outcome::Released),
+            (false, false) => Some(Outcome::StillHeld),
         }
     }
 
@@ -124,7 +124,7 @@ impl World {
                 let told = self.scopes[scope].enter(acquire).await;
                 let lease = self.leases[key];
                 let own = lease.is_some_and(|lease| lease.scope == scope && !lease.lost);
-                let already_held = matches!(told, Err(leasehold::AcquireError::AlreadyHeld { .. }));
+                let already_held = matches!(told, Err(Error::AlreadyHeld { .. }));
                 assert_eq!(already_held, own);
                 assert_eq!(told.is_ok(), lease.is_none());
                 counts.refused += usize::from(own);
@@ -132,9 +132,17 @@ impl World {
             Action::Release { nth } => {
                 if let Some((key, guard)) = self.take_guard(nth) {
                     let expected = self.gone(key);
-                    assert_eq!(guard.release().await.unwrap(), expected);
-                    counts.still_held += usize::from(expected == Outcome::StillHeld);
-                    counts.already_lost += usize::from(matches!(expected, Outcome::AlreadyLost(_)));
+                    let released = match guard.release().await {
+                        Ok(outcome) => Some(outcome),
+                        Err(Error::Lost(lost)) => {
+                            assert_eq!(lost.reason, EndReason::Expired);
+                            None
+                        }
+                        Err(other) => panic!("{other}"),
+                    };
+                    assert_eq!(released, expected);
+                    counts.still_held += usize::from(expected == Some(Outcome::StillHeld));
+                    counts.already_lost += usize::from(expected.is_none());
                 }
             }
             Action::Drop { nth } => {

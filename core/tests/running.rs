@@ -12,8 +12,17 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
-use leasehold::{AcquireError, Error, LockHandle, LockManager, LossReason, LostInBody};
+use leasehold::{EndReason, Error, LockHandle, LockManager, LostInBody};
 use tokio::time::{Instant, sleep};
+
+/// An error of the caller, with the one `From` that it needs.
+#[derive(Debug, thiserror::Error)]
+enum OwnError {
+    #[error("its own")]
+    Own,
+    #[error(transparent)]
+    Lock(#[from] Error),
+}
 
 const HOLD: Duration = Duration::from_secs(10);
 
@@ -31,6 +40,11 @@ async fn until_free(locks: &LockManager) {
     panic!("it is not released in the background");
 }
 
+/// The body has no error of its own.
+fn fine<T>(value: T) -> Result<T, Error> {
+    Ok(value)
+}
+
 fn loss<T: std::fmt::Debug>(answer: Result<T, Error>) -> LostInBody {
     match answer {
         Err(Error::LostInBody(lost)) => lost,
@@ -46,18 +60,20 @@ async fn a_body_has_its_lock_from_its_first_step_to_its_last_and_no_longer() {
         assert!(!is_free(&others).await);
         sleep(HOLD).await;
         assert!(!is_free(&others).await && lock.is_valid());
-        lock.token()
+        fine(lock.token())
     });
     let first = under.await.unwrap();
     assert!(is_free(&locks).await);
     // By tasks of their own, and by a closure that answers a future.
-    let second = locks.lock("k").run(async |lock| lock.token());
+    let second = locks.lock("k").run(async |lock| fine(lock.token()));
     let second = tokio::spawn(second).await.unwrap().unwrap();
-    let third = |lock: LockHandle| async move { lock.token() };
+    let third = |lock: LockHandle| async move { fine(lock.token()) };
     let third = tokio::spawn(locks.lock("k").run(third)).await.unwrap();
     assert!(first < second && second < third.unwrap());
-    let error = locks.lock("k").run(async |_lock| Err::<(), _>("its own"));
-    assert_eq!(error.await.unwrap(), Err("its own"));
+    let error = locks
+        .lock("k")
+        .run(async |_lock| Err::<(), _>(OwnError::Own));
+    assert!(matches!(error.await, Err(OwnError::Own)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -67,18 +83,15 @@ async fn a_body_whose_lock_is_not_acquired_does_not_begin() {
     let once = locks.lock("k").wait(Duration::ZERO);
     let refused = once.run(async |_lock| panic!("it began")).await;
     let refused: Result<(), _> = refused;
-    assert!(matches!(
-        refused,
-        Err(Error::Acquire(AcquireError::TimedOut { .. }))
-    ));
+    assert!(matches!(refused, Err(Error::TimedOut { .. })));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_takes_its_own_lock_is_told() {
     let locks = LockManager::in_process();
     let nested = async |_lock| locks.lock("k").acquire().await.map(drop);
-    let answer = locks.lock("k").run(nested).await.unwrap();
-    assert!(matches!(answer, Err(AcquireError::AlreadyHeld { .. })));
+    let answer = locks.lock("k").run(nested).await;
+    assert!(matches!(answer, Err(Error::AlreadyHeld { .. })));
 }
 
 #[tokio::test(start_paused = true)]
@@ -86,10 +99,13 @@ async fn a_loss_drops_the_body_where_it_stands() {
     let locks = LockManager::in_process();
     let started = Instant::now();
     let lock = locks.lock("k").max_hold(HOLD);
-    let lost = loss(lock.run(async |_lock| pending::<()>().await).await);
+    let lost = loss(
+        lock.run(async |_lock| pending::<Result<(), Error>>().await)
+            .await,
+    );
     assert_eq!(
         (lost.completed, lost.lost.reason),
-        (false, LossReason::MaxHold)
+        (false, EndReason::MaxHold)
     );
     assert_eq!(started.elapsed(), HOLD);
     until_free(&locks).await;
@@ -98,12 +114,12 @@ async fn a_loss_drops_the_body_where_it_stands() {
 #[tokio::test(start_paused = true)]
 async fn a_loss_in_the_last_step_is_an_error_too() {
     let locks = LockManager::in_process();
-    let forced = async |_lock| locks.force_release("k").await.unwrap();
+    let forced = async |_lock| locks.force_release("k").await;
     let lost = loss(locks.lock("k").run(forced).await);
-    assert_eq!((lost.completed, lost.lost.reason), (true, LossReason::Gone));
+    assert_eq!((lost.completed, lost.lost.reason), (true, EndReason::Gone));
 
     let both = locks.lock_all(["j", "k"]);
-    let forced = async |_locks| locks.force_release("k").await.unwrap();
+    let forced = async |_locks| locks.force_release("k").await;
     let lost = loss(both.run(forced).await);
     assert_eq!((lost.completed, lost.lost.key.name()), (true, "k"));
 }
@@ -114,7 +130,7 @@ async fn a_release_that_is_not_confirmed_takes_nothing_from_a_body() {
         Command::Release => Fault::Fail,
         _ => Fault::None,
     }));
-    assert_eq!(locks.lock("k").run(async |_lock| 7).await.unwrap(), 7);
+    assert_eq!(locks.lock("k").run(async |_lock| fine(7)).await.unwrap(), 7);
 }
 
 #[tokio::test(start_paused = true)]
@@ -122,7 +138,7 @@ async fn who_drops_it_gives_the_lock_back() {
     let locks = LockManager::in_process();
     {
         let lock = locks.lock("k");
-        let mut running = Box::pin(lock.run(async |_lock| pending::<()>().await));
+        let mut running = Box::pin(lock.run(async |_lock| pending::<Result<(), Error>>().await));
         assert!(running.as_mut().now_or_never().is_none());
         assert!(!is_free(&locks).await);
     }
@@ -133,7 +149,7 @@ async fn who_drops_it_gives_the_lock_back() {
 async fn a_body_that_panics_gives_the_lock_back() {
     let locks = LockManager::in_process();
     let body = locks.lock("k").run(async |_lock| panic!("it panics"));
-    let panicked: Result<Result<(), _>, _> = AssertUnwindSafe(body).catch_unwind().await;
+    let panicked: Result<Result<(), Error>, _> = AssertUnwindSafe(body).catch_unwind().await;
     assert!(panicked.is_err());
     until_free(&locks).await;
 }
@@ -142,10 +158,10 @@ async fn a_body_that_panics_gives_the_lock_back() {
 struct Dropped(LockHandle, Arc<AtomicBool>);
 
 impl Future for Dropped {
-    type Output = ();
+    type Output = Result<(), Error>;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        Poll::Ready(())
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -168,19 +184,20 @@ async fn a_body_is_dropped_under_its_lock() {
 #[tokio::test(start_paused = true)]
 async fn readers_and_permits_run_bodies_too() {
     let locks = LockManager::in_process();
-    let reader = locks.read_lock("k").run(async |lock| {
-        let other = locks.read_lock("k").try_acquire().await.unwrap();
-        lock.is_valid() && other.is_some()
+    let reader = locks.rw_lock("k").read().run(async |lock| {
+        let other = locks.rw_lock("k").read().try_acquire().await.unwrap();
+        fine(lock.is_valid() && other.is_some())
     });
     assert!(reader.await.unwrap());
-    let both = locks.semaphore("n", 2).permits(2);
-    assert_eq!(both.run(async |lock| lock.permits()).await.unwrap(), 2);
+    let one = locks.semaphore("n", 2);
+    let permits = one.run(async |lock| fine(lock.permits())).await;
+    assert_eq!(permits.unwrap(), 1);
 }
 
 /// What a function lends to a body does not keep its future from being spawned.
 async fn lends(locks: LockManager) -> Result<usize, Error> {
     let order = String::from("42");
-    locks.lock("k").run(async |_lock| order.len()).await
+    locks.lock("k").run(async |_lock| Ok(order.len())).await
 }
 
 #[tokio::test]
@@ -195,7 +212,7 @@ async fn several_locks_have_one_body() {
     let both = locks.lock_all(["j", "k"]);
     let keys = both.run(async |both| {
         assert!(!is_free(&locks).await && both.is_valid());
-        both.keys().map(str::to_owned).collect::<Vec<_>>()
+        fine(both.keys().map(str::to_owned).collect::<Vec<_>>())
     });
     assert_eq!(keys.await.unwrap(), ["j", "k"]);
     assert!(is_free(&locks).await);

@@ -224,9 +224,9 @@ async fn live(told: &Told, locks: &LockManager) {
     if locks.capabilities().handover {
         let ticket = guard.hand_over().await.unwrap();
         told.shown(&ticket);
-        let taken = locks.take_up(&ticket).acquire().await.unwrap();
+        let taken = locks.accept(&ticket).await.unwrap();
         taken.release().await.unwrap();
-        told.error(&locks.take_up(&ticket).acquire().await.unwrap_err());
+        told.error(&locks.accept(&ticket).await.unwrap_err());
     }
     let forced = locks.lock("forced").acquire().await.unwrap();
     assert!(locks.force_release("forced").await.unwrap());

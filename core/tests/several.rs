@@ -14,10 +14,7 @@ use std::time::Duration;
 
 use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
-use leasehold::{
-    AcquireError, InvalidOption, LockManager, LockSetReleaseOutcome as Outcome, LossReason,
-    MAX_KEYS,
-};
+use leasehold::{EndReason, Error, InvalidOption, LockManager, Lost, MAX_KEYS};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use tokio::runtime::Builder;
 use tokio::time::{Instant, advance, sleep};
@@ -71,7 +68,7 @@ async fn all_are_locked_once_each_in_the_order_of_their_names() {
     }
     assert_eq!(guard.token("d"), None);
     assert!(guard.is_valid() && guard.valid_for() > SECOND * 29);
-    assert_eq!(guard.release().await.unwrap(), Outcome::Released);
+    guard.release().await.unwrap();
     assert_eq!(seen(&locks).await, "....");
 }
 
@@ -94,19 +91,16 @@ async fn bad_sets_are_refused_with_the_remedy_before_anything_is_locked() {
         refused.unwrap_err().to_string()
     };
     let numbered = |count: usize| (0..count).map(|n| format!("k{n}")).collect::<Vec<_>>();
-    assert_eq!(
-        told(&[]).await,
-        "there are no keys to lock; give at least one, or do not lock"
-    );
+    assert_eq!(told(&[]).await, "a lock set needs at least one key");
     let mut many = numbered(MAX_KEYS + 1);
     assert_eq!(
         told(&many).await,
-        "65 keys are too many to lock as one; give at most 64"
+        "a lock set of 65 keys is too large; give at most 64"
     );
     many[MAX_KEYS] = "x}".to_owned();
     assert!(told(&many).await.contains("`lock:x}` cannot name a lock"));
     let ttl = locks.lock_all(["a"]).ttl(Duration::ZERO).acquire().await;
-    let too_short = |error| matches!(error, AcquireError::Option(InvalidOption::TooShort { .. }));
+    let too_short = |error| matches!(error, Error::Option(InvalidOption::TooShort { .. }));
     assert!(ttl.is_err_and(too_short));
     assert_eq!(log.lock().unwrap().len(), 0);
     many[MAX_KEYS] = "k1".to_owned();
@@ -135,7 +129,7 @@ async fn what_is_given_back_is_given_back_before_the_next_try() {
     let busy = locks.lock("b").acquire().await.unwrap();
     log.lock().unwrap().clear();
     let acquire = locks.lock_all(KEYS).wait(SECOND).acquire().await;
-    assert!(matches!(acquire, Err(AcquireError::TimedOut { .. })));
+    assert!(matches!(acquire, Err(Error::TimedOut { .. })));
     use Command::{Attempt, Release, Wait};
     let expected = [
         Attempt, Attempt, Attempt, Attempt, // all at once
@@ -163,7 +157,7 @@ async fn the_wait_is_for_all_and_who_has_timed_out_has_nothing() {
     });
     let started = Instant::now();
     let set = locks.lock_all(KEYS).wait(SECOND * 3);
-    let Err(AcquireError::TimedOut { key, waited }) = set.clone().acquire().await else {
+    let Err(Error::TimedOut { key, waited }) = set.clone().acquire().await else {
         panic!("c is busy");
     };
     assert_eq!(
@@ -196,7 +190,7 @@ async fn a_failure_is_no_busy_lock() {
     });
     let locks = LockManager::new(backend);
     let failed = locks.lock_all(KEYS).try_acquire().await;
-    let Err(AcquireError::Backend { key, .. }) = failed else {
+    let Err(Error::Backend { key, .. }) = failed else {
         panic!("{failed:?}");
     };
     assert_eq!(key.name(), "b");
@@ -239,7 +233,7 @@ async fn who_has_waited_rides_out_a_renewal_that_fails_until_its_wait_is_over() 
         let answer = waiting.await.unwrap();
         match answer {
             Ok(guard) => assert!(passes && guard.valid_for() > SECOND * 29),
-            Err(AcquireError::Backend { .. }) => {
+            Err(Error::Backend { .. }) => {
                 assert!(!passes);
                 let took = released.elapsed();
                 assert!((SECOND..SECOND * 2).contains(&took), "{took:?}");
@@ -256,11 +250,18 @@ async fn what_will_never_be_granted_is_told_before_a_wait_for_another() {
     let a = locks.lock("a").acquire().await.unwrap();
     let c = locks.semaphore("c", 3).acquire().await.unwrap();
     let refused = locks.lock_all(KEYS).acquire().await;
-    let Err(AcquireError::OtherKind { key }) = refused else {
+    let Err(Error::OtherKind { key, .. }) = refused else {
         panic!("{refused:?}");
     };
     assert_eq!((key.name(), &*seen(&locks).await), ("c", "a.c."));
     drop((a, c));
+}
+
+fn loss<T: std::fmt::Debug>(answer: Result<T, Error>) -> Lost {
+    match answer {
+        Err(Error::Lost(lost)) => lost,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -269,19 +270,24 @@ async fn the_loss_of_one_is_the_loss_of_the_whole() {
     let guard = locks.lock_all(KEYS).acquire().await.unwrap();
     let handle = guard.handle();
     assert!(locks.force_release("b").await.unwrap());
-    let (stopped, told) = tokio::join!(guard.run(std::future::pending::<()>()), handle.lost());
-    let lost = stopped.unwrap_err();
-    assert_eq!((lost.key.name(), lost.reason), ("b", LossReason::Gone));
-    assert_eq!(told, lost);
+    let (stopped, told) = tokio::join!(
+        guard.run(async |_| std::future::pending::<Result<(), Error>>().await),
+        handle.ended()
+    );
+    let lost = loss(stopped);
+    assert_eq!((lost.key.name(), lost.reason), ("b", EndReason::Gone));
+    assert_eq!(Lost::from(told), lost);
     assert!(!guard.is_valid() && !handle.is_valid() && guard.valid_for().is_zero());
     assert!(handle.handles()[0].is_valid(), "each tells of itself");
     assert_eq!(seen(&locks).await, "a.cd");
-    let again = guard.run(async { panic!("not one more step") }).await;
-    assert_eq!(again.unwrap_err(), lost);
-    assert_eq!(
-        guard.release().await.unwrap(),
-        Outcome::AlreadyLost(vec![lost])
-    );
+    let again = guard
+        .run(async |_| -> Result<(), Error> { panic!("not one more step") })
+        .await;
+    assert_eq!(loss(again), lost);
+    let Err(Error::LockSetRelease(released)) = guard.release().await else {
+        panic!("it was lost")
+    };
+    assert_eq!((released.lost, released.unconfirmed.len()), (vec![lost], 0));
     assert_eq!(seen(&locks).await, "....");
 }
 
@@ -293,13 +299,13 @@ async fn after_a_pause_not_one_more_step_is_taken() {
     let mut steps = 0;
     let body = poll_fn(|_| {
         steps += 1;
-        Poll::<()>::Pending
+        Poll::<Result<(), Error>>::Pending
     });
-    let mut run = Box::pin(guard.run(body));
+    let mut run = Box::pin(guard.run(async |_| body.await));
     assert!(poll_fn(|cx| Poll::Ready(run.as_mut().poll(cx).is_pending())).await);
     advance(SECOND).await;
-    let lost = run.await.unwrap_err();
-    assert_eq!((lost.reason, steps), (LossReason::Expired, 1));
+    let lost = loss(run.await);
+    assert_eq!((lost.reason, steps), (EndReason::Expired, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -332,10 +338,10 @@ async fn the_hold_begins_when_all_are_held() {
     for (bounded, reason, length) in [
         (
             set.clone().max_hold(SECOND * 3),
-            LossReason::MaxHold,
+            EndReason::MaxHold,
             SECOND * 3,
         ),
-        (set.without_renewal(), LossReason::Expired, usable),
+        (set.without_renewal(), EndReason::Expired, usable),
     ] {
         let busy = locks.lock("b").acquire().await.unwrap();
         let waiting = tokio::spawn(bounded.acquire());
@@ -346,7 +352,7 @@ async fn the_hold_begins_when_all_are_held() {
         let guard = waiting.await.unwrap().unwrap();
         assert_eq!(guard.token("a"), first, "kept all the time");
         let begin = Instant::now();
-        assert_eq!(guard.lost().await.reason, reason);
+        assert_eq!(guard.ended().await.reason, reason);
         assert_eq!(begin.elapsed(), length, "{reason:?}");
     }
 }
@@ -401,8 +407,8 @@ async fn the_watchdog_renews_all_and_so_does_a_renewal_by_hand() {
 #[tokio::test(start_paused = true)]
 async fn a_task_that_says_what_it_holds_does_not_wait_for_itself() {
     let locks = LockManager::in_process();
-    let held_is = |answer: Result<_, AcquireError>, name: &str| match answer {
-        Err(AcquireError::AlreadyHeld { key }) => assert_eq!(key.name(), name),
+    let held_is = |answer: Result<_, Error>, name: &str| match answer {
+        Err(Error::AlreadyHeld { key }) => assert_eq!(key.name(), name),
         other => panic!("{other:?}"),
     };
     let single = locks.lock("b").acquire().await.unwrap();
@@ -422,7 +428,7 @@ async fn a_task_that_says_what_it_holds_does_not_wait_for_itself() {
         .await;
     assert!(own.unwrap().is_none(), "a lock of one's own is busy");
     guard.release().await.unwrap();
-    let scope = leasehold::OwnerScope::new();
+    let scope = leasehold::ReentrancyScope::new();
     let reentrant = locks.lock("c").reentrant(&scope).acquire().await.unwrap();
     held_is(
         scope.enter(locks.lock_all(KEYS).acquire()).await.map(drop),
@@ -446,13 +452,16 @@ async fn a_release_that_is_not_confirmed_is_told_per_key_and_goes_on() {
     let guard = locks.lock_all(KEYS).acquire().await.unwrap();
     assert!(guard.simulate_loss("d"));
     let error = guard.release().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "releasing a lock set: 1 locks were lost, and 1 releases are not confirmed yet; they continue in the background"
+    );
+    let Error::LockSetRelease(error) = error else {
+        panic!("{error:?}")
+    };
     let unconfirmed: Vec<_> = error.unconfirmed.iter().map(|e| e.key.name()).collect();
     assert_eq!(unconfirmed, ["b"]);
     assert_eq!(error.lost.len(), 1);
-    assert_eq!(
-        leasehold::Error::from(error).to_string(),
-        "1 of several locks are not confirmed to be released yet; that goes on in the background"
-    );
     settle().await;
     assert_eq!(seen(&LockManager::new(world)).await, "....");
 }
@@ -466,9 +475,9 @@ async fn a_shutdown_ends_those_who_hold_and_those_who_wait() {
     let waiting = tokio::spawn(locks.lock_all(KEYS).acquire());
     settle().await;
     locks.shutdown().await.unwrap();
-    assert_eq!(guard.lost().await.reason, LossReason::Shutdown);
+    assert_eq!(guard.ended().await.reason, EndReason::Shutdown);
     let told = waiting.await.unwrap();
-    assert!(matches!(told, Err(AcquireError::Closed { .. })));
+    assert!(matches!(told, Err(Error::Closed { .. })));
     assert_eq!(seen(&other).await, "..c.");
     drop(busy);
 }
@@ -488,7 +497,7 @@ fn nobody_waits_in_a_circle() {
                     let keys = random.choose_multiple(KEYS, count);
                     let guard = locks.lock_all(keys).acquire().await.unwrap();
                     sleep(Duration::from_millis(random.u64(..3))).await;
-                    assert_eq!(guard.release().await.unwrap(), Outcome::Released);
+                    guard.release().await.unwrap();
                 }
             })
         });

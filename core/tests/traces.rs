@@ -140,7 +140,7 @@ async fn spans_and_events_have_stable_names_and_fields() {
         (
             "leasehold.release_failed",
             "error",
-            "a planned loss of the answer",
+            "an injected loss of the reply",
         ),
         ("leasehold.released", "lock.outcome", "released"),
         ("leasehold.given_up", "lock.key", "order:42"),
@@ -153,9 +153,9 @@ async fn spans_and_events_have_stable_names_and_fields() {
     a_hard_life().await;
     traces.assert_have(&[
         ("leasehold.attempt_failed", "applied", "no"),
-        ("leasehold.wait_failed", "error", "a planned refusal"),
+        ("leasehold.wait_failed", "error", "an injected refusal"),
         ("leasehold.renewal_failed", "lock.key", "order:44"),
-        ("leasehold.cleanup_failed", "error", "a planned refusal"),
+        ("leasehold.cleanup_failed", "error", "an injected refusal"),
     ]);
 }
 

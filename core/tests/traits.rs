@@ -9,11 +9,10 @@ use leasehold::backend::{
 use leasehold::conformance::{Call, Command, Fault, Faulty};
 use leasehold::kind::Reentrant;
 use leasehold::{
-    AcquireError, Error, FencingToken, GlobalDefaultSet, InvalidKey, InvalidOption, InvalidToken,
-    Key, KeyProblem, Lock, LockGuard, LockHandle, LockManager, LockManagerBuilder, LockSet,
-    LockSetGuard, LockSetHandle, LockSetReleaseError, LockSetReleaseOutcome, LockSetRun,
-    LossReason, Lost, LostInBody, NoManager, OwnerId, OwnerScope, ReentrantReleaseOutcome,
-    ReleaseError, ReleaseOutcome, RenewError, Run, ShutdownError,
+    AttemptId, EndReason, Ended, Error, FencingToken, GlobalDefaultSet, InvalidKey, InvalidOption,
+    InvalidToken, Key, KeyProblem, Lock, LockGuard, LockHandle, LockManager, LockManagerBuilder,
+    LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, Lost, LostInBody, NoManager,
+    ReentrancyScope, ReentrantRelease, ShutdownError, UnconfirmedRelease,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any, assert_obj_safe};
 
@@ -25,11 +24,9 @@ macro_rules! send_sync_unpin {
 
 send_sync_unpin! {
     LockManager, LockManagerBuilder, Lock, LockGuard, LockHandle,
-    OwnerScope, Lock<Reentrant>, LockGuard<Reentrant>, ReentrantReleaseOutcome,
-    LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, LockSetReleaseOutcome,
-    Key, FencingToken, OwnerId, Lost, LostInBody, LossReason, ReleaseOutcome,
-    AcquireError, Error, GlobalDefaultSet, InvalidKey, InvalidOption, InvalidToken, KeyProblem,
-    NoManager, ReleaseError, RenewError, ShutdownError,
+    ReentrancyScope, Lock<Reentrant>, LockGuard<Reentrant>, ReentrantRelease,
+    LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, Key, FencingToken, AttemptId, Lost, LostInBody, EndReason, Ended, Error, GlobalDefaultSet, InvalidKey, InvalidOption, InvalidToken, KeyProblem,
+    NoManager, UnconfirmedRelease, ShutdownError,
     Attempt, AttemptAnswer, BackendError, Capabilities, Claim, InProcess, Inspection, ReleaseAnswer,
     RenewAnswer, Call, Command, Fault, Faulty<InProcess>,
 }
@@ -42,10 +39,7 @@ assert_not_impl_any!(LockGuard<Reentrant>: Clone, Copy);
 assert_not_impl_any!(LockSetGuard: Clone, Copy);
 assert_impl_all!(LockSet: Clone);
 assert_impl_all!(LockSetHandle: Clone);
-assert_impl_all!(OwnerScope: Clone, Default);
-assert_impl_all!(LockSetRun<std::future::Ready<()>>: Send, Sync);
-assert_impl_all!(Run<std::future::Ready<()>>: Send, Sync);
-assert_not_impl_any!(Run<std::future::Ready<()>>: Unpin);
+assert_impl_all!(ReentrancyScope: Clone, Default);
 assert_obj_safe!(Backend);
 
 fn assert_send<F: Future + Send>(_future: F) {}
@@ -56,19 +50,19 @@ async fn futures_can_be_spawned_and_do_not_borrow() {
     let locks = LockManager::in_process();
     assert_spawnable(locks.lock("k").acquire());
     assert_spawnable(locks.lock("k").try_acquire());
-    let scope = OwnerScope::new();
+    let scope = ReentrancyScope::new();
     assert_spawnable(locks.lock("k").reentrant(&scope).acquire());
     assert_spawnable(scope.enter(async {}));
     assert_spawnable(locks.lock_all(["k"]).acquire());
     let set = locks.lock_all(["set"]).acquire().await.unwrap();
-    assert_spawnable(set.run(async {}));
-    assert_spawnable(set.lost());
+    assert_spawnable(set.run(async |_| Ok::<_, Error>(())));
+    assert_spawnable(set.ended());
     assert_spawnable(set.handle().scope(async {}));
     assert_spawnable(set.release());
     assert_send(locks.inspect("k"));
     assert_send(locks.force_release("k"));
     assert_send(locks.shutdown());
-    assert_send(locks.scope(async {}));
+    assert_send(locks.as_default(async {}));
     let guard = locks.lock("k").acquire().await.unwrap();
     assert_spawnable(guard.handle().scope(async {}));
 }
@@ -78,12 +72,12 @@ async fn sizes_are_reasonable() {
     let locks = LockManager::in_process();
     let lock = locks.lock("k");
     let guard = lock.clone().acquire().await.unwrap();
-    let body = async {
+    let body = async |_: LockHandle| {
         let large = [1_u8; 1024];
         tokio::task::yield_now().await;
-        large.len()
+        Ok::<_, Error>(large.len())
     };
-    let body_size = size_of_val(&body);
+    let body_size = size_of_val(&body(guard.handle()));
     let run = guard.run(body);
     let sizes = [
         ("LockManager", size_of::<LockManager>(), 8),
@@ -92,9 +86,8 @@ async fn sizes_are_reasonable() {
         ("Lock", size_of::<Lock>(), 144),
         ("acquire()", size_of_val(&lock.clone().acquire()), 1600),
         ("try_acquire()", size_of_val(&lock.try_acquire()), 1600),
-        ("lost()", size_of_val(&guard.lost()), 256),
+        ("ended()", size_of_val(&guard.ended()), 256),
         ("run(), beside its body", size_of_val(&run) - body_size, 256),
-        ("AcquireError", size_of::<AcquireError>(), 128),
         ("Error", size_of::<Error>(), 128),
     ];
     for (what, bytes, bound) in sizes {

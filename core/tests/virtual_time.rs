@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
-use leasehold::{LockManager, LossReason};
+use leasehold::{EndReason, Error, LockManager};
 use tokio::time::{Instant, sleep};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -19,7 +19,7 @@ async fn a_short_lease_that_is_renewed_for_an_hour_is_never_lost() {
     let (locks, other) = (LockManager::new(world.clone()), LockManager::new(world));
     let guard = locks.lock("k").ttl(TTL).acquire().await.unwrap();
     let started = Instant::now();
-    let lost = tokio::spawn(guard.lost());
+    let lost = tokio::spawn(guard.ended());
     while started.elapsed() < HOUR {
         sleep(TTL).await;
         assert!(
@@ -59,8 +59,8 @@ async fn a_renewal_that_hangs_is_reported_lost_at_the_deadline_and_not_after() {
         let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
         let (started, valid_for) = (Instant::now(), guard.valid_for());
         assert!(valid_for < ttl && valid_for > ttl.mul_f64(0.98));
-        let lost = guard.lost().await;
-        assert_eq!(lost.reason, LossReason::Expired);
+        let lost = guard.ended().await;
+        assert_eq!(lost.reason, EndReason::Expired);
         let late = started.elapsed().checked_sub(valid_for);
         assert!(
             late.is_some_and(|late| late <= TICK),
@@ -80,8 +80,11 @@ async fn max_hold_ends_with_its_reason() {
         .acquire()
         .await
         .unwrap();
-    let lost = guard.run(std::future::pending::<()>()).await.unwrap_err();
-    assert_eq!(lost.reason, LossReason::MaxHold);
+    let lost = guard
+        .run(async |_| std::future::pending::<Result<(), Error>>().await)
+        .await
+        .unwrap_err();
+    assert!(matches!(lost, Error::Lost(lost) if lost.reason == EndReason::MaxHold));
     let late = started.elapsed() - HOUR;
     assert!(late <= TICK, "{late:?} after max_hold");
 }

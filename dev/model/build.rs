@@ -11,17 +11,17 @@ const SOURCE: &str = "../../core/src/backend/redis/connection/caller_driven/driv
 const MISTAKES: [(&str, &str, &str); 4] = [
     (
         "nobody_is_woken_after_a_turn",
-        "told.wake();\n        drop((left, earlier));",
-        "drop((told, left, earlier));",
+        "wakeups.wake();\n        drop((left, earlier));",
+        "drop((wakeups, left, earlier));",
     ),
     (
         "nobody_is_woken_for_a_caller_that_leaves",
-        "told.wake();\n        drop(left);",
-        "drop((told, left));",
+        "wakeups.wake();\n        drop(left);",
+        "drop((wakeups, left));",
     ),
     (
         "input_during_a_turn_is_forgotten",
-        "let told = drive.told();\n        drop(drive);\n        told.wake();\n        drop((left, earlier));",
+        "let wakeups = drive.wakeups();\n        drop(drive);\n        wakeups.wake();\n        drop((left, earlier));",
         "drive.is_woken = false;\n        drop((left, earlier));",
     ),
     (

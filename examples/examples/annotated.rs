@@ -1,11 +1,12 @@
-//! A function that runs while its lock is held, and not at all without it.
+//! A function that runs only while its lock is held.
 //!
-//! Two clerks ship the same order and a third one another: the first two take turns, the third does not wait.
+//! Two clerks ship the same order, and a third clerk ships another one. The first two take turns; the third does not
+//! wait.
 //!
-//! Run it with `cargo run --example annotated`; `-- redis://127.0.0.1` keeps the locks there, and you can run it twice
-//! at once. Try: `contended = skip` with a result of `Option<FencingToken>`, and Bob goes home.
+//! Run it with `cargo run --example annotated`. Add `-- redis://127.0.0.1` to use Redis, and run it twice concurrently.
+//! Try: `contended = "skip"` with the result `Option<FencingToken>`, and Bob's call is skipped.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::time::Duration;
 
@@ -22,9 +23,9 @@ async fn ship(order: u64, clerk: &str) -> Result<FencingToken, Error> {
 
 /// The tokens of Ann, Bob and Cho.
 async fn work(locks: &LockManager) -> Result<[FencingToken; 3], Error> {
-    // Where annotated functions find it; once per process there is `set_global_default`.
-    let work =
-        locks.scope(async { tokio::try_join!(ship(42, "Ann"), ship(42, "Bob"), ship(7, "Cho")) });
+    // Annotated functions use the manager of this scope. `set_global_default` sets one for the whole process.
+    let work = locks
+        .as_default(async { tokio::try_join!(ship(42, "Ann"), ship(42, "Bob"), ship(7, "Cho")) });
     Ok(work.await?.into())
 }
 
@@ -43,14 +44,14 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn one_order_is_shipped_by_one_clerk_at_a_time_and_another_beside_it() {
+    async fn calls_for_one_order_take_turns_and_another_order_runs_concurrently() {
         let begin = tokio::time::Instant::now();
         let [ann, bob, _cho] = work(&LockManager::in_process()).await.unwrap();
         assert!(ann < bob);
         assert_eq!(
             begin.elapsed().as_millis() / 100,
             2,
-            "two in turn, one beside them"
+            "two in turn, one concurrently"
         );
     }
 }

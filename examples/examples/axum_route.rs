@@ -1,10 +1,10 @@
-//! A route of axum under a lock: one request per order at a time, over all instances.
+//! An axum route with a lock: one request per order at a time, over all instances.
 //!
-//! Run it with `cargo run --example axum_route`, and twice at once
-//! `curl -iX POST localhost:3000/orders/42/ship`: the second one is answered with 409. With `-- redis://127.0.0.1` the
-//! lock is there, for as many instances as you like. Try: `.wait(Duration::from_secs(5))` on the layer.
+//! Run it with `cargo run --example axum_route`, and run `curl -iX POST localhost:3000/orders/42/ship` twice
+//! concurrently: the second request gets a 409. Add `-- redis://127.0.0.1` to use Redis with several instances. Try:
+//! `.wait(Duration::from_secs(5))` on the layer.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use leasehold_tower::{BoxError, LockLayer, Locked, key};
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
-/// Give the token to what you write to: it refuses older ones.
+/// Pass the token to the resource that you write to, so that it refuses older tokens.
 async fn ship(Locked(lock): Locked, Path(order): Path<u64>) -> String {
     sleep(Duration::from_secs(2)).await;
     format!("order {order} is shipped, token {}\n", lock.token())
 }
 
 fn app(locks: LockManager) -> Router {
-    // As the handler reads it: `/orders/42` and `/orders/042` are one.
+    // Parsed like in the handler: `/orders/42` and `/orders/042` use the same lock.
     let key = key::path("order:{order}").typed::<u64>("order");
     Router::new()
         .route("/orders/{order}/ship", post(ship))
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_second_request_for_an_order_is_refused_and_one_for_another_is_not() {
+    async fn second_request_for_an_order_is_refused_and_one_for_another_order_is_not() {
         let app = app(LockManager::in_process());
         let ship = async |path: &str| {
             let request = Request::post(path).body(Body::empty()).unwrap();

@@ -1,12 +1,13 @@
-//! A cache that many read and one refills.
+//! A cache with many readers and one writer that refills it.
 //!
-//! Readers share the lock. Who finds the cache empty becomes its writer, looks again, fills it, and goes on as a reader
-//! without letting anybody in between. However many come at once, the slow source is asked once.
+//! Readers share the lock. A reader that finds the cache empty acquires the lock as a writer, checks the cache again,
+//! fills it, and downgrades to a reader. No other writer can get the lock in between. So the slow source is queried
+//! only once, even with many concurrent readers.
 //!
-//! Run it with `cargo run --example cache_refill`; with `-- redis://127.0.0.1` the lock is there (and the cache would be,
-//! too: here a value in memory stands for it). Try: leave out the second look, and count again.
+//! Run it with `cargo run --example cache_refill`. Add `-- redis://127.0.0.1` to use Redis for the lock (the cache is a
+//! value in memory here). Try: remove the second check of the cache, and count again.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,23 +35,27 @@ impl Prices {
     }
 
     async fn get(&self) -> Result<Arc<str>, Error> {
-        let reader = self.locks.read_lock("prices").acquire().await?;
+        let reader = self.locks.rw_lock("prices").read().acquire().await?;
         if let Some(prices) = self.cached().await {
             return Ok(prices);
         }
-        // There is no way up from reader to writer: two who want it would wait for each other.
+        // A reader cannot become a writer: two such readers would deadlock.
         reader.release().await?;
         let writer = self.locks.lock("prices").acquire().await?;
         let prices = match self.cached().await {
             Some(prices) => prices,
-            None => writer.run(self.refill()).await?,
+            None => {
+                writer
+                    .run(async |_| Ok::<_, Error>(self.refill().await))
+                    .await?
+            }
         };
-        // Those who wait to read are let in at once, and nobody writes meanwhile.
+        // Waiting readers get the lock immediately, and no writer can get it in between.
         let _reader = writer.downgrade().await?;
         Ok(prices)
     }
 
-    /// As quick as a look into a cache elsewhere.
+    /// Simulates the latency of a remote cache.
     async fn cached(&self) -> Option<Arc<str>> {
         sleep(Duration::from_millis(1)).await;
         self.cached
@@ -59,7 +64,7 @@ impl Prices {
             .clone()
     }
 
-    /// Slow, and not to be asked twice.
+    /// Queries the slow source, which should run only once.
     async fn refill(&self) -> Arc<str> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         sleep(Duration::from_millis(200)).await;
@@ -69,7 +74,7 @@ impl Prices {
     }
 }
 
-/// Answers how often the source was asked.
+/// Returns how often the source was queried.
 async fn rush(prices: Arc<Prices>, customers: usize) -> Result<u32, Error> {
     let mut reading = JoinSet::new();
     for _ in 0..customers {
@@ -89,7 +94,7 @@ async fn main() -> Result<(), Error> {
         None => LockManager::in_process(),
     };
     let asked = rush(Arc::new(Prices::new(locks)), 50).await?;
-    println!("50 customers know the prices; the source was asked {asked} time(s).");
+    println!("50 customers got the prices; the source was queried {asked} time(s).");
     Ok(())
 }
 
@@ -98,9 +103,9 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_source_is_asked_once() {
+    async fn source_is_queried_once() {
         let prices = Arc::new(Prices::new(LockManager::in_process()));
         assert_eq!(rush(Arc::clone(&prices), 50).await.unwrap(), 1);
-        assert_eq!(rush(prices, 50).await.unwrap(), 1, "it is filled");
+        assert_eq!(rush(prices, 50).await.unwrap(), 1, "the cache is filled");
     }
 }

@@ -1,13 +1,14 @@
-//! Writes that a database refuses when they come too late: Postgres, `MySQL` or `MariaDB`, `SQLite`.
+//! Late writes that a database refuses: Postgres, `MySQL` or `MariaDB`, `SQLite`.
 //!
-//! One holder of a lock is late, its successor has written. Two ways, in each database's own SQL: a single fenced
-//! statement, which costs nothing more, and a transaction that claims first, for whoever reads and then writes.
+//! One holder of a lock is late, and the next holder has already written. The example shows two ways, in the SQL of
+//! each database: a single fenced statement without additional cost, and a transaction that claims the resource first,
+//! for code that reads and then writes.
 //!
-//! Run it with `cargo run --example fenced_sql` (`SQLite`, in memory), or name a database:
-//! `-- postgres://user:password@localhost/shop`, `-- mysql://root@localhost/shop`. It makes a table `leasehold_example`,
-//! and `fences` if there is none. Try: write with the older fence first.
+//! Run it with `cargo run --example fenced_sql` (`SQLite`, in memory), or pass a database:
+//! `-- postgres://user:password@localhost/shop`, `-- mysql://root@localhost/shop`. It creates the table
+//! `leasehold_example`, and `fences` if it does not exist. Try: write with the older fence first.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use leasehold::LockManager;
 use leasehold_sqlx::{Error, Fence, FencedDatabase, ddl};
@@ -24,7 +25,7 @@ const TABLE: [&str; 3] = [
     "INSERT INTO leasehold_example VALUES (42, 'new')",
 ];
 
-/// The order's state, and what the late holder was told.
+/// The state of the order, and the errors of the late holder.
 type Outcome = (String, [Error; 2]);
 
 async fn on_sqlite(db: &SqlitePool, late: &Fence, next: &Fence) -> Result<Outcome, BoxError> {
@@ -75,11 +76,11 @@ fn refusals<T, U>(
 ) -> Result<[Error; 2], BoxError> {
     match (write, claim) {
         (Err(write), Err(claim)) => Ok([write, claim]),
-        _ => Err("the late holder was let in".into()),
+        _ => Err("a write of the late holder was not refused".into()),
     }
 }
 
-/// The table as one's migrations would make it.
+/// Creates the table, as migrations would do.
 async fn prepared<DB: FencedDatabase>(db: &Pool<DB>) -> Result<(), BoxError>
 where
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
@@ -99,7 +100,7 @@ async fn run(database: &str) -> Result<Outcome, BoxError> {
     let fence = async || {
         Ok::<_, leasehold::Error>(Fence::new(locks.lock("order:42").acquire().await?.token()))
     };
-    // The guard of the first is gone when the second one is acquired: the first is late.
+    // The first guard is dropped before the second lock is acquired, so the first fence is late.
     let (late, next) = (fence().await?, fence().await?);
     match database.split_once(':').map_or("", |(scheme, _)| scheme) {
         "postgres" | "postgresql" => {
@@ -113,7 +114,7 @@ async fn run(database: &str) -> Result<Outcome, BoxError> {
             on_mysql(&db, &late, &next).await
         }
         "sqlite" => {
-            // One connection: a database in memory is its connection's own.
+            // One connection, because each connection has its own in-memory database.
             let db = SqlitePoolOptions::new()
                 .max_connections(1)
                 .connect(database)
@@ -121,7 +122,7 @@ async fn run(database: &str) -> Result<Outcome, BoxError> {
             prepared(&db).await?;
             on_sqlite(&db, &late, &next).await
         }
-        _ => Err(format!("{database:?} is no postgres://, mysql:// or sqlite: database").into()),
+        _ => Err(format!("{database:?} is not a postgres://, mysql:// or sqlite: database").into()),
     }
 }
 
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_database_is_named() {
+    async fn unsupported_database_is_named_in_the_error() {
         let refused = run("oracle://x").await.unwrap_err();
         assert!(refused.to_string().contains("oracle://x"));
     }

@@ -1,11 +1,11 @@
-//! At most so many at once, over all processes: a limit of somebody else's service.
+//! A concurrency limit over all processes, such as the limit of an external service.
 //!
-//! A crashed process's permits come back by themselves, when its lease is over.
+//! The permits of a crashed process become free when its lease expires.
 //!
-//! Run it with `cargo run --example global_limit`, or with `-- redis://127.0.0.1` in two terminals at once: together they
-//! stay within the limit. Try: `.permits(2)` for a large mail, and see that small ones do not overtake it for ever.
+//! Run it with `cargo run --example global_limit`, or with `-- redis://127.0.0.1` in two terminals: together they stay
+//! within the limit. Try: `.acquire_many(2)` for a large mail. Small mails cannot overtake it forever.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,10 +15,10 @@ use leasehold::{Error, LockManager};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// What the mail service allows.
+/// The limit of the mail service.
 const LIMIT: u32 = 3;
 
-/// The service, and how many were at it at once.
+/// The service, which counts its concurrent calls.
 #[derive(Debug, Default)]
 struct MailService {
     now: AtomicUsize,
@@ -29,7 +29,7 @@ impl MailService {
     async fn send(&self, number: usize) {
         let now = self.now.fetch_add(1, Ordering::Relaxed) + 1;
         self.most.fetch_max(now, Ordering::Relaxed);
-        println!("mail {number:2} is sent, {now} at once");
+        println!("mail {number:2} is sent, {now} concurrently");
         sleep(Duration::from_millis(100)).await;
         self.now.fetch_sub(1, Ordering::Relaxed);
     }
@@ -42,7 +42,12 @@ async fn send_all(locks: &LockManager, mails: usize) -> Result<usize, Error> {
         let (locks, service) = (locks.clone(), Arc::clone(&service));
         sending.spawn(async move {
             let permit = locks.semaphore("mail", LIMIT).acquire().await?;
-            permit.run(service.send(number)).await?;
+            permit
+                .run(async |_| {
+                    service.send(number).await;
+                    Ok::<_, Error>(())
+                })
+                .await?;
             permit.release().await?;
             Ok::<(), Error>(())
         });
@@ -59,7 +64,7 @@ async fn main() -> Result<(), Error> {
         Some(url) => LockManager::connect(&url).await?,
         None => LockManager::in_process(),
     };
-    println!("at most {} at once", send_all(&locks, 20).await?);
+    println!("at most {} concurrently", send_all(&locks, 20).await?);
     Ok(())
 }
 
@@ -68,7 +73,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_limit_is_used_and_kept() {
+    async fn concurrency_reaches_but_does_not_exceed_the_limit() {
         let most = send_all(&LockManager::in_process(), 20).await.unwrap();
         assert_eq!(most, LIMIT as usize);
     }

@@ -1,14 +1,14 @@
-//! A server that ends in order: it answers who is there, and then gives its locks up.
+//! A graceful shutdown: the server finishes its running requests, then releases its locks.
 //!
-//! First axum takes no new requests and finishes the running ones, each under its lock. Only then the manager is shut
-//! down: it refuses new locks, takes its waiters out of their queues, releases what is still held, and waits until the
-//! backend has been told. The other way around the running requests would lose their locks.
+//! First axum stops accepting requests and finishes the running ones, each under its lock. Only then the manager is
+//! shut down: it refuses new locks, removes its waiters from their queues, and releases the locks that are still held.
+//! It waits until the backend has confirmed that. In the opposite order, the running requests would lose their locks.
 //!
 //! Run it with `cargo run --example graceful_shutdown`, send `curl -X POST localhost:3000/orders/42/ship`, and press
-//! Ctrl-C before it answers. Try: `-- redis://127.0.0.1`, and `kill -9` in the place of Ctrl-C: the lock stays taken for
+//! Ctrl-C before the response. Try: `-- redis://127.0.0.1`, and `kill -9` instead of Ctrl-C: the lock stays held for
 //! its TTL.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::future::Future;
 use std::time::Duration;
@@ -22,9 +22,11 @@ use tokio::time::sleep;
 
 async fn ship(State(locks): State<LockManager>) -> Result<&'static str, Problem> {
     let lock = locks.lock("order:42").wait(Duration::from_secs(5));
-    lock.run(async |_lock| sleep(Duration::from_secs(2)).await)
-        .await?;
-    Ok("shipped\n")
+    lock.run(async |_lock| {
+        sleep(Duration::from_secs(2)).await;
+        Ok("shipped\n")
+    })
+    .await
 }
 
 async fn serve(
@@ -54,16 +56,16 @@ async fn main() -> Result<(), BoxError> {
         listener.local_addr()?
     );
     let pressed = async {
-        // Without a way to be told it ends at once.
-        let _told = tokio::signal::ctrl_c().await;
-        println!("ending …");
+        // If the signal handler cannot be installed, the server shuts down immediately.
+        let _pressed = tokio::signal::ctrl_c().await;
+        println!("shutting down …");
     };
     serve(listener, locks, pressed).await
 }
 
 #[cfg(test)]
 mod tests {
-    use leasehold::AcquireError;
+    use leasehold::Error;
     use leasehold::backend::InProcess;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_running_request_is_answered_and_nothing_stays_locked() {
+    async fn shutdown_finishes_the_running_request_and_releases_its_lock() {
         let world = InProcess::new();
         let (locks, others) = (LockManager::new(world.clone()), LockManager::new(world));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -104,9 +106,6 @@ mod tests {
                 .is_some()
         );
         let refused = locks.lock("order:42").acquire().await;
-        assert!(
-            matches!(refused, Err(AcquireError::Closed { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(Error::Closed { .. })), "{refused:?}");
     }
 }

@@ -1,12 +1,13 @@
-//! A lock that goes with the work: one process packs an order, another one ships it, and nobody comes between.
+//! A handover: one process packs an order, another process ships it, and the lock stays held in between.
 //!
-//! The lock passes as a line of text, beside the order in whatever queue you use, and can be taken up once. The taker's
-//! token is larger than the giver's: should the giver write once more, it is refused.
+//! The ticket of the lock is a line of text. Send it together with the order through any queue. It can be accepted
+//! once. The new holder's token is larger than the previous holder's, so fences reject later writes of the previous
+//! holder.
 //!
-//! Run it with `cargo run --example handover`; two managers stand for two processes, on one Redis with
-//! `-- redis://127.0.0.1`. Try: send the ticket twice.
+//! Run it with `cargo run --example handover`. Two managers represent two processes; add `-- redis://127.0.0.1` to use
+//! one Redis. Try: send the ticket twice.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use leasehold::backend::InProcess;
 use leasehold::{Error, FenceStore, HandoverTicket, InProcessFenceStore, LockManager};
@@ -14,7 +15,7 @@ use tokio::sync::mpsc;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The first step. The lock outlives it: it goes with the order.
+/// The first step. It does not release its lock, but hands it over with the order.
 async fn pack(locks: &LockManager, orders: mpsc::Sender<String>) -> Result<i64, BoxError> {
     let guard = locks.lock("order:42").acquire().await?;
     let token = guard.token();
@@ -27,7 +28,7 @@ async fn pack(locks: &LockManager, orders: mpsc::Sender<String>) -> Result<i64, 
 /// The second step.
 async fn ship(locks: &LockManager, ticket: &str, shop: &dyn FenceStore) -> Result<i64, BoxError> {
     let ticket: HandoverTicket = ticket.parse()?;
-    let guard = locks.take_up(&ticket).acquire().await?;
+    let guard = locks.accept(&ticket).await?;
     shop.admit("order:42", guard.token()).await?;
     println!("shipped under token {}", guard.token());
     let token = guard.token().get();
@@ -38,7 +39,7 @@ async fn ship(locks: &LockManager, ticket: &str, shop: &dyn FenceStore) -> Resul
 async fn workflow(packer: &LockManager, shipper: &LockManager) -> Result<[i64; 2], BoxError> {
     let (send, mut receive) = mpsc::channel(1);
     let packed = pack(packer, send).await?;
-    let ticket = receive.recv().await.ok_or("nobody packed")?;
+    let ticket = receive.recv().await.ok_or("the order was not packed")?;
     let busy = packer.lock("order:42").try_acquire().await?.is_none();
     println!(
         "between the two steps the order is {}",
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_taker_has_the_larger_token_and_a_ticket_is_good_once() {
+    async fn new_holder_gets_a_larger_token_and_a_ticket_is_accepted_once() {
         let (packer, shipper) = two_managers(None).await.unwrap();
         let [packed, shipped] = workflow(&packer, &shipper).await.unwrap();
         assert!(shipped > packed);

@@ -1,36 +1,36 @@
-//! Tests of one's own code, in process: no server, and no waiting.
+//! Tests of your own code, in process: without a server, and without waiting.
 //!
-//! `LockManager::in_process()` is a world of its own for each test. It lives on tokio's clock, which a test can pause:
-//! ten seconds pass at once. Two ways to lose a lock show what the code does then: `guard.simulate_loss()`, with the
-//! feature `test-util`, where the test has the guard, and `force_release` where the code keeps it.
+//! `LockManager::in_process()` gives each test its own locks. They use tokio's clock, which a test can pause, so that
+//! ten seconds pass immediately. There are two ways to test a lost lock: `guard.simulate_loss()`, with the feature
+//! `test-util`, if the test has the guard, and `force_release` if the tested code has it.
 //!
-//! Run it with `cargo test --example own_tests`. Try: take `guard.run` out of `ship`, and see which test notices.
+//! Run it with `cargo test --example own_tests`. Try: remove `guard.run` from `ship`, and see which test fails.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::time::Duration;
 
 use leasehold::{Error, LockManager};
 use tokio::time::sleep;
 
-/// The code that is tested: ships an order, which takes ten seconds, one at a time.
+/// The tested code. Ships an order in ten seconds, one call at a time.
 async fn ship(locks: &LockManager) -> Result<&'static str, Error> {
     let lock = locks.lock("order:42").ttl(Duration::from_secs(15));
     let guard = lock.wait(Duration::from_secs(30)).acquire().await?;
-    let shipped = guard.run(packing()).await?;
+    let shipped = guard.run(async |_| packing().await).await?;
     guard.release().await?;
     Ok(shipped)
 }
 
-async fn packing() -> &'static str {
+async fn packing() -> Result<&'static str, Error> {
     sleep(Duration::from_secs(10)).await;
-    "shipped"
+    Ok("shipped")
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     println!(
-        "{}; the tests are quicker",
+        "{}; the tests are faster",
         ship(&LockManager::in_process()).await?
     );
     Ok(())
@@ -38,32 +38,29 @@ async fn main() -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use leasehold::AcquireError;
+    use leasehold::Error;
     use tokio::time::Instant;
 
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn two_ship_one_after_the_other() {
+    async fn concurrent_calls_ship_one_after_the_other() {
         let (locks, begin) = (LockManager::in_process(), Instant::now());
         let shipped = tokio::try_join!(ship(&locks), ship(&locks)).unwrap();
         assert_eq!(shipped, ("shipped", "shipped"));
-        assert_eq!(begin.elapsed().as_secs(), 20, "of the paused clock");
+        assert_eq!(begin.elapsed().as_secs(), 20, "on the paused clock");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_too_long_is_told_so() {
+    async fn ship_times_out_if_the_lock_stays_busy() {
         let locks = LockManager::in_process();
         let _held = locks.lock("order:42").acquire().await.unwrap();
         let refused = ship(&locks).await;
-        assert!(matches!(
-            refused,
-            Err(Error::Acquire(AcquireError::TimedOut { .. }))
-        ));
+        assert!(matches!(refused, Err(Error::TimedOut { .. })));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn work_ends_when_an_operator_forces_the_lock_open() {
+    async fn forced_release_ends_the_work() {
         let locks = LockManager::in_process();
         let operator = async {
             sleep(Duration::from_secs(1)).await;
@@ -75,11 +72,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn work_ends_with_its_guard() {
+    async fn loss_of_the_guard_ends_the_work() {
         let locks = LockManager::in_process();
         let guard = locks.lock("order:42").acquire().await.unwrap();
         let begin = Instant::now();
-        let work = guard.run(packing());
+        let work = guard.run(async |_| packing().await);
         guard.simulate_loss();
         assert!(work.await.is_err());
         assert_eq!(begin.elapsed().as_secs(), 0);

@@ -1,11 +1,12 @@
-//! Several keys as one lock: all or none, and nobody waits in a circle.
+//! Several keys as one lock: all or none, without deadlocks.
 //!
-//! Money goes from account to account in both directions at once. Each transfer locks both accounts; whatever order it
-//! names them in, they are locked in one.
+//! Money is transferred between accounts in both directions concurrently. Each transfer locks both accounts. They are
+//! always locked in the same order, independent of the order in the call.
 //!
-//! Run it with `cargo run --example several_keys`. Try: lock the two one after the other, `from` first: it stands still.
+//! Run it with `cargo run --example several_keys`. Try: lock the two accounts one after the other, `from` first, and it
+//! deadlocks.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,12 +27,17 @@ impl Bank {
         let keys = [format!("account:{from}"), format!("account:{to}")];
         let guard = self.locks.lock_all(keys).acquire().await?;
         // Dropped if either lock is lost.
-        guard.run(self.move_money(from, to, sum)).await?;
+        guard
+            .run(async |_| {
+                self.move_money(from, to, sum).await;
+                Ok::<_, Error>(())
+            })
+            .await?;
         guard.release().await?;
         Ok(())
     }
 
-    /// Reads, thinks, and writes: right for one at a time.
+    /// Reads, waits, and writes. This is only correct for one call at a time.
     async fn move_money(&self, from: &'static str, to: &'static str, sum: i64) {
         let (had, got) = (self.balance(from), self.balance(to));
         sleep(Duration::from_millis(5)).await;
@@ -46,7 +52,7 @@ impl Bank {
     }
 }
 
-/// Ten rounds of transfers between three accounts, all at once.
+/// Runs ten rounds of transfers between three accounts, all concurrently.
 async fn business(bank: &Bank) -> Result<(), Error> {
     let mut running = JoinSet::new();
     for _ in 0..10 {
@@ -87,7 +93,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn no_coin_is_lost_and_nobody_waits_for_ever() {
+    async fn concurrent_transfers_neither_lose_money_nor_deadlock() {
         let bank = opened(LockManager::in_process());
         business(&bank).await.unwrap();
         let balances = ["ann", "bob", "cho"].map(|account| bank.balance(account));

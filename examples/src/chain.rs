@@ -1,7 +1,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// Shows an error with what caused it: `outer: inner: innermost`, and nothing twice.
+/// Displays an error with its causes: `outer: inner: innermost`. Repeated texts are omitted.
 #[derive(Debug)]
 pub struct Chain<'a>(pub &'a dyn Error);
 
@@ -12,7 +12,7 @@ impl fmt::Display for Chain<'_> {
         let mut cause = self.0.source();
         while let Some(error) = cause {
             let more = error.to_string();
-            // Some say their cause themselves.
+            // Some errors include the text of their cause.
             if !said.ends_with(&more) {
                 write!(f, ": {more}")?;
                 said = more;

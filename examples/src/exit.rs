@@ -1,11 +1,11 @@
-#![allow(clippy::print_stderr, reason = "an example talks to its reader")]
+#![allow(clippy::print_stderr, reason = "an example prints its results")]
 
 use std::error::Error;
 use std::process::ExitCode;
 
 use crate::{BoxError, Chain};
 
-/// How a program ends: what went wrong is said with its causes.
+/// Returns the exit code of a program, and prints its error with the causes.
 #[must_use]
 pub fn ended(outcome: Result<(), BoxError>) -> ExitCode {
     match outcome {
@@ -17,7 +17,7 @@ pub fn ended(outcome: Result<(), BoxError>) -> ExitCode {
     }
 }
 
-/// How a program ends that was called with what it does not know.
+/// Returns the exit code for invalid arguments, and prints the mistake and the usage.
 #[must_use]
 pub fn usage(mistake: &dyn Error, usage: &str) -> ExitCode {
     eprintln!("{mistake}\n\n{usage}");

@@ -1,4 +1,4 @@
-//! What the larger examples stand on. What they show is in `src/bin` and `examples`.
+//! Helpers of the larger examples. The examples are in `src/bin` and `examples`.
 
 mod chain;
 mod exit;
@@ -10,5 +10,5 @@ pub use self::exit::{ended, usage};
 pub use self::member::Member;
 pub use self::redis_server::{RedisServer, RedisServerError, connection};
 
-/// Any error.
+/// A boxed error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-/// Another process of this program, that talks by lines. It is killed when this is dropped.
+/// Another process of this program, which communicates by lines. It is killed when this value is dropped.
 #[derive(Debug)]
 #[must_use = "the process is killed when this is dropped"]
 pub struct Member {
@@ -15,11 +15,11 @@ pub struct Member {
 }
 
 impl Member {
-    /// Starts this program once more, with these arguments.
+    /// Starts this program again, with these arguments.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// Returns the error of the system.
     pub fn start<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> io::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(arguments)
@@ -35,15 +35,15 @@ impl Member {
         })
     }
 
-    /// The next line that it says; none if it has ended.
+    /// Returns the next line of the process, or `None` if it has ended.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// Returns the error of the system.
     ///
     /// # Cancel safety
     ///
-    /// A dropped call loses no line.
+    /// This method is cancel safe: a dropped call does not lose a line.
     pub async fn line(&mut self) -> io::Result<Option<String>> {
         match &mut self.output {
             Some(lines) => lines.next_line().await,
@@ -51,11 +51,11 @@ impl Member {
         }
     }
 
-    /// Says a line to it.
+    /// Sends a line to the process.
     ///
     /// # Errors
     ///
-    /// What the system says if it has ended.
+    /// Returns the error of the system if the process has ended.
     pub async fn tell(&mut self, line: &str) -> io::Result<()> {
         match &mut self.input {
             Some(input) => input.write_all(format!("{line}\n").as_bytes()).await,
@@ -63,11 +63,11 @@ impl Member {
         }
     }
 
-    /// Sends it a signal: `STOP`, `CONT`, `KILL`. For Unix.
+    /// Sends a signal to the process: `STOP`, `CONT` or `KILL`. Unix only.
     ///
     /// # Errors
     ///
-    /// What the system says, or that it has ended.
+    /// Returns the error of the system, or [`io::ErrorKind::NotFound`] if the process has ended.
     pub async fn signal(&self, name: &str) -> io::Result<()> {
         let Some(id) = self.child.id() else {
             return Err(io::ErrorKind::NotFound.into());
@@ -81,16 +81,16 @@ impl Member {
         }
     }
 
-    /// Ends what it can read.
+    /// Closes the input of the process.
     pub fn close(&mut self) {
         self.input = None;
     }
 
-    /// Waits for its end, and answers whether it ended well.
+    /// Closes the input, waits for the end of the process, and returns whether it succeeded.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// Returns the error of the system.
     pub async fn end(mut self) -> io::Result<bool> {
         self.close();
         Ok(self.child.wait().await?.success())

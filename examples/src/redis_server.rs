@@ -9,43 +9,43 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 const PROGRAM: &str = "redis-server";
-/// Names another program in place of the one on the `PATH`.
+/// The environment variable that names another program than the one on the `PATH`.
 const VARIABLE: &str = "LEASEHOLD_REDIS_SERVER";
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why there is no Redis.
+/// The reason why no Redis server is available.
 #[derive(Debug, thiserror::Error)]
 pub enum RedisServerError {
-    /// It is not installed.
+    /// The program is not installed.
     #[error(
-        "there is no `{program}`: install it (Debian: apt-get install redis-server), name its program in \
-         LEASEHOLD_REDIS_SERVER, or name a server of yours with --url redis://HOST"
+        "there is no `{program}`: install it (Debian: apt-get install redis-server), set its path in \
+         LEASEHOLD_REDIS_SERVER, or use your own server with --url redis://HOST"
     )]
     NotInstalled {
-        /// What was looked for.
+        /// The program that was not found.
         program: String,
     },
-    /// It cannot be started.
+    /// The program cannot be started.
     #[error("`{program}` cannot be started")]
     Start {
-        /// What was started.
+        /// The program.
         program: String,
-        /// What the system says.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
-    /// It ended, or does not answer.
-    #[error("`{program}` was started and does not answer at {url}")]
+    /// The server has ended, or does not respond.
+    #[error("`{program}` was started but does not respond at {url}")]
     Silent {
-        /// What was started.
+        /// The program.
         program: String,
-        /// Where it should be.
+        /// The URL of the server.
         url: String,
     },
 }
 
-/// The Redis of an example: one that its reader has named, or one of our own, on a free port and without a disk, that
-/// ends when this is dropped.
+/// The Redis server of an example: the server at a given URL, or an own one on a free port and without persistence. An
+/// own server is killed when this value is dropped.
 #[derive(Debug)]
 #[must_use = "a server of our own is killed when this is dropped"]
 pub struct RedisServer {
@@ -60,11 +60,11 @@ struct Own {
 }
 
 impl RedisServer {
-    /// The server at `url`, or the `redis-server` on the `PATH`, started.
+    /// Returns the server at `url`, or starts the `redis-server` on the `PATH`.
     ///
     /// # Errors
     ///
-    /// [`RedisServerError`] says what to do. A server that was named is not asked for anything yet.
+    /// Returns [`RedisServerError`] if the server cannot be started. A server at `url` is not contacted yet.
     pub async fn at_or_own(url: Option<String>) -> Result<Self, RedisServerError> {
         match url {
             Some(url) => Ok(Self { own: None, url }),
@@ -72,13 +72,13 @@ impl RedisServer {
         }
     }
 
-    /// Where it is.
+    /// Returns the URL of the server.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Whether it was started for this.
+    /// Returns whether this value started the server.
     #[must_use]
     pub fn is_own(&self) -> bool {
         self.own.is_some()
@@ -134,11 +134,11 @@ impl Own {
     }
 }
 
-/// A connection for data, beside those of the locks. It waits for a busy machine.
+/// Opens a connection for data, separate from those of the locks. Its timeouts are long, for a busy machine.
 ///
 /// # Errors
 ///
-/// What the client says.
+/// Returns the error of the client.
 pub async fn connection(url: &str) -> RedisResult<MultiplexedConnection> {
     let patient = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(PATIENCE))
@@ -155,7 +155,7 @@ async fn ping(url: &str) -> RedisResult<()> {
         .await
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was just free.
 fn free_port() -> io::Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(listener.local_addr()?.port())
@@ -163,7 +163,7 @@ fn free_port() -> io::Result<u16> {
 
 impl Drop for Own {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The server may already have ended.
         drop(self.process.kill());
         drop(self.process.wait());
     }

@@ -1,6 +1,6 @@
-//! Runs the example as a reader would, and reads what it says.
+//! Runs the example, and checks its output.
 //!
-//! `LEASEHOLD_SALES=20` holds the sales with a killed instance twenty times on each database; in place of once.
+//! `LEASEHOLD_SALES=20` repeats the sales with a killed instance twenty times on each database.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ fn run(arguments: &[&str]) -> Output {
     flash_sale.unwrap()
 }
 
-/// What the example says, after a check that it ended well.
+/// Returns the output of the example, after a check that it succeeded.
 fn said(arguments: &[&str]) -> String {
     let output = run(arguments);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -30,7 +30,7 @@ fn said(arguments: &[&str]) -> String {
     text
 }
 
-/// The row of the table that starts with `name`: asked, sold, stock, and the verdict.
+/// Returns the row of the table that starts with `name`: asked, sold, stock, and the verdict.
 fn row<'t>(text: &'t str, name: &str) -> ([i64; 3], &'t str) {
     let table = text.rsplit("asked   sold   stock").next().unwrap();
     let row = table.lines().find_map(|line| line.strip_prefix(name));
@@ -49,7 +49,7 @@ fn assert_oversold_then_ten(text: &str) {
     assert!(asked >= 20 && sold > 11 && stock == 10 - sold, "{text}");
     assert_eq!(verdict, format!("oversold by {}", sold - 10), "{text}");
 
-    // Each of the two is at the last item, or one is about to look: then it is ten, about once in fifty sales.
+    // Usually both instances sell the last item. About once in fifty sales one of them is too late, and ten are sold.
     let ([asked, sold, stock], verdict) = row(text, "a lock in each instance");
     assert!(asked >= 20 && stock == 10 - sold, "{text}");
     match sold {
@@ -67,7 +67,7 @@ fn assert_ten(text: &str) {
 }
 
 #[test]
-fn oversells_without_a_lock_and_with_one_in_each_instance_and_not_with_leasehold() {
+fn sale_oversells_without_leasehold_and_sells_ten_with_it() {
     let mut oversold = 0;
     for _ in 0..5 {
         let text = said(&["--seconds", "2"]);
@@ -83,7 +83,7 @@ fn oversells_without_a_lock_and_with_one_in_each_instance_and_not_with_leasehold
     );
 }
 
-/// Sales in which an instance dies, as often as the environment says.
+/// Runs sales in which an instance is killed, as often as `LEASEHOLD_SALES` says.
 async fn sales_with_a_dead_instance(database: &str) {
     let times = match std::env::var("LEASEHOLD_SALES") {
         Ok(times) => times.parse().unwrap(),
@@ -103,20 +103,20 @@ async fn sales_with_a_dead_instance(database: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sells_ten_on_redis_and_postgres_though_an_instance_dies() {
+async fn sells_ten_on_redis_and_postgres_although_an_instance_is_killed() {
     let postgres = PostgresServer::start().await.unwrap();
     sales_with_a_dead_instance(&postgres.url()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sells_ten_on_redis_and_mariadb_though_an_instance_dies() {
+async fn sells_ten_on_redis_and_mariadb_although_an_instance_is_killed() {
     let mariadb = MariaDbServer::start().await.unwrap();
     sales_with_a_dead_instance(&mariadb.url()).await;
 }
 
 #[test]
-fn arguments_that_cannot_be_used_are_told_with_a_remedy() {
-    for (arguments, told) in [
+fn invalid_arguments_are_reported_with_a_remedy() {
+    for (arguments, message) in [
         (&["--frobnicate"][..], "invalid option '--frobnicate'"),
         (&["now"], "unexpected argument \"now\""),
         (&["--url"], "missing argument for option '--url'"),
@@ -147,7 +147,7 @@ fn arguments_that_cannot_be_used_are_told_with_a_remedy() {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
         assert!(
-            errors.starts_with(told) || errors.lines().next().unwrap().contains(told),
+            errors.starts_with(message) || errors.lines().next().unwrap().contains(message),
             "{arguments:?}: {errors}"
         );
         assert!(errors.contains("--database URL"), "{errors}");
@@ -155,15 +155,15 @@ fn arguments_that_cannot_be_used_are_told_with_a_remedy() {
 }
 
 #[test]
-fn what_is_not_there_is_told_with_its_cause_and_without_its_password() {
-    for (arguments, told) in [
+fn unavailable_servers_are_reported_with_the_cause_and_without_the_password() {
+    for (arguments, message) in [
         (
             ["--url", "ftp://me:secret@h"],
-            "`ftp://` is no backend of this build",
+            "`ftp://` is not supported by this build",
         ),
         (
             ["--database", "oracle://me:secret@h"],
-            "`oracle://` is no database of this shop",
+            "`oracle://` is not a database of this shop",
         ),
         (
             ["--database", "postgres://me:secret@127.0.0.1:1/shop"],
@@ -174,7 +174,7 @@ fn what_is_not_there_is_told_with_its_cause_and_without_its_password() {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {errors}");
         assert!(
-            errors.contains(told) && !errors.contains("secret"),
+            errors.contains(message) && !errors.contains("secret"),
             "{errors}"
         );
     }

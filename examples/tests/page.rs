@@ -1,6 +1,6 @@
-//! The page of the flash sale in a real browser: it buys by clicking, and looks at what the page says.
+//! Tests the page of the flash sale in a real browser: clicks buttons, and checks the page.
 //!
-//! `LEASEHOLD_SCREENSHOTS=folder` leaves pictures there.
+//! `LEASEHOLD_SCREENSHOTS=folder` writes screenshots to that folder.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 const SOON: Duration = Duration::from_secs(30);
 
-/// The page in a browser, with what is behind it.
+/// The page in a browser, with its server.
 struct Shop {
     page: Client,
     _driver: ChromeDriver,
@@ -53,7 +53,7 @@ impl Shop {
         element.text().await.unwrap()
     }
 
-    /// Waits until an element says what is wanted, and answers it.
+    /// Waits until the text of an element is as wanted, and returns it.
     async fn shows(&self, id: &str, wanted: impl Fn(&str) -> bool) -> String {
         let end = Instant::now() + SOON;
         loop {
@@ -71,7 +71,7 @@ impl Shop {
         }
     }
 
-    /// What the page says, and what it has said and faded out.
+    /// Returns the text of the page, including text that has faded out.
     async fn all_of_it(&self) -> String {
         let said = "return [...document.body.children].filter(it => it.tagName !== 'SCRIPT').map(it => it.textContent).join(' ').replace(/\\s+/g, ' ')";
         let said = self.page.execute(said, Vec::new()).await.unwrap();
@@ -121,7 +121,7 @@ async fn buys_by_clicking_and_shows_stock_holder_queue_and_refused_writes() {
     let shop = Shop::open(&[]).await;
     shop.shows("holder", |it| it == "free").await;
 
-    // Two buyers on two instances: one holds the lock, the other waits, and then holds it under a larger token.
+    // Two buyers on two instances: one holds the lock, the other waits, and then holds it with a larger token.
     shop.click("buy-A").await;
     shop.shows("holder", |it| it == "A").await;
     let first = shop.shows("token", |it| it.starts_with('…')).await;
@@ -133,11 +133,11 @@ async fn buys_by_clicking_and_shows_stock_holder_queue_and_refused_writes() {
     shop.shows("stock", |it| it == "8").await;
     shop.shows("sold", |it| it == "2").await;
     shop.shows("holder", |it| it == "free").await;
-    // A line of the tape fades in, and a browser says nothing of what cannot be seen.
+    // A line of the tape fades in, and the browser does not return invisible text.
     let both = |tape: &str| tape.contains(&first) && tape.contains(&second);
     shop.shows("tape", both).await;
 
-    // A second click of the same buyer is refused by the route's lock, on whichever instance.
+    // A second click of the same buyer is refused by the lock of the route, on any instance.
     shop.choose("same").await;
     shop.click("buy-A").await;
     shop.shows("holder", |it| it == "A").await;
@@ -145,10 +145,10 @@ async fn buys_by_clicking_and_shows_stock_holder_queue_and_refused_writes() {
     shop.shows("said", |it| it.starts_with("B: 409")).await;
     shop.shows("stock", |it| it == "7").await;
 
-    // A holder that stalls beyond its lease: another one sells meanwhile, and the late write is refused.
+    // A holder stalls for longer than its lease: another one sells in the meantime, and the late write is refused.
     assert_eq!(shop.text("refused").await, "0");
     shop.click("stall-A").await;
-    // For as long as it stalls, which its lease does not last.
+    // While it stalls, which is longer than its lease.
     shop.shows("instance-A", |it| it.contains("under token"))
         .await;
     shop.click("buy-B").await;
@@ -160,7 +160,7 @@ async fn buys_by_clicking_and_shows_stock_holder_queue_and_refused_writes() {
     shop.shows("stock", |it| it == "6").await;
     shop.shows("tape", |it| it.contains("refused")).await;
 
-    // All clients, to the end of the stock.
+    // All clients, until the item is sold out.
     shop.click("restock").await;
     shop.shows("stock", |it| it == "10").await;
     shop.click("clients").await;
@@ -179,7 +179,7 @@ async fn buys_by_clicking_and_shows_stock_holder_queue_and_refused_writes() {
     shop.shows("clients", |it| it == "Let 20 clients in").await;
     shop.picture("sold-out", 1200, 800).await;
 
-    // And without a lock.
+    // The same without a lock.
     shop.click("restock").await;
     shop.shows("stock", |it| it == "10").await;
     shop.choose("unlocked").await;

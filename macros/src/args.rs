@@ -1,15 +1,14 @@
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::spanned::Spanned;
-use syn::{Error, Expr, Ident, LitStr, Path, Result, Token};
+use syn::{Error, Expr, ExprLit, Ident, Lit, LitStr, Path, Result, Token};
 
 use crate::duration;
 use crate::mistakes::Mistakes;
 
-const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `guard`, `mode`, `permits`, `reentrant` and `crate`";
+const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `guard`, `mode`, `max_concurrent`, `reentrant` and `crate`";
 
-/// What stands in the attribute's parentheses.
+/// The arguments of the attribute.
 #[derive(Default)]
 pub(crate) struct Args {
     pub(crate) keys: Vec<LitStr>,
@@ -20,7 +19,7 @@ pub(crate) struct Args {
     pub(crate) lost: Lost,
     pub(crate) max_hold: Option<TokenStream>,
     pub(crate) guard: Option<Ident>,
-    /// What was given, and where.
+    /// The mode and its position, for errors.
     pub(crate) mode: Option<(Mode, Span)>,
     pub(crate) permits: Option<Expr>,
     pub(crate) reentrant: Option<Span>,
@@ -34,7 +33,6 @@ pub(crate) enum Mode {
 }
 
 pub(crate) enum Wait {
-    None,
     Forever(Span),
     For(TokenStream),
 }
@@ -50,7 +48,7 @@ pub(crate) enum Contended {
 pub(crate) enum Lost {
     #[default]
     Cancel,
-    Finish,
+    Continue,
 }
 
 impl Args {
@@ -60,12 +58,12 @@ impl Args {
             seen: Vec::new(),
             mistakes,
         };
-        // All tokens are consumed and every error is collected, so the parser itself has none to give.
+        // The parser consumes all tokens and collects every error, so it returns none itself.
         let parsed = (|input: ParseStream<'_>| parsing.all(input)).parse2(attribute);
         let args = parsing.args;
         mistakes.noted(parsed);
         if let (Contended::Skip, Some(Wait::Forever(at))) = (args.contended, &args.wait) {
-            let message = "who waits for ever skips nothing: write `wait = none`, or for how long";
+            let message = "`wait = \"forever\"` with `contended = \"skip\"` never skips a call: write a shorter wait, or leave it out";
             mistakes.at(*at, message);
         }
         args
@@ -109,7 +107,7 @@ impl Parsing<'_> {
                 .iter()
                 .any(|other| other.value() == key.value());
             let message = match again {
-                true => "this key is given twice: remove one",
+                true => "this key is set twice: remove one",
                 false if !self.seen.is_empty() => {
                     "keys come first: write this one before the options"
                 }
@@ -125,46 +123,46 @@ impl Parsing<'_> {
         }
         if !input.peek(Ident::peek_any) || !input.peek2(Token![=]) {
             return Err(input.error(format!(
-                "expected an option, as in `ttl = \"30s\"`; there are {OPTIONS}"
+                "expected an option, as in `ttl = \"30s\"`; the options are {OPTIONS}"
             )));
         }
         let name = input.call(Ident::parse_any)?;
         input.parse::<Token![=]>()?;
         if input.is_empty() || input.peek(Token![,]) {
-            let message = format!("`{name}` has no value: write one, or leave the option out");
+            let message = format!("`{name}` has no value: write one, or remove the option");
             return Err(Error::new(name.span(), message));
         }
         self.option(&name, input)
     }
 
-    /// An option that is a name and nothing else.
+    /// Parses an option without a value.
     fn reentrant(&mut self, name: &Ident) -> Result<()> {
         if self.args.reentrant.replace(name.span()).is_some() {
             return Err(Error::new(
                 name.span(),
-                "`reentrant` is given twice: remove one",
+                "`reentrant` is set twice: remove one",
             ));
         }
         self.seen.push(name.to_string());
         Ok(())
     }
 
-    /// Says how a key is written to those who left it out, or gave it another way.
+    /// Reports a key that is missing or is not a string literal at the beginning.
     fn key_is_missing(&mut self, input: ParseStream<'_>) -> Result<()> {
         let fork = input.fork();
         let first = fork.call(Ident::parse_any).ok();
         let is_option = fork.peek(Token![=]);
         let (message, in_its_place) = match first {
             Some(name) if is_option && name == "key" => (
-                "the key has no name: write it first, as in `#[distributed_lock(\"order:{order_id}\")]`",
+                "the key is written without a name: put it first, as in `#[distributed_lock(\"order:{order_id}\")]`",
                 true,
             ),
             Some(_) if !is_option && !is_alone(input) => (
-                "the key is a string: write an expression into it, as in `#[distributed_lock(\"{KEY}\")]`",
+                "the key is a string literal: put the expression into a placeholder, as in `#[distributed_lock(\"{KEY}\")]`",
                 true,
             ),
             _ => (
-                "the key comes first, as a string: `#[distributed_lock(\"order:{order_id}\")]`",
+                "the key comes first, as a string literal: `#[distributed_lock(\"order:{order_id}\")]`",
                 false,
             ),
         };
@@ -186,7 +184,7 @@ impl Parsing<'_> {
         let repeated = self.seen.contains(&text);
         self.seen.push(text.clone());
         if repeated {
-            let message = format!("`{text}` is given twice: remove one");
+            let message = format!("`{text}` is set twice: remove one");
             self.mistakes.at(name.span(), message);
             return skip_to_comma(input);
         }
@@ -201,7 +199,7 @@ impl Parsing<'_> {
                 args.contended = choice(&text, choices, input)?;
             }
             "lost" => {
-                let choices = [("cancel", Lost::Cancel), ("finish", Lost::Finish)];
+                let choices = [("cancel", Lost::Cancel), ("continue", Lost::Continue)];
                 args.lost = choice(&text, choices, input)?;
             }
             "guard" => {
@@ -214,15 +212,15 @@ impl Parsing<'_> {
                 let at = input.span();
                 args.mode = Some((choice(&text, choices, input)?, at));
             }
-            "permits" => args.permits = Some(expression(input)?),
+            "max_concurrent" => args.permits = Some(expression(input)?),
             "reentrant" => {
-                let message = "`reentrant` has no value: write it alone, or leave it out";
+                let message = "`reentrant` takes no value: write it alone, or remove it";
                 self.mistakes.at(name.span(), message);
                 skip_to_comma(input)?;
             }
             "crate" => args.root = Some(input.call(Path::parse_mod_style)?),
             _ => {
-                let message = format!("unknown option `{text}`; there are {OPTIONS}");
+                let message = format!("unknown option `{text}`; the options are {OPTIONS}");
                 self.mistakes.at(name.span(), message);
                 skip_to_comma(input)?;
             }
@@ -231,14 +229,14 @@ impl Parsing<'_> {
     }
 }
 
-/// `reentrant`, without a value.
+/// Returns whether the next option is `reentrant` without a value.
 fn is_alone(input: ParseStream<'_>) -> bool {
     let fork = input.fork();
     let name = fork.call(Ident::parse_any);
     name.is_ok_and(|name| name == "reentrant") && !fork.peek(Token![=])
 }
 
-/// What a `macro_rules!` hands over as `$time:expr` comes in a group, which is not part of it.
+/// Parses an expression without the invisible group that `macro_rules!` puts around `$time:expr`.
 fn expression(input: ParseStream<'_>) -> Result<Expr> {
     let mut expression = input.parse()?;
     while let Expr::Group(group) = expression {
@@ -249,20 +247,24 @@ fn expression(input: ParseStream<'_>) -> Result<Expr> {
 
 fn wait(value: &Expr) -> Result<Wait> {
     match value {
-        Expr::Path(path) if path.path.is_ident("none") => Ok(Wait::None),
-        Expr::Path(path) if path.path.is_ident("forever") => Ok(Wait::Forever(path.span())),
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) if text.value() == "forever" => Ok(Wait::Forever(text.span())),
         value => duration::parse("wait", value).map(Wait::For),
     }
 }
 
 fn choice<T: Copy>(option: &str, choices: [(&str, T); 2], input: ParseStream<'_>) -> Result<T> {
     let at = input.span();
-    let given: Option<Ident> = input.parse()?;
+    let given: Option<LitStr> = input.parse()?;
     let chosen = choices
         .iter()
-        .find(|(name, _)| given.as_ref().is_some_and(|given| given == name));
+        .find(|(name, _)| given.as_ref().is_some_and(|given| given.value() == *name));
     let [(first, _), (second, _)] = choices;
-    let message = || format!("`{option}` is `{first}` or `{second}`: write `{option} = {second}`");
+    let message = || {
+        format!("`{option}` is `\"{first}\"` or `\"{second}\"`: write `{option} = \"{second}\"`")
+    };
     chosen
         .map(|(_, value)| *value)
         .ok_or_else(|| Error::new(at, message()))

@@ -4,12 +4,12 @@ use syn::ext::IdentExt;
 use syn::visit_mut::{VisitMut, visit_pat_mut};
 use syn::{Attribute, FnArg, Ident, Pat, PatIdent, PatParen, Receiver, Signature};
 
-/// The values that a function was called with, by the names they have in it.
+/// The arguments of a function, by the names that its body uses.
 #[derive(Default)]
 pub(crate) struct Arguments {
-    /// What a key can name.
+    /// The names that a key can use.
     known: Vec<Ident>,
-    /// What is to be moved into the body.
+    /// The values that must be moved into the body.
     bound: Vec<Bound>,
     unnamed: usize,
 }
@@ -21,8 +21,8 @@ struct Bound {
 }
 
 impl Arguments {
-    /// Takes the names from a signature, and names what a `_` leaves without one: what has no name
-    /// cannot be moved into the body, and would be dropped after the release.
+    /// Collects the names of a signature, and gives each `_` a name. A value without a name cannot be moved into the
+    /// body, and would be dropped after the release.
     pub(crate) fn of(signature: &mut Signature) -> Self {
         let mut arguments = Self::default();
         for input in &mut signature.inputs {
@@ -52,18 +52,18 @@ impl Arguments {
         self.bound.push(Bound { name, conditions });
     }
 
-    /// Forgets the values, which were moved to other names; the old ones are still known.
+    /// Forgets the values because they were moved to other names. A key can still use the old names.
     pub(crate) fn moved_on(&mut self) {
         self.bound.clear();
     }
 
-    /// The names that a key can use.
+    /// Returns the names that a key can use.
     pub(crate) fn known(&self) -> &[Ident] {
         &self.known
     }
 
-    /// Statements that make a `move` block take all of them, used or not. What is named nowhere in `uses` is bound
-    /// anew there, so that rustc says of it that it is not used.
+    /// Returns statements that make a `move` block capture all arguments, used or not. The block binds an argument
+    /// again if it does not occur in `uses`. So rustc warns about an unused argument.
     pub(crate) fn captured(&self, uses: &[&TokenStream]) -> TokenStream {
         let is_used = |name: &Ident| {
             let text = name.unraw().to_string();
@@ -97,7 +97,8 @@ impl Arguments {
     }
 }
 
-/// Whether `tokens` have a name in them that is no field's and no method's; one in a text may be a format's.
+/// Returns whether `tokens` mention `name` other than as a field or method. A name in a string literal counts because
+/// the literal can be a format string.
 fn mentions(tokens: &TokenStream, name: &str) -> bool {
     let mut dots = 0;
     tokens.clone().into_iter().any(|token| {
@@ -118,7 +119,7 @@ fn mentions(tokens: &TokenStream, name: &str) -> bool {
 struct Binder<'a> {
     arguments: &'a mut Arguments,
     conditions: Vec<Attribute>,
-    /// Nothing can be moved out of here.
+    /// Whether values cannot be moved out of the current pattern.
     stays: bool,
 }
 
@@ -149,23 +150,23 @@ impl VisitMut for Binder<'_> {
     }
 }
 
-/// Whether there are patterns of this form in which a name for a `_` does not compile.
+/// Returns whether patterns of this form may fail to compile if a name replaces a `_`.
 fn keeps_its_content(pattern: &Pat) -> bool {
     matches!(
         pattern,
-        // It is not ours to drop.
+        // A value behind a reference is borrowed.
         Pat::Reference(_)
-            // A type that implements `Drop` lets nothing be moved out of it.
+            // Fields cannot be moved out of a type that implements `Drop`.
             | Pat::Struct(_)
             | Pat::TupleStruct(_)
             // All alternatives bind the same names.
             | Pat::Or(_)
-            // `whole @ (_, _)` has all of it.
+            // `whole @ (_, _)` binds the whole value.
             | Pat::Ident(_)
     )
 }
 
-/// `#[instrument]` records the names it finds among the arguments, and does not look into parentheses.
+/// Puts the name in parentheses, because `#[instrument]` records arguments but ignores those in parentheses.
 fn in_parentheses(name: Ident) -> Pat {
     Pat::Paren(PatParen {
         attrs: Vec::new(),

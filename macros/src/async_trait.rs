@@ -1,4 +1,4 @@
-//! What the `async-trait` crate makes of a method: it expands first, and hands over
+//! Methods that the `async-trait` crate has expanded. Its expansion is
 //! `fn f<'async_trait>(..) -> Pin<Box<dyn Future<Output = R> + 'async_trait>> { Box::pin(async move { .. }) }`.
 
 use proc_macro2::TokenStream;
@@ -8,7 +8,7 @@ use syn::{AssocType, Block, Expr, Ident, Lifetime, Local, Pat, ReturnType, Signa
 
 use crate::arguments::Arguments;
 
-/// The type that a method of `async-trait` resolves to; `None` for any other function.
+/// Returns the output type of the future of a method of `async-trait`, or `None` for any other function.
 pub(crate) fn output(signature: &Signature) -> Option<Type> {
     if signature.asyncness.is_some() {
         return None;
@@ -39,18 +39,18 @@ impl<'ast> Visit<'ast> for Found {
     }
 }
 
-/// A body as `async-trait` writes it.
+/// The body of a method that `async-trait` has expanded.
 pub(crate) struct Method {
     /// `let __self = self; let id = id; let Path(id) = __arg1;`
     pub(crate) prelude: TokenStream,
     pub(crate) body: TokenStream,
-    /// `__self`, if the method has a receiver.
+    /// The name `__self`, if the method has a receiver.
     pub(crate) receiver: Option<Ident>,
 }
 
 impl Method {
-    /// Cuts a body behind the statements that name the arguments, so that a key can use them. `None` if it
-    /// is not as `async-trait` left it: another attribute has been at it.
+    /// Splits a body after the statements that bind the arguments, so that a key can use them. Returns `None` if
+    /// another attribute has changed the body.
     pub(crate) fn cut(body: TokenStream, arguments: &mut Arguments) -> Option<Self> {
         let stmts = inside_box_pin(body)?;
         let is_body = |stmt: &Stmt| {

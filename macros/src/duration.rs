@@ -4,10 +4,10 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Error, Expr, ExprLit, Lit, LitStr, Result};
 
-/// The longest TTL that core takes.
+/// The longest TTL that `leasehold` accepts.
 const LONGEST_TTL: Duration = Duration::from_secs(60 * 60 * 24);
 
-/// The value of a time option as an expression: a literal that was checked, or what the user wrote.
+/// Returns the value of a duration option as an expression: a checked literal, or the expression of the user.
 pub(crate) fn parse(option: &str, value: &Expr) -> Result<TokenStream> {
     let Expr::Lit(ExprLit { lit, .. }) = value else {
         return Ok(value.to_token_stream());
@@ -17,7 +17,7 @@ pub(crate) fn parse(option: &str, value: &Expr) -> Result<TokenStream> {
         let number: String = given.chars().take_while(char::is_ascii_digit).collect();
         let number = if number.is_empty() { "30" } else { &number };
         let message = format!(
-            "`{given}` has no unit: write `{option} = \"{number}s\"`, or an expression that gives a `Duration`"
+            "`{given}` has no unit: write `{option} = \"{number}s\"`, or an expression of type `Duration`"
         );
         return Err(Error::new_spanned(lit, message));
     };
@@ -39,7 +39,7 @@ fn of_literal(option: &str, literal: &LitStr) -> Result<Duration> {
     let (number, unit) = text.split_at(digits);
     if number.is_empty() {
         return refuse(format!(
-            "`{text}` is no time: write a number and a unit (`ms`, `s`, `m`, `h`), as in `{option} = \"30s\"`"
+            "`{text}` is not a duration: write a number and a unit (`ms`, `s`, `m`, `h`), as in `{option} = \"30s\"`"
         ));
     }
     let millis_per_unit = match unit {
@@ -63,15 +63,12 @@ fn of_literal(option: &str, literal: &LitStr) -> Result<Duration> {
         .ok()
         .and_then(|number: u64| number.checked_mul(millis_per_unit));
     match millis.map(Duration::from_millis) {
-        None => refuse(format!("`{text}` is longer than can be counted")),
-        Some(Duration::ZERO) if option == "wait" => {
-            refuse("a wait of nothing is written `wait = none`".to_owned())
-        }
-        Some(Duration::ZERO) => refuse(format!(
-            "`{option}` cannot be zero: give a time, as in `{option} = \"30s\"`"
+        None => refuse(format!("`{text}` is too large")),
+        Some(Duration::ZERO) if option != "wait" => refuse(format!(
+            "`{option}` cannot be zero: write a duration, as in `{option} = \"30s\"`"
         )),
         Some(ttl) if option == "ttl" && ttl > LONGEST_TTL => refuse(
-            "a TTL is at most 24 h: a longer hold is what renewal is for, and it is on".to_owned(),
+            "a TTL is at most 24 h: a lock that is held longer is renewed automatically".to_owned(),
         ),
         Some(duration) => Ok(duration),
     }

@@ -14,7 +14,7 @@ use crate::kind;
 use crate::mistakes::Mistakes;
 use crate::respan::{meaning, rename_self};
 
-/// The function with its lock; or, with mistakes, these and the function as it was.
+/// Returns the function with its lock. If there are mistakes, returns compile errors and the original function.
 pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
     let args = Args::parse(attribute, &mut mistakes);
@@ -50,7 +50,7 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
     }
 }
 
-/// What is locked, and how.
+/// The keys, and the kind of the lock.
 struct Lock<'a> {
     first: &'a Key,
     others: &'a [Key],
@@ -77,17 +77,17 @@ impl Lock<'_> {
     }
 }
 
-/// Where the lock is taken: between the arguments and the body.
+/// The parts of a function between which the lock is acquired: the arguments and the body.
 struct Place {
     arguments: Arguments,
-    /// What stands before the lock is taken.
+    /// The statements before the lock is acquired.
     prelude: TokenStream,
-    /// In braces.
+    /// The body, in braces.
     body: TokenStream,
     output: Type,
-    /// What `self` is called, if not `self`.
+    /// The name of the receiver, if it is not `self`.
     receiver: Option<Ident>,
-    /// The function returns a boxed future.
+    /// Whether the function returns a boxed future.
     boxed: bool,
 }
 
@@ -100,7 +100,7 @@ impl Place {
                 .clone()
                 .into_iter()
                 .any(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ';'));
-            // Of the user's own braces around a single expression rustc says that they are not needed.
+            // rustc would warn that the user's own braces around a single expression are unused.
             let brace = match is_expression {
                 true => Brace(Span::mixed_site().located_at(brace.span.join())),
                 false => *brace,
@@ -155,7 +155,7 @@ impl Place {
         };
         let run = match args.lost {
             Lost::Cancel => quote!(run),
-            Lost::Finish => quote!(run_to_end),
+            Lost::Continue => quote!(run_to_end),
         };
         let mut output = self.output;
         ImplTraitInferred.visit_type_mut(&mut output);
@@ -193,7 +193,7 @@ impl Place {
     }
 }
 
-/// `.manager(&self.locks).ttl(..)`: what was asked for, in one order.
+/// Returns the calls that set the options, in a fixed order: `.manager(&self.locks).ttl(..)`.
 fn options(args: &Args, within: impl Fn(TokenStream) -> TokenStream) -> TokenStream {
     let mut options = TokenStream::new();
     if let Some(manager) = &args.manager {
@@ -212,10 +212,8 @@ fn options(args: &Args, within: impl Fn(TokenStream) -> TokenStream) -> TokenStr
     let wait = match (&args.wait, args.contended) {
         (Some(Wait::For(wait)), _) => Some(within(wait.clone())),
         (Some(Wait::Forever(_)), _) => Some(quote!(::core::time::Duration::MAX)),
-        // Nobody can be skipped who waits for ever.
-        (Some(Wait::None), _) | (None, Contended::Skip) => {
-            Some(quote!(::core::time::Duration::ZERO))
-        }
+        // A call that waits forever is never skipped.
+        (None, Contended::Skip) => Some(quote!(::core::time::Duration::ZERO)),
         (None, Contended::Error) => None,
     };
     if let Some(wait) = wait {
@@ -227,7 +225,7 @@ fn options(args: &Args, within: impl Fn(TokenStream) -> TokenStream) -> TokenStr
     options
 }
 
-/// Writes `_` for `impl Trait`, which can be named nowhere but in a signature.
+/// Replaces `impl Trait` with `_`, because `impl Trait` is only allowed in a signature.
 struct ImplTraitInferred;
 
 impl VisitMut for ImplTraitInferred {

@@ -12,7 +12,7 @@ use syn::{
 use crate::async_trait;
 use crate::mistakes::Mistakes;
 
-/// The annotated function. Its body stays tokens: one that is being typed need not parse yet.
+/// The annotated function. Its body stays unparsed, because an incomplete body does not parse while the user types it.
 pub(crate) struct Function {
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) visibility: Visibility,
@@ -25,7 +25,7 @@ impl Parse for Function {
         let mut attributes = input.call(Attribute::parse_outer)?;
         let visibility = input.parse()?;
         let not_a_function = |_| {
-            let message = "`#[distributed_lock]` goes on an `async fn`";
+            let message = "`#[distributed_lock]` can only be used on an `async fn`";
             Error::new(input.span(), message)
         };
         let signature = input.parse().map_err(not_a_function)?;
@@ -54,21 +54,21 @@ impl Parse for Function {
 }
 
 impl Function {
-    /// Notes everything about the function that a lock cannot stand.
+    /// Reports everything that prevents the function from being locked.
     pub(crate) fn check(&mut self, mistakes: &mut Mistakes) {
         let stacked = |attribute: &Attribute| is_ours(attribute.path());
         if let Some(second) = self.attributes.iter().find(|it| stacked(it)) {
             mistakes.under(
                 second,
-                "a function takes one lock: move the work into a second function with this one's lock, and call it from here",
+                "a function can have only one `#[distributed_lock]`: move the body into a second function with this lock, and call it",
             );
         }
-        // It would expand on its own, and repeat what is reported here.
+        // The second attribute would expand itself, and report the same errors again.
         self.attributes.retain(|it| !stacked(it));
         if self.body.is_none() {
             mistakes.under(
                 &self.signature,
-                "a lock needs a body to protect: annotate the implementations of this function, or give it a body here",
+                "a function without a body cannot be locked: annotate its implementations, or write a body here",
             );
         }
         self.check_output(mistakes);
@@ -98,9 +98,9 @@ impl Function {
         }
         let is_async = asyncness.is_some() || by_async_trait.is_some();
         if let Some(stream) = returned.stream {
-            mistakes.at(stream, "a returned stream runs after the release: lock where it is consumed, or return what was collected from it");
+            mistakes.at(stream, "a returned stream runs after the release: lock where the stream is consumed, or return the collected items");
         } else if let Some(future) = returned.future {
-            mistakes.at(future, "a returned future runs after the release: write `async fn`, and return what it resolves to");
+            mistakes.at(future, "a returned future runs after the release: write `async fn`, and return the future's output");
         } else if !is_async {
             mistakes.at(fn_token.span, "only an `async fn` can wait for its lock: write `async fn`; attributes like `#[tokio::test]` go below `#[distributed_lock]`");
         }
@@ -133,7 +133,7 @@ fn is_ours(path: &Path) -> bool {
         .is_some_and(|last| last.ident == "distributed_lock")
 }
 
-/// Where a return type names something that goes on after the function has returned.
+/// The positions of streams and futures in a return type. They would run after the function has returned.
 #[derive(Default)]
 struct Returned {
     stream: Option<Span>,
@@ -164,7 +164,7 @@ impl<'ast> Visit<'ast> for Returned {
     }
 }
 
-/// What the body answers, as it is written.
+/// Returns the return type of the function, as the user wrote it.
 pub(crate) fn output(signature: &Signature) -> Type {
     match &signature.output {
         ReturnType::Type(_, output) => Type::clone(output),

@@ -1,4 +1,4 @@
-//! Key templates and options that are almost right.
+//! Fuzzes the macro with key templates and options that are almost valid.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use quote::quote;
 
 use crate::expand::expand;
 
-/// For how long templates are tried, unless `LEASEHOLD_FUZZ_SECONDS` says otherwise.
+/// The default duration of the test. The environment variable `LEASEHOLD_FUZZ_SECONDS` overrides it.
 const SECONDS: u64 = 1;
 
 const TEMPLATES: [&str; 7] = [
@@ -23,21 +23,21 @@ const TEMPLATES: [&str; 7] = [
 
 const OPTIONS: [&str; 12] = [
     "ttl = \"30s\"",
-    "wait = none",
-    "wait = forever",
+    r#"wait = "0s""#,
+    r#"wait = "forever""#,
     "max_hold = \"1.5h\"",
-    "contended = skip",
-    "lost = finish",
+    r#"contended = "skip""#,
+    r#"lost = "continue""#,
     "guard = lock",
-    "mode = read",
-    "permits = 3",
+    r#"mode = "read""#,
+    "max_concurrent = 3",
     "reentrant",
     "manager = self.locks",
     "crate = ::vendored::leasehold",
 ];
 
 #[test]
-fn garbled_templates_expand_to_what_can_be_parsed() {
+fn garbled_templates_expand_to_valid_syntax() {
     let seconds = std::env::var("LEASEHOLD_FUZZ_SECONDS").ok();
     let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(SECONDS);
     let end = Instant::now() + Duration::from_secs(seconds);

@@ -5,8 +5,8 @@ use syn::{Expr, ExprLit, Lit};
 use crate::args::{Args, Mode};
 use crate::mistakes::Mistakes;
 
-/// How the lock is held, as a step of the call: `.reading()`. One at most; what goes together with nothing else is
-/// noted as a mistake.
+/// Returns the method call that sets the kind of the lock, such as `.reading()`, or nothing for an exclusive lock.
+/// Reports options that cannot be combined.
 pub(crate) fn step(args: &Args, mistakes: &mut Mistakes) -> TokenStream {
     let mode = args.mode.as_ref();
     let reading = mode.filter(|(mode, _)| matches!(mode, Mode::Read));
@@ -16,18 +16,18 @@ pub(crate) fn step(args: &Args, mistakes: &mut Mistakes) -> TokenStream {
     match (args.reentrant, reading, &args.permits) {
         (Some(at), _, Some(_)) => mistakes.at(
             at,
-            "a semaphore is not reentrant, a nested call takes a permit of its own: leave out `reentrant` or `permits`",
+            "a semaphore is not reentrant, a nested call takes its own permit: remove `reentrant` or `max_concurrent`",
         ),
         (Some(at), Some(_), None) => mistakes.at(
             at,
-            "a reentrant lock has no readers: leave out `reentrant` or `mode = read`",
+            "a reentrant lock has no readers: remove `reentrant` or `mode = \"read\"`",
         ),
         _ => {}
     }
     if let (Some((_, at)), Some(_)) = (mode, &args.permits) {
         mistakes.at(
             *at,
-            "a semaphore has no readers and no writer: leave out `mode` or `permits`",
+            "a semaphore has no readers or writers: remove `mode` or `max_concurrent`",
         );
     }
     match (&args.permits, reading, args.reentrant) {
@@ -45,35 +45,35 @@ fn several(args: &Args, reading: Option<Span>, mistakes: &mut Mistakes) {
     if let Some(at) = args.reentrant {
         mistakes.at(
             at,
-            "several keys cannot be reentrant: leave out `reentrant`, or give the function one key",
+            "a lock of several keys cannot be reentrant: remove `reentrant`, or write only one key",
         );
     }
     if let Some(at) = reading {
         mistakes.at(
             at,
-            "several keys have no readers: leave out `mode = read`, or give the function one key",
+            "a lock of several keys has no readers: remove `mode = \"read\"`, or write only one key",
         );
     }
     if let Some(permits) = &args.permits {
         mistakes.under(
             permits,
-            "several keys are no semaphore: leave out `permits`, or give the function one key",
+            "a semaphore has only one key: remove `max_concurrent`, or write only one key",
         );
     }
 }
 
-/// The number of permits: a literal that was looked at, or what the user wrote.
+/// Returns the number of permits: a checked literal, or the expression of the user.
 fn number(permits: &Expr, mistakes: &mut Mistakes) -> TokenStream {
     if let Expr::Lit(ExprLit { lit, .. }) = permits {
         match lit {
             Lit::Int(number) if number.base10_parse::<u32>().is_ok_and(|n| n == 0) => mistakes.under(
                 lit,
-                "a semaphore without permits lets nobody in: write how many calls may run at once, as in `permits = 3`",
+                "`max_concurrent` cannot be zero: write how many calls may run concurrently, as in `max_concurrent = 3`",
             ),
             Lit::Int(_) => {}
             _ => mistakes.under(
                 lit,
-                "`permits` is a number, or an expression that gives a `u32`: write `permits = 3`",
+                "`max_concurrent` is a number or an expression of type `u32`: write `max_concurrent = 3`",
             ),
         }
     }

@@ -1,5 +1,5 @@
-//! `#[distributed_lock("key")]` of [Leasehold](https://docs.rs/leasehold): a function that runs while its lock is
-//! held. Use it as `leasehold::distributed_lock`; this crate is the feature `macros` of that one.
+//! The attribute `#[distributed_lock("key")]` of [Leasehold](https://docs.rs/leasehold) runs a function while a lock is
+//! held. Use it as `leasehold::distributed_lock`, with the feature `macros` of `leasehold`.
 
 mod args;
 mod arguments;
@@ -23,3 +23,8 @@ use proc_macro::TokenStream;
 pub fn distributed_lock(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand::expand(attribute.into(), &item.into()).into()
 }
+
+/// Compiles the example in this crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

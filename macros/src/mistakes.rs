@@ -2,12 +2,12 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::Error;
 
-/// What is wrong with an attribute and its function: collected, and reported together.
+/// The mistakes in an attribute and its function. They are collected and reported together.
 #[derive(Default)]
 pub(crate) struct Mistakes(Option<Error>);
 
 impl Mistakes {
-    /// Reports `message` at a place.
+    /// Reports `message` at `span`.
     pub(crate) fn at(&mut self, span: Span, message: impl Into<String>) {
         self.add(Error::new(span, message.into()));
     }
@@ -24,7 +24,7 @@ impl Mistakes {
         }
     }
 
-    /// The value, or `None` with its mistake noted.
+    /// Returns the value, or reports the mistake and returns `None`.
     pub(crate) fn noted<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|mistake| self.add(mistake)).ok()
     }

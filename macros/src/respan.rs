@@ -1,7 +1,7 @@
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 
-/// The same tokens, which name what the attribute's user would name, and are shown at `span`.
+/// Returns the tokens with names resolved where the attribute is used, and with errors shown at `span`.
 pub(crate) fn located_at(tokens: TokenStream, span: Span) -> TokenStream {
     let span = Span::call_site().located_at(span);
     let at_span = |token| {
@@ -17,8 +17,8 @@ pub(crate) fn located_at(tokens: TokenStream, span: Span) -> TokenStream {
     tokens.into_iter().map(at_span).collect()
 }
 
-/// The same tokens, in which what is called like one of `names` is that one. A key and what it names may come to an
-/// attribute in a `macro_rules!` from different places, and neither need be the attribute's.
+/// Returns the tokens, with each identifier that equals one of `names` resolved to that name. In a `macro_rules!`, a
+/// key and the names in it can have different hygiene, and both can differ from that of the attribute.
 pub(crate) fn meaning(tokens: TokenStream, names: &[Ident]) -> TokenStream {
     let meant = |token| match token {
         TokenTree::Ident(mut ident) => {
@@ -33,7 +33,7 @@ pub(crate) fn meaning(tokens: TokenStream, names: &[Ident]) -> TokenStream {
     tokens.into_iter().map(meant).collect()
 }
 
-/// The same tokens with another name for the value `self`, where they have one.
+/// Returns the tokens with the value `self` renamed to `name`, if there is a name.
 pub(crate) fn rename_self(tokens: TokenStream, name: Option<&Ident>) -> TokenStream {
     let Some(name) = name else {
         return tokens;
@@ -41,7 +41,7 @@ pub(crate) fn rename_self(tokens: TokenStream, name: Option<&Ident>) -> TokenStr
     let mut tokens = tokens.into_iter().peekable();
     let mut renamed = TokenStream::new();
     while let Some(token) = tokens.next() {
-        // `self::tenant()` is a path, and stays one.
+        // `self` in the path `self::tenant()` is not the value.
         let is_path =
             matches!(tokens.peek(), Some(TokenTree::Punct(mark)) if mark.as_char() == ':');
         let token: TokenTree = match token {

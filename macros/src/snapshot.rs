@@ -1,4 +1,4 @@
-//! How an expansion reads: who steps into one, or asks for it with `cargo expand`, should understand it.
+//! Snapshots of expansions. An expansion must be readable in a debugger and in the output of `cargo expand`.
 
 use crate::expand::expand;
 
@@ -24,8 +24,8 @@ fn a_small_function() {
 #[test]
 fn a_method_with_every_option() {
     assert_reads(
-        r#""order:{order.id:05}:{{eu}}", manager = self.locks, ttl = self.ttl, wait = forever, contended = error,
-            lost = finish, max_hold = "90s", guard = lock, crate = ::vendored::leasehold"#,
+        r#""order:{order.id:05}:{{eu}}", manager = self.locks, ttl = self.ttl, wait = "forever", contended = "error",
+            lost = "continue", max_hold = "90s", guard = lock, crate = ::vendored::leasehold"#,
         "/// Ships.\n#[instrument] pub async fn ship(&mut self, order: Order, _: Cart) -> Result<impl Display, ShopError> { \
             Ok(lock.token()) \
         }",
@@ -36,7 +36,7 @@ fn a_method_with_every_option() {
 #[test]
 fn a_skipping_function_without_arguments() {
     assert_reads(
-        r#""nightly", contended = skip"#,
+        r#""nightly", contended = "skip""#,
         "async fn nightly() -> Result<(), Error> { report().await }",
         include_str!("../tests/expansions/skipping.rs"),
     );
@@ -64,7 +64,7 @@ fn a_method_that_async_trait_has_expanded() {
 #[test]
 fn a_function_with_several_keys() {
     assert_reads(
-        r#""order:{id}", "stock", mode = write"#,
+        r#""order:{id}", "stock", mode = "write""#,
         "async fn ship(id: u64) -> Result<(), Error> { Ok(()) }",
         include_str!("../tests/expansions/several_keys.rs"),
     );
@@ -74,9 +74,9 @@ fn a_function_with_several_keys() {
 fn functions_of_each_kind() {
     let body = "async fn work() -> Result<(), Error> { Ok(()) }";
     for (option, step) in [
-        ("mode = read", ".reading()"),
-        ("mode = write", ""),
-        ("permits = most()", ".one_of(most())"),
+        (r#"mode = "read""#, ".reading()"),
+        (r#"mode = "write""#, ""),
+        ("max_concurrent = most()", ".one_of(most())"),
         ("reentrant", ".reentrant()"),
     ] {
         let expected = include_str!("../tests/expansions/kind.rs");

@@ -71,8 +71,7 @@ impl End {
                 .acquire()
                 .await
                 .map(drop)
-                .unwrap_err()
-                .into()),
+                .unwrap_err()),
             Self::Panic => panic!("planned"),
             Self::Wait => pending().await,
         }
@@ -101,7 +100,7 @@ async fn plain(
     end.come().await
 }
 
-#[distributed_lock("k", manager = locks, guard = lock, lost = finish)]
+#[distributed_lock("k", manager = locks, guard = lock, lost = "continue")]
 async fn to_the_end(locks: LockManager, log: Log, end: End, _: Argument) -> Result<(), Error> {
     log.watch(&lock);
     end.come().await

@@ -3,30 +3,30 @@
 
 use std::time::Duration;
 
-use leasehold::{AcquireError, Error, LockManager, LossReason, OwnerScope, distributed_lock};
+use leasehold::{EndReason, Error, LockManager, ReentrancyScope, distributed_lock};
 use tokio::time::{Instant, sleep};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-#[distributed_lock("prices", manager = locks, mode = read)]
+#[distributed_lock("prices", manager = locks, mode = "read")]
 async fn read(locks: &LockManager) -> Result<(), Error> {
     sleep(SECOND).await;
     Ok(())
 }
 
-#[distributed_lock("prices", manager = locks, mode = write)]
+#[distributed_lock("prices", manager = locks, mode = "write")]
 async fn write(locks: &LockManager) -> Result<(), Error> {
     sleep(SECOND).await;
     Ok(())
 }
 
-#[distributed_lock("uploads", manager = locks, permits = permits)]
+#[distributed_lock("uploads", manager = locks, max_concurrent = permits)]
 async fn upload(locks: &LockManager, permits: u32) -> Result<(), Error> {
     sleep(SECOND).await;
     Ok(())
 }
 
-#[distributed_lock("{one}", "{other}", manager = locks, contended = skip)]
+#[distributed_lock("{one}", "{other}", manager = locks, contended = "skip")]
 async fn both(locks: &LockManager, one: &str, other: &str) -> Result<Option<()>, Error> {
     sleep(SECOND).await;
     Ok(Some(()))
@@ -43,7 +43,7 @@ async fn ship(locks: &LockManager, id: u64, depth: u64) -> Result<i64, Error> {
     Ok(lock.token().get())
 }
 
-#[distributed_lock("order:{id}", manager = locks, reentrant, lost = finish)]
+#[distributed_lock("order:{id}", manager = locks, reentrant, lost = "continue")]
 async fn ship_plainly(locks: &LockManager, id: u64, lose: bool) -> Result<(), Error> {
     if lose {
         locks.force_release(format!("order:{id}")).await?;
@@ -79,7 +79,7 @@ async fn so_many_run_at_once_as_there_are_permits() {
     calls.await.unwrap();
     assert_eq!(started.elapsed(), SECOND * 3);
     let none = upload(&locks, 0).await;
-    assert!(matches!(none, Err(Error::Acquire(AcquireError::Option(_)))));
+    assert!(matches!(none, Err(Error::Option(_))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,10 +105,7 @@ async fn the_loss_of_one_of_several_keys_stops_the_body() {
     let Err(Error::LostInBody(loss)) = answer else {
         panic!("{answer:?}");
     };
-    assert_eq!(
-        (loss.completed, loss.lost.reason),
-        (false, LossReason::Gone)
-    );
+    assert_eq!((loss.completed, loss.lost.reason), (false, EndReason::Gone));
     assert_eq!(loss.lost.key.name(), "b");
     assert!(locks.inspect("a").await.unwrap().is_free());
 }
@@ -126,13 +123,13 @@ async fn reentrant_calls_nest_under_one_token_and_others_wait() {
     assert!(locks.inspect("order:1").await.unwrap().is_free());
     assert!(ship(&locks, 1, 0).await.unwrap() > token);
     let nested = ship_plainly(&locks, 1, false).await;
-    let already_held = |error| matches!(error, Error::Acquire(AcquireError::AlreadyHeld { .. }));
+    let already_held = |error| matches!(error, Error::AlreadyHeld { .. });
     assert!(
         nested.is_err_and(already_held),
         "a plain one in a reentrant one"
     );
 
-    let scope = OwnerScope::new();
+    let scope = ReentrancyScope::new();
     let guard = locks
         .lock("order:1")
         .reentrant(&scope)
@@ -154,5 +151,5 @@ async fn the_loss_of_a_reentrant_lock_is_told() {
     let Err(Error::LostInBody(loss)) = answer else {
         panic!("{answer:?}");
     };
-    assert_eq!((loss.completed, loss.lost.reason), (true, LossReason::Gone));
+    assert_eq!((loss.completed, loss.lost.reason), (true, EndReason::Gone));
 }

@@ -1,7 +1,7 @@
 //! A call from under the lock that it wants.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use leasehold::{AcquireError, Error, LockManager, distributed_lock};
+use leasehold::{Error, LockManager, distributed_lock};
 
 #[distributed_lock("order:{id}", manager = locks)]
 async fn outer(locks: &LockManager, id: u64, inner: u64) -> Result<u64, Error> {
@@ -18,7 +18,7 @@ async fn inner(locks: &LockManager, id: u64) -> Result<u64, Error> {
     Ok(id)
 }
 
-#[distributed_lock("order:{id}", manager = locks, lost = finish)]
+#[distributed_lock("order:{id}", manager = locks, lost = "continue")]
 async fn skipping(locks: &LockManager, id: u64, deep: bool) -> Result<Option<u64>, Error> {
     if deep {
         return inner_skipping(locks, id).await;
@@ -26,18 +26,18 @@ async fn skipping(locks: &LockManager, id: u64, deep: bool) -> Result<Option<u64
     Ok(Some(id))
 }
 
-#[distributed_lock("order:{id}", manager = locks, contended = skip)]
+#[distributed_lock("order:{id}", manager = locks, contended = "skip")]
 async fn inner_skipping(locks: &LockManager, id: u64) -> Result<Option<u64>, Error> {
     Ok(Some(id))
 }
 
 fn assert_already_held<T: std::fmt::Debug>(answer: Result<T, Error>) {
-    let Err(Error::Acquire(error @ AcquireError::AlreadyHeld { .. })) = answer else {
+    let Err(error @ Error::AlreadyHeld { .. }) = answer else {
         panic!("{answer:?}");
     };
     assert_eq!(
         error.to_string(),
-        "`order:1` was not locked: this task holds it already; call what does the work without locking"
+        "acquiring `order:1` failed: this task already holds it; call a function that does not lock, or use a reentrant lock"
     );
 }
 

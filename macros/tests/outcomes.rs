@@ -9,9 +9,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
-use leasehold::{
-    AcquireError, Error, FencingToken, LockManager, LossReason, LostInBody, distributed_lock,
-};
+use leasehold::{EndReason, Error, FencingToken, LockManager, LostInBody, distributed_lock};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep};
 
@@ -85,17 +83,17 @@ async fn quick(locks: &LockManager, wait: Duration) -> Result<FencingToken, Erro
     Ok(lock.token())
 }
 
-#[distributed_lock("k", manager = locks, wait = none)]
+#[distributed_lock("k", manager = locks, wait = "0s")]
 async fn one_try(locks: &LockManager) -> Result<(), Error> {
     Ok(())
 }
 
-#[distributed_lock("k", manager = locks, contended = skip)]
+#[distributed_lock("k", manager = locks, contended = "skip")]
 async fn skips(locks: &LockManager) -> Result<Option<u32>, Error> {
     Ok(Some(1))
 }
 
-#[distributed_lock("k", manager = locks, contended = skip, wait = "5s")]
+#[distributed_lock("k", manager = locks, contended = "skip", wait = "5s")]
 async fn skips_after_a_while(locks: &LockManager) -> Result<(), Error> {
     Ok(())
 }
@@ -106,7 +104,7 @@ async fn a_busy_lock_is_an_error_or_a_skipped_call() {
     let guard = locks.lock("k").acquire().await.unwrap();
     let started = Instant::now();
     let waited = |call: Result<(), Error>| match call {
-        Err(Error::Acquire(AcquireError::TimedOut { waited, .. })) => waited,
+        Err(Error::TimedOut { waited, .. }) => waited,
         other => panic!("{other:?}"),
     };
     assert_eq!(waited(one_try(&locks).await), Duration::ZERO);
@@ -134,7 +132,7 @@ async fn without_a_lock_no_body_runs_and_nothing_is_skipped() {
         _ => Fault::None,
     }));
     let refused = work(&locks, async { panic!("without its lock") }).await;
-    let outage = |error: &Error| matches!(error, Error::Acquire(AcquireError::Backend { .. }));
+    let outage = |error: &Error| matches!(error, Error::Backend { .. });
     assert!(matches!(refused, Err(ShopError::Lock(error)) if outage(&error)));
     assert!(skips(&locks).await.is_err_and(|error| outage(&error)));
 }
@@ -150,14 +148,14 @@ async fn without_a_manager_there_is_an_error() {
     assert!(matches!(refused, Err(Error::NoManager(_))));
     let locks = LockManager::in_process();
     let guard = locks.lock("k").acquire().await.unwrap();
-    let mut waiting = Box::pin(locks.scope(with_the_current_manager()));
+    let mut waiting = Box::pin(locks.as_default(with_the_current_manager()));
     assert!(waiting.as_mut().now_or_never().is_none());
     guard.release().await.unwrap();
     waiting.await.unwrap();
 }
 
 /// Takes as long as it is told, under a lock that is lost after 10 s.
-#[distributed_lock("k", manager = locks, max_hold = "10s", lost = cancel)]
+#[distributed_lock("k", manager = locks, max_hold = "10s", lost = "cancel")]
 async fn cancelled(
     locks: &LockManager,
     time: u64,
@@ -167,7 +165,7 @@ async fn cancelled(
     own
 }
 
-#[distributed_lock("k", manager = locks, max_hold = "10s", lost = finish)]
+#[distributed_lock("k", manager = locks, max_hold = "10s", lost = "continue")]
 async fn finished(
     locks: &LockManager,
     time: u64,
@@ -194,11 +192,11 @@ async fn a_loss_drops_the_body_and_says_that_it_had_not_completed() {
     assert!(!lost.completed);
     assert_eq!(
         (lost.lost.reason, lost.lost.key.name()),
-        (LossReason::MaxHold, "k")
+        (EndReason::MaxHold, "k")
     );
     assert_eq!(
         lost.to_string(),
-        "the body was stopped before it had completed, as its lock on `k` was lost: it was held for as long as `max_hold` allows"
+        "the body was dropped before it completed, because its lock on `k` was lost: it was held for `max_hold`"
     );
     assert_eq!(lost.source().unwrap().to_string(), lost.lost.to_string());
     until_free(&locks).await;
@@ -213,7 +211,7 @@ async fn a_body_that_may_finish_does_and_the_loss_is_reported() {
     assert!(lost.completed);
     assert_eq!(
         lost.to_string(),
-        "the body completed, but its lock on `k` was not held to the end: it was held for as long as `max_hold` allows"
+        "the body completed, but its lock on `k` was lost before the end: it was held for `max_hold`"
     );
     assert_eq!(finished(&locks, 9, Ok(1)).await.unwrap(), 1);
 }
@@ -240,7 +238,7 @@ async fn a_loss_in_the_last_step_says_that_the_body_had_completed() {
     let locks = LockManager::in_process();
     let lost = loss(loses_in_its_last_step(&locks, Ok(1)).await);
     assert!(lost.completed);
-    assert_eq!(lost.lost.reason, LossReason::Gone);
+    assert_eq!(lost.lost.reason, EndReason::Gone);
     let own = loses_in_its_last_step(&locks, Err(ShopError::SoldOut)).await;
     assert!(matches!(own, Err(ShopError::SoldOut)));
 }
@@ -262,7 +260,7 @@ async fn a_call_that_lost_its_lock_with_its_backend_does_not_wait_for_the_releas
     }));
     let started = Instant::now();
     let lost = loss(finished(&locks, 60, Ok(1)).await);
-    assert_eq!(lost.lost.reason, LossReason::MaxHold);
+    assert_eq!(lost.lost.reason, EndReason::MaxHold);
     assert_eq!(started.elapsed(), Duration::from_secs(60));
 }
 
@@ -281,7 +279,7 @@ async fn the_ttl_is_the_one_that_was_asked_for() {
     let started = Instant::now();
     let answer = short(&locks, started).await;
     let lost = loss(answer.map(|_| 0));
-    assert_eq!(lost.lost.reason, LossReason::Expired);
+    assert_eq!(lost.lost.reason, EndReason::Expired);
     let held = started.elapsed();
     assert!(
         held > Duration::from_secs(1) && held < Duration::from_secs(2),

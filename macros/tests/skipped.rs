@@ -37,7 +37,7 @@ impl Visit for Key {
     }
 }
 
-#[distributed_lock("report:{day}", manager = locks, contended = skip)]
+#[distributed_lock("report:{day}", manager = locks, contended = "skip")]
 async fn report(locks: &LockManager, day: u32) -> Result<(), Error> {
     Ok(())
 }

@@ -17,27 +17,29 @@ use crate::isolation::Isolation;
 use crate::observe;
 use crate::resource;
 
-/// How long [`Fence::begin`](crate::Fence::begin) waits for another transaction, unless told otherwise: 5 s.
-pub const DEFAULT_LOCK_LIMIT: Duration = Duration::from_secs(5);
+/// The default time that [`Fence::begin`](crate::Fence::begin) waits for another transaction: 5 s.
+pub const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Fence {
-    /// A transaction that no newer holder can overtake, and no older one can follow, if they begin as well: reads in it
-    /// are as safe as writes, and so is any kind of statement.
+    /// Begins a transaction that claims the resource for the token. Other transactions that begin in the same way wait
+    /// until it ends, and transactions with an older token are refused. Reads and all kinds of statements are
+    /// protected.
     ///
-    /// Its first statement locks the resource's row in the table `fences` (see [`ddl`](crate::ddl)), notes the token
-    /// there, and refuses if a newer one was. The row stays locked until the transaction ends.
+    /// The first statement of the transaction locks the resource's row in the table `fences` (see [`ddl`](crate::ddl)).
+    /// It stores the token there, and fails if the row has a newer token. The row stays locked until the transaction
+    /// ends.
     ///
-    /// # Beside `query`
+    /// # Together with `query`
     ///
-    /// [`Fence::query`] looks at the row that it writes, and not at `fences`; a plain statement leaves the row's token as
-    /// it was. So rows that anybody writes with `query` are written with `fence.query(..).execute(&mut *tx)` here, too,
-    /// and an `INSERT` sets the column with the token. Without that, `begin` keeps out those alone who begin; and so it
-    /// does from rows that are only read.
+    /// [`Fence::query`] checks the row that it writes, not the table `fences`. A plain statement does not change the
+    /// token of a row. So if any code writes a row with `query`, use `fence.query(..).execute(&mut *tx)` for it here,
+    /// too, and set the token column in an `INSERT`. Otherwise the row is protected only against other `begin`
+    /// transactions. Rows that are only read are also protected only against other `begin` transactions.
     ///
     /// # With `?`
     ///
-    /// `commit` and plain statements return [`sqlx::Error`]. `?` makes an [`Error`] of it, and with the feature `sqlx` of
-    /// `leasehold-tower` a `Problem`. An error type of your own has `From` for both:
+    /// `commit` and plain statements return [`sqlx::Error`]. `?` converts it into an [`Error`], and with the feature
+    /// `sqlx` of `leasehold-tower` into a `Problem`. Implement `From` for both in your own error type:
     ///
     /// ```
     /// use leasehold_sqlx::{Error, Fence};
@@ -55,14 +57,19 @@ impl Fence {
     ///
     /// # What ends the claim
     ///
-    /// The transaction's end, and on `MySQL` and `MariaDB` everything that commits by itself: DDL, `TRUNCATE`,
-    /// `LOCK TABLES`, a second `START TRANSACTION`. What follows it is not fenced, so none of these belongs in here.
+    /// The claim ends with the transaction. On `MySQL` and `MariaDB` it also ends with every statement that commits
+    /// implicitly: DDL, `TRUNCATE`, `LOCK TABLES` or a second `START TRANSACTION`. Statements after it are not fenced,
+    /// so do not use such statements in the transaction.
     ///
-    /// After any error, and after a call in it that was dropped, drop the transaction, and begin anew. It may have been
-    /// rolled back already, and with it the claim: `commit` may answer `Ok` all the same, and what is written between is
-    /// written for good, and not fenced. So it is after a deadlock on `MySQL` and `MariaDB`; and on every database where a
-    /// `begin` on the transaction fails or is dropped, since sqlx 0.9 rolls back the whole of it then. On Postgres `commit`
-    /// answers `Ok` after a statement that has failed, and nothing is written.
+    /// After an error, or after a call on the transaction was dropped, drop the transaction and begin again. The
+    /// database may already have rolled back the transaction and its claim. Later statements are then committed without
+    /// a fence, and `commit` may still return `Ok`. The database rolls back in these cases:
+    ///
+    /// - on `MySQL` and `MariaDB` after a deadlock
+    /// - on every database if a `begin` on the transaction fails or is dropped, because sqlx 0.9 then rolls back the
+    ///   whole transaction
+    ///
+    /// On Postgres, `commit` returns `Ok` after a failed statement, but nothing is written.
     ///
     /// # Examples
     ///
@@ -102,16 +109,16 @@ impl Fence {
     }
 }
 
-/// A transaction to be begun: see [`Fence::begin`](crate::Fence::begin). Await it.
+/// A builder for a transaction: see [`Fence::begin`](crate::Fence::begin). `.await` it to begin the transaction.
 ///
 /// # Default
 ///
-/// | | value |
+/// | setting | default |
 /// |---|---|
-/// | lock limit | [`DEFAULT_LOCK_LIMIT`] |
+/// | lock limit | [`DEFAULT_LOCK_TIMEOUT`] |
 /// | isolation | the database's default |
 #[derive(Debug, Clone)]
-#[must_use = "a transaction does not begin by itself: `.await` it"]
+#[must_use = "a transaction does not begin automatically: `.await` it"]
 pub struct Begin<'p, DB: FencedDatabase> {
     token: FencingToken,
     pool: &'p Pool<DB>,
@@ -126,25 +133,25 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
             token,
             pool,
             resource,
-            limit: DEFAULT_LOCK_LIMIT,
+            limit: DEFAULT_LOCK_TIMEOUT,
             isolation: None,
         }
     }
 
-    /// How long to wait while another transaction holds the fence of the resource. A holder that was paused with an
-    /// open transaction keeps its successor waiting for so long, and no longer.
+    /// Sets how long to wait while another transaction holds the fence of the resource. If a holder is paused with an
+    /// open transaction, the next holder waits at most this long.
     ///
-    /// On Postgres it holds for every other lock in this transaction, too. `MySQL` and `MariaDB` count whole seconds;
-    /// it is rounded up there.
+    /// On Postgres the limit applies to every other lock in this transaction, too. On `MySQL` and `MariaDB` it is
+    /// rounded up to whole seconds.
     ///
-    /// To end a paused holder's transaction, so that its successor gets on, set `idle_in_transaction_session_timeout`
-    /// (Postgres) or `idle_transaction_timeout` (`MariaDB`).
-    pub const fn lock_limit(mut self, limit: Duration) -> Self {
+    /// To end the transaction of a paused holder, set `idle_in_transaction_session_timeout` (Postgres) or
+    /// `idle_transaction_timeout` (`MariaDB`).
+    pub const fn lock_timeout(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// The isolation level. `SQLite` has one, the strictest, whatever this says.
+    /// Sets the isolation level. `SQLite` ignores it and always uses the strictest level.
     pub const fn isolation(mut self, isolation: Isolation) -> Self {
         self.isolation = Some(isolation);
         self
@@ -156,7 +163,7 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
         Ok(tx)
     }
 
-    /// Waits for a connection and for the lock.
+    /// Waits for a connection and for the fence.
     pub(crate) async fn claimed(&self) -> Result<Transaction<'static, DB>, Error> {
         resource::check(&self.resource)?;
         let begun = Instant::now();
@@ -175,7 +182,7 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
                 Err(error) => error,
             };
             match DB::obstacle(&error) {
-                // Nothing was done in this transaction yet, and so it may as well begin anew.
+                // The transaction has done nothing yet, so it can begin again.
                 Some(Obstacle::Conflict) if begun.elapsed() < self.limit => {}
                 Some(_) => {
                     observe::busy(&self.resource, self.token);
@@ -196,7 +203,7 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
     }
 }
 
-/// What became of a transaction that was begun.
+/// The outcome of an attempt to begin a transaction.
 enum Attempt<DB: FencedDatabase> {
     Begun(Transaction<'static, DB>),
     Newer(i64),
@@ -218,16 +225,17 @@ async fn attempt<DB: FencedDatabase>(
             Ok(Attempt::Newer(current))
         }
         Err(error) => {
-            // What was the error is worth more than what follows from it.
+            // Return the original error, not an error of the rollback.
             drop(tx.rollback().await);
             Err(error)
         }
     }
 }
 
-/// Runs it in a task, which goes on when nobody waits for it any more. sqlx does not know of a transaction whose beginning
-/// was cut short, and gives its connection back to the pool: what is written there next would be confirmed, and rolled
-/// back one day. On `MySQL` and `MariaDB` it may lose a connection whose statement was dropped while it was prepared.
+/// Runs the attempt in its own task, so that it ends even if the caller is dropped. If the beginning of a transaction
+/// is cancelled, sqlx does not roll back, and returns the connection to the pool. Later writes on that connection would
+/// be confirmed, but rolled back later. On `MySQL` and `MariaDB` sqlx may also lose a connection if a statement is
+/// dropped while it is prepared.
 async fn to_its_end<T: Send + 'static>(
     attempt: impl Future<Output = Result<T, sqlx::Error>> + Send + 'static,
 ) -> Result<T, sqlx::Error> {
@@ -251,23 +259,25 @@ impl<'p, DB: FencedDatabase> IntoFuture for Begin<'p, DB> {
     ///
     /// # Errors
     ///
-    /// [`Error::Stale`] if a newer token has been there; [`Error::Busy`] if another transaction holds the fence for
-    /// longer than the limit; [`Error::Name`] if the resource is empty, longer than 512 bytes, or has a NUL in it;
-    /// [`Error::Sqlx`] if there is no connection, or no table `fences`.
+    /// - [`Error::Stale`]: the resource has seen a newer token.
+    /// - [`Error::Busy`]: another transaction holds the fence for longer than the limit.
+    /// - [`Error::Name`]: the resource is empty, longer than 512 bytes, or contains a NUL.
+    /// - [`Error::Sqlx`]: there is no connection, or no table `fences`, or the database failed.
     ///
-    /// At the isolation levels above read committed a later statement, or the commit, may be answered with a
-    /// serialization failure (Postgres 40001, `MariaDB` 1020 and 1213): begin anew. The claim itself is tried again
-    /// here.
+    /// At isolation levels above read committed, a later statement or the commit may return a serialization failure
+    /// (Postgres 40001, `MariaDB` 1020 and 1213). Then begin again. Serialization failures of the claim itself are
+    /// retried here.
     ///
     /// # Cancel safety
     ///
-    /// Under tokio a dropped call rolls back, wherever it is dropped, and its connection goes back to the pool as it was. It
-    /// does so when what it waits for has come, or the time limit is over: until then it keeps its position in the pool's
-    /// queue, or its connection.
+    /// In a tokio runtime, a dropped call rolls back at any point and returns its connection unchanged to the pool. The
+    /// rollback happens when the wait of the call ends or the time limit elapses. Until then the call keeps its
+    /// connection, or its position in the queue of the pool.
     ///
-    /// In another runtime a call that is dropped while the transaction itself begins does not roll back: sqlx 0.9 knows
-    /// nothing of that transaction then, and its connection goes back to the pool with it. On `MySQL`, `MariaDB` and `SQLite`
-    /// that connection may keep this time limit for locks, and on `MySQL` and `MariaDB` the pool may lose it.
+    /// In another runtime, a call does not roll back if it is dropped while the transaction begins. The connection then
+    /// returns to the pool with the transaction still open, because sqlx 0.9 does not roll it back. On `MySQL`,
+    /// `MariaDB` and `SQLite` that connection may keep this time limit for locks. On `MySQL` and `MariaDB` the pool may
+    /// lose the connection.
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.begin())
     }

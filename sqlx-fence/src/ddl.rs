@@ -1,13 +1,12 @@
-//! What the database needs: the column with the token, and the table with the fences of resources.
+//! Creates the required schema: the token column, and the table with the fences of resources.
 //!
-//! Put [`COLUMN_TYPE`] and the `…_FENCES` into your migrations, or let [`add_column`] and [`create_fences`] do it at
-//! start. Both may be called again and again, by many processes at once.
+//! Add [`COLUMN_TYPE`] and the `…_FENCES` to your migrations, or call [`add_column`] and [`create_fences`] at startup.
+//! Both functions can be called repeatedly, and by many processes concurrently.
 //!
-//! On `MySQL` and `MariaDB` each of these statements commits the transaction that is open on its connection, and with it
-//! what was done before.
+//! On `MySQL` and `MariaDB` each of these statements commits an open transaction of its connection.
 //!
-//! Never delete a row of `fences` while holders are at work: with it goes the memory of the newest token, and an older
-//! one is let in.
+//! Never delete a row of `fences` while holders are running. The row stores the last seen token; without it an older
+//! token is admitted.
 
 use std::future::Future;
 
@@ -17,14 +16,14 @@ use crate::database::{Driver, FencedDatabase};
 pub use crate::schema::{COLUMN_TYPE, MYSQL_FENCES, POSTGRES_FENCES, SQLITE_FENCES};
 use crate::{DEFAULT_COLUMN, Error, name};
 
-/// Creates the table `fences` if it is not there.
+/// Creates the table `fences` if it does not exist.
 ///
 /// # Errors
 ///
-/// [`Error::Sqlx`], for example if the right to create tables is missing.
+/// Returns [`Error::Sqlx`] if the database fails, for example if the role may not create tables.
 #[expect(
     clippy::manual_async_fn,
-    reason = "an `async fn` over `Acquire` is not general enough for a spawned task"
+    reason = "the future of an `async fn` over `Acquire` cannot be spawned"
 )]
 pub fn create_fences<'a, 'c: 'a, A>(at: A) -> impl Future<Output = Result<(), Error>> + Send + 'a
 where
@@ -36,12 +35,13 @@ where
     }
 }
 
-/// Adds the column [`DEFAULT_COLUMN`] to a table, `orders` or `shop.orders`, if it is not there. On Postgres, if it
-/// is, no lock is waited for, and the role need not own the table.
+/// Adds the column [`DEFAULT_COLUMN`] to a table, such as `orders` or `shop.orders`, if it does not exist. On Postgres,
+/// if the column exists, the call does not wait for a lock and the role need not own the table.
 ///
-/// Write the table's name as in a statement of the database. `Orders` is `orders` on Postgres, and `"Orders"` is not:
+/// Write the name of the table as in a statement of the database. For example, on Postgres `Orders` is the same table
+/// as `orders`, but `"Orders"` is another one:
 ///
-/// | | names with capitals, spaces, dots |
+/// | database | names with capitals, spaces, dots |
 /// |---|---|
 /// | Postgres | `"Orders"`, `shop."Orders"` |
 /// | `SQLite` | any case is the same table; `"my orders"`, `main."my orders"` |
@@ -49,9 +49,11 @@ where
 ///
 /// # Errors
 ///
-/// [`Error::ColumnType`] if the table has such a column and it is not of an integer type: as texts `'9'` is more than
-/// `'10'`. [`Error::Name`] if the table's name is not one, or two with a dot between, of letters, digits and `_`, or in
-/// quotes. [`Error::Sqlx`], for example if there is no such table.
+/// - [`Error::ColumnType`]: the column exists but does not have an integer type. As a text, `'9'` is larger than
+///   `'10'`.
+/// - [`Error::Name`]: the name of the table is invalid. It consists of one name, or of two names with a dot between
+///   them. Each name contains letters, digits and `_`, or is in quotes.
+/// - [`Error::Sqlx`]: the database failed, for example because the table does not exist.
 ///
 /// # Examples
 ///
@@ -77,14 +79,14 @@ where
     add_column_named(at, table, DEFAULT_COLUMN)
 }
 
-/// As [`add_column`], with the name of [`Fence::with_column`](crate::Fence::with_column).
+/// Adds a token column with another name, for [`Fence::with_column`](crate::Fence::with_column). See [`add_column`].
 ///
 /// # Errors
 ///
-/// As [`add_column`], and [`Error::Name`] for the column's name, too.
+/// Returns the errors of [`add_column`], and [`Error::Name`] if the name of the column is invalid.
 #[expect(
     clippy::manual_async_fn,
-    reason = "an `async fn` over `Acquire` is not general enough for a spawned task"
+    reason = "the future of an `async fn` over `Acquire` cannot be spawned"
 )]
 pub fn add_column_named<'a, 'c: 'a, A>(
     at: A,
@@ -105,7 +107,7 @@ where
         let Err(error) = added else {
             return Ok(());
         };
-        // Another process may have added it in the meantime. An error of the check follows from the first one.
+        // Another process may have added the column concurrently. If the check fails, the first error is the cause.
         match exists::<A::Database>(&mut connection, table, column).await {
             Ok(true) => Ok(()),
             Err(other @ Error::ColumnType { .. }) => Err(other),
@@ -114,7 +116,7 @@ where
     }
 }
 
-/// Whether there is such a column; an error if there is one of another type.
+/// Returns whether the column exists, or an error if it has another type.
 async fn exists<DB: FencedDatabase>(
     connection: &mut DB::Connection,
     table: &str,

@@ -1,16 +1,16 @@
-//! Everything that a fenced write can answer in place of what was asked.
+//! The errors of fenced writes.
 
 use std::fmt;
 use std::time::Duration;
 
 use leasehold::Stale;
 
-/// Why a fenced write was not done, or not known to be.
+/// The reason why a fenced write failed, or why its outcome is unknown.
 ///
 /// # Examples
 ///
-/// As an answer of an [axum](https://docs.rs/axum) handler, a stale write is a conflict. (`Problem` of `leasehold-tower` with
-/// its feature `sqlx` answers 412.)
+/// An [axum](https://docs.rs/axum) handler can respond to a stale write with 409. (`Problem` of `leasehold-tower` with
+/// its feature `sqlx` responds with 412.)
 ///
 /// ```
 /// use axum::http::StatusCode;
@@ -46,98 +46,101 @@ use leasehold::Stale;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A newer holder has written. Nothing was.
+    /// A newer holder has written. This write had no effect.
     #[error(transparent)]
     Stale(#[from] Stale),
-    /// Some of the rows had been written by a newer holder. Everything was rolled back.
+    /// A newer holder has written some of the rows. The statement was rolled back.
     #[error(
-        "partly stale: {stale} rows have newer tokens; the writes to {applied} others were rolled back"
+        "partly stale: {stale} rows have a newer token; the writes to {applied} other rows were rolled back"
     )]
     PartiallyStale {
-        /// How many rows would have been written.
+        /// The number of rows that the statement wrote before the rollback.
         applied: u64,
-        /// How many rows have a newer token. Where the statement joins tables a row counts once for each row joined to it.
+        /// The number of rows with a newer token. If the statement joins tables, a row counts once for each row joined
+        /// to it.
         stale: u64,
     },
-    /// Fewer rows were there than expected, and none of them has a newer token. Everything was rolled back.
-    #[error("not found: {expected} rows were expected, {applied} are there; nothing was written")]
+    /// The statement matched fewer rows than expected, and none of them has a newer token. It was rolled back.
+    #[error("not found: expected {expected} rows, found {applied}; nothing was written")]
     NotFound {
-        /// How many were expected.
+        /// The number of expected rows.
         expected: u64,
-        /// How many there are.
+        /// The number of matched rows.
         applied: u64,
     },
-    /// More rows were there than expected. Everything was rolled back.
-    #[error("{expected} rows were expected, {applied} are there; nothing was written")]
+    /// The statement matched more rows than expected. It was rolled back.
+    #[error("too many rows: expected {expected} rows, found {applied}; nothing was written")]
     TooMany {
-        /// How many were expected.
+        /// The number of expected rows.
         expected: u64,
-        /// How many there are.
+        /// The number of matched rows.
         applied: u64,
     },
-    /// No fence can be added to the statement. Nothing was sent.
+    /// A fence cannot be added to the statement. Nothing was sent.
     #[error("this statement cannot be fenced ({position}): {problem}; {remedy}")]
     Rewrite {
-        /// Where in the statement.
+        /// The position of the problem in the statement.
         position: Position,
-        /// What is there.
+        /// The problem.
         problem: String,
-        /// What to do.
+        /// How to change the statement.
         remedy: String,
     },
     /// Too few or too many values were bound. Nothing was sent.
-    #[error("the statement takes {expected} values, {given} were bound")]
+    #[error("the statement takes {expected} values, but {given} were bound")]
     Binds {
-        /// How many the statement takes.
+        /// The number of values that the statement takes.
         expected: usize,
-        /// How many were bound.
+        /// The number of bound values.
         given: usize,
     },
-    /// Another transaction holds the fence of the resource, and the time limit is over. Nothing was written.
-    #[error("the fence of `{resource}` is held by another transaction, for more than {limit:?}")]
+    /// Another transaction held the fence of the resource until the time limit elapsed. Nothing was written.
+    #[error(
+        "the fence of `{resource}` is busy: another transaction held it for more than {limit:?}"
+    )]
     Busy {
-        /// What was to be locked.
+        /// The resource.
         resource: String,
-        /// How long it was waited for.
+        /// The time limit of the wait.
         limit: Duration,
     },
-    /// A name that cannot be used.
-    #[error("`{name}` cannot be the name of a {what}: {remedy}")]
+    /// A name is invalid.
+    #[error("`{name}` is not a valid name for a {what}: {remedy}")]
     Name {
-        /// What it was to be: a column, a table, a resource.
+        /// The kind of the name: a column, a table or a resource.
         what: &'static str,
         /// The name, cut after 64 characters.
         name: String,
-        /// What to do.
+        /// How to change the name.
         remedy: &'static str,
     },
-    /// The table has the column, and it is not of an integer type, by which tokens are compared.
+    /// The token column exists but does not have an integer type. Tokens are compared as integers.
     #[error(
-        "column `{column}` of table `{table}` is of type `{found}`, and tokens need an integer: change it to BIGINT, or \
-         use a column of another name (`Fence::with_column`, `ddl::add_column_named`)"
+        "column `{column}` of table `{table}` has type `{found}`, but tokens need an integer type: change it to BIGINT, or \
+         use another column (`Fence::with_column`, `ddl::add_column_named`)"
     )]
     ColumnType {
-        /// The table, as it was given.
+        /// The table, as passed to the function.
         table: String,
         /// The column.
         column: String,
-        /// The type that it has.
+        /// The type of the column.
         found: String,
     },
-    /// The database or the driver failed.
-    #[error("the database did not do it")]
+    /// The database or the driver failed. The source is the error of sqlx.
+    #[error("database error")]
     Sqlx(#[from] sqlx::Error),
 }
 
-/// A place in a statement.
+/// A position in a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Position {
-    /// How many bytes are before it.
+    /// The number of bytes before the position.
     pub offset: usize,
-    /// The line, from 1 on.
+    /// The line, starting at 1.
     pub line: usize,
-    /// The character in the line, from 1 on.
+    /// The character in the line, starting at 1.
     pub column: usize,
 }
 

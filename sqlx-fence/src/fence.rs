@@ -4,7 +4,8 @@ use leasehold::{FencingToken, InvalidToken};
 
 use crate::{DEFAULT_COLUMN, Error, name};
 
-/// A holder's fencing token, as a condition of its writes.
+/// Adds the fencing token of a holder to its writes. The database refuses a write to a row or resource with a newer
+/// token.
 ///
 /// # Examples
 ///
@@ -35,7 +36,7 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// A fence with the token of a guard, or of whoever else counts.
+    /// Creates a fence with the token of a guard, or with a token from another source.
     #[must_use]
     pub const fn new(token: FencingToken) -> Self {
         Self {
@@ -44,12 +45,12 @@ impl Fence {
         }
     }
 
-    /// Another name for the column with the token. The default is [`DEFAULT_COLUMN`].
+    /// Sets the name of the token column. The default is [`DEFAULT_COLUMN`].
     ///
     /// # Errors
     ///
-    /// [`Error::Name`] if it is not made of lower-case letters, digits and `_` alone, or is `rowid`, `oid` or `_rowid_`,
-    /// by which `SQLite` calls the primary key.
+    /// Returns [`Error::Name`] if the name contains other characters than lower-case letters, digits and `_`. Also
+    /// refuses `rowid`, `oid` and `_rowid_`, which are aliases of the primary key on `SQLite`.
     pub fn with_column(mut self, name: impl Into<Cow<'static, str>>) -> Result<Self, Error> {
         let column = name.into();
         name::column(&column)?;
@@ -57,13 +58,13 @@ impl Fence {
         Ok(self)
     }
 
-    /// The token.
+    /// Returns the token.
     #[must_use]
     pub const fn token(&self) -> FencingToken {
         self.token
     }
 
-    /// The name of the column with the token.
+    /// Returns the name of the token column.
     #[must_use]
     pub fn column(&self) -> &str {
         &self.column

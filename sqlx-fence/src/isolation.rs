@@ -1,7 +1,7 @@
-/// How far a transaction is kept from others.
+/// The isolation level of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Isolation {
-    /// `READ UNCOMMITTED`, which Postgres takes for `READ COMMITTED`.
+    /// `READ UNCOMMITTED`, which Postgres treats as `READ COMMITTED`.
     ReadUncommitted,
     /// `READ COMMITTED`, the default of Postgres.
     ReadCommitted,
@@ -12,7 +12,7 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    // Without any database there is nobody to tell it to.
+    // This method is unused without the features `mysql` and `postgres`.
     #[cfg_attr(not(any(feature = "mysql", feature = "postgres")), allow(dead_code))]
     pub(crate) const fn sql(self) -> &'static str {
         match self {

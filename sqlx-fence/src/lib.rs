@@ -1,4 +1,5 @@
-//! Fencing tokens for sqlx 0.9 (0.8 is not supported): a stale holder of a lock cannot overwrite newer data.
+//! Fencing tokens for sqlx 0.9 (0.8 is not supported). They prevent a stale holder of a lock from overwriting newer
+//! data.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -17,14 +18,14 @@
 //! let guard = locks.lock("order:42").acquire().await?;
 //! let fence = Fence::new(guard.token());
 //!
-//! // A single statement.
+//! // A single fenced statement.
 //! fence
 //!     .query("UPDATE orders SET state = 'paid' WHERE id = ?")
 //!     .bind(42)
 //!     .execute(&pool)
 //!     .await?;
 //!
-//! // Reads and writes: claim first. `query` here, too, since others write these rows with it.
+//! // Reads and writes: claim the resource first. Use `query` here, too, because other code writes these rows with it.
 //! let mut tx = fence.begin(&pool, "order:42").await?;
 //! let state: String = sqlx::query_scalar("SELECT state FROM orders WHERE id = 42")
 //!     .fetch_one(&mut *tx)
@@ -40,55 +41,79 @@
 //! # }
 //! ```
 //!
-//! A holder can be paused between its last look at the lock and its write, for longer than its lease. The database
-//! is where the write can still be stopped: each row, or each resource, remembers the newest token that wrote to
-//! it, and refuses older ones: [`Error::Stale`].
+//! A holder can be paused for longer than its lease, between its last check of the lock and its write. Only the
+//! database can still stop that write. Each row or resource stores the last seen token, and the database refuses a
+//! write with an older token with [`Error::Stale`].
 //!
-//! # Which one
+//! # Which API to use
 //!
-//! | | protects | costs, when all is well |
+//! | API | protects | cost without contention |
 //! |---|---|---|
-//! | [`Fence::query`], [`Fence::query_as`], [`FencedExt`] | rows that a newer holder has **written** | nothing more to send: one round trip |
-//! | [`Fence::begin`] | everything in the transaction, reads too, from the moment it is begun | one statement on Postgres and `SQLite` and two on `MySQL` and `MariaDB`, besides those of any transaction; on `SQLite` also three settings that do not leave the process |
-//! | [`SqlFenceStore`] | what is outside of the database | a transaction of its own, begun as by `Fence::begin` |
-//! | [`mark`] | from changes between a read and a write, without a token | two statements |
+//! | [`Fence::query`], [`Fence::query_as`], [`FencedExt`] | rows that a newer holder has **written** | no additional round trip |
+//! | [`Fence::begin`] | everything in the transaction, including reads, from its beginning | one additional statement on Postgres and `SQLite`, two on `MySQL` and `MariaDB`; on `SQLite` also three settings within the process |
+//! | [`SqlFenceStore`] | resources outside of the database | its own transaction, begun as by `Fence::begin` |
+//! | [`mark`] | a row against changes between a read and a write, for locks without a token | two statements |
 //!
-//! With `Fence::query` alone there is a *first-write gap*: the newer holder reads, the older one's late write passes,
-//! since nothing newer has been written yet, and the newer one overwrites it from what it has read. `Fence::begin`
-//! closes it: from its first statement on, older holders who begin are refused.
+//! `Fence::query` alone has a *first-write gap*:
 //!
-//! **Both on the same rows**: `begin` compares the token of the resource, in `fences`; `query` compares that of the row.
-//! Neither sees the other. Rows that anybody writes with `query` are written with `query` within `begin`, too, and an
-//! `INSERT` there sets the column with the token. With plain statements `begin` keeps out those alone who begin: the
-//! late `query` of an older holder passes, and so does its plain write over what a newer `query` wrote. A row that was
-//! only read in it has the first-write gap towards a late `query` in any case: where that matters, let all begin.
+//! 1. The newer holder reads a row.
+//! 2. The late write of the older holder passes, because the newer holder has not written the row yet.
+//! 3. The newer holder overwrites the row, based on the data that it has read.
 //!
-//! # Whose tokens
+//! `Fence::begin` closes this gap: after its first statement, every `begin` of an older holder is refused.
 //!
-//! **A row, and a resource, is fenced under one key, always the same, from one backend.** Tokens of another key or of another
-//! backend do not compare: with them the rightful holder is refused, or a late one admitted. So a row that is locked as
-//! `order:42` here and as `customer:7` there needs a column for each ([`Fence::with_column`]), and a service that moves from
-//! one Redis to another, or to `ZooKeeper`, begins anew: with another column and other names of resources; or, when all
-//! holders under the old one have ended and none of them can write any more, with the column set to 0 and `fences` emptied.
+//! # Using `begin` and `query` on the same rows
 //!
-//! # What is refused
+//! `begin` compares the token of the resource, in the table `fences`. `query` compares the token of the row. Neither
+//! checks the token of the other. So if any code writes a row with `query`:
 //!
-//! A statement that cannot be fenced for sure is not sent: [`Error::Rewrite`] says where, why, and what to do. So are
-//! executable comments, a second statement, an assignment to the token's column, a `WITH` that writes, joined tables of
-//! which it is unclear which is written to, `ORDER BY` with `LIMIT`, gaps in `$1`, `$3`, kinds of placeholders mixed,
-//! `OR REPLACE`, and strings that end in another place by another setting of the server. What the grammar does not know
-//! is refused, too: write it within `fence.begin`, and set and compare the token's column yourself where others use
-//! `query`.
+//! - Write that row with `query` inside of `begin`, too.
+//! - An `INSERT` inside of `begin` must set the token column.
 //!
-//! Not seen: what is written by triggers, rules, functions within the statement, and foreign keys with `CASCADE`,
-//! `SET NULL` or `SET DEFAULT`, `ON UPDATE` as well as `ON DELETE`; and on `SQLite` the rows that a constraint declared with
-//! `ON CONFLICT REPLACE` deletes: write `UPDATE OR ABORT` there.
+//! Plain statements inside of `begin` are protected only against other `begin` transactions. A late `query` of an older
+//! holder still passes, and a plain write of an older holder can overwrite the data of a newer `query`. A row that is
+//! only read inside of `begin` always has the first-write gap for a late `query`. To close this gap, use `begin`
+//! everywhere.
+//!
+//! # Where tokens must come from
+//!
+//! **Fence a row or a resource always with tokens of the same key and the same backend.** Tokens of different keys or
+//! backends are not comparable: the current holder could be refused, or an old holder admitted.
+//!
+//! If some code locks a row as `order:42` and other code as `customer:7`, use one column for each
+//! ([`Fence::with_column`]). If a service moves to another Redis or to `ZooKeeper`, use another column and other
+//! resource names. Alternatively, wait until no holder of the old backend can write, set the column to 0 and empty
+//! `fences`.
+//!
+//! # Statements that are refused
+//!
+//! A statement that cannot be fenced safely is not sent. [`Error::Rewrite`] contains the position, the problem and a
+//! remedy. It is returned for:
+//!
+//! - executable comments, and a second statement
+//! - an assignment to the token column
+//! - a `WITH` that writes
+//! - joined tables if it is unclear which one is written
+//! - `ORDER BY` with `LIMIT`
+//! - gaps in numbered placeholders (`$1`, `$3`), and mixed kinds of placeholders
+//! - `OR REPLACE`
+//! - strings whose end depends on a setting of the server
+//! - syntax that the parser does not know
+//!
+//! Run such a statement inside of `fence.begin`. If other code uses `query` on its rows, set and compare the token
+//! column yourself.
+//!
+//! The fence does not cover rows that are changed by:
+//!
+//! - triggers, rules, and functions in the statement
+//! - foreign keys with `CASCADE`, `SET NULL` or `SET DEFAULT`, both `ON UPDATE` and `ON DELETE`
+//! - on `SQLite`, constraints with `ON CONFLICT REPLACE`, which delete rows: write `UPDATE OR ABORT`
 //!
 //! # Isolation
 //!
-//! Tested at every isolation level of Postgres, `MariaDB` and `SQLite`. From repeatable read on, Postgres answers the
-//! rightful holder too with a serialization failure (40001) where a row has changed meanwhile; `MariaDB` with 1020 or
-//! 1213, `SQLite` with 517. They are [`Error::Sqlx`]: begin the transaction anew.
+//! Tested at every isolation level of Postgres, `MariaDB` and `SQLite`. From repeatable read on, the current holder can
+//! also get a serialization failure if a row was changed concurrently. Its code is 40001 on Postgres, 1020 or 1213 on
+//! `MariaDB`, and 517 on `SQLite`. It is returned as [`Error::Sqlx`]: begin the transaction again.
 //!
 //! # Features
 //!
@@ -99,13 +124,13 @@
 //! | `postgres` | Postgres (tested: 15) |
 //! | `sqlite` | `SQLite`, bundled |
 //!
-//! None is on by default. Choose sqlx's runtime and TLS in your own dependency on sqlx.
+//! No feature is enabled by default. Select sqlx's runtime and TLS in your own dependency on sqlx.
 //!
 //! # Traces and metrics
 //!
-//! Events: `leasehold_sqlx.stale`, `.partially_stale` (`WARN`), `.busy` (`DEBUG`), `.written`, `.begun` (`TRACE`). Each has
-//! its name in the field `event`, too, and in `resource` the resource of `begin`, or the table of a fenced statement.
-//! Metric: `leasehold_sqlx_writes_total{outcome}`, with the same outcomes.
+//! Events: `leasehold_sqlx.stale`, `.partially_stale` (`WARN`), `.busy` (`DEBUG`), `.written`, `.begun` (`TRACE`). The
+//! field `event` contains the name of the event. The field `resource` contains the resource of `begin`, or the table of
+//! a fenced statement. Metric: `leasehold_sqlx_writes_total{outcome}`, with the same outcomes.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod begin;
@@ -127,7 +152,7 @@ mod store;
 
 pub use leasehold::{AdmitError, FenceStore, FencingToken, InvalidToken, Stale};
 
-pub use self::begin::{Begin, DEFAULT_LOCK_LIMIT};
+pub use self::begin::{Begin, DEFAULT_LOCK_TIMEOUT};
 pub use self::database::{Completable, FencedDatabase};
 pub use self::error::{Error, Position};
 pub use self::fence::Fence;
@@ -135,5 +160,14 @@ pub use self::isolation::Isolation;
 pub use self::query::{Fenceable, FencedExt, FencedQuery};
 pub use self::store::SqlFenceStore;
 
-/// The column with the token, unless a fence is told otherwise.
+/// The default name of the token column.
 pub const DEFAULT_COLUMN: &str = "fencing_token";
+
+/// Compiles the examples in this crate's README, and in a chapter of the guide.
+#[cfg(all(doctest, feature = "postgres", feature = "sqlite"))]
+mod guide {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../docs/guide/04-fenced-sql.md")]
+    struct FencedSql;
+}

@@ -1,23 +1,23 @@
-//! Names that go into a statement, and so must be harmless.
+//! Checks names that are inserted into a statement.
 
 use std::borrow::Cow;
 
 use crate::Error;
 use crate::rewrite::Dialect;
 
-/// The longest name that all databases take.
+/// The longest name that all databases accept.
 const LONGEST: usize = 63;
 
-/// On `SQLite` each of these is the primary key, in every table.
+/// The aliases of the primary key in every table of `SQLite`.
 const KEYS: [&str; 3] = ["rowid", "oid", "_rowid_"];
 
-/// A column's name: plain, so that it is the same with and without quotes.
+/// Checks the name of a column. It must have the same meaning with and without quotes.
 pub(crate) fn column(name: &str) -> Result<(), Error> {
     if KEYS.contains(&name) {
         return Err(Error::Name {
             what: "column",
             name: name.to_owned(),
-            remedy: "on SQLite that is another name of the primary key; use one that is a column's alone",
+            remedy: "on SQLite this is an alias of the primary key; use another name",
         });
     }
     if is_plain(name) && !name.contains(|it: char| it.is_ascii_uppercase()) {
@@ -26,11 +26,11 @@ pub(crate) fn column(name: &str) -> Result<(), Error> {
     Err(Error::Name {
         what: "column",
         name: shortened(name),
-        remedy: "use lower-case letters, digits and `_`, not a digit first, at most 63 of them",
+        remedy: "use lower-case letters, digits and `_`, not starting with a digit, at most 63 characters",
     })
 }
 
-/// A table's name as a statement has it: with or without its schema, each in quotes or not.
+/// Checks the name of a table, as in a statement: with or without its schema, each with or without quotes.
 pub(crate) fn table(dialect: Dialect, name: &str) -> Result<(), Error> {
     if let Some([_] | [_, _]) = parts(dialect, name).as_deref() {
         return Ok(());
@@ -40,18 +40,18 @@ pub(crate) fn table(dialect: Dialect, name: &str) -> Result<(), Error> {
         name: shortened(name),
         remedy: match dialect {
             Dialect::MySql => {
-                "write it as in a statement: letters, digits and `_`, not a digit first, or in backticks; at most 63 \
-                 bytes"
+                "write it as in a statement: letters, digits and `_`, not starting with a digit, or in backticks; at \
+                 most 63 bytes"
             }
             Dialect::Postgres | Dialect::Sqlite => {
-                "write it as in a statement: letters, digits and `_`, not a digit first, or in double quotes; at most \
-                 63 bytes"
+                "write it as in a statement: letters, digits and `_`, not starting with a digit, or in double quotes; \
+                 at most 63 bytes"
             }
         },
     })
 }
 
-/// The names between the dots, without their quotes; none if one of them is not a name.
+/// Returns the names between the dots, without their quotes, or `None` if one of them is invalid.
 pub(crate) fn parts(dialect: Dialect, name: &str) -> Option<Vec<Cow<'_, str>>> {
     let quote = match dialect {
         Dialect::MySql => '`',
@@ -79,7 +79,7 @@ pub(crate) fn parts(dialect: Dialect, name: &str) -> Option<Vec<Cow<'_, str>>> {
     }
 }
 
-/// The name behind an opening quote, and what follows its closing one. A doubled quote is part of the name.
+/// Returns the name after an opening quote, and the text after its closing quote. A doubled quote is part of the name.
 fn in_quotes(quoted: &str, quote: char) -> Option<(Cow<'_, str>, &str)> {
     let mut name = String::new();
     let mut rest = quoted;

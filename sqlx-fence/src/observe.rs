@@ -1,5 +1,5 @@
-//! What is told to `tracing`, and with the feature `metrics` to the `metrics` crate. The names are part of the
-//! public API: they are listed in the crate's documentation and tested.
+//! The `tracing` events, and with the feature `metrics` the counters. The names are part of the public API: they are
+//! listed in the crate's documentation and tested.
 
 use leasehold::{FencingToken, Stale};
 
@@ -41,7 +41,7 @@ pub(crate) fn partially_stale(table: &str, token: FencingToken, applied: u64, st
         warn,
         "leasehold_sqlx.partially_stale",
         { resource = table, lock.token = token.get(), applied, stale },
-        "a partly stale write was rolled back"
+        "a partially stale write was rolled back"
     );
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn busy(resource: &str, token: FencingToken) {
         debug,
         "leasehold_sqlx.busy",
         { resource, lock.token = token.get() },
-        "the fence of a resource was held for too long"
+        "another transaction held the fence of a resource for too long"
     );
 }
 

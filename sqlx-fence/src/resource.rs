@@ -1,13 +1,13 @@
-//! Names of resources, and what their rows say.
+//! Checks the names of resources and the tokens in their rows.
 
 use leasehold::{FencingToken, Stale};
 
 use crate::Error;
 
-/// What fits the column of `MySQL`'s table.
+/// The length of the column in the table of `MySQL`.
 const LONGEST: usize = 512;
 
-/// Refuses what some database would cut off or take for another.
+/// Refuses names that some database would truncate or confuse with others.
 pub(crate) fn check(resource: &str) -> Result<(), Error> {
     if !resource.is_empty() && resource.len() <= LONGEST && !resource.contains('\0') {
         return Ok(());
@@ -19,7 +19,7 @@ pub(crate) fn check(resource: &str) -> Result<(), Error> {
     })
 }
 
-/// What a token found in the database says to one that is older.
+/// Returns the error for a token that is older than the token in the database.
 pub(crate) fn stale(token: FencingToken, current: i64) -> Result<Stale, Error> {
     let current =
         FencingToken::try_from(current).map_err(|error| sqlx::Error::Decode(error.into()))?;

@@ -8,13 +8,13 @@ use crate::Error;
 use crate::begin::Begin;
 use crate::database::FencedDatabase;
 
-/// A [`FenceStore`] that keeps the newest token of each resource in the table `fences` (see [`ddl`](crate::ddl)).
+/// A [`FenceStore`] that keeps the last seen token of each resource in the table `fences` (see [`ddl`](crate::ddl)).
 ///
-/// For resources outside of the database. For what is in it use [`Fence`](crate::Fence), whose check and write are
-/// one step.
+/// Use it for resources outside of the database. For data in the database use [`Fence`](crate::Fence), which checks and
+/// writes in one step.
 ///
-/// While an open [`Fence::begin`](crate::Fence::begin) holds the fence of the resource, an admission waits for it: for
-/// [`DEFAULT_LOCK_LIMIT`](crate::DEFAULT_LOCK_LIMIT), and then fails with [`Error::Busy`] as its source.
+/// If an open [`Fence::begin`](crate::Fence::begin) holds the fence of the resource, `admit` waits up to
+/// [`DEFAULT_LOCK_TIMEOUT`](crate::DEFAULT_LOCK_TIMEOUT) for it. After that it fails with [`Error::Busy`] as its source.
 ///
 /// # Examples
 ///
@@ -38,14 +38,14 @@ pub struct SqlFenceStore<DB: FencedDatabase> {
 }
 
 impl<DB: FencedDatabase> SqlFenceStore<DB> {
-    /// A store on this database.
+    /// Creates a store in this database.
     #[must_use]
     pub const fn new(pool: Pool<DB>) -> Self {
         Self { pool }
     }
 
     async fn claim(&self, resource: &str, token: FencingToken) -> Result<(), Error> {
-        // On its own the statement would wait for the row as long as the database likes: for ever on Postgres.
+        // Without the time limit of `begin`, the statement would wait for the row without limit on Postgres.
         let begin = Begin::new(token, &self.pool, resource.to_owned());
         let tx = begin.claimed().await?;
         Ok(tx.commit().await?)

@@ -146,7 +146,7 @@ async fn everything() {
     let holds = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
     let busy = fence(6)
         .begin(&pool, "a")
-        .lock_limit(Duration::from_millis(1));
+        .lock_timeout(Duration::from_millis(1));
     assert!(matches!(busy.await, Err(Error::Busy { .. })));
     holds.rollback().await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! An event whose name is a field, too: what writes events as text or JSON leaves the name out.
+//! Emits events with the name as a field, too, because writers of text or JSON omit the name.
 
 macro_rules! event {
     ($level:ident, $name:literal, { $($fields:tt)* }, $message:literal) => {

@@ -13,10 +13,11 @@ pub(crate) type Boxed<B, E> =
     Pin<Box<dyn Future<Output = Result<Response<ResponseBody<B>>, E>> + Send>>;
 
 pin_project! {
-    /// The future of this crate's services over HTTP.
+    /// The response future of [`LockService`](crate::LockService) and [`FenceService`](crate::FenceService).
     ///
-    /// A request that passes through is the service's own future, unboxed. Dropped before its end it drops the
-    /// service's future first and gives the lock up after it, unless the layer was told to finish.
+    /// For a request that passes through, this is the service's own future, unboxed. If the response future is dropped
+    /// before its end, it drops the service's future first and then releases the lock. With
+    /// [`OnDisconnect::Continue`](crate::OnDisconnect::Continue) the service's future continues instead.
     #[must_use = "futures do nothing unless awaited"]
     pub struct ResponseFuture<F, B, E> {
         #[pin]

@@ -1,15 +1,15 @@
 use leasehold::kind::Releasable;
-use leasehold::{LockGuard, LossReason, ReleaseOutcome};
+use leasehold::{EndReason, Error, LockGuard};
 
-/// Releases, and says why not if the lock was lost before. A release that is not confirmed fails nothing: it goes on
-/// in the background.
-pub(crate) async fn give_back<T: Releasable>(guard: LockGuard<T>) -> Option<LossReason> {
-    // One that is lost may have gone with its backend: nobody waits for that release.
+/// Releases the lock. Returns the reason if the lock was lost before. An unconfirmed release is not an error: it
+/// continues in the background.
+pub(crate) async fn give_back<T: Releasable>(guard: LockGuard<T>) -> Option<EndReason> {
+    // The backend of a lost lock may be down, so do not wait for that release.
     if !guard.is_valid() {
-        return Some(guard.lost().await.reason);
+        return Some(guard.ended().await.reason);
     }
     match guard.release().await {
-        Ok(ReleaseOutcome::AlreadyLost(reason)) => Some(reason),
-        Ok(ReleaseOutcome::Released) | Err(_) => None,
+        Err(Error::Lost(lost)) => Some(lost.reason),
+        Ok(()) | Err(_) => None,
     }
 }

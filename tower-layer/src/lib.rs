@@ -1,5 +1,5 @@
-//! Tower middleware that takes a distributed lock for each request, by route, and its counterpart that refuses the
-//! requests of those who have lost theirs.
+//! Tower middleware that acquires a distributed lock for each request of a route. Other middleware refuses requests
+//! from clients that have lost their lock.
 //!
 //! ```
 //! # #[cfg(feature = "axum")]
@@ -10,12 +10,12 @@
 //! use leasehold_tower::{LockLayer, Locked, key};
 //!
 //! async fn ship(Locked(lock): Locked, Path(id): Path<u64>) -> String {
-//!     // Read, think, write: one request per order at a time, over all processes.
+//!     // Only one request per order runs at a time, over all processes.
 //!     format!("order {id} shipped under token {}", lock.token())
 //! }
 //!
 //! let locks = LockManager::in_process(); // or LockManager::connect("redis://127.0.0.1").await?
-//! // As the handler reads it: `/orders/7` and `/orders/07` are one.
+//! // Parsed like in the handler: `/orders/7` and `/orders/07` use the same lock.
 //! let order = key::path("order:{id}").typed::<u64>("id");
 //! let app: Router = Router::new()
 //!     .route("/orders/{id}/ship", post(ship))
@@ -25,33 +25,36 @@
 //! # fn main() {}
 //! ```
 //!
-//! # Which one
+//! # Which type to use
 //!
-//! | | is for |
+//! | type | use it for |
 //! |---|---|
 //! | [`LockLayer`] | HTTP and gRPC servers: axum 0.8, tonic 0.14, any Tower service of `http` requests |
 //! | [`service::Lock`] | Tower services of any other kind |
-//! | [`FenceTokenLayer`] | HTTP clients that work under a lock: sends its fencing token |
-//! | [`FenceLayer`] | the server that they write to: refuses older tokens |
-//! | [`Problem`] | handlers that lock by themselves, with a `State<LockManager>`: `?` works in them |
+//! | [`FenceTokenLayer`] | HTTP clients that hold a lock: sends its fencing token |
+//! | [`FenceLayer`] | the server that these clients write to: refuses older tokens |
+//! | [`Problem`] | handlers that acquire locks themselves, with a `State<LockManager>`: use `?` in them |
 //!
-//! # What is guaranteed, and what is not
+//! # Guarantees and limits
 //!
-//! The handler of a request that may change something (not GET, HEAD, OPTIONS or TRACE, unless
-//! [`LockLayer::all_methods`] or [`LockLayer::methods`] says otherwise) runs under its lock or not at all; while it runs
-//! it is dropped as soon as the lock is lost, where it awaits. The lock is released once, when the handler is done or
-//! dropped, has failed or panicked, and with [`LockLayer::until_body_end`] when the body is done or dropped. When the
-//! backend is down, requests are refused: none runs unlocked. What [`leasehold`] says of its locks holds for these.
+//! - The layer locks all requests except GET, HEAD, OPTIONS and TRACE. [`LockLayer::all_methods`] and
+//!   [`LockLayer::methods`] change which requests are locked.
+//! - The handler of a locked request runs only while its lock is held. If the lock is lost, the handler is dropped at
+//!   its current `.await`.
+//! - The lock is released once: when the handler completes, fails, panics or is dropped. With
+//!   [`LockLayer::until_body_end`] it is released when the response body ends or is dropped.
+//! - If the backend is down, requests are refused. No request runs without its lock.
+//! - The guarantees and limits of [`leasehold`] locks apply.
 //!
-//! A lock is not idempotency: a request that is sent again after it was answered runs again, and one that was cut
-//! short may have been done in part, or be going on: what a handler had sent to a database when it was dropped may commit
-//! beside the next holder, see [`OnDisconnect`]. And a lock alone does not protect data: give the token to what you write to.
+//! A lock does not make requests idempotent: a request that is repeated after its response runs again. A request that
+//! was cancelled may be partly done, and its last statement may still commit while the next holder runs: see
+//! [`OnDisconnect`]. A lock alone does not protect data: pass the fencing token to the resource that you write to.
 //!
 //! # Order of layers
 //!
-//! From the outside in: tracing, CORS, load-shedding, time limit, authentication, then [`LockLayer`], then the
-//! handler. CORS preflights are `OPTIONS`, a safe method, and lock nothing. With axum add it with
-//! `Router::route_layer` or to a method router, where path parameters are known.
+//! Add the layers in this order, from the outside in: tracing, CORS, load shedding, timeout, authentication,
+//! [`LockLayer`], handler. CORS preflights use `OPTIONS`, a safe method, and are not locked. With axum, add the layer
+//! with `Router::route_layer` or to a method router, because path parameters are known there.
 //!
 //! ```
 //! # #[cfg(feature = "axum")]
@@ -89,7 +92,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! # Handlers that lock by themselves
+//! # Handlers that acquire locks themselves
 //!
 //! ```
 //! # #[cfg(feature = "axum")]
@@ -101,8 +104,8 @@
 //!
 //! async fn ship(State(locks): State<LockManager>, Path(id): Path<u64>) -> Result<String, Problem> {
 //!     let lock = locks.lock(format!("order:{id}")).wait(std::time::Duration::ZERO);
-//!     // A release that is not confirmed goes on in the background, and is no reason to ship again: it fails nothing.
-//!     Ok(lock.run(async |_lock| format!("order {id} shipped")).await?)
+//!     // An unconfirmed release is not an error: it continues in the background.
+//!     lock.run(async |_lock| Ok(format!("order {id} shipped"))).await
 //! }
 //!
 //! let app: Router = Router::new()
@@ -115,13 +118,13 @@
 //!
 //! # WebSocket sessions
 //!
-//! A layer locks the handshake, and releases when the handshake is answered, with
-//! [`until_body_end`](LockLayer::until_body_end) and [`OnDisconnect::Finish`], too. A [`Locked`] that is moved into the
-//! session is no longer valid there: its `lost()` returns [`Released`](leasehold::LossReason::Released). The same holds for
-//! other upgrades and for CONNECT.
+//! A layer locks only the handshake. It releases the lock when the handshake is answered, even with
+//! [`until_body_end`](LockLayer::until_body_end) and [`OnDisconnect::Continue`]. A [`Locked`] that is moved into the
+//! session is not valid there: its `ended()` returns [`Released`](leasehold::EndReason::Released). Other upgrades and
+//! CONNECT also release the lock after the handshake.
 //!
-//! To hold a lock for as long as a session lasts, acquire it in the handler and move the guard into the session. While
-//! somebody else is there, the handshake is refused with 409.
+//! To hold a lock for a whole session, acquire it in the handler and move the guard into the session. While another
+//! session holds the lock, the handshake is refused with 409.
 //!
 //! ```
 //! # #[cfg(feature = "axum")]
@@ -146,13 +149,13 @@
 //! }
 //!
 //! async fn session(mut socket: WebSocket, guard: LockGuard) {
-//!     let edits = async {
+//!     let edits = async |_| {
 //!         while let Some(message) = socket.recv().await {
 //!             let _edit = message?; // Write it under `guard.token()`.
 //!         }
-//!         Ok::<_, axum::Error>(())
+//!         Ok::<_, leasehold_tower::BoxError>(())
 //!     };
-//!     // At a loss the edits are dropped where they await.
+//!     // If the lock is lost, `edits` is dropped at its current `.await`.
 //!     if guard.run(edits).await.is_err() {
 //!         let _gone = socket.send("the lock was lost".into()).await;
 //!     }
@@ -166,46 +169,46 @@
 //! # fn main() {}
 //! ```
 //!
-//! A client that vanishes without closing is noticed only by what is sent to it, and the watchdog renews its lock until then:
-//! send pings and end the session when no answer comes, or set a `max_hold` as above. A graceful shutdown of axum does
-//! not wait for sessions; [`LockManager::shutdown`](leasehold::LockManager::shutdown) ends their locks.
+//! The server notices a vanished client only when it sends to that client. Until then the watchdog renews the lock.
+//! Send pings and end the session if no reply comes, or set a `max_hold` as above. A graceful shutdown of axum does
+//! not wait for sessions; [`LockManager::shutdown`](leasehold::LockManager::shutdown) releases their locks.
 //!
-//! Do not lock the same key in a layer around that handler: the handler's own acquire is refused as misconfigured then.
-//! And name both methods where a layer is to lock handshakes: a WebSocket begins with GET over HTTP/1.1, and with CONNECT
-//! over HTTP/2. By default only the second is locked.
+//! Do not lock the same key in a layer around a handler that acquires it. The handler's acquire is then refused as
+//! misconfigured. To lock handshakes in a layer, name both methods: a WebSocket begins with GET over HTTP/1.1 and with
+//! CONNECT over HTTP/2. By default only CONNECT is locked.
 //!
 //! # Problems
 //!
-//! Refusals are `application/problem+json` (RFC 9457). Their `type` is this page's address with one of these names
-//! behind a `#`. None of them tells the key.
+//! A refused request gets a response of type `application/problem+json` (RFC 9457). Its `type` is the URL of this page
+//! with one of the names below as the fragment. No response contains the key.
 //!
-//! | | status | gRPC | |
+//! | name | status | gRPC | cause |
 //! |---|---|---|---|
-//! | <span id="contended">`contended`</span> | 409, `Retry-After` | `ABORTED` | somebody else holds the lock; at a fence, somebody is at the resource |
-//! | <span id="too-many-waiters">`too-many-waiters`</span> | 409, `Retry-After` | `RESOURCE_EXHAUSTED` | somebody else holds the lock, and enough wait already; at a fence 503 |
-//! | <span id="unavailable">`unavailable`</span> | 503, `Retry-After` | `UNAVAILABLE` | the backend failed, or the manager was shut down; nothing was done |
-//! | <span id="lost">`lost`</span> | 503 | `ABORTED` | the lock was lost midway; the work may have been done in part |
-//! | <span id="outcome-unknown">`outcome-unknown`</span> | 500 | `UNKNOWN` | a release, a renewal or a conversion failed when the lock was had already; the work may have been done |
-//! | <span id="missing-key">`missing-key`</span> | 400 | `INVALID_ARGUMENT` | the header that says what to lock is not there |
-//! | <span id="invalid-key">`invalid-key`</span> | 400 | `INVALID_ARGUMENT` | too long, or not what a lock can be named; no handover ticket, or a spent one |
-//! | <span id="not-found">`not-found`</span> | 404 | `NOT_FOUND` | the row that a statement reads or writes is not there |
-//! | <span id="misconfigured">`misconfigured`</span> | 500 | `INTERNAL` | the server's mistake; `detail` names it |
-//! | <span id="stale">`stale`</span> | 412 | `FAILED_PRECONDITION` | a newer holder has been at the resource |
-//! | <span id="missing-token">`missing-token`</span> | 428 | `INVALID_ARGUMENT` | the resource asks for a fencing token |
-//! | <span id="invalid-token">`invalid-token`</span> | 400 | `INVALID_ARGUMENT` | that is no fencing token, or one that no lock can have yet |
+//! | <span id="contended">`contended`</span> | 409, `Retry-After` | `ABORTED` | another request holds the lock; at a fence, another request uses the resource |
+//! | <span id="too-many-waiters">`too-many-waiters`</span> | 409, `Retry-After` | `RESOURCE_EXHAUSTED` | another request holds the lock, and the maximum number of requests wait already; 503 at a fence |
+//! | <span id="unavailable">`unavailable`</span> | 503, `Retry-After` | `UNAVAILABLE` | the backend failed, or the manager was shut down; the handler did not run |
+//! | <span id="lost">`lost`</span> | 503 | `ABORTED` | the lock was lost while the handler ran; the work may be partly done |
+//! | <span id="outcome-unknown">`outcome-unknown`</span> | 500 | `UNKNOWN` | a release, renewal or conversion of a held lock failed; the work may be done |
+//! | <span id="missing-key">`missing-key`</span> | 400 | `INVALID_ARGUMENT` | the header with the key is missing |
+//! | <span id="invalid-key">`invalid-key`</span> | 400 | `INVALID_ARGUMENT` | the key is too long or invalid, or the handover ticket is invalid or already used |
+//! | <span id="not-found">`not-found`</span> | 404 | `NOT_FOUND` | the row that a statement reads or writes does not exist |
+//! | <span id="misconfigured">`misconfigured`</span> | 500 | `INTERNAL` | a mistake in the server's code; `detail` describes it |
+//! | <span id="stale">`stale`</span> | 412 | `FAILED_PRECONDITION` | a newer holder has used the resource |
+//! | <span id="missing-token">`missing-token`</span> | 428 | `INVALID_ARGUMENT` | the resource requires a fencing token |
+//! | <span id="invalid-token">`invalid-token`</span> | 400 | `INVALID_ARGUMENT` | the fencing token is invalid, or larger than any lock can have yet |
 //!
 //! # Features
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `axum` (default) | path parameters and matched paths of axum 0.8, extractors, `Problem: IntoResponse` |
+//! | `axum` (default) | path parameters and matched paths of axum 0.8, extractors and `Problem: IntoResponse` |
 //! | `sqlx` | `Problem: From<leasehold_sqlx::Error>` and `From<sqlx::Error>`; needs Rust 1.94 |
-//! | `tonic` | gRPC calls are refused with a gRPC status; `tonic::Status: From<Problem>` |
+//! | `tonic` | a gRPC status for refused gRPC calls; `tonic::Status: From<Problem>` |
 //!
 //! # Traces
 //!
-//! Events: `leasehold_tower.refused` (`WARN` where the server is to blame, else `DEBUG`),
-//! `.stale`, `.went_on_without_lock`, `.body_outlived_lock` (`WARN`). Each has its name in the field `event`, too.
+//! Events: `leasehold_tower.refused` (`WARN` if the server caused the refusal, else `DEBUG`), and `.stale`,
+//! `.went_on_without_lock` and `.body_outlived_lock` (`WARN`). The field `event` of each event contains its name.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod body;
@@ -225,7 +228,7 @@ mod source;
 
 pub use self::body::{BodyCut, ResponseBody};
 pub use self::fence::{
-    DEFAULT_LINE_LIMIT, DEFAULT_TOKEN_LEAD, FENCING_TOKEN, FenceLayer, FenceService,
+    DEFAULT_QUEUE_TIMEOUT, DEFAULT_TOKEN_LEAD, FENCING_TOKEN, FenceLayer, FenceService,
     FenceTokenLayer, FenceTokenService, FencedToken,
 };
 pub use self::future::ResponseFuture;
@@ -235,5 +238,16 @@ pub use self::on_loss::OnLoss;
 pub use self::problem::{DEFAULT_BUSY_RETRY_AFTER, DEFAULT_RETRY_AFTER, Problem, ProblemKind};
 pub use self::source::DEFAULT_MAX_WAITERS;
 
-/// An error of any kind, as Tower and axum have it.
+/// A boxed error, as in Tower and axum.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Compiles the examples in this crate's README, in that of the repository, and in a chapter of the guide.
+#[cfg(all(doctest, feature = "axum", feature = "sqlx", feature = "tonic"))]
+mod guide {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../README.md")]
+    struct RepositoryReadme;
+    #[doc = include_str!("../../docs/guide/07-tower.md")]
+    struct Tower;
+}

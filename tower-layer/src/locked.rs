@@ -3,12 +3,14 @@ use std::fmt;
 use leasehold::LockHandle;
 use leasehold::kind::{Exclusive, Kind};
 
-/// The lock of a request, as its handler sees it: token, validity, loss. It cannot release.
+/// The handle of a request's lock. A handler can use it to read the fencing token and to check the lock, but not to
+/// release it.
 ///
-/// An extension of the request, and with the feature `axum` an extractor. Without a lock, on a route that has none or
-/// for a method that is not locked, the extractor refuses the request as misconfigured; `Option<Locked>` is `None`
-/// then. With several layers it is the innermost one's lock. Behind [`LockLayer::shared`](crate::LockLayer::shared) it
-/// is a `Locked<Shared>`, and behind [`permits`](crate::LockLayer::permits) a `Locked<Permits>`.
+/// [`LockLayer`](crate::LockLayer) adds it to the request's extensions. With the feature `axum` it is also an
+/// extractor. If no lock applies to the route and method, the extractor refuses the request as misconfigured, and
+/// `Option<Locked>` is `None`. With several layers, `Locked` is the lock of the innermost layer. The type is
+/// `Locked<Shared>` with [`LockLayer::read`](crate::LockLayer::read), and `Locked<Permits>` with
+/// [`max_concurrent`](crate::LockLayer::max_concurrent).
 ///
 /// # Examples
 ///
@@ -62,7 +64,7 @@ mod extract {
             let locked = parts.extensions.get::<Self>().cloned();
             locked.ok_or_else(|| {
                 let detail =
-                    "the handler needs a lock, and none is taken for this route and method";
+                    "the handler needs a lock, but no `LockLayer` locks this route and method";
                 Problem::new(ProblemKind::Misconfigured).with_detail(detail)
             })
         }

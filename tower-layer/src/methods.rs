@@ -1,9 +1,9 @@
 use http::Method;
 
-/// Which requests a layer is for.
+/// The methods to which a layer applies.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Methods {
-    /// All but those that RFC 9110 calls safe: GET, HEAD, OPTIONS, TRACE.
+    /// All methods except the safe methods of RFC 9110: GET, HEAD, OPTIONS, TRACE.
     #[default]
     Unsafe,
     All,
@@ -20,7 +20,7 @@ impl Methods {
             Self::Unsafe => !method.is_safe(),
             Self::All => true,
             Self::Only(methods) if *method == Method::HEAD => {
-                // Routers give it to what handles GET.
+                // Routers pass HEAD to the handler of GET.
                 methods.contains(method) || methods.contains(&Method::GET)
             }
             Self::Only(methods) => methods.contains(method),

@@ -1,16 +1,16 @@
-//! What is told to `tracing`, but for refusals. The names are part of the public API: they are listed in the crate's documentation
-//! and tested.
+//! The `tracing` events, except those of refusals. The names are part of the public API: they are listed in the
+//! crate's documentation and tested.
 
-use leasehold::{LossReason, Stale};
+use leasehold::{EndReason, Stale};
 
 use crate::event::event;
 
-pub(crate) fn went_on_without(key: &str, reason: LossReason) {
+pub(crate) fn went_on_without(key: &str, reason: EndReason) {
     event!(
         warn,
         "leasehold_tower.went_on_without_lock",
         { lock.key = key, reason = reason.as_str() },
-        "a lock was lost, and its request went on"
+        "a lock was lost; its request continues without it"
     );
 }
 
@@ -28,6 +28,6 @@ pub(crate) fn body_outlived(key: &str) {
         warn,
         "leasehold_tower.body_outlived_lock",
         { lock.key = key },
-        "a body was not at its end when its lock had to be released"
+        "a lock was released before the end of its response body"
     );
 }

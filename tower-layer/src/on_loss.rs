@@ -1,10 +1,12 @@
-/// What happens to a request whose lock is lost midway.
+/// Determines what happens to a request if its lock is lost while its handler runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnLoss {
-    /// Its handler is dropped where it awaits, and the answer is a 503 of its own type; a body that holds the lock
-    /// is cut off. A handler that had completed by then is answered in the same way, unless it failed by itself.
+    /// The handler is dropped at its current `.await`, and the response is a 503 with the type `lost`. A body that
+    /// holds the lock is cut off. If the handler has already completed, the response is the same 503, unless the
+    /// handler itself returned an error response.
     #[default]
     Cancel,
-    /// It goes on without the lock, and the trace says so. For handlers that give their token to all they write to.
+    /// The handler continues without the lock, and an event reports it. Use this if the handlers pass their fencing
+    /// token to every resource that they write to.
     Continue,
 }

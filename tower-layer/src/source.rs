@@ -3,23 +3,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leasehold::kind::Kind;
-use leasehold::{AcquireError, Lock, LockGuard, LockManager};
+use leasehold::{Error, Lock, LockGuard, LockManager};
 use tokio::sync::Semaphore;
 
 use crate::{Problem, ProblemKind};
 
-/// How many requests may wait in one layer, unless it is told otherwise.
+/// The default limit for concurrently waiting requests in one layer.
 pub const DEFAULT_MAX_WAITERS: usize = 1024;
 
-/// Why there is no lock.
+/// The reason why a lock was not acquired.
 #[derive(Debug)]
 pub(crate) enum NotLocked {
-    Refused(AcquireError),
+    Refused(Error),
     TooManyWaiters,
 }
 
-impl From<AcquireError> for NotLocked {
-    fn from(error: AcquireError) -> Self {
+impl From<Error> for NotLocked {
+    fn from(error: Error) -> Self {
         Self::Refused(error)
     }
 }
@@ -33,16 +33,16 @@ impl From<NotLocked> for Problem {
     }
 }
 
-/// How a lock is taken, where that is not left to the manager.
+/// The options of a lock that differ from the manager's.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Terms {
     pub(crate) ttl: Option<Duration>,
     pub(crate) max_hold: Option<Duration>,
-    /// Zero does not wait.
+    /// How long to wait. Zero means not to wait.
     pub(crate) wait: Duration,
 }
 
-/// Where locks come from, and who waits for them. Clones share their waiters.
+/// Acquires locks, and limits the number of waiters. Clones share the limit.
 #[derive(Clone)]
 pub(crate) struct Source {
     locks: LockManager,
@@ -65,7 +65,7 @@ impl Source {
         &self.locks
     }
 
-    /// Only who finds its lock busy is a waiter: it is asked for without waiting first.
+    /// Acquires a lock. First tries without waiting, so that only requests with a busy lock count as waiters.
     pub(crate) async fn acquire<T: Kind>(
         &self,
         mut lock: Lock<T>,
@@ -89,8 +89,8 @@ impl Source {
             Err(error) => error,
         };
         let waiting_may_help = match &error {
-            AcquireError::TimedOut { .. } => true,
-            AcquireError::Backend { source, .. } => source.is_temporary(),
+            Error::TimedOut { .. } => true,
+            Error::Backend { source, .. } => source.is_temporary(),
             _ => false,
         };
         if !waiting_may_help {

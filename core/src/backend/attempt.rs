@@ -1,43 +1,43 @@
-//! One attempt to acquire: who asks, for which key, in which mode, for how long.
+//! One attempt to acquire: owner, key, mode and TTL.
 
 use std::fmt;
 use std::time::Duration;
 
-use crate::{FencingToken, Key, OwnerId};
+use crate::{AttemptId, FencingToken, Key};
 
-/// One acquisition, made before its first byte is sent and unchanged until it ends.
+/// One acquisition, created before its first request is sent and unchanged until it ends.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Attempt {
-    /// What is to be locked.
+    /// The key to lock.
     pub key: Key,
-    /// Who asks: never the same for two attempts.
-    pub owner: OwnerId,
-    /// How long the lease is to last, from the moment the backend grants it.
+    /// The id of this attempt: never the same for two attempts.
+    pub owner: AttemptId,
+    /// The lease, counted from when the backend grants it.
     pub ttl: Duration,
-    /// Whether a busy answer enters the caller into the queue. If not, it leaves nothing behind.
+    /// Whether the caller queues if the lock is busy. If this is false, a busy attempt stores nothing on the backend.
     pub queue: bool,
-    /// Beside whom it may be held.
+    /// The mode in which to hold the lock.
     pub mode: Mode,
-    /// The handover, if this attempt takes the lock up rather than waits for it.
+    /// The handover, if this attempt accepts a lock instead of waiting for it.
     pub handover: Option<Box<Handover>>,
-    /// How soon an answer is wanted, be it that the lock is busy. A backend may take a part of that, if the caller may be
-    /// granted the lock meanwhile.
+    /// How soon the caller wants a reply, even if the lock is busy. A backend may wait for a part of this time if the
+    /// caller may be granted the lock in that time.
     pub answer_within: Duration,
-    /// Whether the caller renews the lease by itself, and soon if it is much shorter than `ttl`. Then a backend may grant
-    /// less at first, to save a request, and the first renewal makes it `ttl`.
+    /// Whether the caller renews the lease by itself, and early if it is much shorter than `ttl`. If this is true, a
+    /// backend may grant a shorter lease first, to save a request. The first renewal extends the lease to `ttl`.
     pub renewed: bool,
 }
 
 impl Attempt {
-    /// An attempt under a fresh owner id.
+    /// Creates an attempt with a new owner id.
     #[must_use]
     pub fn new(key: Key, ttl: Duration, queue: bool) -> Self {
-        Self::by(OwnerId::random(), key, ttl, queue)
+        Self::by(AttemptId::random(), key, ttl, queue)
     }
 
-    /// An attempt of `owner`, which is no other attempt's.
-    pub(crate) const fn by(owner: OwnerId, key: Key, ttl: Duration, queue: bool) -> Self {
+    /// Creates an attempt with `owner`, which no other attempt uses.
+    pub(crate) const fn by(owner: AttemptId, key: Key, ttl: Duration, queue: bool) -> Self {
         Self {
             key,
             owner,
@@ -50,35 +50,35 @@ impl Attempt {
         }
     }
 
-    /// The same attempt, to be held in `mode`.
+    /// Returns the same attempt in another mode.
     #[must_use]
     pub const fn in_mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// The same attempt, as one that takes up what is handed over.
+    /// Returns the same attempt, to accept a handover.
     #[must_use]
     pub fn taking_up(mut self, handover: Option<Box<Handover>>) -> Self {
         self.handover = handover;
         self
     }
 
-    /// The same attempt, to be answered soon.
+    /// Returns the same attempt; the caller wants a reply within `limit`.
     #[must_use]
     pub const fn answered_within(mut self, limit: Duration) -> Self {
         self.answer_within = limit;
         self
     }
 
-    /// The same attempt, by one that renews its lease by itself.
+    /// Returns the same attempt; `renewed` is whether the caller renews the lease by itself.
     #[must_use]
     pub const fn renewed(mut self, renewed: bool) -> Self {
         self.renewed = renewed;
         self
     }
 
-    /// What this attempt holds once it was granted `token`.
+    /// Returns the claim of this attempt once it was granted `token`.
     #[must_use]
     pub fn claim(&self, token: FencingToken) -> Claim {
         Claim {
@@ -91,36 +91,37 @@ impl Attempt {
     }
 }
 
-/// What a granted attempt holds, as it is renewed and released.
+/// A granted attempt: identifies the held lock in renewals and releases.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Claim {
-    /// What is locked.
+    /// The locked key.
     pub key: Key,
-    /// Who holds it.
-    pub owner: OwnerId,
-    /// How long each renewal makes the lease last.
+    /// The id of the holder.
+    pub owner: AttemptId,
+    /// The lease after each renewal.
     pub ttl: Duration,
-    /// The token it was granted.
+    /// The token of the grant.
     pub token: FencingToken,
-    /// Beside whom it is held.
+    /// The mode in which the lock is held.
     pub mode: Mode,
 }
 
-/// What a ticket says of a lock that is handed over. All of it must be as the giver told the backend.
+/// The contents of a ticket for a lock that is handed over. The backend compares all fields with the registration of
+/// the previous holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Handover {
-    /// Who hands the lock over.
-    pub giver: OwnerId,
-    /// The token under which the giver held it.
+    /// The previous holder.
+    pub giver: AttemptId,
+    /// The token of the previous holder.
     pub token: FencingToken,
-    /// What nobody knows but the backend and the ticket.
+    /// The secret that only the backend and the ticket contain.
     pub secret: HandoverSecret,
 }
 
 impl Handover {
-    /// The handover of what a claim holds.
+    /// Creates the handover of a claim.
     #[must_use]
     pub const fn new(claim: &Claim, secret: HandoverSecret) -> Self {
         Self {
@@ -131,30 +132,30 @@ impl Handover {
     }
 }
 
-/// A secret that is made for one handover, and of which nothing else knows: not who looks at the lock, nor a log.
+/// A secret that is generated for one handover. The secret does not appear in inspections or logs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct HandoverSecret(OwnerId);
+pub struct HandoverSecret(AttemptId);
 
 impl HandoverSecret {
-    /// One that nobody can guess.
+    /// Generates a secret that cannot be guessed.
     ///
     /// # Panics
     ///
-    /// If the operating system has no random numbers.
+    /// Panics if the operating system cannot generate random numbers.
     #[must_use]
     pub fn random() -> Self {
-        Self(OwnerId::random())
+        Self(AttemptId::random())
     }
 
-    /// The secret, as a backend keeps it and a ticket carries it.
+    /// Returns the secret as text, for backends and tickets.
     #[must_use]
     pub fn reveal(self) -> String {
         self.0.reveal()
     }
 
-    /// What [`reveal`](Self::reveal) has answered.
+    /// Parses the text that [`reveal`](Self::reveal) returned.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        OwnerId::read(text).map(Self)
+        AttemptId::read(text).map(Self)
     }
 }
 
@@ -164,26 +165,26 @@ impl fmt::Debug for HandoverSecret {
     }
 }
 
-/// Beside whom a lock may be held.
+/// The mode in which a lock is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mode {
-    /// Beside nobody.
+    /// The lock has one holder at a time.
     Exclusive,
-    /// Beside all others that share it, and nobody else: the readers of a read-write lock.
+    /// The holder is a reader of a read-write lock, and holds the lock together with other readers only.
     Shared,
-    /// Beside others with permits, as long as no more than `of` are taken. Each attempt is judged by the
-    /// number that it names itself.
+    /// The holder has permits of a semaphore, as long as no more than `of` are in use. Each attempt is checked against
+    /// its own `of`.
     Permits {
-        /// How many permits it takes.
+        /// The number of permits to acquire.
         count: u32,
-        /// How many there are.
+        /// The number of permits of the semaphore.
         of: u32,
     },
 }
 
 impl Mode {
-    /// How many shares of the lock it takes.
+    /// Returns the number of permits; 1 for an exclusive or a shared holder.
     pub(crate) const fn size(self) -> usize {
         match self {
             Self::Exclusive | Self::Shared => 1,
@@ -191,7 +192,7 @@ impl Mode {
         }
     }
 
-    /// Whether the two are about permits, or both are not: a key is used for one or the other.
+    /// Returns whether both modes are permits, or neither is: a key is either a lock or a semaphore.
     #[must_use]
     pub const fn is_like(self, other: Self) -> bool {
         matches!(self, Self::Permits { .. }) == matches!(other, Self::Permits { .. })

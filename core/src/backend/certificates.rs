@@ -9,11 +9,11 @@ use rustls::{ClientConfig, RootCertStore};
 
 use super::{ConnectError, rustls_provider};
 
-/// What a builder was given.
+/// The certificates that a builder was given.
 #[derive(Clone, Default)]
 pub(crate) struct Certificates {
     pub(crate) authorities: Option<String>,
-    /// A certificate, with those between it and its authority, and its private key.
+    /// A certificate with its intermediates, and its private key.
     pub(crate) client: Option<(String, String)>,
 }
 
@@ -22,24 +22,25 @@ impl Certificates {
         self.authorities.is_none() && self.client.is_none()
     }
 
-    /// Refuses what a client would refuse only when it connects, and then not so that it could be told from other
-    /// failures.
+    /// Checks the certificates. Without this check a client would refuse invalid certificates only when it connects,
+    /// and with an unspecific error.
     pub(crate) fn check(&self) -> Result<(), ConnectError> {
         rustls_provider::choose();
         if let Some(authorities) = &self.authorities {
             let error = match store(authorities) {
-                Ok(store) if store.is_empty() => "there is none in it".into(),
+                Ok(store) if store.is_empty() => "it contains no certificate".into(),
                 Ok(_) => return self.check_client(),
                 Err(error) => error,
             };
             return Err(ConnectError::certificates(format!(
-                "the authorities have no certificate that can be read; give PEM ({error})"
+                "the authorities contain no readable certificate; give PEM ({error})"
             )));
         }
         self.check_client()
     }
 
-    /// What connects with them, and with the system's authorities if there are none: those may change meanwhile.
+    /// Returns a configuration with these certificates. Without authorities it reads the system's certificates, which
+    /// may change.
     #[cfg(feature = "tls-rustls")]
     pub(crate) fn client_config(&self) -> Result<ClientConfig, AnyError> {
         rustls_provider::choose();
@@ -66,12 +67,12 @@ impl Certificates {
         };
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| {
             ConnectError::certificates(format!(
-                "the client's private key cannot be read; give PEM, without a password ({error})"
+                "the client's private key is unreadable; give PEM, without a password ({error})"
             ))
         })?;
         fit(certificate, key).map_err(|error| {
             ConnectError::certificates(format!(
-                "the client's certificate and its private key do not fit each other ({error})"
+                "the client's certificate and its private key do not match ({error})"
             ))
         })
     }
@@ -79,7 +80,7 @@ impl Certificates {
 
 type AnyError = Box<dyn Error + Send + Sync>;
 
-/// The certificates that can be trusted.
+/// Returns the certificates to trust.
 fn store(authorities: &str) -> Result<RootCertStore, AnyError> {
     let mut store = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(authorities.as_bytes()) {
@@ -105,7 +106,7 @@ fn fit(certificate: &str, key: PrivateKeyDer<'static>) -> Result<(), AnyError> {
     identified(RootCertStore::empty(), certificate, key).map(drop)
 }
 
-/// Trusts those, and shows this certificate to who asks for one.
+/// Trusts these authorities, and presents this certificate if the server requests one.
 fn identified(
     trusted: RootCertStore,
     certificate: &str,
@@ -116,7 +117,7 @@ fn identified(
     Ok(config.with_client_auth_cert(chain?, key)?)
 }
 
-/// Without what it was given, which may be a key where none should be.
+/// Omits the input, which may contain a misplaced private key.
 impl fmt::Debug for Certificates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Certificates")

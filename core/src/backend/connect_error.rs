@@ -7,77 +7,77 @@ use super::Applied;
 use super::BackendError;
 use crate::InvalidOption;
 
-/// Why there is no connection to a backend.
+/// Connecting to a backend failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// No backend goes by that scheme.
+    /// The URL's scheme belongs to no backend of this build.
     #[error(
-        "`{scheme}://` is no backend of this build; use redis://, redis+sentinel://, redis+cluster://, redlock://, unix://, zookeeper:// or zookeeper+tls://, and enable its feature"
+        "`{scheme}://` is not supported by this build; use redis://, redis+sentinel://, redis+cluster://, redlock://, unix://, zookeeper:// or zookeeper+tls://, and enable its feature"
     )]
     UnknownScheme {
-        /// What stood before `://`.
+        /// The scheme of the URL.
         scheme: String,
     },
-    /// The URL cannot be read, or asks for what this build cannot do.
+    /// The URL is invalid, or needs a feature that this build does not have.
     #[error(
-        "the URL cannot be used; it should look like redis://user:password@host:6379/0 or zookeeper://a:2181,b:2181/locks"
+        "the URL is invalid; it should look like redis://user:password@host:6379/0 or zookeeper://a:2181,b:2181/locks"
     )]
     Url {
-        /// What is wrong with it.
+        /// The problem.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The server did not answer, or refused.
-    #[error("the server at {address} cannot be used")]
+    /// The server did not respond, or refused.
+    #[error("cannot connect to {address}")]
     Server {
-        /// Where it is: `host:port`, with commas between several, or the path of a socket.
+        /// The server's address: `host:port`, with commas between several, or the path of a socket.
         address: String,
-        /// What it said, and what to do.
+        /// The cause, and the remedy.
         source: BackendError,
     },
-    /// Certificates or a private key for TLS cannot be used, or there are none.
-    #[error("the certificates cannot be used")]
+    /// Certificates or a private key for TLS are invalid or missing.
+    #[error("the certificates are invalid")]
     Certificates {
-        /// What is wrong with them, and what to do.
+        /// The problem, and the remedy.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// An option cannot work.
-    #[error("the option cannot be used")]
+    /// An option is invalid.
+    #[error("an option is invalid")]
     Option {
-        /// What is wrong with it.
+        /// The problem.
         #[from]
         source: InvalidOption,
     },
-    /// So few of several nodes can be used that they could not elect a holder.
-    #[error("{reached} of {nodes} nodes can be used, and {needed} are needed")]
+    /// Too few nodes can be reached for a majority.
+    #[error("connected to {reached} of {nodes} nodes, but {needed} are needed")]
     NoQuorum {
-        /// How many can be used.
+        /// The number of nodes that were reached.
         reached: usize,
-        /// How many are needed: more than half.
+        /// The required number of nodes: more than half.
         needed: usize,
-        /// How many there are.
+        /// The number of all nodes.
         nodes: usize,
-        /// What the others said.
+        /// The errors of the other nodes.
         source: BackendError,
     },
-    /// Two of several nodes are one server, which would have two votes.
+    /// Two nodes are the same server, which would have two votes.
     #[error(
-        "the nodes {one} and {other} are one server, which would vote twice; name independent servers"
+        "the nodes {one} and {other} are one server, which would have two votes; use independent servers"
     )]
     NotIndependent {
-        /// The address of one of them.
+        /// The address of the first node.
         one: String,
-        /// The address of the other.
+        /// The address of the second node.
         other: String,
     },
-    /// The server's scripts cannot be relied on.
+    /// The server's version is too old for the scripts.
     #[error("the server at {address} has version `{version}`; {least} or later is needed")]
     TooOld {
-        /// Where it is: `host:port`, or the path of a socket.
+        /// The server's address: `host:port`, or the path of a socket.
         address: String,
-        /// What it says of itself.
+        /// The server's version.
         version: String,
-        /// What it should be, at least.
+        /// The oldest supported version.
         least: String,
     },
 }
@@ -101,7 +101,7 @@ impl ConnectError {
     pub(crate) fn server(address: impl Into<String>, source: BackendError) -> Self {
         Self::Server {
             address: address.into(),
-            // Whatever the failure says of its command: nobody has asked for a lock yet.
+            // No lock was requested yet, even if the error is of a command that may have been applied.
             source: source.with_applied(Applied::No),
         }
     }

@@ -4,18 +4,18 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-/// Whether a command that failed may have done its work.
+/// Whether a failed command may have been applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applied {
-    /// Surely not: nothing changed.
+    /// The command was definitely not applied: nothing changed.
     No,
-    /// The answer was lost or late: it may have been applied, or may be still.
+    /// The reply was lost or late: the command may have been applied, or may still be.
     Unknown,
 }
 
-/// A backend could not carry out a command.
+/// A backend could not execute a command.
 ///
-/// Being busy is never an error.
+/// A busy lock is never an error.
 #[derive(Debug, Clone)]
 pub struct BackendError {
     message: String,
@@ -25,7 +25,7 @@ pub struct BackendError {
 }
 
 impl BackendError {
-    /// The command surely changed nothing; another try may succeed.
+    /// Creates an error for a command that changed nothing; a retry may succeed.
     #[must_use]
     pub fn not_applied(message: impl Into<String>) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl BackendError {
         }
     }
 
-    /// The command may have been applied; another try may succeed.
+    /// Creates an error for a command that may have been applied; a retry may succeed.
     #[must_use]
     pub fn unknown(message: impl Into<String>) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl BackendError {
         }
     }
 
-    /// Marks the error as one that no further try will mend.
+    /// Makes the error permanent: no retry will succeed.
     #[must_use]
     pub fn permanent(mut self) -> Self {
         self.permanent = true;
@@ -59,32 +59,32 @@ impl BackendError {
         self
     }
 
-    /// The same failure, where more is known of what was done.
+    /// Returns the same error with another `applied`.
     #[cfg(any(feature = "redis", feature = "zookeeper"))]
     pub(crate) fn with_applied(self, applied: Applied) -> Self {
         Self { applied, ..self }
     }
 
-    /// The same failure, where more is known of what it is about.
+    /// Returns the same error with another message.
     #[cfg(feature = "redis")]
     pub(crate) fn with_message(self, message: String) -> Self {
         Self { message, ..self }
     }
 
-    /// Adds the cause, and lasts as long as it does.
+    /// Adds the cause; the error becomes permanent if the cause is permanent.
     #[cfg(any(feature = "cluster", feature = "zookeeper"))]
     pub(crate) fn because_of(mut self, cause: Self) -> Self {
         self.permanent |= cause.permanent;
         self.with_source(cause)
     }
 
-    /// Whether the command may have been applied all the same.
+    /// Returns whether the command may have been applied anyway.
     #[must_use]
     pub fn applied(&self) -> Applied {
         self.applied
     }
 
-    /// Whether another try may succeed.
+    /// Returns whether a retry may succeed.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         !self.permanent

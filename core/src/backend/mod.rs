@@ -1,6 +1,6 @@
-//! What keeps the locks: the trait for those who write a backend, and the backends themselves.
+//! The backends that store locks, and the trait for implementing one.
 //!
-//! Users of locks see only [`LockManager`](crate::LockManager); nothing here is needed to take one.
+//! Users of locks need only [`LockManager`](crate::LockManager), and nothing in this module.
 
 mod attempt;
 #[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
@@ -31,61 +31,61 @@ use std::time::{Duration, Instant};
 
 pub use async_trait::async_trait;
 
-use super::{Key, MAX_TTL, OwnerId};
+use super::{AttemptId, Key, MAX_TTL};
 pub use attempt::{Attempt, Claim, Handover, HandoverSecret, Mode};
 pub use connect_error::ConnectError;
 pub use error::{Applied, BackendError};
 pub use memory::InProcess;
 pub use response::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswer};
 
-/// A place that keeps locks: one server, several, or this process.
+/// A store of locks: one server, several servers, or this process.
 ///
-/// **Unstable**: this trait may change in any minor release, though one server, a majority of several, and leases per
-/// session (`ZooKeeper`) all fit it. Run the conformance suite (feature `conformance`) on every implementation.
+/// **Unstable**: this trait may change in any minor release. The trait has implementations for one server, for a
+/// majority of several servers, and for leases per session (`ZooKeeper`). Run the conformance suite (feature
+/// `conformance`) on every implementation.
 ///
 /// # Contract
 ///
-/// - Each operation is atomic, and idempotent by the attempt's owner id: the manager re-sends a
-///   command whose answer it has not seen, and a second copy changes nothing but the lease's end.
-/// - [`attempt`](Self::attempt) never waits for the lock; [`wait`](Self::wait) may end at any time,
-///   and a wake-up is a hint, never a grant.
-/// - A future that is dropped may or may not have done its work. What it started must not take effect
-///   after a later [`cleanup`](Self::cleanup) or [`release`](Self::release) of the same owner has
-///   answered.
-/// - Time is judged by the backend's clock, never by a caller's: each claim and each waiting entry
-///   ends by itself when its owner falls silent.
-/// - Tokens of one key only grow, whatever expires or is lost.
-/// - Calls come from several runtimes at once, any of which may vanish in the middle of one.
-/// - Answers may be late; the manager bounds every call and counts a lease from before the sending.
-/// - An error says whether the command may have been applied ([`Applied`]); "unknown" is always
-///   allowed, "no" must be certain.
+/// - Each operation is atomic, and idempotent by the attempt's owner id. The manager re-sends a command without a
+///   reply, and a duplicate changes nothing but the end of the lease.
+/// - [`attempt`](Self::attempt) never waits for the lock. [`wait`](Self::wait) may end at any time, and a notification
+///   is a hint, never a grant.
+/// - A future that is dropped may or may not have done its work. A request that it started must not take effect after a
+///   later [`cleanup`](Self::cleanup) or [`release`](Self::release) of the same owner has returned.
+/// - Only the backend's clock decides when a lease ends, never a caller's clock. Each claim and each queue position
+///   expires when its owner stops renewing it.
+/// - Tokens of one key only increase, even after a lease has expired or data was lost.
+/// - Several runtimes call concurrently, and a runtime may end during a call.
+/// - Replies may be late: the manager limits every call, and counts a lease from before the request was sent.
+/// - An error contains whether the command may have been applied ([`Applied`]); "unknown" is always allowed, "no" must
+///   be certain.
 #[async_trait]
 pub trait Backend: Debug + Send + Sync + 'static {
-    /// What this backend can do; constant for its lifetime.
+    /// Returns the features of this backend, which do not change.
     fn capabilities(&self) -> Capabilities;
 
-    /// A new identity for an attempt on this backend: unlike that of any other attempt, and such that nobody can
-    /// guess it, as whoever knows a holder's can release its lock.
+    /// Returns a new id for an attempt on this backend. The id must differ from every other attempt's id. It must not
+    /// be guessable, because anyone who knows a holder's id can release its lock.
     ///
-    /// Provided: [`OwnerId::random`]. Where others than this process reach the backend it has to be that, as a fork,
-    /// and a snapshot of a machine, go on with copies of whatever an id is made of.
-    fn owner_id(&self) -> OwnerId {
-        OwnerId::random()
+    /// The default returns [`AttemptId::random`]. Do not replace this method if other processes use the backend. A
+    /// fork, or a snapshot of the machine, copies any state from which ids are derived.
+    fn attempt_id(&self) -> AttemptId {
+        AttemptId::random()
     }
 
-    /// Takes the lock, confirms a hand-off, or says busy. If busy and the attempt may queue, the
-    /// caller's place is entered, or its waiting lease refreshed.
+    /// Acquires the lock, confirms a hand-off, or returns busy. If the lock is busy and the attempt may queue, the
+    /// caller enters the wait queue, or its position is renewed.
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError>;
 
-    /// What [`attempt`](Self::attempt) would do and answer, where that takes no wait. Each acquisition begins with this;
-    /// after `None`, which says that nothing was done, it goes on with `attempt`. What else is answered counts as if
-    /// `attempt` had answered it.
+    /// Does the same as [`attempt`](Self::attempt), if that is possible without waiting. Each acquisition begins with
+    /// `attempt_now`. `None` means that nothing was done, and the acquisition continues with `attempt`. Any other
+    /// result counts as the result of `attempt`.
     ///
-    /// `now` was read from tokio's clock just before. The manager takes it that the answer came then, too: one for
-    /// which a thread has to wait belongs in `attempt`.
+    /// `now` was read from tokio's clock just before. The manager assumes that the result was returned at that time,
+    /// too. If a thread would have to wait for the result, return `None`.
     ///
-    /// Provided: `None`, which is always right. A backend in memory saves a future on the heap by this, and looks at
-    /// the clock.
+    /// The default returns `None`, which is always correct. A backend in memory can override this method to save a
+    /// boxed future and a clock read.
     fn attempt_now(
         &self,
         attempt: &Attempt,
@@ -95,49 +95,51 @@ pub trait Backend: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Returns when another [`attempt`](Self::attempt) is worth it. The manager never waits longer
-    /// than the `retry_after` of the last answer. It drops this future and calls anew all the time, so a
-    /// wake-up that comes between two calls must be kept for the next.
+    /// Returns when another [`attempt`](Self::attempt) is worthwhile. The manager never waits longer than the
+    /// `retry_after` of the last reply. The manager often drops this future and calls `wait` again. So keep a
+    /// notification that arrives between two calls for the next call.
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError>;
 
-    /// A number of its own for the server that has this key, where a backend has several of which each answers for itself.
-    /// Leases of different servers are renewed apart, so that one that is silent does not cost the others theirs.
+    /// Returns a number for the server that stores this key, if the backend has several servers that reply
+    /// independently. Leases of different servers are renewed separately, so that an unresponsive server does not delay
+    /// the renewals on other servers.
     ///
-    /// Provided: the same for all.
+    /// The default returns the same number for all keys.
     fn server_of(&self, key: &Key) -> u64 {
         let _on_the_only_one = key;
         0
     }
 
-    /// Sets each claim's lease anew if its owner still holds it: one answer per claim, in order. A list that
-    /// ends early leaves the rest without an answer; they are tried again, as after an error.
+    /// Renews each claim's lease if its owner still holds it, and returns one reply per claim, in order. If the list is
+    /// shorter, the other claims have no reply; they are retried, as after an error.
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>>;
 
-    /// Makes a claim in [`Mode::Exclusive`] one in [`Mode::Shared`] without a gap, if its owner holds the lock: under
-    /// its token, with its lease set anew. Waiting readers share it then. Only called with the capability
-    /// `shared`.
+    /// Turns a claim in [`Mode::Exclusive`] into one in [`Mode::Shared`] without a gap, if its owner holds the lock.
+    /// The token stays the same, the lease is renewed, and the lock is granted to waiting readers. The manager calls
+    /// this only with the capability `shared`.
     async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError>;
 
-    /// Sets the lease of a claim in [`Mode::Exclusive`] anew, if its owner holds the lock under its token, and lets one
-    /// attempt take it up that names this handover: the same giver, token and secret. Without this, and with any other
-    /// secret, nobody does. The owner holds the lock until then, and may release it; the secret is of no use after that,
-    /// nor when the lease has ended. Only called with the capability `handover`.
+    /// Renews the lease of a claim in [`Mode::Exclusive`], if its owner holds the lock under its token, and allows one
+    /// attempt to accept the lock. That attempt must name this handover: the same previous holder, token and secret.
+    /// Without this call, or with another secret, no attempt can accept the lock. The owner holds the lock until
+    /// another attempt accepts it, and may release it. The secret becomes invalid with the release, and with the end of
+    /// the lease. The manager calls this only with the capability `handover`.
     ///
-    /// Provided: refuses, for good.
+    /// The default returns a permanent error.
     async fn hand_over(
         &self,
         claim: &Claim,
         secret: HandoverSecret,
     ) -> Result<RenewAnswer, BackendError> {
         let (_, _) = (claim, secret);
-        Err(BackendError::not_applied("this backend hands no lock over").permanent())
+        Err(BackendError::not_applied("this backend does not support handovers").permanent())
     }
 
-    /// Gives the lock up if the claim's owner holds it, and hands it on.
+    /// Releases the lock if the claim's owner holds it, and grants it to the next waiter.
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError>;
 
-    /// What [`release`](Self::release) would do and answer, where that takes no wait: as
-    /// [`attempt_now`](Self::attempt_now) for an attempt. After `None`, and after an error, `release` follows.
+    /// Does the same as [`release`](Self::release), if that is possible without waiting; see
+    /// [`attempt_now`](Self::attempt_now). After `None` or an error, `release` follows.
     fn release_now(
         &self,
         claim: &Claim,
@@ -147,53 +149,54 @@ pub trait Backend: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Undoes an attempt whose outcome is unknown or unwanted: removes its place in the queue and, if
-    /// it had become owner, hands on.
+    /// Undoes an attempt whose outcome is unknown or unwanted. Removes it from the queue; if it had become the owner,
+    /// grants the lock to the next waiter.
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError>;
 
-    /// What [`cleanup`](Self::cleanup) would do, where that takes no wait: as [`release_now`](Self::release_now) for a
-    /// claim. After `None`, and after an error, `cleanup` follows.
+    /// Does the same as [`cleanup`](Self::cleanup), if that is possible without waiting; see
+    /// [`release_now`](Self::release_now). After `None` or an error, `cleanup` follows.
     fn cleanup_now(&self, attempt: &Attempt, now: Instant) -> Option<Result<(), BackendError>> {
         let (_, _) = (attempt, now);
         None
     }
 
-    /// Who holds a key, until when, and how many wait.
+    /// Returns the holder of a key, the rest of its lease, and the number of waiters.
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError>;
 
-    /// Takes the lock from whoever holds it and hands it on; false if nobody did. For operators.
+    /// Takes the lock from its holder and grants it to the next waiter; returns false if it was not held. This is a
+    /// tool for operators.
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError>;
 
-    /// Returns how often the way to the backend was interrupted, once that is more than `seen` times: leases
-    /// may have ended unseen, and the manager renews all that it holds at once. Pending for ever where
-    /// nothing can come between.
+    /// Returns the number of interruptions of the connection to the backend, once it is greater than `seen`. Leases may
+    /// have ended unnoticed during an interruption, so the manager renews all of its locks immediately. The future is
+    /// pending forever if the connection cannot be interrupted.
     async fn interrupted(&self, seen: u64) -> u64;
 
-    /// Ends connections and tasks; later calls may fail. May be called more than once, and is not called
-    /// if the manager is dropped without a shutdown.
+    /// Closes connections and ends tasks; later calls may fail. Callers may call this more than once. The manager does
+    /// not call this if it is dropped without a shutdown.
     async fn close(&self);
 }
 
-/// What a backend can do.
+/// The features that a backend supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {
-    /// Waiters are served in the order in which they came.
+    /// Whether waiters are served first come, first served.
     pub fifo: bool,
-    /// The shortest TTL that this backend can keep.
+    /// The shortest TTL that this backend supports.
     pub least_ttl: Duration,
-    /// The longest TTL that this backend can keep.
+    /// The longest TTL that this backend supports.
     pub most_ttl: Duration,
-    /// It knows [`Mode::Shared`].
+    /// Whether [`Mode::Shared`] is supported.
     pub shared: bool,
-    /// It knows [`Mode::Permits`].
+    /// Whether [`Mode::Permits`] is supported.
     pub permits: bool,
-    /// An attempt can take a lock up from its holder.
+    /// Whether an attempt can accept a lock from its holder.
     pub handover: bool,
 }
 
 impl Capabilities {
-    /// Exclusive locks alone, no promised order, and TTLs from `least_ttl` on.
+    /// Creates capabilities with exclusive locks only, no promised order, and TTLs of at least `least_ttl`.
     #[must_use]
     pub const fn new(least_ttl: Duration) -> Self {
         Self {
@@ -206,35 +209,35 @@ impl Capabilities {
         }
     }
 
-    /// Says how long TTLs can be; [`MAX_TTL`] if nothing is said.
+    /// Sets the longest TTL; the default is [`MAX_TTL`].
     #[must_use]
     pub const fn with_most_ttl(mut self, most_ttl: Duration) -> Self {
         self.most_ttl = most_ttl;
         self
     }
 
-    /// Says whether readers can share a lock.
+    /// Sets whether readers can share a lock.
     #[must_use]
     pub const fn with_shared(mut self, shared: bool) -> Self {
         self.shared = shared;
         self
     }
 
-    /// Says whether there are semaphores.
+    /// Sets whether semaphores are supported.
     #[must_use]
     pub const fn with_permits(mut self, permits: bool) -> Self {
         self.permits = permits;
         self
     }
 
-    /// Says whether a lock can be handed over.
+    /// Sets whether a lock can be handed over.
     #[must_use]
     pub const fn with_handover(mut self, handover: bool) -> Self {
         self.handover = handover;
         self
     }
 
-    /// Says whether waiters are served in the order in which they came.
+    /// Sets whether waiters are served first come, first served.
     #[must_use]
     pub const fn with_fifo(mut self, fifo: bool) -> Self {
         self.fifo = fifo;
@@ -249,8 +252,8 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         (**self).capabilities()
     }
 
-    fn owner_id(&self) -> OwnerId {
-        (**self).owner_id()
+    fn attempt_id(&self) -> AttemptId {
+        (**self).attempt_id()
     }
 
     fn server_of(&self, key: &Key) -> u64 {

@@ -1,4 +1,4 @@
-//! Almost valid texts for the tests of parsers.
+//! Generates almost valid texts for the tests of parsers.
 
 #![cfg(test)]
 
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
-/// For how long each reader is tried, unless `LEASEHOLD_FUZZ_SECONDS` says otherwise.
+/// How long each parser is tested, unless `LEASEHOLD_FUZZ_SECONDS` is set.
 const SECONDS: u64 = 1;
 
-/// No text is longer than this, in characters.
+/// The length of the longest text, in characters.
 const LONGEST: usize = 2000;
 
-/// Gives `reader` garbled texts, each made of one of those that it should understand.
+/// Passes randomly modified copies of the valid texts to `reader`.
 pub(crate) fn try_on(understood: &[&str], reader: impl Fn(&str)) {
     let seconds = env::var("LEASEHOLD_FUZZ_SECONDS").ok();
     let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(SECONDS);

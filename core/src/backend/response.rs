@@ -1,82 +1,82 @@
-//! What a backend returns for each request.
+//! The replies of a backend to each request.
 
 use std::time::Duration;
 
 use crate::FencingToken;
 
-/// The answer to an attempt.
+/// The reply to an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptAnswer {
     /// The caller holds the lock.
     Granted {
-        /// The fencing token of this acquisition; the same for a second copy of the request.
+        /// The fencing token of this acquisition; a duplicate request returns the same token.
         token: FencingToken,
-        /// How long the lease lasts, from the moment the backend granted it.
+        /// The lease, counted from when the backend granted it.
         lease: Duration,
     },
-    /// Somebody else holds the lock, or stands before the caller.
+    /// Another holder has the lock, or another waiter is before the caller.
     Busy {
-        /// After this time another attempt is due, whether or not a wake-up came.
+        /// After this time another attempt is due, even without a notification.
         retry_after: Duration,
     },
-    /// The caller will not get the lock, however long it waits. Nothing is left behind.
+    /// The caller will not get the lock, however long it waits. The backend stores nothing about the attempt.
     Refused(Refusal),
 }
 
-/// Why an attempt has no prospect.
+/// The reason why an attempt can never succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The key is in use as a semaphore and the attempt wants a lock, or the other way round.
+    /// The key is already used as a semaphore and the attempt wants a lock, or the reverse.
     OtherKind,
-    /// The giver does not hold the lock any more: its lease ran out, or the handover was taken up already. Or it has
-    /// handed nothing over under this token and secret.
+    /// The previous holder does not hold the lock. Its lease has expired, or the handover was already accepted. The
+    /// previous holder may also have registered no handover with this token and secret.
     HandoverSpent,
 }
 
-/// The answer to the renewal of one claim.
+/// The reply to the renewal of one claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RenewAnswer {
-    /// Still held.
+    /// The claim's owner still holds the lock.
     Extended {
-        /// How long the lease lasts, from the moment the backend extended it.
+        /// The lease, counted from when the backend extended it.
         lease: Duration,
     },
-    /// The claim's owner does not hold the lock any more, and never will again.
+    /// The claim's owner does not hold the lock, and cannot hold it again.
     Gone,
 }
 
-/// The answer to a release.
+/// The reply to a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReleaseAnswer {
-    /// This command released it.
+    /// This command released the lock.
     Released,
-    /// The claim's owner did not hold it when this command came.
+    /// The claim's owner did not hold the lock when this command was executed.
     AlreadyGone,
 }
 
-/// What a backend knows about a key at one moment.
+/// The state of a key on a backend at one moment.
 ///
-/// By the time it is read it may be otherwise: for people and dashboards, not for decisions.
+/// The state may be outdated when you read it: display it on dashboards, but do not base decisions on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// Who alone holds the lock: a short hash of an attempt's id, as events and spans have it, or whatever a foreign
-    /// program wrote there. None where several may hold it.
+    /// The only holder: a short hash of an attempt's id, as in events and spans, or the value that another program
+    /// wrote. `None` if several may hold the lock.
     pub owner: Option<String>,
-    /// The token of its holder, or the last that was drawn by those who share it; none while a hand-off is not
-    /// yet confirmed.
+    /// The token of the holder, or the last token that was generated for a shared holder; `None` while a hand-off is
+    /// not yet confirmed.
     pub token: Option<FencingToken>,
-    /// How long the lease lasts, or the longest of several, unless it is renewed.
+    /// The rest of the lease; with several holders, that of the longest lease.
     pub expires_in: Option<Duration>,
-    /// How many hold it: one, or as many as share it, or as permits are taken.
+    /// The number of holders, or of permits in use.
     pub holders: usize,
-    /// How many wait.
+    /// The number of waiters.
     pub waiting: usize,
 }
 
 impl Inspection {
-    /// Nobody holds the lock and nobody waits for it.
+    /// Returns whether there are no holders and no waiters.
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.holders == 0 && self.waiting == 0

@@ -2,10 +2,10 @@
 
 use rustls::crypto::{CryptoProvider, ring};
 
-/// rustls panics where the process has not chosen who computes. A choice that was made stays.
+/// Sets a provider unless the process has one: rustls panics without.
 pub(crate) fn choose() {
     if CryptoProvider::get_default().is_none() {
-        // Fails if another thread has chosen meanwhile, which will do.
+        // This fails if another thread has set a provider concurrently, which is fine.
         let _chosen_already = ring::default_provider().install_default();
     }
 }

@@ -1,4 +1,4 @@
-//! What users of locks rely on, tested through managers.
+//! Behaviour that users of locks rely on, tested through managers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,15 +9,13 @@ use tokio::time::{Instant, sleep};
 
 use super::helpers::{eventually, fresh_name, in_time, short_ttl};
 use crate::backend::Backend;
-use crate::{
-    AcquireError, Error, FencingToken, LockGuard, LockManager, LossReason, ReleaseOutcome,
-};
+use crate::{EndReason, Error, FencingToken, LockGuard, LockManager};
 
 async fn manager<B: Backend>(connect: &impl AsyncFn() -> B) -> LockManager {
     LockManager::new(connect().await)
 }
 
-/// One try, repeated over passing faults.
+/// Calls `try_acquire`, and retries it on temporary errors.
 async fn try_acquire(locks: &LockManager, key: &str) -> Option<LockGuard> {
     loop {
         match locks.lock(key).try_acquire().await {
@@ -29,18 +27,18 @@ async fn try_acquire(locks: &LockManager, key: &str) -> Option<LockGuard> {
 
 async fn becomes_free(locks: &LockManager, key: &str) {
     eventually(
-        "nobody holds the lock and nobody waits",
+        "the lock is free and has no waiters",
         async || match locks.inspect(key).await {
             Ok(seen) => seen.is_free(),
-            Err(Error::Backend(_)) => false,
+            Err(Error::Backend { .. }) => false,
             Err(error) => panic!("{error}"),
         },
     )
     .await;
 }
 
-/// Read-wait-write sections of many tasks over two connections never overlap, and tokens grow in the
-/// order of the sections.
+/// Checks that read-wait-write sections of many tasks over two connections never overlap, and that tokens increase in
+/// the order of the sections.
 pub async fn exclusion_under_contention<B: Backend>(connect: impl AsyncFn() -> B) {
     const TASKS: u64 = 8;
     const ROUNDS: u64 = 20;
@@ -62,7 +60,7 @@ pub async fn exclusion_under_contention<B: Backend>(connect: impl AsyncFn() -> B
                     guard.token()
                 );
                 *register.lock() = (count + 1, Some(guard.token()));
-                // Whether or not the confirmation is lost, the lock goes on to the next.
+                // Even if the confirmation is lost, the next task gets the lock.
                 let _outcome = guard.release().await;
             }
         });
@@ -72,7 +70,7 @@ pub async fn exclusion_under_contention<B: Backend>(connect: impl AsyncFn() -> B
     becomes_free(&managers[0], &key).await;
 }
 
-/// A lock is held for many times its TTL, and nobody else gets it meanwhile.
+/// Checks that a lock is held for many times its TTL, and that no other caller gets it.
 pub async fn a_held_lock_is_renewed<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let ttl = short_ttl(&backend) * 2;
@@ -85,11 +83,10 @@ pub async fn a_held_lock_is_renewed<B: Backend>(connect: impl AsyncFn() -> B) {
         assert!(try_acquire(&there, &key).await.is_none());
         sleep(ttl / 10).await;
     }
-    let outcome = guard.release().await.expect("release");
-    assert_eq!(outcome, ReleaseOutcome::Released);
+    guard.release().await.expect("release");
 }
 
-/// A guard whose lease has run out says so, by itself and at its release, and the next token is larger.
+/// Checks that an expired guard reports its loss, both by itself and at its release, and the next token is larger.
 pub async fn an_expired_guard_knows_it<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let ttl = short_ttl(&backend);
@@ -98,7 +95,7 @@ pub async fn an_expired_guard_knows_it<B: Backend>(connect: impl AsyncFn() -> B)
     let lock = here.lock(&key).ttl(ttl).without_renewal();
     let started = Instant::now();
     let guard = lock.acquire().await.expect("acquire");
-    // However late this task runs: what the guard says is true when it says it.
+    // The guard must report the truth even if this task runs late.
     loop {
         let elapsed = started.elapsed();
         if !guard.is_valid() {
@@ -112,17 +109,17 @@ pub async fn an_expired_guard_knows_it<B: Backend>(connect: impl AsyncFn() -> B)
         );
         sleep(ttl / 20).await;
     }
-    let lost = in_time("an expired guard says so", guard.lost()).await;
-    assert_eq!(lost.reason, LossReason::Expired);
+    let lost = in_time("an expired guard reports its loss", guard.ended()).await;
+    assert_eq!(lost.reason, EndReason::Expired);
     assert!(!guard.is_valid());
-    assert!(guard.run(async {}).await.is_err());
+    assert!(guard.run(async |_| Ok::<_, Error>(())).await.is_err());
     let next = in_time("the lock is free", there.lock(&key).acquire());
     assert!(next.await.expect("acquire").token() > guard.token());
-    let outcome = guard.release().await.expect("release");
-    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::Expired));
+    let released = guard.release().await;
+    assert!(matches!(released, Err(Error::Lost(lost)) if lost.reason == EndReason::Expired));
 }
 
-/// A holder from whom the lock was taken is told by its next renewal, before its lease would end.
+/// Checks that a holder whose lock was forced open detects this with its next renewal, before its lease would end.
 pub async fn a_forced_release_is_noticed<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let ttl = short_ttl(&backend) * 2;
@@ -133,11 +130,11 @@ pub async fn a_forced_release_is_noticed<B: Backend>(connect: impl AsyncFn() -> 
         there.force_release(&key).await.is_ok()
     })
     .await;
-    let lost = in_time("the holder is told", guard.lost()).await;
-    assert_eq!(lost.reason, LossReason::Gone);
+    let lost = in_time("the holder learns of its loss", guard.ended()).await;
+    assert_eq!(lost.reason, EndReason::Gone);
 }
 
-/// Dropping a guard frees the lock without anybody waiting for its lease.
+/// Checks that dropping a guard frees the lock without a wait for its lease.
 pub async fn a_dropped_guard_frees_its_lock<B: Backend>(connect: impl AsyncFn() -> B) {
     let locks = manager(&connect).await;
     let key = fresh_name("dropped");
@@ -147,8 +144,8 @@ pub async fn a_dropped_guard_frees_its_lock<B: Backend>(connect: impl AsyncFn() 
     }
 }
 
-/// An acquire that is dropped while it waits leaves the queue, and one that is dropped at any other time
-/// leaves no lock behind.
+/// Checks that an acquire that is dropped while it waits leaves the queue. An acquire that is dropped at any other time
+/// leaves no lock held.
 pub async fn a_cancelled_acquire_leaves_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let key = fresh_name("cancelled");
@@ -164,7 +161,7 @@ pub async fn a_cancelled_acquire_leaves_nothing<B: Backend>(connect: impl AsyncF
         })
         .await;
         waiting.iter().for_each(tokio::task::JoinHandle::abort);
-        eventually("nobody waits", async || {
+        eventually("there are no waiters", async || {
             here.inspect(&key).await.is_ok_and(|seen| seen.waiting == 0)
         })
         .await;
@@ -176,12 +173,12 @@ pub async fn a_cancelled_acquire_leaves_nothing<B: Backend>(connect: impl AsyncF
     .await;
     drop(guard);
     waiting.abort();
-    // It was aborted, or it had the lock and dropped it.
+    // The task was aborted, or it acquired the lock and dropped it.
     drop(waiting.await);
     becomes_free(&here, &key).await;
 }
 
-/// An acquire does not wait longer than it may, and leaves nothing behind.
+/// Checks that an acquire does not exceed its wait, and leaves nothing on the backend.
 pub async fn a_wait_has_its_limit<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let key = fresh_name("limit");
@@ -190,7 +187,7 @@ pub async fn a_wait_has_its_limit<B: Backend>(connect: impl AsyncFn() -> B) {
     let started = Instant::now();
     let error = there.lock(&key).wait(wait).acquire().await.err();
     assert!(
-        matches!(&error, Some(AcquireError::TimedOut { waited, .. }) if *waited >= wait),
+        matches!(&error, Some(Error::TimedOut { waited, .. }) if *waited >= wait),
         "{error:?}"
     );
     assert!(started.elapsed() >= wait);
@@ -198,7 +195,7 @@ pub async fn a_wait_has_its_limit<B: Backend>(connect: impl AsyncFn() -> B) {
     becomes_free(&here, &key).await;
 }
 
-/// A shutdown ends guards and waiters, and leaves nothing on the backend.
+/// Checks that a shutdown ends guards and waiters, and leaves nothing on the backend.
 pub async fn a_shutdown_frees_everything<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let (held, busy) = (fresh_name("shutdown"), fresh_name("shutdown"));
@@ -215,24 +212,18 @@ pub async fn a_shutdown_frees_everything<B: Backend>(connect: impl AsyncFn() -> 
     in_time("a shutdown ends", here.shutdown())
         .await
         .expect("shutdown");
-    assert_eq!(guard.lost().await.reason, LossReason::Shutdown);
+    assert_eq!(guard.ended().await.reason, EndReason::Shutdown);
     let refused = waiter.await.expect("no panic").err();
-    assert!(
-        matches!(refused, Some(AcquireError::Closed { .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Some(Error::Closed { .. })), "{refused:?}");
     let refused = here.lock(&held).try_acquire().await.err();
-    assert!(
-        matches!(refused, Some(AcquireError::Closed { .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Some(Error::Closed { .. })), "{refused:?}");
     becomes_free(&there, &held).await;
     drop(other);
     becomes_free(&there, &busy).await;
 }
 
-/// Acquires are served in the order in which they were made. Without the capability `fifo` this case
-/// asks nothing.
+/// Checks that acquires are served in the order in which they were made. Without the capability `fifo` this case does
+/// nothing.
 pub async fn waiters_are_served_in_order<B: Backend>(connect: impl AsyncFn() -> B) {
     const WAITERS: usize = 6;
     let backend = connect().await;
@@ -252,7 +243,7 @@ pub async fn waiters_are_served_in_order<B: Backend>(connect: impl AsyncFn() -> 
             served.lock().push(place);
             drop(guard);
         });
-        eventually("the waiter has its place", async || {
+        eventually("the waiter is queued", async || {
             let seen = managers[0].inspect(&key).await;
             seen.is_ok_and(|seen| seen.waiting == place + 1)
         })

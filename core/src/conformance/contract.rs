@@ -1,4 +1,4 @@
-//! What the manager relies on, tested on the `Backend` trait.
+//! Behaviour that the manager relies on, tested on the `Backend` trait.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn renew(backend: &impl Backend, claim: &Claim) -> RenewAnswer {
     .await
 }
 
-/// A held lock is nobody else's until it is released.
+/// Checks that a held lock cannot be acquired until it is released.
 pub async fn one_holder_at_a_time<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("one_holder");
@@ -57,7 +57,7 @@ pub async fn one_holder_at_a_time<B: Backend>(connect: impl AsyncFn() -> B) {
     assert_eq!(attempt(&here, &first).await, None);
 }
 
-/// Locks on different keys do not know of each other.
+/// Checks that locks on different keys are independent.
 pub async fn keys_are_independent<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let (one, other) = (trying(&fresh_key("one")), trying(&fresh_key("other")));
@@ -70,7 +70,7 @@ pub async fn keys_are_independent<B: Backend>(connect: impl AsyncFn() -> B) {
     ));
 }
 
-/// A request that is sent again is the same acquisition: the same token, and one release ends it.
+/// Checks that a request that is sent again is the same acquisition: it has the same token, and one release ends it.
 pub async fn a_repeated_request_is_one_grant<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let key = fresh_key("repeated");
@@ -84,11 +84,11 @@ pub async fn a_repeated_request_is_one_grant<B: Backend>(connect: impl AsyncFn()
     assert!(inspect(&backend, &key).await.is_free());
 }
 
-/// A repeated request makes its lease last anew.
+/// Checks that a repeated request renews its lease.
 pub async fn a_repeated_request_sets_the_lease_anew<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let ttl = short_ttl(&backend);
-    let key = fresh_key("anew");
+    let key = fresh_key("again");
     let request = Attempt::new(key.clone(), ttl, false);
     let first = take(&backend, &request).await;
     for _ in 0..6 {
@@ -98,7 +98,7 @@ pub async fn a_repeated_request_sets_the_lease_anew<B: Backend>(connect: impl As
     }
 }
 
-/// Each acquisition's token is larger than all before, however the one before it ended.
+/// Checks that each acquisition's token is larger than all earlier tokens, however the previous acquisition ended.
 pub async fn tokens_grow<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let ttl = short_ttl(&here);
@@ -115,7 +115,7 @@ pub async fn tokens_grow<B: Backend>(connect: impl AsyncFn() -> B) {
             1 => {
                 insist(async || backend.force_release(&key).await).await;
             }
-            // Left to run out.
+            // This lease is left to expire.
             2 => {}
             _ => {
                 release(backend, &held).await;
@@ -124,7 +124,7 @@ pub async fn tokens_grow<B: Backend>(connect: impl AsyncFn() -> B) {
     }
 }
 
-/// Only who holds a lock can release it.
+/// Checks that only the holder can release a lock.
 pub async fn only_the_owner_releases<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("releases");
@@ -136,7 +136,7 @@ pub async fn only_the_owner_releases<B: Backend>(connect: impl AsyncFn() -> B) {
     assert_eq!(attempt(&there, &trying(&key)).await, None);
 }
 
-/// Only who holds a lock can renew it, and a batch is answered claim by claim, in order.
+/// Checks that only the holder can renew a lock, and a batch has one reply per claim, in order.
 pub async fn only_the_owner_renews<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let (key, other) = (fresh_key("renews"), fresh_key("renews"));
@@ -161,8 +161,8 @@ pub async fn only_the_owner_renews<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(inspect(&backend, &other).await.is_free());
 }
 
-/// Whose turn it is is woken well before the next attempt is due, even if the turn comes between the busy
-/// answer and the wait.
+/// Checks that a waiter is notified of its turn well before its next attempt is due. This includes a turn that comes
+/// between the busy reply and the wait.
 pub async fn a_wake_up_comes_and_is_kept<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     for turn_comes_first in [true, false] {
@@ -177,7 +177,7 @@ pub async fn a_wake_up_comes_and_is_kept<B: Backend>(connect: impl AsyncFn() -> 
             release(&here, &held).await;
         }
         let started = Instant::now();
-        // An injected fault ends the wait too, and a manager polls then.
+        // An injected fault also ends the wait, and a manager polls then.
         let hint = tokio::time::timeout(retry_after, there.wait(&waiter));
         let (_hint, ()) = tokio::join!(hint, async {
             if !turn_comes_first {
@@ -188,13 +188,13 @@ pub async fn a_wake_up_comes_and_is_kept<B: Backend>(connect: impl AsyncFn() -> 
         let waited = started.elapsed();
         assert!(
             waited < retry_after / 2,
-            "woken after {waited:?} of {retry_after:?}"
+            "notified after {waited:?} of {retry_after:?}"
         );
         queue_for(&there, &waiter).await;
     }
 }
 
-/// A lease that is not renewed ends by itself, and not before its time.
+/// Checks that a lease that is not renewed expires on its own, but not too early.
 pub async fn a_lease_runs_out<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let ttl = short_ttl(&here);
@@ -202,7 +202,7 @@ pub async fn a_lease_runs_out<B: Backend>(connect: impl AsyncFn() -> B) {
     let sent = Instant::now();
     let held = take(&here, &Attempt::new(key.clone(), ttl, false)).await;
     let next = trying(&key);
-    eventually("a lease runs out", async || {
+    eventually("a lease expires", async || {
         attempt(&there, &next).await.is_some()
     })
     .await;
@@ -212,7 +212,7 @@ pub async fn a_lease_runs_out<B: Backend>(connect: impl AsyncFn() -> B) {
     assert_eq!(attempt(&here, &trying(&key)).await, None);
 }
 
-/// A lease that is renewed goes on.
+/// Checks that a lease that is renewed does not expire.
 pub async fn a_renewed_lease_goes_on<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let ttl = short_ttl(&here);
@@ -228,7 +228,7 @@ pub async fn a_renewed_lease_goes_on<B: Backend>(connect: impl AsyncFn() -> B) {
     }
 }
 
-/// An attempt that may not queue leaves nothing behind when it is busy.
+/// Checks that an attempt that may not queue leaves nothing on the backend if the lock is busy.
 pub async fn busy_without_queueing_leaves_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let key = fresh_key("busy");
@@ -239,7 +239,7 @@ pub async fn busy_without_queueing_leaves_nothing<B: Backend>(connect: impl Asyn
     assert!(inspect(&backend, &key).await.is_free());
 }
 
-/// A cleanup undoes a grant and a place in the queue, as often as it is sent.
+/// Checks that a cleanup undoes a grant and a queue position, however often it is sent.
 pub async fn a_cleanup_undoes_an_attempt<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let key = fresh_key("cleanup");
@@ -260,7 +260,7 @@ pub async fn a_cleanup_undoes_an_attempt<B: Backend>(connect: impl AsyncFn() -> 
     }
 }
 
-/// A cleanup of the holder lets the next in.
+/// Checks that the next waiter gets the lock after a cleanup of the holder.
 pub async fn a_cleanup_hands_on<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("hands_on");
@@ -271,8 +271,8 @@ pub async fn a_cleanup_hands_on<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(queue_for(&there, &waiter).await.token > held.token);
 }
 
-/// Waiters are served in the order in which they came, and nobody overtakes them. Without the
-/// capability `fifo` this case asks nothing.
+/// Checks that waiters are served in the order in which they came, and are never overtaken. Without the capability
+/// `fifo` this case does nothing.
 pub async fn first_come_first_served<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().fifo {
@@ -297,7 +297,7 @@ pub async fn first_come_first_served<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(inspect(&here, &key).await.is_free());
 }
 
-/// A waiter that fell silent delays the next; it does not block it.
+/// Checks that a waiter that stops polling delays the next one, but does not block it.
 pub async fn a_silent_waiter_is_passed_over<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("silent");
@@ -308,13 +308,13 @@ pub async fn a_silent_waiter_is_passed_over<B: Backend>(connect: impl AsyncFn() 
     release(&here, &held).await;
     let held = queue_for(&there, &live).await;
     release(&there, &held).await;
-    eventually("the place of the silent ends", async || {
+    eventually("the position of the silent waiter ends", async || {
         inspect(&here, &key).await.is_free()
     })
     .await;
 }
 
-/// An operator can take a lock from its holder, who then is told so.
+/// Checks that an operator can take a lock from its holder, which detects the loss.
 pub async fn a_lock_can_be_forced_open<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("forced");
@@ -327,7 +327,7 @@ pub async fn a_lock_can_be_forced_open<B: Backend>(connect: impl AsyncFn() -> B)
     assert!(next.token > held.token);
 }
 
-/// Who looks at a key sees its holder, token, lease and waiters.
+/// Checks that an inspection of a key shows its holder, token, lease and waiters.
 pub async fn a_key_can_be_inspected<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("inspected");

@@ -1,4 +1,4 @@
-//! A backend that loses, delays and repeats requests as a plan says.
+//! A backend that loses, delays and repeats requests according to a plan.
 
 use std::fmt;
 use std::future::{Future, pending};
@@ -12,9 +12,9 @@ use crate::backend::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
     ReleaseAnswer, RenewAnswer, async_trait,
 };
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 
-/// What the manager asks of a backend.
+/// A command of the manager to a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Command {
@@ -38,48 +38,48 @@ pub enum Command {
     ForceRelease,
 }
 
-/// A command that is about to be carried out.
+/// A command that is about to be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Call {
-    /// Which command.
+    /// The command.
     pub command: Command,
-    /// About whom; empty for an operator's commands, several for a batch of renewals.
-    pub owners: Vec<OwnerId>,
+    /// The owners it concerns; empty for an operator's commands, several for a batch of renewals.
+    pub owners: Vec<AttemptId>,
 }
 
-/// What goes wrong with a call.
+/// A fault to inject into a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
     /// The request is late.
     SlowRequest(Duration),
-    /// The answer is late.
+    /// The reply is late.
     SlowAnswer(Duration),
-    /// Refused; surely not applied.
+    /// The request is refused, and definitely not applied.
     Fail,
-    /// Applied; the answer is lost, and the caller is told so.
+    /// The request is applied; the reply is lost, and the caller receives an error.
     LoseAnswer,
-    /// Never applied, never answered.
+    /// The request is never applied, and there is no reply.
     HangBefore,
-    /// Applied, never answered.
+    /// The request is applied, and there is no reply.
     HangAfter,
-    /// A bug: the backend panics. Not applied.
+    /// The backend panics, as with a bug. The request is not applied.
     Panic,
 }
 
 type Plan = dyn FnMut(&Call) -> Fault + Send;
 
-/// A backend between which and its caller things go wrong, as planned.
+/// A wrapper that injects faults between a backend and its caller, according to a plan.
 ///
-/// The plan is asked before each call, and so sees all of them in their order.
+/// The plan is called before each call, and so sees all of them in order.
 ///
 /// # Examples
 ///
-/// The answer to the first attempt is lost. The manager asks again, under the same id, and gets the
-/// grant that the first request made:
+/// The reply to the first attempt is lost. The manager retries with the same id, and receives the grant of the first
+/// request:
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -105,7 +105,7 @@ pub struct Faulty<B> {
 }
 
 impl<B: Backend> Faulty<B> {
-    /// Puts `plan` between callers and `inner`.
+    /// Creates a wrapper that applies `plan` to `inner`.
     pub fn new(inner: B, plan: impl FnMut(&Call) -> Fault + Send + 'static) -> Self {
         Self {
             inner,
@@ -113,7 +113,7 @@ impl<B: Backend> Faulty<B> {
         }
     }
 
-    /// Requests and answers are late by up to 5 ms and some requests are refused; none is lost.
+    /// Delays requests and replies by up to 5 ms and refuses some requests; loses none.
     pub fn sluggish(inner: B, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         Self::new(inner, move |_call| {
@@ -127,7 +127,7 @@ impl<B: Backend> Faulty<B> {
         })
     }
 
-    /// As [`sluggish`](Self::sluggish), and one answer in five is lost after the work was done.
+    /// Works as [`sluggish`](Self::sluggish), and loses one reply in five after the work was done.
     pub fn lossy(inner: B, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         Self::new(inner, move |_call| {
@@ -145,7 +145,7 @@ impl<B: Backend> Faulty<B> {
     async fn call<T>(
         &self,
         command: Command,
-        owners: Vec<OwnerId>,
+        owners: Vec<AttemptId>,
         carry_out: impl Future<Output = T>,
     ) -> Result<T, BackendError> {
         let fault = (self.plan.lock())(&Call { command, owners });
@@ -160,17 +160,17 @@ impl<B: Backend> Faulty<B> {
                 sleep(delay).await;
                 Ok(answer)
             }
-            Fault::Fail => Err(BackendError::not_applied("a planned refusal")),
+            Fault::Fail => Err(BackendError::not_applied("an injected refusal")),
             Fault::LoseAnswer => {
                 carry_out.await;
-                Err(BackendError::unknown("a planned loss of the answer"))
+                Err(BackendError::unknown("an injected loss of the reply"))
             }
             Fault::HangBefore => pending().await,
             Fault::HangAfter => {
                 carry_out.await;
                 pending().await
             }
-            Fault::Panic => panic!("a planned panic"),
+            Fault::Panic => panic!("an injected panic"),
         }
     }
 }
@@ -182,15 +182,15 @@ impl<B: Backend> Backend for Faulty<B> {
         self.inner.capabilities()
     }
 
-    fn owner_id(&self) -> OwnerId {
-        self.inner.owner_id()
+    fn attempt_id(&self) -> AttemptId {
+        self.inner.attempt_id()
     }
 
     fn server_of(&self, key: &Key) -> u64 {
         self.inner.server_of(key)
     }
 
-    /// Nothing is known at once here: what goes wrong goes wrong in [`attempt`](Self::attempt).
+    /// Returns `None`: faults are injected in [`attempt`](Self::attempt).
     fn attempt_now(
         &self,
         _attempt: &Attempt,
@@ -199,7 +199,7 @@ impl<B: Backend> Backend for Faulty<B> {
         None
     }
 
-    /// As with attempts.
+    /// Returns `None`, as for attempts.
     fn release_now(
         &self,
         _claim: &Claim,
@@ -257,7 +257,7 @@ impl<B: Backend> Backend for Faulty<B> {
             .await?
     }
 
-    /// As with attempts.
+    /// Returns `None`, as for attempts.
     fn cleanup_now(&self, _attempt: &Attempt, _now: Instant) -> Option<Result<(), BackendError>> {
         None
     }

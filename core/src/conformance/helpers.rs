@@ -9,24 +9,24 @@ use crate::backend::{
     Attempt, AttemptAnswer, Backend, BackendError, Claim, Handover, HandoverSecret, Refusal,
     RenewAnswer,
 };
-use crate::{FencingToken, Key, OwnerId};
+use crate::{AttemptId, FencingToken, Key};
 
 /// Long enough for any backend on any machine; a case that takes this long has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often a command is repeated that failed by an injected fault.
+/// How often a command is retried after an injected fault.
 const TRIES: usize = 100;
 
-/// A key that no other case, and no other run, uses.
+/// Returns a key that no other case, and no other run, uses.
 pub(super) fn fresh_key(case: &str) -> Key {
-    Key::new("conformance:", &fresh_name(case)).expect("a case's name is a good key")
+    Key::new("conformance:", &fresh_name(case)).expect("a case's name is a valid key")
 }
 
 pub(super) fn fresh_name(case: &str) -> String {
-    format!("{case}:{}", OwnerId::random())
+    format!("{case}:{}", AttemptId::random())
 }
 
-/// Repeats a command over passing faults, as a manager would.
+/// Retries a command on temporary errors, as a manager would.
 pub(super) async fn insist<T>(mut command: impl AsyncFnMut() -> Result<T, BackendError>) -> T {
     for _ in 1..TRIES {
         match command().await {
@@ -35,10 +35,10 @@ pub(super) async fn insist<T>(mut command: impl AsyncFnMut() -> Result<T, Backen
         }
         sleep(Duration::from_millis(1)).await;
     }
-    command().await.expect("the backend fails for good")
+    command().await.expect("the backend fails permanently")
 }
 
-/// One attempt's answer: the token, or busy.
+/// Returns the reply to one attempt: the token, or `None` if busy.
 pub(super) async fn attempt(backend: &impl Backend, attempt: &Attempt) -> Option<FencingToken> {
     match insist(async || backend.attempt(attempt).await).await {
         AttemptAnswer::Granted { token, lease } => {
@@ -54,13 +54,13 @@ pub(super) async fn attempt(backend: &impl Backend, attempt: &Attempt) -> Option
     }
 }
 
-/// Takes a free lock.
+/// Acquires a free lock.
 pub(super) async fn take(backend: &impl Backend, request: &Attempt) -> Claim {
     let token = attempt(backend, request).await;
     request.claim(token.expect("the lock should have been free"))
 }
 
-/// Why an attempt has no prospect, if it has none.
+/// Returns why an attempt was refused, if it was.
 pub(super) async fn refusal(backend: &impl Backend, request: &Attempt) -> Option<Refusal> {
     match insist(async || backend.attempt(request).await).await {
         AttemptAnswer::Refused(refusal) => Some(refusal),
@@ -68,11 +68,11 @@ pub(super) async fn refusal(backend: &impl Backend, request: &Attempt) -> Option
     }
 }
 
-/// Makes a secret by which a lock can be taken up.
+/// Creates a secret for accepting a lock.
 pub(super) async fn hand_over(backend: &impl Backend, claim: &Claim) -> Handover {
     let secret = HandoverSecret::random();
-    let told = insist(async || backend.hand_over(claim, secret).await).await;
-    assert!(matches!(told, RenewAnswer::Extended { .. }), "{told:?}");
+    let reply = insist(async || backend.hand_over(claim, secret).await).await;
+    assert!(matches!(reply, RenewAnswer::Extended { .. }), "{reply:?}");
     Handover::new(claim, secret)
 }
 
@@ -83,7 +83,7 @@ pub(super) async fn queue_for(backend: &impl Backend, request: &Attempt) -> Clai
         match insist(async || backend.attempt(request).await).await {
             AttemptAnswer::Granted { token, .. } => return request.claim(token),
             AttemptAnswer::Busy { retry_after } => {
-                // A hint that comes, fails or does not come: all mean another attempt.
+                // Whether the notification comes, fails or times out, the next step is another attempt.
                 let _hint = tokio::time::timeout(retry_after, backend.wait(request)).await;
             }
             AttemptAnswer::Refused(refusal) => panic!("`{}`: {refusal:?}", request.key),
@@ -92,7 +92,7 @@ pub(super) async fn queue_for(backend: &impl Backend, request: &Attempt) -> Clai
     panic!("`{}` was not granted within {PATIENCE:?}", request.key);
 }
 
-/// Looks again and again until `look` answers true.
+/// Polls until `look` returns true.
 pub(super) async fn eventually(what: &str, mut look: impl AsyncFnMut() -> bool) {
     let started = Instant::now();
     while !look().await {
@@ -111,7 +111,7 @@ pub(super) async fn in_time<T>(what: &str, task: impl Future<Output = T>) -> T {
     }
 }
 
-/// A TTL that a case can wait out.
+/// Returns a TTL that a case can wait out.
 pub(super) fn short_ttl(backend: &impl Backend) -> Duration {
     backend
         .capabilities()

@@ -1,4 +1,4 @@
-//! What the manager relies on where several holders are allowed, tested on the `Backend` trait.
+//! Behaviour of the kinds of lock with several holders, tested on the `Backend` trait.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn is_held(backend: &impl Backend, claim: &Claim) -> bool {
     matches!(answer.await, RenewAnswer::Extended { .. })
 }
 
-/// Readers hold a lock together and keep writers out; a writer keeps all out.
+/// Checks that readers hold a lock together and exclude writers; a writer excludes all others.
 pub async fn readers_share_and_writers_do_not<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
@@ -73,8 +73,8 @@ pub async fn readers_share_and_writers_do_not<B: Backend>(connect: impl AsyncFn(
     assert!(inspect(&here, &key).await.is_free());
 }
 
-/// Readers who hold a lock together share a token. It is above every writer's before them, and below every
-/// writer's after them.
+/// Checks that readers that hold a lock together have the same token. That token is larger than every earlier writer's
+/// token, and smaller than every later writer's.
 pub async fn readers_share_a_token<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
@@ -102,7 +102,8 @@ pub async fn readers_share_a_token<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(writer.token > third.token);
 }
 
-/// The same, if one of those who are let in together looks only when the first has gone.
+/// Checks the same for readers that are granted the lock together, if one of them polls only after the first has
+/// released.
 pub async fn a_reader_that_looks_late_has_the_token_of_the_others<B: Backend>(
     connect: impl AsyncFn() -> B,
 ) {
@@ -127,7 +128,8 @@ pub async fn a_reader_that_looks_late_has_the_token_of_the_others<B: Backend>(
     assert!(inspect(&here, &key).await.is_free());
 }
 
-/// A waiting writer lets no new reader pass; after it, those who stand together are let in together.
+/// Checks that a waiting writer blocks new readers. After that writer, readers next to each other in the queue acquire
+/// the lock together.
 pub async fn a_waiting_writer_is_not_starved<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared || !here.capabilities().fifo {
@@ -167,7 +169,7 @@ pub async fn a_waiting_writer_is_not_starved<B: Backend>(connect: impl AsyncFn()
     assert!(inspect(&here, &key).await.is_free());
 }
 
-/// A writer that gives up lets those behind it in at once.
+/// Checks that the next waiters acquire the lock immediately if a waiting writer is cancelled.
 pub async fn a_writer_that_gives_up_blocks_nobody<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared || !here.capabilities().fifo {
@@ -184,17 +186,17 @@ pub async fn a_writer_that_gives_up_blocks_nobody<B: Backend>(connect: impl Asyn
     };
     insist(async || there.cleanup(&writer).await).await;
     let started = Instant::now();
-    // An injected fault ends the wait too, and a manager polls then.
+    // An injected fault also ends the wait, and a manager polls then.
     let _hint = timeout(retry_after, there.wait(&behind)).await;
     let waited = started.elapsed();
     assert!(
         waited < retry_after / 2,
-        "woken after {waited:?} of {retry_after:?}"
+        "notified after {waited:?} of {retry_after:?}"
     );
     assert!(attempt(&there, &behind).await.is_some());
 }
 
-/// Each holder's lease ends by itself, and none is longer or shorter for the others.
+/// Checks that each holder's lease ends on its own, and is not affected by the others.
 pub async fn each_share_ends_by_its_own_lease<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let ttl = short_ttl(&here);
@@ -220,18 +222,18 @@ pub async fn each_share_ends_by_its_own_lease<B: Backend>(connect: impl AsyncFn(
         assert!(is_held(&there, &alive).await);
         assert_eq!(attempt(&there, &trying(&key, all)).await, None);
         release(&there, &alive).await;
-        // The longest lease was released with its holder, and keeps nobody waiting.
+        // The longest lease was released with its holder, and does not block waiters.
         take(&there, &trying(&key, all)).await;
     }
 }
 
-/// A share is kept by renewing it, beside others that are not.
+/// Checks that a shared holder that renews keeps the lock, while other shared holders expire.
 pub async fn a_renewed_share_goes_on<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
         return;
     }
-    // Long enough that a busy machine does not keep a renewal from coming in time.
+    // Long enough that a renewal is in time on a busy machine.
     let ttl = short_ttl(&here) * 4;
     let key = fresh_key("share_goes_on");
     let short = || Attempt::new(key.clone(), ttl, false).in_mode(Mode::Shared);
@@ -245,7 +247,8 @@ pub async fn a_renewed_share_goes_on<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(!is_held(&there, &dead).await);
 }
 
-/// A writer becomes a reader without a gap, as often as it asks, and those who wait to read are let in.
+/// Checks that a writer becomes a reader without a gap, even if it repeats the request, and that waiting readers then
+/// acquire the lock.
 pub async fn a_downgrade_lets_readers_in<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
@@ -271,7 +274,8 @@ pub async fn a_downgrade_lets_readers_in<B: Backend>(connect: impl AsyncFn() -> 
     assert!(inspect(&here, &key).await.is_free());
 }
 
-/// No more permits are taken than there are, and several are taken and released together.
+/// Checks that the number of held permits never exceeds the limit, and several permits are acquired and released
+/// together.
 pub async fn permits_are_counted<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().permits {
@@ -290,7 +294,7 @@ pub async fn permits_are_counted<B: Backend>(connect: impl AsyncFn() -> B) {
     assert_eq!(attempt(&here, &trying(&key, permits(1, 3))).await, None);
 }
 
-/// Who wants many permits is not overtaken by those who want few.
+/// Checks that a waiter for many permits is not overtaken by waiters for few.
 pub async fn permits_are_served_in_turn<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().permits || !here.capabilities().fifo {
@@ -312,7 +316,7 @@ pub async fn permits_are_served_in_turn<B: Backend>(connect: impl AsyncFn() -> B
     queue_for(&here, &few).await;
 }
 
-/// The number of permits is the one that each attempt names: nobody loses what it holds when it changes.
+/// Checks that each attempt applies its own limit: no holder loses its permits when the limit changes.
 pub async fn each_keeps_to_its_own_number<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().permits {
@@ -329,7 +333,7 @@ pub async fn each_keeps_to_its_own_number<B: Backend>(connect: impl AsyncFn() ->
     assert!(is_held(&there, &more).await);
 }
 
-/// A key is for locks or for permits, as long as it is in use.
+/// Checks that a key is for locks or for permits while it is in use.
 pub async fn locks_and_permits_do_not_mix<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let capabilities = backend.capabilities();
@@ -355,7 +359,7 @@ pub async fn locks_and_permits_do_not_mix<B: Backend>(connect: impl AsyncFn() ->
     }
 }
 
-/// A lock passes from its holder to one other, once, with a larger token.
+/// Checks that a lock can be handed to one other holder, once, with a larger token.
 pub async fn a_handover_works_once<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().handover {
@@ -381,8 +385,8 @@ pub async fn a_handover_works_once<B: Backend>(connect: impl AsyncFn() -> B) {
     queue_for(&here, &waiting).await;
 }
 
-/// A lock that nobody hands over is not taken up by who knows its holder, nor one that is by who knows all but its
-/// secret; and a secret is of no use once its lock was released.
+/// Checks that a lock that was not handed over cannot be accepted by knowing its holder. A handed-over lock cannot be
+/// accepted without its secret. A secret is invalid once its lock was released.
 pub async fn a_handover_takes_its_secret<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().handover {
@@ -402,7 +406,7 @@ pub async fn a_handover_takes_its_secret<B: Backend>(connect: impl AsyncFn() -> 
     for wrong in [&forged, &other] {
         assert_eq!(refusal(&there, &taking(wrong)).await, spent);
     }
-    // Who asks once more has another secret, and it is the last that counts.
+    // A second handover has another secret, and only the last one is valid.
     let last = hand_over(&here, &given).await;
     assert_eq!(refusal(&there, &taking(&handover)).await, spent);
     let taken = take(&there, &taking(&last)).await;
@@ -413,14 +417,14 @@ pub async fn a_handover_takes_its_secret<B: Backend>(connect: impl AsyncFn() -> 
     release(&here, &given).await;
     assert_eq!(refusal(&there, &taking(&handover)).await, spent);
     let gone = HandoverSecret::random();
-    let told = insist(async || here.hand_over(&given, gone).await).await;
-    assert_eq!(told, RenewAnswer::Gone);
+    let reply = insist(async || here.hand_over(&given, gone).await).await;
+    assert_eq!(reply, RenewAnswer::Gone);
     let held = take(&here, &queueing(&key, Mode::Exclusive)).await;
     assert_eq!(refusal(&there, &taking(&handover)).await, spent);
     release(&here, &held).await;
 }
 
-/// An operator takes a lock from all who share it.
+/// Checks that an operator takes a lock from all of its shared holders.
 pub async fn shares_can_be_forced_open<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {

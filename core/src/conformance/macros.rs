@@ -1,11 +1,11 @@
 //! The macro that makes a test of each case of the suite.
 
-/// Makes a test of each case of the conformance suite, for a world that the block describes.
+/// Defines a test for each case of the conformance suite, for the backend that the block creates.
 ///
-/// The block is run once per test; its value is an async closure that opens a further connection to
-/// the world. Name the parts `contract`, `behaviour`, `kinds` and `sharing`, or some of them: a wrapper that loses
-/// answers cannot keep `contract` and `kinds` to the letter, and its locks must behave all the same. See the
-/// [module](crate::conformance) for an example.
+/// The block is run once per test; its value is an async closure that opens a further connection to the same backend.
+/// Name all or some of the parts `contract`, `behaviour`, `kinds` and `sharing`. A wrapper that loses replies cannot
+/// pass `contract` and `kinds` exactly, but its locks must still behave. See the [module](crate::conformance) for an
+/// example.
 #[macro_export]
 #[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
 macro_rules! conformance_tests {

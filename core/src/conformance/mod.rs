@@ -2,14 +2,14 @@
 //!
 //! **Unstable**, like the [`Backend`](crate::backend::Backend) trait: a minor release may add cases.
 //!
-//! [`contract`] and [`kinds`] hold cases about the trait itself, [`behaviour`] and [`sharing`] cases about locks as
-//! their users see them; [`kinds`] and [`sharing`] are about the kinds of lock other than the plain one. Each is a plain function that panics when the backend breaks it; it is given a function that
-//! opens a further connection to one shared world, as a further process would. Keys are new for each
-//! case, so a world may be a server that others use too.
+//! [`contract`] and [`kinds`] contain cases about the trait itself, [`behaviour`] and [`sharing`] cases about locks as
+//! users see them. [`kinds`] and [`sharing`] cover all kinds of lock except the exclusive one. Each case is a function
+//! that panics if the backend fails it. Its argument is a function that opens a further connection to the same backend,
+//! as another process would. Each case uses new keys, so that the backend may be a server with other users.
 //!
 //! # Examples
 //!
-//! [`conformance_tests!`](crate::conformance_tests) makes a test of each case:
+//! [`conformance_tests!`](crate::conformance_tests) defines a test for each case:
 //!
 //! ```
 //! leasehold::conformance_tests! {

@@ -1,4 +1,4 @@
-//! What users of read locks and semaphores rely on, tested through managers.
+//! Behaviour that users of read locks and semaphores rely on, tested through managers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -9,31 +9,30 @@ use tokio::time::sleep;
 
 use super::helpers::{eventually, fresh_name, in_time, short_ttl};
 use crate::backend::Backend;
-use crate::{
-    AcquireError, Error, HandoverTicket, LockManager, LossReason, OwnerScope,
-    ReentrantReleaseOutcome, ReleaseOutcome,
-};
+use crate::{EndReason, Error, HandoverTicket, LockManager, ReentrancyScope, ReentrantRelease};
 
 async fn manager<B: Backend>(connect: &impl AsyncFn() -> B) -> LockManager {
     LockManager::new(connect().await)
 }
 
 async fn becomes_free(locks: &LockManager, key: &str) {
-    eventually("nobody holds and nobody waits", async || {
-        match locks.inspect(key).await {
+    eventually(
+        "there are no holders and no waiters",
+        async || match locks.inspect(key).await {
             Ok(seen) => seen.is_free(),
-            Err(Error::Backend(_)) => false,
+            Err(Error::Backend { .. }) => false,
             Err(error) => panic!("{error}"),
-        }
-    })
+        },
+    )
     .await;
 }
 
-/// Sections of writers overlap with nothing, those of readers with each other, and all get their turns.
+/// Checks that a writer's section overlaps with no other section, and that readers' sections may overlap. All tasks get
+/// their turns.
 pub async fn readers_never_meet_a_writer<B: Backend>(connect: impl AsyncFn() -> B) {
     const TASKS: usize = 8;
     const ROUNDS: usize = 12;
-    /// What a writer adds to the number of those inside.
+    /// The amount that a writer adds to the number of tasks inside.
     const WRITER: i64 = 1000;
     let backend = connect().await;
     if !backend.capabilities().shared {
@@ -48,7 +47,7 @@ pub async fn readers_never_meet_a_writer<B: Backend>(connect: impl AsyncFn() -> 
         let (inside, most_readers) = (Arc::clone(&inside), Arc::clone(&most_readers));
         tasks.spawn(async move {
             for round in 0..ROUNDS {
-                // Whether or not a release's confirmation is lost, the lock goes on to the next.
+                // Even if a release's confirmation is lost, the next task gets the lock.
                 if (task + round) % 4 == 0 {
                     let guard = locks.lock(&key).acquire().await.expect("acquire");
                     assert_eq!(inside.fetch_add(WRITER, Ordering::SeqCst), 0);
@@ -56,7 +55,7 @@ pub async fn readers_never_meet_a_writer<B: Backend>(connect: impl AsyncFn() -> 
                     assert_eq!(inside.fetch_sub(WRITER, Ordering::SeqCst), WRITER);
                     let _outcome = guard.release().await;
                 } else {
-                    let guard = locks.read_lock(&key).acquire().await.expect("acquire");
+                    let guard = locks.rw_lock(&key).read().acquire().await.expect("acquire");
                     let readers = inside.fetch_add(1, Ordering::SeqCst) + 1;
                     assert!(readers < WRITER, "{readers}");
                     most_readers.fetch_max(readers, Ordering::SeqCst);
@@ -69,11 +68,11 @@ pub async fn readers_never_meet_a_writer<B: Backend>(connect: impl AsyncFn() -> 
     }
     in_time("all get their turns", tasks.join_all()).await;
     let most_readers = most_readers.load(Ordering::SeqCst);
-    assert!(most_readers > 1, "readers should have met each other");
+    assert!(most_readers > 1, "readers should have overlapped");
     becomes_free(&managers[0], &key).await;
 }
 
-/// However many want permits, in ones and twos, no more are taken than there are.
+/// Checks that however many tasks want one or two permits, the number of held permits never exceeds the limit.
 pub async fn no_more_permits_than_there_are<B: Backend>(connect: impl AsyncFn() -> B) {
     const PERMITS: u32 = 3;
     let backend = connect().await;
@@ -90,8 +89,8 @@ pub async fn no_more_permits_than_there_are<B: Backend>(connect: impl AsyncFn() 
         tasks.spawn(async move {
             for round in 0..10 {
                 let wanted = (task + round) % 2 + 1;
-                let semaphore = locks.semaphore(&key, PERMITS).permits(wanted);
-                let guard = semaphore.acquire().await.expect("acquire");
+                let semaphore = locks.semaphore(&key, PERMITS);
+                let guard = semaphore.acquire_many(wanted).await.expect("acquire");
                 assert_eq!(guard.permits(), wanted);
                 let now = taken.fetch_add(wanted, Ordering::SeqCst) + wanted;
                 assert!(now <= PERMITS, "{now} permits");
@@ -104,11 +103,11 @@ pub async fn no_more_permits_than_there_are<B: Backend>(connect: impl AsyncFn() 
     }
     in_time("all get their turns", tasks.join_all()).await;
     let most = most.load(Ordering::SeqCst);
-    assert!(most > 1, "holders should have met each other");
+    assert!(most > 1, "holders should have overlapped");
     becomes_free(&managers[0], &key).await;
 }
 
-/// A share that an operator took is lost, and said to be.
+/// Checks that a shared holder reports the loss if an operator takes its lock.
 pub async fn a_lost_share_is_noticed<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     if !backend.capabilities().shared {
@@ -117,22 +116,22 @@ pub async fn a_lost_share_is_noticed<B: Backend>(connect: impl AsyncFn() -> B) {
     let ttl = short_ttl(&backend) * 3;
     let (here, there) = (LockManager::new(backend), manager(&connect).await);
     let key = fresh_name("lost_share");
-    let guard = here.read_lock(&key).ttl(ttl).acquire().await;
+    let guard = here.rw_lock(&key).read().ttl(ttl).acquire().await;
     let guard = guard.expect("acquire");
     eventually("it is forced open", async || {
         there.force_release(&key).await.is_ok()
     })
     .await;
-    let lost = in_time("the loss is noticed", guard.lost()).await;
+    let lost = in_time("the loss is noticed", guard.ended()).await;
     assert!(
-        matches!(lost.reason, LossReason::Gone | LossReason::Expired),
-        "{lost}"
+        matches!(lost.reason, EndReason::Gone | EndReason::Expired),
+        "{lost:?}"
     );
-    let outcome = guard.release().await.expect("release");
-    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(lost.reason));
+    let released = guard.release().await;
+    assert!(matches!(released, Err(Error::Lost(it)) if it.reason == lost.reason));
 }
 
-/// A reader that stops waiting leaves no place, and one that stops holding no share.
+/// Checks that a reader that stops waiting leaves the queue, and that a reader that releases is no longer a holder.
 pub async fn a_cancelled_reader_leaves_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     if !backend.capabilities().shared {
@@ -142,7 +141,7 @@ pub async fn a_cancelled_reader_leaves_nothing<B: Backend>(connect: impl AsyncFn
     let key = fresh_name("cancelled_reader");
     for round in 0..20_u64 {
         let writer = here.lock(&key).acquire().await.expect("acquire");
-        let reader = tokio::spawn(there.read_lock(&key).acquire());
+        let reader = tokio::spawn(there.rw_lock(&key).read().acquire());
         sleep(Duration::from_micros(200 * round)).await;
         if round % 2 == 0 {
             drop(writer);
@@ -151,14 +150,14 @@ pub async fn a_cancelled_reader_leaves_nothing<B: Backend>(connect: impl AsyncFn
             reader.abort();
             drop(writer);
         }
-        // It may have had the lock before it was told.
+        // The reader may have acquired the lock before it was aborted.
         drop(reader.await);
         becomes_free(&here, &key).await;
     }
 }
 
-/// A guard that was downgraded is a reader's: valid, renewed, and beside other readers. What it was before says
-/// that it is not any more.
+/// Checks that a downgraded guard is a reader's: valid, renewed, and held together with other readers. The previous
+/// handle reports its end.
 pub async fn a_downgraded_guard_reads_on<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     if !backend.capabilities().shared {
@@ -172,22 +171,22 @@ pub async fn a_downgraded_guard_reads_on<B: Backend>(connect: impl AsyncFn() -> 
         let (alone, token) = (writer.handle(), writer.token());
         match writer.downgrade().await {
             Ok(reader) => {
-                assert_eq!(alone.lost().await.reason, LossReason::Downgraded);
+                assert_eq!(alone.ended().await.reason, EndReason::Downgraded);
                 assert_eq!(reader.token(), token);
                 break reader;
             }
-            // Lost on the way, and released for it.
+            // The lock was lost during the downgrade, and is therefore released.
             Err(error) => assert!(!alone.is_valid(), "{error}"),
         }
     };
-    let beside = there.read_lock(&key).acquire().await.expect("acquire");
+    let other = there.rw_lock(&key).read().acquire().await.expect("acquire");
     sleep(ttl * 3).await;
-    assert!(reader.is_valid() && beside.is_valid());
-    let _outcome = (reader.release().await, beside.release().await);
+    assert!(reader.is_valid() && other.is_valid());
+    let _outcome = (reader.release().await, other.release().await);
     becomes_free(&here, &key).await;
 }
 
-/// A ticket makes a guard in another place, with a larger token, and once.
+/// Checks that a ticket makes a guard on another manager, with a larger token, and only once.
 pub async fn a_lock_is_handed_over<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     if !backend.capabilities().handover {
@@ -202,8 +201,8 @@ pub async fn a_lock_is_handed_over<B: Backend>(connect: impl AsyncFn() -> B) {
             break (handle, ticket.to_string());
         }
     };
-    assert_eq!(given.lost().await.reason, LossReason::HandedOver);
-    // Who looks at a lock, or reads of it in a log, cannot make one.
+    assert_eq!(given.ended().await.reason, EndReason::HandedOver);
+    // Neither an inspection nor a log reveals enough to make a ticket.
     let seen = loop {
         if let Ok(seen) = here.inspect(&key).await {
             break seen;
@@ -212,35 +211,35 @@ pub async fn a_lock_is_handed_over<B: Backend>(connect: impl AsyncFn() -> B) {
     let shown = seen.owner.expect("it is held");
     assert!(!ticket.contains(&shown), "{shown} is in {ticket}");
     let ticket: HandoverTicket = ticket.parse().expect("a ticket");
-    let taken = there.take_up(&ticket).acquire().await.expect("take up");
+    let taken = there.accept(&ticket).await.expect("take up");
     assert_eq!((taken.key(), ticket.token()), (&*key, given.token()));
     assert!(taken.token() > given.token());
-    let again = here.take_up(&ticket).acquire().await.err();
+    let again = here.accept(&ticket).await.err();
     assert!(
-        matches!(again, Some(AcquireError::HandoverSpent { .. })),
+        matches!(again, Some(Error::HandoverSpent { .. })),
         "{again:?}"
     );
     let _outcome = taken.release().await;
     becomes_free(&here, &key).await;
 }
 
-/// The guards of one scope share one lock and one token, and it is free when the last has gone.
+/// Checks that the guards of one scope share one lock and one token, and it is free when the last one is dropped.
 pub async fn a_scope_shares_its_lock<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let key = fresh_name("scope");
-    let scope = OwnerScope::new();
+    let scope = ReentrancyScope::new();
     let lock = here.lock(&key).reentrant(&scope);
     let outer = lock.clone().acquire().await.expect("acquire");
     let inner = lock.acquire().await.expect("acquire");
     assert_eq!(inner.token(), outer.token());
     let waiting = tokio::spawn(there.lock(&key).acquire());
-    eventually("somebody else waits", async || {
+    eventually("another caller waits", async || {
         let seen = here.inspect(&key).await;
         seen.is_ok_and(|seen| seen.waiting == 1)
     })
     .await;
-    let outcome = outer.release().await.expect("nobody is asked");
-    assert_eq!(outcome, ReentrantReleaseOutcome::StillHeld);
+    let outcome = outer.release().await.expect("no request is needed");
+    assert_eq!(outcome, ReentrantRelease::StillHeld);
     assert!(inner.is_valid() && !waiting.is_finished());
     let token = inner.token();
     let _outcome = inner.release().await;
@@ -253,7 +252,7 @@ pub async fn a_scope_shares_its_lock<B: Backend>(connect: impl AsyncFn() -> B) {
     becomes_free(&here, &key).await;
 }
 
-/// Several keys are locked together or not at all, whatever the order in which they are named.
+/// Checks that several keys are locked together or not at all, whatever their order.
 pub async fn several_keys_are_all_or_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let name = fresh_name("several");

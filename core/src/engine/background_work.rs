@@ -1,6 +1,6 @@
-//! Releases and cleanups that nobody waits for.
+//! Releases and cleanups that no caller waits for.
 //!
-//! A runtime may end before they are confirmed. Any other runtime in which the manager is used then goes on with them.
+//! A runtime may end before they are confirmed. Then another runtime in which the manager is used continues them.
 
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -18,21 +18,21 @@ use super::timeout::catch_panic;
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::Runtime;
 
-/// A runtime that is ending gives back at once what it adopts.
+/// The pause between adoptions: a runtime that is ending orphans its adopted work again immediately.
 const BETWEEN_ADOPTIONS: Duration = Duration::from_millis(1);
 
-/// A command that is repeated in the background.
+/// A command that is retried in the background.
 pub(super) trait BackgroundWork: Debug + Send + Sync + 'static {
-    /// Repeats the command until it is confirmed, which is true, or of no use any more. Begins anew where an earlier
-    /// call was dropped.
+    /// Retries the command until it is confirmed (true), or has become useless (false). Starts again if an earlier call
+    /// was dropped.
     fn carry_out(self: Arc<Self>) -> Pin<Box<dyn Future<Output = bool> + Send>>;
 }
 
-/// The work of one manager that is under way in the background, or that ended runtimes have left behind.
+/// The background work of one manager: running, or orphaned by ended runtimes.
 #[derive(Debug, Default)]
 pub(super) struct ReleaseBacklog {
     orphans: Mutex<Vec<BacklogTask>>,
-    /// A look that takes no lock.
+    /// Checked without a lock.
     has_orphans: AtomicBool,
     orphaned: Notify,
     given_up: AtomicUsize,
@@ -41,18 +41,18 @@ pub(super) struct ReleaseBacklog {
 #[derive(Debug)]
 struct BacklogTask {
     work: Arc<dyn BackgroundWork>,
-    /// A shutdown waits for it.
+    /// A shutdown waits for this work.
     _waited_for: TaskTrackerToken,
 }
 
-/// A task on some runtime. Dropped with its runtime, it is an orphan.
+/// A task on some runtime. If it is dropped with its runtime, its work is orphaned.
 struct RunningTask {
     backlog: Arc<ReleaseBacklog>,
     task: Option<BacklogTask>,
 }
 
 impl ReleaseBacklog {
-    /// Has the work carried out in the caller's runtime, or in `runtime` where the caller has none.
+    /// Runs the work in the caller's runtime, or in `runtime` if the caller has none.
     pub(super) fn add(
         self: &Arc<Self>,
         runtime: &Runtime,
@@ -66,7 +66,7 @@ impl ReleaseBacklog {
         runtime.spawn_on_current(self.carry_out(task));
     }
 
-    /// Goes on with what ended runtimes have left behind, in the caller's runtime if it has one.
+    /// Continues the work of ended runtimes, in the caller's runtime if it has one.
     pub(super) fn adopt_orphans(self: &Arc<Self>) {
         if !self.has_orphans.load(Ordering::Acquire) {
             return;
@@ -79,7 +79,7 @@ impl ReleaseBacklog {
         }
     }
 
-    /// Adopts whatever is left behind, for as long as it is polled.
+    /// Adopts orphaned work for as long as it is polled.
     pub(super) async fn keep_adopting(self: &Arc<Self>) -> Infallible {
         loop {
             let mut orphaned = pin!(self.orphaned.notified());
@@ -90,14 +90,14 @@ impl ReleaseBacklog {
         }
     }
 
-    /// How much was given up before it was confirmed.
+    /// Returns the amount of work that was abandoned before it was confirmed.
     pub(super) fn given_up(&self) -> usize {
         self.given_up.load(Ordering::Acquire)
     }
 
     fn carry_out(self: &Arc<Self>, task: BacklogTask) -> impl Future<Output = ()> + use<> {
         let work = Arc::clone(&task.work);
-        // Made before the first poll: a runtime that is gone drops the future without one.
+        // Created before the first poll: an ended runtime drops the future without one.
         let mut running = RunningTask {
             backlog: Arc::clone(self),
             task: Some(task),

@@ -3,13 +3,13 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::release::PendingRelease;
+use super::release::{PendingRelease, ReleaseOutcome};
 use super::{Engine, Lease};
 use crate::clock::LeaseInstant;
 use crate::options::LockOptions;
-use crate::{ReleaseError, ReleaseOutcome};
+use crate::{Error, UnconfirmedRelease};
 
-/// Owns a held lock from the very step in which it was granted: dropped, it releases.
+/// Owns a held lock from the moment of its grant: if it is dropped, it releases.
 #[derive(Debug)]
 pub(crate) struct Hold {
     pub(crate) engine: Arc<Engine>,
@@ -17,43 +17,46 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Begins the hold at `begin`: see [`Lease::settle`].
+    /// Starts the hold time at `begin`: see [`Lease::settle`].
     pub(crate) fn settle(&self, options: &LockOptions, begin: LeaseInstant) {
         self.lease.settle(options, begin);
         if options.max_hold.is_some() {
-            // The end may be nearer than the renewal for which the watchdog would look next.
+            // The end may come before the next renewal that the watchdog has scheduled.
             self.engine.watch(&self.lease, LeaseInstant::now());
         }
     }
 
-    /// Ends the hold, and waits for as long as one command may take until that is confirmed.
-    pub(crate) async fn release(&self) -> Result<ReleaseOutcome, ReleaseError> {
-        let mut debt = match PendingRelease::take(&self.engine, &self.lease) {
-            Ok(debt) => debt,
-            Err(reason) => return Ok(ReleaseOutcome::AlreadyLost(reason)),
+    /// Releases the lock, and waits until that is confirmed, at most the time of one command.
+    pub(crate) async fn release(&self) -> Result<(), Error> {
+        let outcome = match PendingRelease::take(&self.engine, &self.lease) {
+            Ok(mut debt) => match debt.pay_now() {
+                Some(outcome) => outcome,
+                None => debt.pay().await.map_err(|source| {
+                    UnconfirmedRelease::new(self.lease.claim.key.clone(), source)
+                })?,
+            },
+            Err(reason) => ReleaseOutcome::AlreadyLost(reason),
         };
-        if let Some(outcome) = debt.pay_now() {
-            return Ok(outcome);
+        match outcome {
+            ReleaseOutcome::Released => Ok(()),
+            ReleaseOutcome::AlreadyLost(reason) => Err(self.lease.lost(reason).into()),
         }
-        debt.pay()
-            .await
-            .map_err(|source| ReleaseError::new(self.lease.claim.key.clone(), source))
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
         if self.lease.is_release_pending() {
-            // A shutdown that is quicker is as well.
+            // A concurrent shutdown may release it first.
             if let Ok(mut debt) = PendingRelease::take(&self.engine, &self.lease) {
-                // Where the backend has no answer at once, the background has one.
+                // If the backend cannot reply immediately, the background task retries.
                 let _outcome = debt.pay_now();
             }
         }
     }
 }
 
-/// What a guard has of a hold. Most guards have all of it, and need no count of the others.
+/// A guard's reference to its held lock. Most guards are the only one, and do not need a reference count.
 #[derive(Debug)]
 pub(crate) enum HoldRef {
     Whole(Hold),
@@ -61,7 +64,8 @@ pub(crate) enum HoldRef {
 }
 
 impl HoldRef {
-    /// The hold, if nobody else has a part in it. Of parts that go at once, exactly one is the last.
+    /// Returns the held lock if no other guard refers to it. If references are dropped concurrently, exactly one of
+    /// them is the last.
     pub(crate) fn into_unique(self) -> Option<Hold> {
         match self {
             Self::Whole(hold) => Some(hold),

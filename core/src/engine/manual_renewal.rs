@@ -1,4 +1,4 @@
-//! Renewals that the user calls.
+//! Renewals that the user requests.
 
 use std::sync::Arc;
 
@@ -10,65 +10,60 @@ use super::timeout::Backoff;
 use super::{Engine, Hold, Lease};
 use crate::backend::BackendError;
 use crate::clock::LeaseInstant;
-use crate::{RenewError, events};
+use crate::{Error, Operation, events};
 
-/// Renews one lease at its holder's wish.
+/// Renews one lease on request.
 ///
-/// In a task of its own: the watchdog makes way for it, and must not wait for a caller who polls this
-/// once and then does other things.
-pub(crate) async fn renew_now(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Result<(), RenewError> {
-    let (tell, told) = oneshot::channel();
+/// Runs in a separate task, because the watchdog waits for it. Otherwise a caller that polls this future only once
+/// would block the watchdog.
+pub(crate) async fn renew_now(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Result<(), Error> {
+    let (tell, received) = oneshot::channel();
     let (task_engine, task_lease) = (Arc::clone(engine), Arc::clone(lease));
     let renewal = async move {
-        // Nobody may be left to be told.
-        let _told = tell.send(renew_one(&task_engine, &task_lease).await);
+        // The caller may have been dropped.
+        let _received = tell.send(renew_one(&task_engine, &task_lease).await);
     };
     lease.runtime.spawn_on_current(renewal);
-    told.await.unwrap_or_else(|_gone| {
-        Err(RenewError::Backend {
-            key: lease.claim.key.clone(),
-            source: BackendError::unknown("the runtime was shut down"),
-        })
+    received.await.unwrap_or_else(|_gone| {
+        let source = BackendError::unknown("the runtime was shut down");
+        Err(failed(lease, source))
     })
 }
 
-/// Renews leases that an acquire has got so far, all of them in one round. As an acquire it rides out failures: for the
-/// manager's outage limit, and no longer than until `give_up`.
+/// Renews the leases that an acquire holds so far, in one round. Retries failures as an acquire does: for the manager's
+/// backend retry timeout, and no longer than until `give_up`.
 pub(crate) async fn renew_all(
     engine: &Arc<Engine>,
     holds: &[Hold],
     give_up: Option<LeaseInstant>,
-) -> Result<(), RenewError> {
+) -> Result<(), Error> {
     let outage_ends = LeaseInstant::now().after(engine.limits.outage);
     let end = give_up.map_or(outage_ends, |give_up| give_up.min(outage_ends));
     let mut backoff = Backoff::default();
     loop {
         let renewals = holds.iter().map(|hold| renew_logged(engine, &hold.lease));
         match try_join_all(renewals).await {
-            Err(RenewError::Backend { key, source }) => {
+            Err(Error::Backend { key, source, .. }) => {
                 let paused = backoff.pause_after(source, end).await;
-                paused.map_err(|source| RenewError::Backend { key, source })?;
+                paused.map_err(|source| Error::backend(Operation::Acquire, key, source))?;
             }
             renewed => return renewed.map(|_all| ()),
         }
     }
 }
 
-/// The same for one of them, once. The caller does not hear of each failure.
-async fn renew_logged(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Result<(), RenewError> {
+/// Renews one of the leases, without retries. The caller does not receive each failure.
+async fn renew_logged(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Result<(), Error> {
     let renewed = renew_now(engine, lease).await;
-    if let Err(RenewError::Backend { source, .. }) = &renewed {
+    if let Err(Error::Backend { source, .. }) = &renewed {
         events::renewal_failed(&lease.claim, source);
     }
     renewed
 }
 
-async fn renew_one(engine: &Engine, lease: &Lease) -> Result<(), RenewError> {
+async fn renew_one(engine: &Engine, lease: &Lease) -> Result<(), Error> {
     let turn = lease.turn(engine.limits.command).await;
-    let _turn = turn.map_err(|source| RenewError::Backend {
-        key: lease.claim.key.clone(),
-        source,
-    })?;
+    let _turn = turn.map_err(|source| failed(lease, source))?;
     let left = lease.validity().map_err(|reason| lease.lost(reason))?;
     let claims = [lease.claim.clone()];
     let sent = LeaseInstant::now();
@@ -77,9 +72,10 @@ async fn renew_one(engine: &Engine, lease: &Lease) -> Result<(), RenewError> {
     match apply(lease, sent, answers.pop().unwrap_or_else(unanswered)) {
         Ok(Ok(())) => Ok(()),
         Ok(Err(reason)) => Err(lease.lost(reason).into()),
-        Err(source) => Err(RenewError::Backend {
-            key: lease.claim.key.clone(),
-            source,
-        }),
+        Err(source) => Err(failed(lease, source)),
     }
+}
+
+fn failed(lease: &Lease, source: BackendError) -> Error {
+    Error::backend(Operation::Renew, lease.claim.key.clone(), source)
 }

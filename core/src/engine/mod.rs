@@ -1,4 +1,4 @@
-//! What stands between a caller and a backend: acquire, lease, renewal and release.
+//! The layer between a caller and a backend: acquire, lease, renewal and release.
 
 mod acquire;
 mod background_work;
@@ -35,19 +35,19 @@ pub(crate) use manual_renewal::{renew_all, renew_now};
 use renew::watchdog::{WatchState, Watchdog};
 pub(crate) use timeout::bounded;
 
-/// One manager's dealings with its backend, shared by the manager, its clones and its guards.
+/// One manager's use of its backend, shared by the manager, its clones and its guards.
 pub(crate) struct Engine {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) limits: Limits,
-    /// Set before `closing` is cancelled: a look that takes no lock.
+    /// Set before `closing` is cancelled: can be checked without a lock.
     closed: AtomicBool,
     closing: CancellationToken,
-    /// One per runtime, of which there are few: a static manager outlives the runtimes of a test binary.
+    /// One watchdog per runtime. Usually there is one; a static manager in the tests of a binary has several.
     watchdogs: Mutex<Vec<(Id, Watchdog)>>,
-    /// Acquires under way, and debts not yet paid.
+    /// Acquires in progress, and unconfirmed releases.
     unfinished: TaskTracker,
     backlog: Arc<ReleaseBacklog>,
-    /// How much of the backlog had been given up when the manager was shut down.
+    /// The amount of background work that had been abandoned when the manager was shut down.
     given_up_before: OnceLock<usize>,
 }
 
@@ -65,7 +65,7 @@ impl Engine {
         })
     }
 
-    /// The backend itself. A call on its `Arc` would go through another boxed future.
+    /// Returns the backend itself. A call on its `Arc` would box another future.
     pub(crate) fn backend(&self) -> &dyn Backend {
         &*self.backend
     }
@@ -85,20 +85,20 @@ impl Engine {
         self.closing.cancelled().await;
     }
 
-    /// Up to when a command that nobody waits for is repeated: then every lease that it is about, and
-    /// every command sent before it, is over.
+    /// Returns the time until which a background command is retried. By then its leases have ended, and all earlier
+    /// commands have completed.
     fn background_end(&self, ttl: Duration) -> LeaseInstant {
         LeaseInstant::now().after(ttl.saturating_add(self.limits.outage))
     }
 
-    /// How much was left to run out since the manager was shut down.
+    /// Returns how many leases were left to expire since the manager was shut down.
     fn given_up(&self) -> usize {
         let before = self.given_up_before.get().copied().unwrap_or(0);
         self.backlog.given_up().saturating_sub(before)
     }
 
     fn watch(&self, lease: &Arc<Lease>, now: LeaseInstant) {
-        // Outside of the lock: a lease that is over already is told of, and who is told may drop another guard.
+        // Called without the lock on `watchdogs`: a subscriber to the end of a lease may drop another guard.
         self.watch_state(lease).watch(lease, now);
     }
 
@@ -108,7 +108,7 @@ impl Engine {
         if let Some((_, watchdog)) = watchdogs.iter().find(|it| it.0 == id) {
             return watchdog.watch_state();
         }
-        // The guards of a runtime that is gone can still be told of a shutdown.
+        // Guards of an ended runtime can still receive a shutdown.
         watchdogs.retain(|(_, watchdog)| watchdog.is_alive() || !watchdog.leases().is_empty());
         let (backend, backlog) = (Arc::clone(&self.backend), Arc::clone(&self.backlog));
         let watchdog = Watchdog::start(&lease.runtime, backend, backlog, self.limits);
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::backend::InProcess;
     use crate::options::LockOptions;
-    use crate::{Key, LossReason};
+    use crate::{EndReason, Key};
 
     #[test]
     fn watchdogs_of_runtimes_that_are_gone_do_not_pile_up() {
@@ -206,7 +206,7 @@ mod tests {
             let _here = acquire("here").await;
             engine.shut_down().await.unwrap();
         });
-        assert_eq!(left_behind.lease.validity(), Err(LossReason::Shutdown));
+        assert_eq!(left_behind.lease.validity(), Err(EndReason::Shutdown));
         assert!(engine.watchdogs.lock().is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Releases a lease, and keeps what a drop leaves to be released.
+//! Releases a lease, and retries the release of a dropped guard.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,39 +13,48 @@ use super::timeout::{Backoff, at_once, bounded, bounded_since};
 use super::{Engine, Lease};
 use crate::backend::{Applied, Backend, BackendError, ReleaseAnswer};
 use crate::clock::{ClockReading, LeaseInstant};
-use crate::{LossReason, ReleaseOutcome, events};
+use crate::{EndReason, events};
 
-/// A release that is owed to the backend.
+/// How a release ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReleaseOutcome {
+    /// The lock was held to the end.
+    Released,
+    /// The lock was lost before: work under it may have run alongside another holder.
+    AlreadyLost(EndReason),
+}
+
+/// A release that is due on the backend.
 ///
-/// Dropped unpaid, it is paid in the background: repeated until it is confirmed, or until the lease
-/// is certainly over and the backend has forgotten the owner by itself.
+/// If it is dropped before it is confirmed, it is retried in the background. The retries end when it is confirmed, or
+/// when the lease is definitely over and the backend has forgotten the owner.
 #[derive(Debug)]
 pub(crate) struct PendingRelease<'a> {
     engine: &'a Arc<Engine>,
     lease: &'a Arc<Lease>,
-    /// A shutdown waits for what is owed.
+    /// A shutdown waits for pending releases.
     debt: Option<(ReleaseRecord, TaskTrackerToken)>,
 }
 
 #[derive(Debug)]
 struct ReleaseRecord {
-    /// When the lease was given up.
+    /// When the holder ended the lease.
     since: ClockReading,
     /// Why the lease had ended before the release.
-    lost: Option<LossReason>,
-    /// A copy that was sent and not answered may have been the one that released.
+    lost: Option<EndReason>,
+    /// An earlier request without a reply may have released the lock.
     unanswered: AtomicBool,
     ending: HoldMetrics,
 }
 
-/// How a hold ended, for the metrics. One that was given up may have been lost before, which its release finds out.
+/// Records the end of the lease for the metrics. The release may find that the lock had been lost before.
 #[derive(Debug)]
 struct HoldMetrics {
     held_for: Duration,
     is_counted: AtomicBool,
 }
 
-/// A release that goes on in the background.
+/// A release that continues in the background.
 #[derive(Debug)]
 struct BackgroundRelease {
     backend: Arc<dyn Backend>,
@@ -56,12 +65,13 @@ struct BackgroundRelease {
 }
 
 impl<'a> PendingRelease<'a> {
-    /// Ends the lease and takes its release over; fails with the reason if somebody else has.
-    pub(crate) fn take(engine: &'a Arc<Engine>, lease: &'a Arc<Lease>) -> Result<Self, LossReason> {
+    /// Ends the lease and takes responsibility for its release; fails with the reason if another caller has already
+    /// done so.
+    pub(crate) fn take(engine: &'a Arc<Engine>, lease: &'a Arc<Lease>) -> Result<Self, EndReason> {
         let since = ClockReading::now();
-        let lost = lease.end_at(since.moment, LossReason::Released).err();
+        let lost = lease.end_at(since.moment, EndReason::Released).err();
         if !lease.claim_release() {
-            return Err(lost.unwrap_or(LossReason::Released));
+            return Err(lost.unwrap_or(EndReason::Released));
         }
         engine.unwatch(lease);
         let debt = ReleaseRecord {
@@ -80,7 +90,7 @@ impl<'a> PendingRelease<'a> {
         })
     }
 
-    /// Pays at once what was just taken over, if that can be done.
+    /// Releases the lock immediately, if the backend can do so without waiting.
     pub(crate) fn pay_now(&mut self) -> Option<ReleaseOutcome> {
         let (debt, _owed) = self.debt.as_ref()?;
         let outcome = debt.pay_now(&*self.engine.backend, self.lease)?;
@@ -88,8 +98,7 @@ impl<'a> PendingRelease<'a> {
         Some(outcome)
     }
 
-    /// Tries for as long as one command may take, counted from when it was taken over, then leaves the rest to the
-    /// background.
+    /// Retries for the time of one command, counted from `take`, and then continues in the background.
     pub(crate) async fn pay(&mut self) -> Result<ReleaseOutcome, BackendError> {
         let Some((debt, _owed)) = &self.debt else {
             return Ok(ReleaseOutcome::Released);
@@ -130,9 +139,9 @@ impl BackgroundWork for BackgroundRelease {
                 paid.await
             };
             let mut backoff = Backoff::default();
-            // Each failure was reported as it came, and nobody is left to be told.
+            // Each failure was already reported by an event, and no caller waits.
             while let Err(_reported) = pay().await {
-                // A password or a right that was taken away may be given back.
+                // Even a permanent error is retried: an operator may restore a password or a permission.
                 if !backoff.pause_before(self.end).await {
                     return false;
                 }
@@ -143,7 +152,7 @@ impl BackgroundWork for BackgroundRelease {
 }
 
 impl ReleaseRecord {
-    /// Only where the backend has an answer at once, and no command about the lease is under way.
+    /// Releases immediately, if the backend can and no command about the lease is in progress.
     fn pay_now(&self, backend: &dyn Backend, lease: &Lease) -> Option<ReleaseOutcome> {
         let _turn = match lease.last_command() {
             Some(command) => Some(command.try_lock().ok()?),
@@ -154,7 +163,7 @@ impl ReleaseRecord {
         self.paid(lease, answer, earlier).ok()
     }
 
-    /// Begins at `now`, and tries until `end`.
+    /// Starts at `now`, and retries until `end`.
     async fn pay(
         &self,
         backend: &dyn Backend,
@@ -164,8 +173,8 @@ impl ReleaseRecord {
         end: LeaseInstant,
     ) -> Result<ReleaseOutcome, BackendError> {
         let mut sent = Some(now);
-        // A renewal that is under way comes first: nothing may renew after the release was sent. It is
-        // bounded itself, unless nobody drives its runtime any more.
+        // Waits for a renewal in progress, because no renewal may follow the release. The renewal has a time limit,
+        // unless its runtime is not driven.
         let _turn = match lease.last_command().map(|it| (it, it.try_lock())) {
             None => None,
             Some((_, Ok(turn))) => Some(turn),
@@ -202,7 +211,7 @@ impl ReleaseRecord {
                 {
                     events::lost(&lease.claim, reason, self.ending.held_for);
                 }
-                events::released(&lease.claim, outcome);
+                events::released(&lease.claim, outcome != ReleaseOutcome::Released);
                 Ok(outcome)
             }
             Err(error) => {
@@ -224,17 +233,17 @@ impl ReleaseRecord {
             (Some(reason), _) => ReleaseOutcome::AlreadyLost(reason),
             (None, ReleaseAnswer::Released) => ReleaseOutcome::Released,
             (None, ReleaseAnswer::AlreadyGone) if lease.deadline_has_passed() => {
-                ReleaseOutcome::AlreadyLost(LossReason::Expired)
+                ReleaseOutcome::AlreadyLost(EndReason::Expired)
             }
             (None, ReleaseAnswer::AlreadyGone) if earlier_is_unanswered => ReleaseOutcome::Released,
-            (None, ReleaseAnswer::AlreadyGone) => ReleaseOutcome::AlreadyLost(LossReason::Gone),
+            (None, ReleaseAnswer::AlreadyGone) => ReleaseOutcome::AlreadyLost(EndReason::Gone),
         }
     }
 }
 
 impl HoldMetrics {
-    /// True the first time, and never for a lease that had ended before it was released.
-    fn count(&self, reason: LossReason) -> bool {
+    /// Returns true the first time, and never for a lease that had ended before its release.
+    fn count(&self, reason: EndReason) -> bool {
         let counts = !self.is_counted.swap(true, Ordering::Relaxed);
         if counts {
             events::ending(reason, self.held_for);
@@ -244,8 +253,8 @@ impl HoldMetrics {
 }
 
 impl Drop for HoldMetrics {
-    /// Confirmed or left to run out, the lock was given up by its holder.
+    /// Counts a voluntary end, whether the release was confirmed or the lease is left to expire.
     fn drop(&mut self) {
-        self.count(LossReason::Released);
+        self.count(EndReason::Released);
     }
 }

@@ -6,7 +6,7 @@ use super::Engine;
 use super::release::PendingRelease;
 use super::timeout::bounded;
 use crate::runtime::timeout;
-use crate::{LossReason, ShutdownError, events};
+use crate::{EndReason, ShutdownError, events};
 
 impl Engine {
     /// Ends everything in this order: new acquires and waiters, guards, leases on the backend.
@@ -14,15 +14,15 @@ impl Engine {
         self.close();
         let leases = self.watched();
         for lease in &leases {
-            // A lease that has ended already has told its reason.
-            let _ended = lease.end(LossReason::Shutdown);
+            // A lease that has already ended has reported its reason.
+            let _ended = lease.end(EndReason::Shutdown);
         }
         for lease in &leases {
             drop(PendingRelease::take(self, lease));
         }
         self.stop_watching();
         self.unfinished.close();
-        // However soon an acquire gives up, a release that does not fail has the time of one command.
+        // A release has at least the time of one command, even if the backend retry timeout is shorter.
         let limit = self.limits.outage.max(self.limits.command);
         let done = async {
             tokio::select! {
@@ -31,10 +31,10 @@ impl Engine {
             }
         };
         if let Some(waiting) = timeout(limit, done) {
-            // What is late is counted.
+            // Unconfirmed work is counted below.
             let _in_time = waiting.await;
         }
-        // In this order: what is given up in between is counted twice rather than never.
+        // Because of this order, work that is abandoned in between is counted twice, never missed.
         let unfinished = self.unfinished.len();
         let unconfirmed = unfinished + self.given_up();
         let close = async {

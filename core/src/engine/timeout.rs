@@ -1,4 +1,4 @@
-//! Bounds a call of the backend in time, and catches its panics.
+//! Limits the time of a call to the backend, and catches its panics.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,13 +18,13 @@ use crate::runtime;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long before the end the last try is made.
+/// How long before the end the last retry is made.
 const LAST_TRY: Duration = Duration::from_millis(10);
 
-/// Carries out one command within `limit`.
+/// Executes one command within `limit`.
 ///
-/// Whatever a backend does (hang, panic), and wherever this is called, the caller gets an answer in time, and an outcome that was
-/// not seen is "unknown".
+/// Even if a backend hangs or panics, the caller receives a result in time, wherever this is called. If there is no
+/// reply, the outcome is "unknown".
 pub(crate) fn bounded<T>(
     limit: Duration,
     command: impl Future<Output = Result<T, BackendError>>,
@@ -32,7 +32,7 @@ pub(crate) fn bounded<T>(
     bounded_since(ClockReading::now(), limit, command)
 }
 
-/// The same, within `limit` from a look at the clock just before.
+/// Works as [`bounded`], but counts `limit` from `begin`, which the caller has just read.
 pub(super) fn bounded_since<T>(
     begin: ClockReading,
     limit: Duration,
@@ -47,13 +47,13 @@ pub(super) fn bounded_since<T>(
 }
 
 pin_project! {
-    /// A command and its limit. One that is ready at once costs no timer.
+    /// A command and its limit. A command that is ready immediately creates no timer.
     struct WithTimeout<F> {
         #[pin]
         command: F,
         begin: Instant,
         limit: Duration,
-        // It rings even where the task has used its share of the scheduler up.
+        // The timer fires even if the task has used up its scheduler budget.
         #[pin]
         timer: Option<Unconstrained<Sleep>>,
     }
@@ -80,7 +80,7 @@ impl<T, F: Future<Output = Result<T, BackendError>>> Future for WithTimeout<F> {
         match this.timer.as_pin_mut() {
             Some(timer) => timer.poll(cx).map(|()| {
                 let limit = *this.limit;
-                let silent = format!("the backend did not answer within {limit:?}");
+                let silent = format!("the backend did not reply within {limit:?}");
                 Err(BackendError::unknown(silent))
             }),
             None => Poll::Pending,
@@ -88,7 +88,7 @@ impl<T, F: Future<Output = Result<T, BackendError>>> Future for WithTimeout<F> {
     }
 }
 
-/// An answer that a backend has at once, if it has one.
+/// Returns a backend's immediate reply, if there is one.
 pub(super) fn at_once<T>(
     ask: impl FnOnce() -> Option<Result<T, BackendError>>,
 ) -> Option<Result<T, BackendError>> {
@@ -97,11 +97,11 @@ pub(super) fn at_once<T>(
 }
 
 fn outside_of_runtimes() -> BackendError {
-    let refusal = "a backend can only be used inside a tokio runtime; enter one first";
+    let refusal = "not inside a tokio runtime; enter one first";
     BackendError::not_applied(refusal).permanent()
 }
 
-/// A backend that panics must not take the watchdog, or a cleanup, with it.
+/// Turns a panic of the backend into an error, so that it does not end the watchdog or a cleanup.
 pub(super) async fn catch_panic<T>(
     command: impl Future<Output = Result<T, BackendError>>,
 ) -> Result<T, BackendError> {
@@ -113,14 +113,15 @@ fn panicked() -> BackendError {
     BackendError::unknown("the backend panicked")
 }
 
-/// Pauses between tries that grow, up to a cap, and are not the same for all.
+/// Pauses between retries. The pauses increase up to a maximum, with jitter.
 #[derive(Debug)]
 pub(super) struct Backoff {
     next: Duration,
 }
 
 impl Backoff {
-    /// Pauses before another try; gives the error back if none is of use before `end`. The last try comes just before.
+    /// Pauses before another retry; returns the error if there is no time before `end`. The last retry starts just
+    /// before `end`.
     pub(super) async fn pause_after(
         &mut self,
         error: BackendError,
@@ -132,7 +133,7 @@ impl Backoff {
         Err(error)
     }
 
-    /// Pauses before another try, whatever the failure. False if none is of use before `end`.
+    /// Pauses before another retry, whatever the failure. Returns false if there is no time before `end`.
     pub(super) async fn pause_before(&mut self, end: LeaseInstant) -> bool {
         let left = end.remaining().saturating_sub(LAST_TRY);
         if left.is_zero() {
@@ -161,7 +162,7 @@ impl Default for Backoff {
     }
 }
 
-/// Between nine tenths and the whole of `duration`: callers that fell into step get out of it.
+/// Returns between 90 % and 100 % of `duration`, so that callers do not all retry at the same time.
 pub(super) fn with_jitter(duration: Duration) -> Duration {
     duration.mul_f64(0.9 + fastrand::f64() / 10.0)
 }
@@ -177,7 +178,7 @@ mod tests {
         let hangs = bounded::<()>(limit, std::future::pending()).await;
         assert_eq!(
             hangs.unwrap_err().to_string(),
-            "the backend did not answer within 2s"
+            "the backend did not reply within 2s"
         );
         let panics = bounded::<()>(limit, async { panic!("a bug in a backend") }).await;
         assert_eq!(panics.unwrap_err().to_string(), "the backend panicked");

@@ -1,19 +1,26 @@
-//! Every error that a caller can meet, and the one type they all convert into.
+//! The error that every method of this crate returns.
 
-mod acquire;
-pub(crate) mod loss;
+#[cfg(feature = "blocking")]
+mod blocking;
+pub(crate) mod end;
+mod operation;
 mod release;
 
-use super::backend::{BackendError, ConnectError};
-use super::{
-    AdmitError, InvalidKey, InvalidOption, InvalidTicket, InvalidToken, Lost, LostInBody, Stale,
-};
-pub use acquire::AcquireError;
-pub use release::{ConvertError, LockSetReleaseError, ReleaseError, RenewError, ShutdownError};
+use std::time::Duration;
 
-/// Anything that this crate can answer in place of what was asked.
+use super::backend::{Applied, BackendError, ConnectError};
+use super::{
+    AdmitError, InvalidKey, InvalidOption, InvalidTicket, InvalidToken, Key, Lost, LostInBody,
+    Stale,
+};
+#[cfg(feature = "blocking")]
+pub use blocking::BlockingError;
+pub use operation::Operation;
+pub use release::{LockSetReleaseError, ShutdownError, UnconfirmedRelease};
+
+/// The error of every method that connects, acquires, holds or releases.
 ///
-/// What connecting, acquiring, holding and releasing can answer converts into it, so that a function can use `?` throughout.
+/// One `#[from] leasehold::Error` in an error type of your own is enough for `?` throughout.
 ///
 /// # Examples
 ///
@@ -22,77 +29,203 @@ pub use release::{ConvertError, LockSetReleaseError, ReleaseError, RenewError, S
 /// # async fn main() -> Result<(), leasehold::Error> {
 /// use leasehold::LockManager;
 ///
-/// async fn ship(locks: &LockManager) -> Result<u64, leasehold::Error> {
+/// #[derive(Debug, thiserror::Error)]
+/// enum ShopError {
+///     #[error("order {0} is empty")]
+///     Empty(u64),
+///     #[error(transparent)]
+///     Lock(#[from] leasehold::Error),
+/// }
+///
+/// async fn ship(locks: &LockManager) -> Result<u64, ShopError> {
 ///     let guard = locks.lock("order:42").acquire().await?;
-///     let shipped = guard.run(async { 1 }).await?;
+///     let shipped = guard
+///         .run(async |_| if guard.is_valid() { Ok(1) } else { Err(ShopError::Empty(42)) })
+///         .await?;
 ///     guard.release().await?;
 ///     Ok(shipped)
 /// }
-/// assert_eq!(ship(&LockManager::in_process()).await?, 1);
+///
+/// let locks = LockManager::in_process();
+/// assert_eq!(ship(&locks).await.unwrap(), 1);
+///
+/// let _guard = locks.lock("order:42").acquire().await?;
+/// let error = ship_without_waiting(&locks).await.unwrap_err();
+/// assert!(error.is_busy());
 /// # Ok(())
+/// # }
+/// # async fn ship_without_waiting(locks: &leasehold::LockManager) -> Result<(), leasehold::Error> {
+/// #     locks.lock("order:42").wait(std::time::Duration::from_millis(1)).acquire().await.map(drop)
 /// # }
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The lock was not acquired.
-    #[error(transparent)]
-    Acquire(#[from] AcquireError),
-    /// There is no connection to the backend.
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
+    /// The lock was busy for the whole wait.
+    #[error("acquiring `{key}` timed out: it was still locked after {waited:?}")]
+    TimedOut {
+        /// The key of the lock.
+        key: Key,
+        /// How long the caller waited.
+        waited: Duration,
+    },
+    /// The manager was shut down.
+    #[error("acquiring `{key}` failed: the lock manager is shut down")]
+    Closed {
+        /// The key of the lock.
+        key: Key,
+    },
+    /// The backend failed. An outage is never reported as a busy lock.
+    #[error("{operation} `{key}` failed: backend error ({})", operation.after_failure(*applied))]
+    Backend {
+        /// The operation that failed.
+        operation: Operation,
+        /// The key of the lock.
+        key: Key,
+        /// Whether the backend may have carried out the operation. After an acquire with an unknown outcome, a cleanup
+        /// runs in the background. The lock is free after the cleanup, or after its TTL.
+        applied: Applied,
+        /// The last error of the backend.
+        source: BackendError,
+    },
+    /// This task holds the lock already and would wait for itself: a function that acquires a lock was called while
+    /// the lock was held. See [`LockGuard::run`](crate::LockGuard::run) and
+    /// [`LockHandle::scope`](crate::LockHandle::scope), and [`reentrant`](crate::Lock::reentrant) for locks that can be
+    /// acquired again.
+    #[error(
+        "acquiring `{key}` failed: this task already holds it; call a function that does not lock, or use a reentrant lock"
+    )]
+    AlreadyHeld {
+        /// The key of the lock.
+        key: Key,
+    },
+    /// This task holds the lock as a reader and would wait for itself: a reader cannot become a writer. Release it
+    /// and check again what was read, or acquire the write lock from the start and
+    /// [downgrade](crate::LockGuard::downgrade) it.
+    #[error(
+        "acquiring `{key}` failed: this task holds it as a reader, and a reader cannot become a writer; release it first"
+    )]
+    Upgrade {
+        /// The key of the lock.
+        key: Key,
+    },
+    /// The key is used as a semaphore and a lock was requested, or the reverse.
+    #[error("acquiring `{key}` failed: the key is already used as {used_as}; use another key")]
+    OtherKind {
+        /// The key of the lock.
+        key: Key,
+        /// How the key is used: as "a lock" or "a semaphore".
+        used_as: &'static str,
+    },
+    /// The handover was accepted before, or its lease expired, or the previous holder made another ticket.
+    #[error(
+        "accepting `{key}` failed: its ticket was already used, or has expired; acquire the lock instead"
+    )]
+    HandoverSpent {
+        /// The key of the lock.
+        key: Key,
+    },
+    /// The backend does not have this kind of lock. See [`capabilities`](crate::LockManager::capabilities).
+    #[error("{operation} `{key}` failed: this backend does not support {what}")]
+    Unsupported {
+        /// What failed. After a downgrade or a handover the lock is released in the background.
+        operation: Operation,
+        /// The key of the lock.
+        key: Key,
+        /// The feature that the backend does not have.
+        what: &'static str,
+    },
+    /// The future was not polled by a tokio runtime.
+    #[error("a lock can only be acquired inside a tokio runtime; enter one first")]
+    NoRuntime,
     /// The lock was lost.
     #[error(transparent)]
     Lost(#[from] Lost),
-    /// The lock of an annotated function, or of [`Lock::run`](crate::Lock::run), was lost; it says whether the body had
-    /// completed.
+    /// The lock of an annotated function, or of [`Lock::run`](crate::Lock::run), was lost. The error says whether the
+    /// body had completed.
     #[error(transparent)]
     LostInBody(#[from] LostInBody),
-    /// The release is not confirmed.
+    /// The release is not confirmed, and continues in the background.
     #[error(transparent)]
-    Release(#[from] ReleaseError),
-    /// The releases of some of several locks are not confirmed.
+    Unconfirmed(#[from] UnconfirmedRelease),
+    /// Some of several locks were lost, or their releases are not confirmed.
     #[error(transparent)]
-    ReleaseAll(#[from] LockSetReleaseError),
-    /// The lock was not downgraded or handed over.
+    LockSetRelease(#[from] LockSetReleaseError),
+    /// There is no connection to the backend.
     #[error(transparent)]
-    Convert(#[from] ConvertError),
-    /// What is no handover ticket.
+    Connect(#[from] ConnectError),
+    /// The text is not a handover ticket.
     #[error(transparent)]
     Ticket(#[from] InvalidTicket),
-    /// The lease was not renewed.
-    #[error(transparent)]
-    Renew(#[from] RenewError),
-    /// The shutdown left something behind.
+    /// The shutdown could not confirm every release in time.
     #[error(transparent)]
     Shutdown(#[from] ShutdownError),
-    /// The backend failed.
-    #[error(transparent)]
-    Backend(#[from] BackendError),
-    /// A name that cannot be a lock's.
+    /// The key is not valid.
     #[error(transparent)]
     Key(#[from] InvalidKey),
-    /// An option that cannot work.
+    /// An option is not valid.
     #[error(transparent)]
     Option(#[from] InvalidOption),
-    /// Something that is not a fencing token.
+    /// The number is not a fencing token.
     #[error(transparent)]
     Token(#[from] InvalidToken),
-    /// A write was refused, since a newer holder has been at the resource.
+    /// The resource rejected a write, because a newer holder has written to it.
     #[error(transparent)]
     Stale(#[from] Stale),
-    /// A fence did not admit.
+    /// A fence did not admit a token.
     #[error(transparent)]
     Admit(#[from] AdmitError),
-    /// No manager was named, and none is set.
+    /// No manager was given, and no default is set.
     #[error(transparent)]
     NoManager(#[from] NoManager),
+    /// The blocking API cannot be used.
+    #[cfg(feature = "blocking")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "blocking")))]
+    #[error(transparent)]
+    Blocking(#[from] BlockingError),
 }
 
-/// No manager is in scope, and no process-wide one is set.
+impl Error {
+    /// Returns whether the lock was busy for the whole wait.
+    #[must_use]
+    pub const fn is_busy(&self) -> bool {
+        matches!(self, Self::TimedOut { .. })
+    }
+
+    /// Returns whether a lock was lost.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        match self {
+            Self::Lost(_) | Self::LostInBody(_) => true,
+            Self::LockSetRelease(error) => !error.lost.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Returns whether the same call may succeed later: the lock was busy, or the backend had a passing fault.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::TimedOut { .. } => true,
+            Self::Backend { source, .. } => source.is_temporary(),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn backend(operation: Operation, key: Key, source: BackendError) -> Self {
+        Self::Backend {
+            operation,
+            key,
+            applied: source.applied(),
+            source,
+        }
+    }
+}
+
+/// No manager is set for this task, and no process-wide one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no lock manager here: run inside `locks.scope(..)`, or call `locks.set_global_default()` at start"
+    "no lock manager is set: run inside `locks.as_default(..)`, or call `locks.set_global_default()` at startup"
 )]
 #[non_exhaustive]
 pub struct NoManager {}

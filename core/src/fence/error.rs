@@ -5,19 +5,22 @@ use std::error::Error;
 use super::Stale;
 use crate::escaped_text::Shown;
 
-/// A [`FenceStore`](crate::FenceStore) did not admit.
+/// The error of [`FenceStore::admit`](crate::FenceStore::admit).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdmitError {
-    /// A newer token has been there.
+    /// A newer token was already admitted.
     #[error(transparent)]
     Stale(#[from] Stale),
-    /// The store failed. Whether it has noted the token is unknown; asking again with the same token is right.
-    #[error("the fence of `{}` cannot be asked", Shown(resource))]
+    /// The store failed. It may or may not have recorded the token; retrying with the same token is safe.
+    #[error(
+        "fence store failed for `{}`; the token may or may not be recorded",
+        Shown(resource)
+    )]
     Store {
-        /// What was to be written.
+        /// The resource that was to be written.
         resource: String,
-        /// What the store said.
+        /// The error of the store.
         source: Box<dyn Error + Send + Sync>,
     },
 }

@@ -8,17 +8,17 @@ use parking_lot::Mutex;
 use super::{AdmitError, FenceStore, Stale};
 use crate::FencingToken;
 
-/// A [`FenceStore`] for a resource that lives and dies with this process.
+/// A [`FenceStore`] for a resource that exists only inside this process.
 ///
-/// It keeps one entry per resource for as long as it lives. A restart forgets: for a resource that outlives the
-/// process use a store that does, too.
+/// The store keeps one entry per resource until the store is dropped. A restart loses all entries: if the resource
+/// outlives the process, use a persistent store.
 #[derive(Debug, Default)]
 pub struct InProcessFenceStore {
     newest: Mutex<HashMap<String, FencingToken>>,
 }
 
 impl InProcessFenceStore {
-    /// A store that has seen no token.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

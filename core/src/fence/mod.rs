@@ -1,4 +1,4 @@
-//! Where fencing tokens are checked: on the side of the resource.
+//! Checks fencing tokens, on the side of the resource.
 
 mod error;
 mod memory;

@@ -2,10 +2,10 @@
 
 use crate::FencingToken;
 
-/// A write was refused: a newer holder of the lock has been at the resource.
+/// A write was rejected: a newer holder of the lock has used the resource.
 ///
-/// Nothing was written. Whoever gets this has lost the lock, perhaps without having been told yet: give up the
-/// work, or acquire anew and start from what is there now. Sending the same again cannot succeed.
+/// Nothing was written. The caller has lost the lock, perhaps without knowing it yet. Abandon the work, or acquire the
+/// lock again and start from the current state. Retrying the same write cannot succeed.
 ///
 /// # Examples
 ///
@@ -16,14 +16,14 @@ use crate::FencingToken;
 ///     token: FencingToken::try_from(7)?,
 ///     current: FencingToken::try_from(9)?,
 /// };
-/// assert_eq!(stale.to_string(), "stale: the resource has seen token 9, and 7 is older");
+/// assert_eq!(stale.to_string(), "stale fencing token: the resource has seen 9, and 7 is older");
 /// # Ok::<(), leasehold::InvalidToken>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("stale: the resource has seen token {current}, and {token} is older")]
+#[error("stale fencing token: the resource has seen {current}, and {token} is older")]
 pub struct Stale {
-    /// The token that was refused.
+    /// The token that was rejected.
     pub token: FencingToken,
-    /// The newest that the resource has seen.
+    /// The newest token that the resource has seen.
     pub current: FencingToken,
 }

@@ -1,4 +1,4 @@
-//! The trait of fence stores.
+//! Defines the trait of fence stores.
 
 use std::fmt;
 
@@ -7,20 +7,21 @@ use async_trait::async_trait;
 use super::AdmitError;
 use crate::FencingToken;
 
-/// Remembers the newest token of each resource, and refuses older ones.
+/// Remembers the newest token of each resource, and rejects older ones.
 ///
-/// For resources that cannot compare tokens themselves: a file, an HTTP service, a device. A database can, in the
-/// same step in which it writes; do it there if you can. An admission by itself holds nobody back: between it and
-/// the write that follows a newer holder may be admitted and write. Run the resource's writes one at a time, with
-/// the admission inside.
+/// Use it for resources that cannot compare tokens themselves: a file, an HTTP service, a device. If the resource is a
+/// database, compare tokens there, in the statement that writes. An admission alone blocks no other holder: a newer
+/// holder may be admitted and write between the admission and the write that follows. So run the resource's writes one
+/// at a time, each with its admission.
 ///
-/// A resource is fenced under one key, always the same, from one backend: tokens of others do not compare with its own.
+/// Always fence a resource under the same key of the same backend: tokens of different keys or backends cannot be
+/// compared.
 ///
 /// # Contract
 ///
-/// For implementers. [`admit`](Self::admit) is one atomic step: it accepts a token that is at least the newest
-/// accepted for the resource, and notes it. A token once noted stays, over restarts too if the resource outlives
-/// them.
+/// This section is for implementers. [`admit`](Self::admit) is one atomic step: it accepts a token that is at least the
+/// newest one accepted for the resource, and records it. A recorded token persists, also across restarts if the
+/// resource outlives them.
 ///
 /// # Examples
 ///
@@ -42,7 +43,7 @@ use crate::FencingToken;
 /// ```
 #[async_trait]
 pub trait FenceStore: fmt::Debug + Send + Sync {
-    /// Notes a token, or refuses it because a newer one has been there.
+    /// Records a token, or rejects it because a newer one was admitted.
     ///
     /// # Errors
     ///
@@ -50,6 +51,6 @@ pub trait FenceStore: fmt::Debug + Send + Sync {
     ///
     /// # Cancel safety
     ///
-    /// A dropped call may have noted the token. That refuses only older ones, and those are stale.
+    /// A dropped call may have recorded the token. That rejects only older tokens, which are stale anyway.
     async fn admit(&self, resource: &str, token: FencingToken) -> Result<(), AdmitError>;
 }

@@ -8,44 +8,39 @@ use std::time::Duration;
 
 use super::kind::{Exclusive, Fenced, Kind, Permits, Reentrant, Releasable, Shared};
 use crate::engine::{HoldRef, downgrade, hand_over, renew_now};
-use crate::{
-    ConvertError, FencingToken, HandoverTicket, LockHandle, Lost, ReentrantReleaseOutcome,
-    ReleaseError, ReleaseOutcome, RenewError, Run, SlotToken,
-};
+use crate::{Ended, Error, FencingToken, HandoverTicket, LockHandle, PermitId, ReentrantRelease};
 
 /// A held lock.
 ///
-/// The lock is held until the guard is released or dropped, or until it is lost: when its lease could
-/// not be renewed in time, when the backend says that it is gone, at `max_hold`, or at shutdown. A
-/// guard never pretends: from its deadline on [`is_valid`](Self::is_valid) is false and
-/// [`lost`](Self::lost) resolves, whether or not the backend can be reached.
+/// The lock is held until the guard is released or dropped, or until it is lost. It is lost if its lease was not
+/// renewed in time, if the backend reports another holder or none, at `max_hold`, or at shutdown. From its deadline on
+/// [`is_valid`](Self::is_valid) is false and [`lost`](Self::ended) resolves, even if the backend cannot be reached.
 ///
 /// # What a guard cannot do
 ///
-/// It cannot stop code that is past its deadline and does not look: a process may be paused between
-/// a check and the write that follows. Let the resource refuse stale writes with the
-/// [`token`](Self::token).
+/// It cannot stop code that runs past the deadline without checking it: a process may be paused between a check and the
+/// write that follows. Let the resource reject stale writes with the [`token`](Self::token).
 ///
 /// # Release on drop is not immediate
 ///
-/// Dropping cannot await. It hands the release to a background task on the current tokio runtime, or, outside of
-/// one, on the runtime that acquired the lock. The task repeats it until it is confirmed, or refused for good. If that
-/// runtime ends first, another in which the manager is used goes on with it; if there is none, the lease runs out. In
-/// process the lock is free when the drop returns. Where the next step depends on the lock being free,
-/// [`release`](Self::release) it.
+/// `drop` cannot await. It passes the release to a background task on the current tokio runtime, or, outside of a
+/// runtime, on the one that acquired the lock. The task repeats the release until it is confirmed or permanently
+/// refused. If that runtime ends first, another runtime in which the manager is used continues. If there is none, the
+/// lease expires. In process the lock is free when `drop` returns. If your next step needs the lock to be free, call
+/// [`release`](Self::release).
 ///
 /// # Examples
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), leasehold::Error> {
-/// use leasehold::{LockManager, ReleaseOutcome};
+/// use leasehold::LockManager;
 ///
 /// let locks = LockManager::in_process();
 /// let guard = locks.lock("order:42").acquire().await?;
-/// let shipped = guard.run(async { "shipped" }).await?;
-/// assert_eq!(shipped, "shipped");
-/// assert_eq!(guard.release().await?, ReleaseOutcome::Released);
+/// let shipped = guard.run(async |lock| Ok::<_, leasehold::Error>(lock.token())).await?;
+/// assert_eq!(shipped, guard.token());
+/// guard.release().await?;
 /// # Ok(())
 /// # }
 /// ```
@@ -57,8 +52,8 @@ pub struct LockGuard<K: Kind = Exclusive> {
 }
 
 impl<K: Fenced> LockGuard<K> {
-    /// The fencing token of this acquisition: larger than that of every earlier holder of the key, but for
-    /// readers that hold it together, who share one.
+    /// Returns the fencing token of this acquisition. It is larger than the token of every earlier holder of the key.
+    /// Readers that hold the lock together have the same token.
     #[must_use]
     pub fn token(&self) -> FencingToken {
         self.hold.lease.claim.token
@@ -66,16 +61,16 @@ impl<K: Fenced> LockGuard<K> {
 }
 
 impl LockGuard {
-    /// Shares what is held alone, without a gap: nobody writes in between, and waiting readers are let in. The
-    /// token stays.
+    /// Turns the exclusive lock into a shared one, without a gap: no other writer can acquire it in between, and
+    /// waiting readers acquire it too. The token stays the same.
     ///
-    /// A writer that goes on reading what it has written does this. There is no way back: two readers who both
-    /// wait to become the writer wait for ever.
+    /// Use this if a writer goes on to read what it has written. A reader cannot become the writer again: two readers
+    /// that both wait for that would wait forever.
     ///
     /// # Errors
     ///
-    /// [`ConvertError`]; the guard is gone, and the lock is released in the background. Whether a backend can do it is
-    /// told before by [`capabilities`](crate::LockManager::capabilities).
+    /// [`Error`]; the guard is dropped, and the lock is released in the background.
+    /// [`capabilities`](crate::LockManager::capabilities) says whether the backend supports it.
     ///
     /// # Cancel safety
     ///
@@ -89,45 +84,46 @@ impl LockGuard {
     /// # let locks = leasehold::LockManager::in_process();
     /// let writer = locks.lock("prices").acquire().await?;
     /// let reader = writer.downgrade().await?;
-    /// assert!(locks.read_lock("prices").try_acquire().await?.is_some());
+    /// assert!(locks.rw_lock("prices").read().try_acquire().await?.is_some());
     /// assert!(locks.lock("prices").try_acquire().await?.is_none());
     /// # drop(reader);
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn downgrade(self) -> Result<LockGuard<Shared>, ConvertError> {
+    pub async fn downgrade(self) -> Result<LockGuard<Shared>, Error> {
         let shared = downgrade(&self.hold).await?;
         Ok(LockGuard::new(HoldRef::Whole(shared)))
     }
 
-    /// Gives the lock to whoever gets the ticket, in whatever process: [`take_up`](crate::LockManager::take_up).
+    /// Hands the lock to the holder of the returned ticket, in any process: see
+    /// [`accept`](crate::LockManager::accept).
     ///
-    /// The lease is renewed once more and then runs: if nobody takes the lock up within its TTL, it is free. Who
-    /// does gets a larger token, so that a fence refuses what the giver may still write. Nobody can but by the ticket: it has
-    /// a secret that was made for it, and that the backend has heard of.
+    /// The lease is renewed once more. If no process accepts the ticket within the TTL, the lock becomes free. The new
+    /// holder's larger token makes fences reject the previous holder's writes. Only the ticket can accept the lock: it
+    /// carries a secret that was generated for it and registered with the backend.
     ///
     /// # Errors
     ///
-    /// [`ConvertError`]; the guard is gone, and the lock is released in the background. Whether a backend can do it is
-    /// told before by [`capabilities`](crate::LockManager::capabilities).
+    /// [`Error`]; the guard is dropped, and the lock is released in the background.
+    /// [`capabilities`](crate::LockManager::capabilities) says whether the backend supports it.
     ///
     /// # Cancel safety
     ///
     /// If the future is dropped, the lock is released in the background.
-    pub async fn hand_over(self) -> Result<HandoverTicket, ConvertError> {
+    pub async fn hand_over(self) -> Result<HandoverTicket, Error> {
         let handover = hand_over(&self.hold).await?;
         Ok(HandoverTicket::of(&self.hold.lease.claim, handover))
     }
 }
 
 impl LockGuard<Permits> {
-    /// What tells this holder from the others.
+    /// Returns the id of these permits, which differs from that of every other holder.
     #[must_use]
-    pub fn slot_token(&self) -> SlotToken {
-        self.handle().slot_token()
+    pub fn permit_id(&self) -> PermitId {
+        self.handle().permit_id()
     }
 
-    /// How many permits it holds.
+    /// Returns the number of permits that this guard holds.
     #[must_use]
     pub fn permits(&self) -> u32 {
         self.handle().permits()
@@ -139,36 +135,48 @@ impl<K: Releasable> LockGuard<K> {
     ///
     /// # Errors
     ///
-    /// [`ReleaseError`] if there was no confirmation within the manager's command timeout, a renewal that
-    /// was under way included. The guard is gone all the same, and the release goes on in the background.
+    /// - [`Error::Lost`] if the lock was lost before. Work under it may have run alongside another holder.
+    /// - [`Error::Unconfirmed`] if there was no confirmation within the manager's command timeout, including a renewal
+    ///   in progress. The release continues in the background.
+    ///
+    /// The guard is dropped in each case. The compiler warns of a loss that is ignored:
+    ///
+    /// ```compile_fail
+    /// #![deny(unused_must_use)]
+    /// # async fn check(guard: leasehold::LockGuard) {
+    /// guard.release().await;
+    /// # }
+    /// ```
     ///
     /// # Cancel safety
     ///
-    /// From the first poll on, the release takes place even if the future is dropped.
-    pub async fn release(self) -> Result<ReleaseOutcome, ReleaseError> {
+    /// Once polled, the release takes place even if the future is dropped.
+    pub async fn release(self) -> Result<(), Error> {
         self.hold.release().await
     }
 }
 
 impl LockGuard<Reentrant> {
-    /// Gives this guard's part in the lock up. If it was the last one in its scope, releases the lock and waits
-    /// until the backend has confirmed it; else nobody is asked.
+    /// Releases this guard. The last guard of its scope releases the lock and waits until the backend has confirmed it;
+    /// other guards send no request.
     ///
     /// # Errors
     ///
-    /// As for a lock of another kind: [`ReleaseError`] if there was no confirmation in time.
+    /// As for other kinds of lock: [`Error::Lost`] if the lock was lost before, [`Error::Unconfirmed`] if there was no
+    /// confirmation in time.
     ///
     /// # Cancel safety
     ///
-    /// From the first poll on, the release takes place even if the future is dropped.
-    pub async fn release(self) -> Result<ReentrantReleaseOutcome, ReleaseError> {
+    /// Once polled, the release takes place even if the future is dropped.
+    pub async fn release(self) -> Result<ReentrantRelease, Error> {
         let lease = Arc::clone(&self.hold.lease);
-        match self.hold.into_unique() {
-            Some(hold) => Ok(hold.release().await?.into()),
-            None => Ok(match lease.validity() {
-                Ok(_) => ReentrantReleaseOutcome::StillHeld,
-                Err(reason) => ReentrantReleaseOutcome::AlreadyLost(reason),
-            }),
+        if let Some(hold) = self.hold.into_unique() {
+            hold.release().await?;
+            return Ok(ReentrantRelease::Released);
+        }
+        match lease.validity() {
+            Ok(_) => Ok(ReentrantRelease::StillHeld),
+            Err(reason) => Err(lease.lost(reason).into()),
         }
     }
 }
@@ -181,92 +189,95 @@ impl<K: Kind> LockGuard<K> {
         }
     }
 
-    /// What is locked, as the caller named it.
+    /// Returns the key, as the caller named it.
     #[must_use]
     pub fn key(&self) -> &str {
         self.hold.lease.claim.key.name()
     }
 
-    /// A view of this lock that can be cloned and cannot release.
+    /// Returns a view of this lock that can be cloned and cannot release.
     #[must_use]
     pub fn handle(&self) -> LockHandle<K> {
         LockHandle::new(&self.hold.lease)
     }
 
-    /// Whether the lock is still held; see [`LockHandle::is_valid`].
+    /// Returns whether the lock is still held; see [`LockHandle::is_valid`].
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.hold.lease.validity().is_ok()
     }
 
-    /// How long the lock is surely held if no further renewal succeeds; zero once it is lost.
+    /// Returns how long the lock is still held if no further renewal succeeds; zero once it is lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         self.hold.lease.validity().unwrap_or_default()
     }
 
-    /// Resolves when the lock is no longer held, with the reason; see [`LockHandle::lost`].
+    /// Resolves when the lock is no longer held, with the reason; see [`LockHandle::ended`].
     ///
     /// # Cancel safety
     ///
     /// Dropping the future changes nothing.
-    pub fn lost(&self) -> impl Future<Output = Lost> + Send + use<K> {
-        self.handle().lost()
+    pub fn ended(&self) -> impl Future<Output = Ended> + Send + use<K> {
+        self.handle().ended()
     }
 
     /// Runs `body` while the lock is held.
     ///
-    /// When the lock is lost, `body` is dropped where it stands and the answer is [`Lost`]. Before
-    /// each step of `body` the deadline is looked at, so that after a pause of the process not one
-    /// more step is taken. A body that completed is answered as such, with its own error untouched,
-    /// even if the lock was lost in its last step; [`release`](Self::release) then tells.
+    /// If the lock is lost, `body` is dropped at its current await point and [`Error::Lost`] is returned. The deadline is
+    /// checked before each poll of `body`, so `body` is not polled after a pause past the deadline. If `body`
+    /// completed, its output is returned unchanged, even if the lock was lost in the last poll;
+    /// [`release`](Self::release) then reports the loss.
     ///
-    /// `body` runs as the holder of the lock, as in a [`scope`](LockHandle::scope): where it acquires the same key once
-    /// more it is told so at once, and does not wait for itself. Not so with permits, of which there may be more: give an
-    /// acquire of those a `wait`.
+    /// `body` runs as the holder of the lock, as in a [`scope`](LockHandle::scope): acquiring the same key there fails
+    /// immediately instead of deadlocking. An acquire of the same semaphore does not fail, because more permits may be
+    /// free: set a `wait` for it.
     ///
     /// # Errors
     ///
-    /// [`Lost`] if the lock was lost before `body` completed.
+    /// [`Error::Lost`] if the lock was lost before `body` completed.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future drops `body`; the lock stays held.
     ///
-    /// What `body` had sent before it was dropped, here or at a loss, may still be carried out: a statement that a database
-    /// has begun, a request that a service has taken. That is what the [token](Self::token) is for.
+    /// Requests that `body` had sent before it was dropped may still be executed, such as a database statement. The
+    /// [token](Self::token) lets the resource reject them.
     ///
     /// # Panics
     ///
-    /// If `body` does: the guard then releases as it is dropped. And inside a tokio runtime that was built
-    /// without `enable_time`.
-    pub fn run<F: Future>(&self, body: F) -> Run<F> {
+    /// If `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, dropping the guard
+    /// releases the lock.
+    pub fn run<T, E, B>(&self, body: B) -> impl Future<Output = Result<T, E>> + use<K, T, E, B>
+    where
+        B: AsyncFnOnce(LockHandle<K>) -> Result<T, E>,
+        E: From<Error>,
+    {
         self.handle().run(body)
     }
 
-    /// Sets the lease anew to the lock's TTL, now. For locks without renewal, and for those who want to
-    /// be sure before a long step.
+    /// Renews the lease for the lock's TTL, now. Use it for locks without automatic renewal, or before a long step.
     ///
     /// # Errors
     ///
-    /// [`RenewError::Lost`] if the lock is no longer ours: acquire it anew. [`RenewError::Backend`] if
-    /// the backend failed: the guard stays valid until its deadline.
+    /// [`Error::Lost`] if the lock was lost: acquire it again. [`Error::Backend`] if the backend failed: the
+    /// guard stays valid until its deadline.
     ///
     /// # Cancel safety
     ///
     /// Once polled, the renewal takes place even if the future is dropped.
-    pub async fn renew(&self) -> Result<(), RenewError> {
+    pub async fn renew(&self) -> Result<(), Error> {
         renew_now(&self.hold.engine, &self.hold.lease).await
     }
 
-    /// Makes this guard lost, as if its lease had run out, to test how your code takes it.
+    /// Makes this guard lost, as if its lease had expired, to test how your code handles a loss.
     ///
-    /// The backend is told nothing until the guard is released or dropped.
+    /// Nothing is sent to the backend until the guard is released or dropped.
     #[cfg(feature = "test-util")]
     #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
     pub fn simulate_loss(&self) {
-        // Lost already is lost.
-        let _ended = self.hold.lease.end(crate::LossReason::Expired);
+        // A lease that has already ended keeps its reason.
+        let _ended = self.hold.lease.end(crate::EndReason::Expired);
     }
 }
 

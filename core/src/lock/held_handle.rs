@@ -6,28 +6,31 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+
 use super::kind::{Exclusive, Fenced, Kind, Permits};
+use super::run::Run;
 use crate::backend::Mode;
 use crate::engine::{Lease, LeaseEnd};
-use crate::{FencingToken, LossReason, Lost, Run, SlotToken, held_context};
+use crate::{Ended, Error, FencingToken, PermitId, held_context};
 
-/// A view of a held lock, to give to those who work under it.
+/// A view of a held lock, for code that works under it.
 ///
-/// It can be cloned and sent anywhere, and it cannot release: only the [`LockGuard`](crate::LockGuard)
-/// does that. It outlives the guard, and then says so.
+/// It can be cloned and sent anywhere. It cannot release the lock: only the [`LockGuard`](crate::LockGuard) can. It may
+/// outlive the guard, and then reports that the lock has ended.
 ///
 /// # Examples
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), leasehold::Error> {
-/// use leasehold::{LockManager, LossReason};
+/// use leasehold::{LockManager, EndReason};
 ///
 /// let guard = LockManager::in_process().lock("order:42").acquire().await?;
 /// let handle = guard.handle();
-/// let watcher = tokio::spawn(async move { handle.lost().await });
+/// let watcher = tokio::spawn(async move { handle.ended().await });
 /// guard.release().await?;
-/// assert_eq!(watcher.await.unwrap().reason, LossReason::Released);
+/// assert_eq!(watcher.await.unwrap().reason, EndReason::Released);
 /// # Ok(())
 /// # }
 /// ```
@@ -37,7 +40,7 @@ pub struct LockHandle<K: Kind = Exclusive> {
 }
 
 impl<K: Fenced> LockHandle<K> {
-    /// The fencing token of this acquisition. It stays the same, and stays readable after a loss.
+    /// Returns the fencing token of this acquisition. It never changes, and stays readable after a loss.
     #[must_use]
     pub fn token(&self) -> FencingToken {
         self.lease.claim.token
@@ -45,13 +48,13 @@ impl<K: Fenced> LockHandle<K> {
 }
 
 impl LockHandle<Permits> {
-    /// What tells this holder from the others.
+    /// Returns the id of these permits, which differs from that of every other holder.
     #[must_use]
-    pub fn slot_token(&self) -> SlotToken {
-        SlotToken::new(self.lease.claim.token.get())
+    pub fn permit_id(&self) -> PermitId {
+        PermitId::new(self.lease.claim.token.get())
     }
 
-    /// How many permits are held.
+    /// Returns the number of permits that are held.
     #[must_use]
     pub fn permits(&self) -> u32 {
         match self.lease.claim.mode {
@@ -69,51 +72,51 @@ impl<K: Kind> LockHandle<K> {
         }
     }
 
-    /// What is locked, as the caller named it.
+    /// Returns the key, as the caller named it.
     #[must_use]
     pub fn key(&self) -> &str {
         self.lease.claim.key.name()
     }
 
-    /// Whether the lock is still held, by this process's own clock, at this moment.
+    /// Returns whether the lock is still held at this moment, by this process's own clock.
     ///
-    /// It asks nobody and is right at once after a pause of the process. By the time the answer is
-    /// used it may have changed: writes are protected by their token, not by this.
+    /// It sends no request, and is correct immediately after a pause of the process. The result may be outdated when
+    /// you use it: protect writes with the token, not with this check.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.lease.validity().is_ok()
     }
 
-    /// How long the lock is surely held if no further renewal succeeds; zero once it is lost.
+    /// Returns how long the lock is still held if no further renewal succeeds; zero once it is lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         self.lease.validity().unwrap_or_default()
     }
 
-    /// Resolves when the lock is no longer held, with the reason. A release is one of them:
-    /// [`is_wanted`](crate::LossReason::is_wanted) tells it from an accident.
+    /// Resolves when the lock is no longer held, with the reason. A release is one of the reasons:
+    /// [`is_voluntary`](crate::EndReason::is_voluntary) distinguishes it from an involuntary loss.
     ///
-    /// At the latest at the deadline: when the last confirmed renewal was *sent*, plus the TTL, less
-    /// a margin for drifting clocks. Resolves at once if the lock is lost already. The future does
-    /// not borrow the handle.
+    /// It resolves no later than the deadline. The deadline is the time at which the last confirmed renewal was *sent*,
+    /// plus the TTL, less a margin for clock drift. It resolves immediately if the lock is already lost. The future
+    /// does not borrow the handle.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future changes nothing.
-    pub fn lost(&self) -> impl Future<Output = Lost> + Send + use<K> {
+    pub fn ended(&self) -> impl Future<Output = Ended> + Send + use<K> {
         let lease = Arc::clone(&self.lease);
         async move {
             let reason = LeaseEnd::new(Arc::clone(&lease)).await;
-            lease.lost(reason)
+            lease.ended(reason)
         }
     }
 
-    /// Runs `body` while the lock is held, as [`LockGuard::run`](crate::LockGuard::run) does: for a task that works
-    /// under a lock whose guard is elsewhere.
+    /// Runs `body` while the lock is held, as [`LockGuard::run`](crate::LockGuard::run) does. Use it in a task that
+    /// works under a lock whose guard is elsewhere.
     ///
     /// # Errors
     ///
-    /// [`Lost`] if the lock was lost, or released, before `body` completed.
+    /// [`Error::Lost`] if the lock was lost, or released, before `body` completed.
     ///
     /// # Cancel safety
     ///
@@ -121,7 +124,7 @@ impl<K: Kind> LockHandle<K> {
     ///
     /// # Panics
     ///
-    /// If `body` does, and inside a tokio runtime that was built without `enable_time`.
+    /// If `body` panics, and inside a tokio runtime that was built without `enable_time`.
     ///
     /// # Examples
     ///
@@ -133,7 +136,7 @@ impl<K: Kind> LockHandle<K> {
     /// let guard = LockManager::in_process().lock("import").acquire().await?;
     /// let part = |number: u64| {
     ///     let lock = guard.handle();
-    ///     tokio::spawn(async move { lock.run(async { number * 10 }).await })
+    ///     tokio::spawn(async move { lock.run(async |_| Ok::<_, leasehold::Error>(number * 10)).await })
     /// };
     /// let parts: Vec<_> = (0..4).map(part).collect();
     /// let mut rows = 0;
@@ -145,7 +148,18 @@ impl<K: Kind> LockHandle<K> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn run<F: Future>(&self, body: F) -> Run<F> {
+    pub fn run<T, E, B>(&self, body: B) -> impl Future<Output = Result<T, E>> + use<K, T, E, B>
+    where
+        B: AsyncFnOnce(Self) -> Result<T, E>,
+        E: From<Error>,
+    {
+        // This is not an async block, which would store the body twice.
+        let running = self.run_future(body(self.clone()));
+        running.map(|ran| ran.unwrap_or_else(|lost| Err(Error::from(lost).into())))
+    }
+
+    /// Runs a future as the holder, and drops it when the lock is lost.
+    pub(crate) fn run_future<F: Future>(&self, body: F) -> Run<F> {
         Run::new(&self.lease, body)
     }
 
@@ -153,14 +167,11 @@ impl<K: Kind> LockHandle<K> {
         &self.lease
     }
 
-    pub(crate) fn lost_for(&self, reason: LossReason) -> Lost {
-        self.lease.lost(reason)
-    }
-
-    /// Runs `task` as the holder of this lock: inside it, [`acquire`](crate::Lock::acquire) of the same key
-    /// through the same manager or a clone of it is [`AlreadyHeld`](crate::AcquireError::AlreadyHeld) at once,
-    /// for as long as the lock is valid. Outside of it, and of [`run`](Self::run), a task that locks what it holds waits
-    /// for itself; and so does one that takes more permits than there are, for which nobody is refused.
+    /// Runs `task` as the holder of this lock. Inside `task`, an [`acquire`](crate::Lock::acquire) of the same key
+    /// through the same manager returns [`AlreadyHeld`](crate::Error::AlreadyHeld) immediately, as long as the lock is
+    /// valid. Clones count as the same manager. Outside of a scope and of [`run`](Self::run), a task deadlocks if it
+    /// acquires a lock that it holds. Semaphores never return this error, so a task that acquires too many permits also
+    /// deadlocks.
     ///
     /// Scopes nest. Tasks that `task` spawns are not in its scope.
     ///
@@ -169,19 +180,19 @@ impl<K: Kind> LockHandle<K> {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), leasehold::Error> {
-    /// use leasehold::{AcquireError, LockManager};
+    /// use leasehold::{Error, LockManager};
     ///
     /// let locks = LockManager::in_process();
     /// let guard = locks.lock("order:42").acquire().await?;
     /// let nested = guard.handle().scope(locks.lock("order:42").acquire()).await;
-    /// assert!(matches!(nested, Err(AcquireError::AlreadyHeld { .. })));
+    /// assert!(matches!(nested, Err(Error::AlreadyHeld { .. })));
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Cancel safety
     ///
-    /// As safe as `task`.
+    /// Cancel safe if `task` is.
     pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<K, F> {
         held_context::scope([Arc::clone(&self.lease)], task)
     }

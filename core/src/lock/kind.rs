@@ -4,31 +4,31 @@ use std::fmt::Debug;
 
 use sealed::Sealed;
 
-/// How a lock is held: [`Exclusive`], [`Shared`], [`Permits`] or [`Reentrant`].
+/// The mode in which a lock is held: [`Exclusive`], [`Shared`], [`Permits`] or [`Reentrant`].
 pub trait Kind: Sealed + Debug + Send + Sync + Unpin + 'static {}
 
-/// A kind whose tokens order its holders: all but [`Permits`].
+/// A kind whose tokens order its holders: all except [`Permits`].
 ///
-/// Those who hold permits run beside each other, so that a fence, which knows one highest token, would refuse
-/// rightful ones. They have a [`SlotToken`](crate::SlotToken), which no fence takes.
+/// Holders of permits run concurrently. A fence remembers only the highest token, so it would reject the other valid
+/// holders. Permits have a [`PermitId`](crate::PermitId) instead, which fences do not accept.
 pub trait Fenced: Kind {}
 
-/// A kind whose guard has its lock for itself, so that its release frees the lock: all but [`Reentrant`].
+/// A kind whose guard alone owns its lock, so that its release frees the lock: all except [`Reentrant`].
 pub trait Releasable: Kind {}
 
-/// Beside nobody: a mutex, and the writers of a read-write lock.
+/// Held by one holder at a time: a mutex, and the writers of a read-write lock.
 #[derive(Debug)]
 pub enum Exclusive {}
 
-/// Beside others that share it: the readers of a read-write lock.
+/// Held together with other readers: the readers of a read-write lock.
 #[derive(Debug)]
 pub enum Shared {}
 
-/// Beside others, as long as there are permits: a semaphore.
+/// Held concurrently up to the number of permits: a semaphore.
 #[derive(Debug)]
 pub enum Permits {}
 
-/// Beside nobody but the other guards of its [`OwnerScope`](crate::OwnerScope), who share one lease.
+/// Held only by the guards of one [`ReentrancyScope`](crate::ReentrancyScope), under one lease.
 #[derive(Debug)]
 pub enum Reentrant {}
 

@@ -1,11 +1,13 @@
 //! A lock on one key: its options, and the ways to acquire it.
 
+pub(crate) mod accept;
 pub(crate) mod guard;
 pub(crate) mod held_handle;
 pub mod kind;
 pub(crate) mod permit_id;
 pub(crate) mod run;
 pub(crate) mod run_under;
+pub(crate) mod rw_lock;
 pub(crate) mod self_deadlock;
 
 use std::fmt;
@@ -19,17 +21,16 @@ use futures_util::FutureExt;
 use super::backend::{Handover, Mode};
 use super::engine::{AcquireRequest, BusyPolicy, Engine, HoldRef};
 use super::options::{LockOptions, validate_permits};
-use super::{AcquireError, Error, InvalidKey, Key, LockGuard, LockHandle, OwnerScope};
+use super::{Error, InvalidKey, Key, LockGuard, LockHandle, Operation, ReentrancyScope};
 use kind::{Exclusive, Kind, Permits, Reentrant, Releasable};
 use run_under::run_under;
 use self_deadlock::check_self_deadlock;
 
-/// A lock that can be acquired: a key and how to hold it. Made by
-/// [`LockManager::lock`](crate::LockManager::lock).
+/// A lock that can be acquired: a key, a mode and options. Created by [`LockManager::lock`](crate::LockManager::lock).
 ///
 /// # Default
 ///
-/// A TTL of 30 s, renewed at a third of it for as long as the guard lives, and a wait without end.
+/// A TTL of 30 s, renewed at a third of it while the guard lives, and an unlimited wait.
 ///
 /// # Examples
 ///
@@ -58,17 +59,18 @@ pub struct Lock<K: Kind = Exclusive> {
     key: Result<Key, InvalidKey>,
     mode: Mode,
     handover: Option<Box<Handover>>,
-    scope: Option<OwnerScope>,
+    scope: Option<ReentrancyScope>,
     options: LockOptions,
     kind: PhantomData<fn() -> K>,
 }
 
 impl Lock {
-    /// The same lock, to be held by `scope`: whoever acquires it there while it is held shares it, without a wait
-    /// and without asking the backend. It is released with the last of the guards.
+    /// Returns the same lock, to be held by `scope`. While the scope holds the lock, acquires in that scope return
+    /// further guards, without a wait or a request to the backend. Releasing or dropping the last guard releases the
+    /// lock.
     ///
-    /// All options but `wait` are those of whoever acquires it first. Others in the same scope that acquire it meanwhile
-    /// wait for that attempt; who does not wait is told that it is busy.
+    /// The first acquire in the scope sets all options except `wait`. Concurrent acquires in the same scope wait for
+    /// the first one; `try_acquire` returns `None` during that time.
     ///
     /// # Examples
     ///
@@ -76,25 +78,25 @@ impl Lock {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), leasehold::Error> {
     /// use leasehold::kind::Reentrant;
-    /// use leasehold::{LockGuard, LockManager, OwnerScope};
+    /// use leasehold::{LockGuard, LockManager, ReentrancyScope};
     ///
-    /// async fn ship(locks: &LockManager, owner: &OwnerScope) -> Result<i64, leasehold::Error> {
+    /// async fn ship(locks: &LockManager, owner: &ReentrancyScope) -> Result<i64, leasehold::Error> {
     ///     let guard: LockGuard<Reentrant> = locks.lock("order:42").reentrant(owner).acquire().await?;
     ///     pack(locks, owner).await?;
     ///     Ok(guard.token().get())
     /// }
     ///
-    /// async fn pack(locks: &LockManager, owner: &OwnerScope) -> Result<i64, leasehold::Error> {
+    /// async fn pack(locks: &LockManager, owner: &ReentrancyScope) -> Result<i64, leasehold::Error> {
     ///     let guard = locks.lock("order:42").reentrant(owner).acquire().await?;
     ///     Ok(guard.token().get())
     /// }
     ///
     /// let locks = LockManager::in_process();
-    /// assert!(ship(&locks, &OwnerScope::new()).await? < pack(&locks, &OwnerScope::new()).await?);
+    /// assert!(ship(&locks, &ReentrancyScope::new()).await? < pack(&locks, &ReentrancyScope::new()).await?);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn reentrant(self, scope: &OwnerScope) -> Lock<Reentrant> {
+    pub fn reentrant(self, scope: &ReentrancyScope) -> Lock<Reentrant> {
         Lock {
             engine: self.engine,
             key: self.key,
@@ -108,8 +110,42 @@ impl Lock {
 }
 
 impl Lock<Permits> {
-    /// How many permits to take; one if not said. They are granted together, and released together.
-    pub fn permits(mut self, count: u32) -> Self {
+    /// Acquires several permits, waiting for them if there are too few. They are granted together, and released
+    /// together.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`acquire`](Self::acquire), and [`Error::Option`] for no permit, or for more than the semaphore
+    /// has.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`acquire`](Self::acquire).
+    pub fn acquire_many(
+        self,
+        permits: u32,
+    ) -> impl Future<Output = Result<LockGuard<Permits>, Error>> + Send {
+        self.with_count(permits).take(true)
+    }
+
+    /// Acquires several permits if they are free, and returns `None` if there are too few.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`try_acquire`](Self::try_acquire), and [`Error::Option`] for no permit, or for more than the
+    /// semaphore has.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`try_acquire`](Self::try_acquire).
+    pub fn try_acquire_many(
+        self,
+        permits: u32,
+    ) -> impl Future<Output = Result<Option<LockGuard<Permits>>, Error>> + Send {
+        self.with_count(permits).try_acquire()
+    }
+
+    fn with_count(mut self, count: u32) -> Self {
         if let Mode::Permits { of, .. } = self.mode {
             self.mode = Mode::Permits { count, of };
         }
@@ -135,35 +171,35 @@ impl<K: Kind> Lock<K> {
         }
     }
 
-    pub(crate) fn taking_up(mut self, handover: Handover) -> Self {
+    pub(crate) fn accepting(mut self, handover: Handover) -> Self {
         self.handover = Some(Box::new(handover));
         self
     }
 
-    /// How long the lock stays taken if its holder falls silent. With renewal on this is the time after
-    /// a crash; with renewal off the hold's own length. From what the backend can keep (10 ms in process)
-    /// to [`MAX_TTL`](crate::MAX_TTL).
+    /// Sets how long the lock stays taken after its holder stops renewing. With renewal on, this is the time after a
+    /// crash; with renewal off, it is the longest hold time. The minimum depends on the backend (10 ms in process), the
+    /// maximum is [`MAX_TTL`](crate::MAX_TTL).
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.options.ttl = ttl;
         self
     }
 
-    /// How long [`acquire`](Self::acquire) waits for a busy lock. Zero asks once and never queues;
-    /// `Duration::MAX` waits for ever, which is the default.
+    /// Sets how long [`acquire`](Self::acquire) waits for a busy lock. Zero tries once and never queues;
+    /// `Duration::MAX` waits forever, which is the default.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.options.wait = Some(wait);
         self
     }
 
-    /// The longest time the lock may be held, renewals included. The guard is then lost with
-    /// [`LossReason::MaxHold`](crate::LossReason::MaxHold), and the lock is free when the guard is
-    /// dropped, or when its last lease has run out.
+    /// Sets the longest time the lock may be held, including renewals. The guard is then lost with
+    /// [`EndReason::MaxHold`](crate::EndReason::MaxHold). The lock is free when the guard is dropped, or when its
+    /// last lease has expired.
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.options.max_hold = Some(max_hold);
         self
     }
 
-    /// Leaves the lease to its TTL: nothing renews it but [`LockGuard::renew`].
+    /// Turns automatic renewal off: only [`LockGuard::renew`] renews the lease.
     pub fn without_renewal(mut self) -> Self {
         self.options.renewal = false;
         self
@@ -173,58 +209,56 @@ impl<K: Kind> Lock<K> {
     ///
     /// # Errors
     ///
-    /// - [`AcquireError::TimedOut`]: busy for the whole wait.
-    /// - [`AcquireError::Closed`]: the manager was shut down.
-    /// - [`AcquireError::Backend`]: the backend kept failing for the manager's outage limit, or until
-    ///   the wait was over. One command that is under way may take the command timeout beyond that.
-    /// - [`AcquireError::AlreadyHeld`], [`AcquireError::Upgrade`]: this task holds it, in a
-    ///   [`scope`](crate::LockHandle::scope) or in an [`OwnerScope`] that it has entered.
-    /// - [`AcquireError::OtherKind`]: the key is in use as a semaphore and this is a lock, or the other way round.
-    /// - [`AcquireError::HandoverSpent`]: it is not there to be taken up, or not by this ticket.
-    /// - [`AcquireError::Unsupported`]: the backend does not have this kind of lock.
-    /// - [`AcquireError::Key`], [`AcquireError::Option`]: what was asked for cannot work.
-    /// - [`AcquireError::NoRuntime`]: not polled by a tokio runtime.
+    /// - [`Error::TimedOut`]: busy for the whole wait.
+    /// - [`Error::Closed`]: the manager was shut down.
+    /// - [`Error::Backend`]: the backend failed for the manager's whole backend retry timeout, or until the wait had
+    ///   elapsed. A command in progress may exceed that by the command timeout.
+    /// - [`Error::AlreadyHeld`], [`Error::Upgrade`]: this task already holds it, in a
+    ///   [`scope`](crate::LockHandle::scope) or in a [`ReentrancyScope`] that it has entered.
+    /// - [`Error::OtherKind`]: the key is already used as a semaphore and this is a lock, or the other way
+    ///   round.
+    /// - [`Error::HandoverSpent`]: the lock cannot be accepted, or not with this ticket.
+    /// - [`Error::Unsupported`]: the backend does not support this kind of lock.
+    /// - [`Error::Key`], [`Error::Option`]: the key or an option is invalid.
+    /// - [`Error::NoRuntime`]: not polled by a tokio runtime.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future gives the place in the queue up. What it may have left on the backend is
-    /// cleaned up in the background.
+    /// Dropping the future makes it lose its position in the queue. The manager undoes its request in the background.
     ///
     /// # Panics
     ///
     /// If the tokio runtime was built without `enable_time`.
-    pub fn acquire(
-        self,
-    ) -> impl Future<Output = Result<LockGuard<K>, AcquireError>> + Send + use<K> {
-        // Not an `async fn`: it would keep the lock twice.
+    pub fn acquire(self) -> impl Future<Output = Result<LockGuard<K>, Error>> + Send + use<K> {
+        // This is not an `async fn`, which would store the lock twice.
         self.take(true)
     }
 
-    /// Acquires the lock if it is free, and answers `None` if it is busy.
+    /// Acquires the lock if it is free, and returns `None` if it is busy.
     ///
     /// # Errors
     ///
-    /// As [`acquire`](Self::acquire), without a wait: the first failure of the backend is the answer,
-    /// and an outage is never reported as busy. A lock that this task holds itself is busy.
+    /// The errors of [`acquire`](Self::acquire), but without a wait: the first failure of the backend is returned. An
+    /// outage is never reported as busy. A lock that this task itself holds is busy.
     ///
     /// # Cancel safety
     ///
-    /// What a dropped future may have left on the backend is cleaned up in the background.
+    /// If the future is dropped, the manager undoes its request in the background.
     ///
     /// # Panics
     ///
     /// If the tokio runtime was built without `enable_time`.
     pub fn try_acquire(
         self,
-    ) -> impl Future<Output = Result<Option<LockGuard<K>>, AcquireError>> + Send + use<K> {
+    ) -> impl Future<Output = Result<Option<LockGuard<K>>, Error>> + Send + use<K> {
         self.take(false).map(|taken| match taken {
             Ok(guard) => Ok(Some(guard)),
-            Err(AcquireError::TimedOut { .. }) => Ok(None),
+            Err(Error::TimedOut { .. }) => Ok(None),
             Err(error) => Err(error),
         })
     }
 
-    async fn take(self, may_wait: bool) -> Result<LockGuard<K>, AcquireError> {
+    async fn take(self, may_wait: bool) -> Result<LockGuard<K>, Error> {
         let key = self.key?;
         supported(self.mode, self.handover.is_some(), &self.engine, &key)?;
         if let Mode::Permits { count, of } = self.mode {
@@ -233,7 +267,7 @@ impl<K: Kind> Lock<K> {
         let can = self.engine.backend().capabilities();
         self.options.validate(can.least_ttl, can.most_ttl)?;
         let scope = self.scope.as_ref();
-        // Nobody shares what a ticket stands for before it is taken up.
+        // A handed-over lock is not shared in a scope before it is accepted.
         if let Some(scope) = scope.filter(|_| self.handover.is_none())
             && let Some(hold) = scope.share(&self.engine, &key)
         {
@@ -251,7 +285,7 @@ impl<K: Kind> Lock<K> {
         let (engine, options) = (&self.engine, &self.options);
         let hold = match scope {
             Some(scope) => {
-                // On the heap: the futures of other locks are not to be larger for it.
+                // Boxed, so that the futures of other locks stay small.
                 HoldRef::Shared(Box::pin(scope.acquire(engine, &wanted, options, patience)).await?)
             }
             None => HoldRef::Whole(engine.acquire(&wanted, options, patience).await?),
@@ -263,24 +297,28 @@ impl<K: Kind> Lock<K> {
 impl<K: Releasable> Lock<K> {
     /// Acquires the lock, runs `body` while it is held, and releases it.
     ///
-    /// When the lock is lost, `body` is dropped where it stands. A loss is an error even if `body` had completed: then
-    /// its work is done, and may have been done beside another holder; what it answered is dropped. A release that is
-    /// not confirmed is no error, for `body` ran under its lock to its end; it goes on in the background. Errors of its
-    /// own are in what `body` answers.
+    /// `run` returns the same error type `E` as `body`. `E` is `leasehold::Error`, or implements
+    /// `From<leasehold::Error>`.
+    ///
+    /// When the lock is lost, `body` is dropped at its current await. A loss is an error even if `body` had completed.
+    /// Then its result is dropped, and its work may have run alongside another holder. To keep the result, use
+    /// [`LockGuard::run`] and [`LockGuard::release`], which returns the loss. A release that is not confirmed is not an
+    /// error; it continues in the background.
     ///
     /// # Errors
     ///
-    /// [`Error::Acquire`] if it was not acquired: `body` did not begin. [`Error::LostInBody`] if it was lost; it says
-    /// whether `body` had completed.
+    /// - The errors of [`acquire`](Self::acquire): `body` did not begin.
+    /// - [`Error::LostInBody`] if the lock was lost; it says whether `body` had completed.
+    /// - The error of `body`, even if the lock was lost after it.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future drops `body`, or ends the acquire, and releases in the background.
+    /// Dropping the future drops `body` or the acquire, and releases in the background.
     ///
     /// # Panics
     ///
-    /// If `body` does: the lock is then released in the background. And if the tokio runtime was built without
-    /// `enable_time`.
+    /// If `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the lock is
+    /// released in the background.
     ///
     /// # Examples
     ///
@@ -292,32 +330,34 @@ impl<K: Releasable> Lock<K> {
     /// let locks = LockManager::in_process();
     /// let shipped = locks
     ///     .lock("order:42")
-    ///     .run(async |lock| format!("shipped under token {}", lock.token()))
+    ///     .run(async |lock| Ok::<_, leasehold::Error>(format!("shipped under token {}", lock.token())))
     ///     .await?;
     /// assert!(shipped.starts_with("shipped"));
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn run<T>(self, body: impl AsyncFnOnce(LockHandle<K>) -> T) -> Result<T, Error> {
+    pub async fn run<T, E: From<Error>>(
+        self,
+        body: impl AsyncFnOnce(LockHandle<K>) -> Result<T, E>,
+    ) -> Result<T, E> {
         run_under(self.acquire().await?, body).await
     }
 }
 
-fn supported(
-    mode: Mode,
-    is_taken_up: bool,
-    engine: &Engine,
-    key: &Key,
-) -> Result<(), AcquireError> {
+fn supported(mode: Mode, is_taken_up: bool, engine: &Engine, key: &Key) -> Result<(), Error> {
     let capabilities = engine.backend().capabilities();
     let what = match mode {
-        Mode::Shared if !capabilities.shared => "readers that share a lock",
+        Mode::Shared if !capabilities.shared => "read locks",
         Mode::Permits { .. } if !capabilities.permits => "semaphores",
-        _ if is_taken_up && !capabilities.handover => "locks that are handed over",
+        _ if is_taken_up && !capabilities.handover => "handovers",
         _ => return Ok(()),
     };
     let key = key.clone();
-    Err(AcquireError::Unsupported { key, what })
+    Err(Error::Unsupported {
+        operation: Operation::Acquire,
+        key,
+        what,
+    })
 }
 
 impl<K: Kind> Clone for Lock<K> {

@@ -2,26 +2,26 @@
 
 use std::fmt;
 
-/// What tells the holders of a semaphore's permits apart: of one key, it grows with every grant.
+/// Identifies one holder of a semaphore's permits. For one key, each grant has a larger id than the grants before.
 ///
-/// It is no [`FencingToken`](crate::FencingToken), and no fence takes it. Permits are held beside each other, and
-/// a resource that accepts only the highest token seen would refuse the others.
+/// It is not a [`FencingToken`](crate::FencingToken), and fences do not accept it. Permits are held concurrently, and a
+/// resource that accepts only the highest token would reject the other holders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SlotToken(i64);
+pub struct PermitId(i64);
 
-impl SlotToken {
+impl PermitId {
     pub(crate) const fn new(number: i64) -> Self {
         Self(number)
     }
 
-    /// The token as a log or a database carries it.
+    /// Returns the id as a number, for logs and databases.
     #[must_use]
     pub const fn get(self) -> i64 {
         self.0
     }
 }
 
-impl fmt::Display for SlotToken {
+impl fmt::Display for PermitId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

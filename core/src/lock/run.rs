@@ -13,7 +13,7 @@ use crate::engine::{Lease, LeaseEnd};
 use crate::held_context::HeldContext;
 
 pin_project! {
-    /// The future of [`LockGuard::run`](crate::LockGuard::run) and [`LockHandle::run`](crate::LockHandle::run).
+    /// Polls a body while its lock is held, and drops it when the lock is lost.
     #[must_use = "futures do nothing unless awaited"]
     pub struct Run<F> {
         #[pin]
@@ -39,7 +39,7 @@ impl<F: Future> Future for Run<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        // Looked at before each step of the body: after a pause of the process not one more is taken.
+        // Checked before each poll of the body: after a pause of the process it is not polled again.
         if let Poll::Ready(reason) = this.ended.as_mut().poll(cx) {
             this.body.set(None);
             return Poll::Ready(Err(this.ended.lease().lost(reason)));

@@ -1,7 +1,10 @@
-//! What `run` needs of a guard and its handle, for one lock and for several.
+//! Defines what `run` needs of a guard and its handle, for one lock and for several.
 #![cfg_attr(
     not(feature = "macros"),
-    allow(unreachable_pub, reason = "what annotated functions call names it")
+    allow(
+        unreachable_pub,
+        reason = "named in the expansion of annotated functions"
+    )
 )]
 
 use std::future::Future;
@@ -9,14 +12,14 @@ use std::future::Future;
 use futures_util::FutureExt;
 
 use super::kind::{Kind, Releasable};
-use crate::{Error, LockGuard, LockHandle, Lost, LostInBody, ReleaseOutcome};
+use crate::{Error, LockGuard, LockHandle, Lost, LostInBody};
 
-/// What is held while a body runs.
+/// A guard that a body runs under.
 pub trait RunGuard: Send + 'static {
-    /// What the body sees of it.
+    /// The handle that the body receives.
     type Handle: GuardHandle;
 
-    /// What the body sees of it.
+    /// Returns the handle that the body receives.
     fn view(&self) -> Self::Handle;
 
     /// Runs `body` as the holder, and drops it when the lock is lost.
@@ -29,20 +32,20 @@ pub trait RunGuard: Send + 'static {
     #[cfg(feature = "macros")]
     fn run_to_end<F: Future>(&self, body: F) -> impl Future<Output = F::Output> + use<Self, F>;
 
-    /// Releases, and says what was lost before.
+    /// Releases the guard, and returns the loss if the lock was lost before.
     fn release(self) -> impl Future<Output = Option<Lost>> + Send;
 }
 
 /// A handle of a lock, or of several.
 pub trait GuardHandle {
-    /// What is lost by now, other than by a release.
+    /// Returns the loss if the lock has ended, except by a release.
     fn loss(&self) -> Option<Lost>;
 }
 
 impl<K: Kind> GuardHandle for LockHandle<K> {
     fn loss(&self) -> Option<Lost> {
-        let lost = self.lost().now_or_never()?;
-        (!lost.reason.is_wanted()).then_some(lost)
+        let ended = self.ended().now_or_never()?;
+        (!ended.reason.is_voluntary()).then(|| ended.into())
     }
 }
 
@@ -54,7 +57,7 @@ impl<K: Releasable> RunGuard for LockGuard<K> {
     }
 
     fn run<F: Future>(&self, body: F) -> impl Future<Output = Result<F::Output, Lost>> + use<K, F> {
-        Self::run(self, body)
+        self.handle().run_future(body)
     }
 
     #[cfg(feature = "macros")]
@@ -63,40 +66,42 @@ impl<K: Releasable> RunGuard for LockGuard<K> {
     }
 
     async fn release(self) -> Option<Lost> {
-        let handle = self.handle();
         match Self::release(self).await {
-            Ok(ReleaseOutcome::AlreadyLost(reason)) => Some(handle.lost_for(reason)),
-            Ok(ReleaseOutcome::Released) | Err(_) => None,
+            Err(Error::Lost(lost)) => Some(lost),
+            Ok(()) | Err(_) => None,
         }
     }
 }
 
-/// Runs a body under what is held, and releases it. A loss is an error, even if the body had completed.
+/// Runs a body under a guard, and releases it. A loss is an error, even if the body had completed.
 ///
-/// A release that is not confirmed fails nothing: the body ran under its lock to the end, and the release goes on in the
+/// An unconfirmed release is not an error: the body ran under its lock to the end, and the release continues in the
 /// background.
-pub(crate) async fn run_under<G: RunGuard, T>(
+pub(crate) async fn run_under<G: RunGuard, T, E: From<Error>>(
     guard: G,
-    body: impl AsyncFnOnce(G::Handle) -> T,
-) -> Result<T, Error> {
+    body: impl AsyncFnOnce(G::Handle) -> Result<T, E>,
+) -> Result<T, E> {
     let view = guard.view();
-    let output = guard.run(body(guard.view())).await;
-    let output = output.map_err(|lost| LostInBody::new(lost, false))?;
+    let lost = |lost, completed| Err(Error::from(LostInBody::new(lost, completed)).into());
+    let output = match guard.run(body(guard.view())).await {
+        Ok(output) => output,
+        Err(ended) => return lost(ended, false),
+    };
     match release_and_report_loss(guard, &view).await {
-        Some(lost) => Err(LostInBody::new(lost, true).into()),
-        None => Ok(output),
+        Some(ended) if output.is_ok() => lost(ended, true),
+        _ => output,
     }
 }
 
-/// Releases what a body ran under, and says what was lost before that.
+/// Releases the guard that a body ran under, and returns the loss if there was one before.
 pub(crate) async fn release_and_report_loss<G: RunGuard>(
     guard: G,
     view: &G::Handle,
 ) -> Option<Lost> {
     match view.loss() {
-        // What is lost already may have gone with its backend: nobody waits for that release.
+        // If the lock was lost, the backend may be down, so this release is not awaited.
         Some(lost) => Some(lost),
-        // On the heap: the body's future is to be the large one.
+        // Boxed, so that this future is hardly larger than the body's future.
         None => Box::pin(guard.release()).await.or_else(|| view.loss()),
     }
 }

@@ -3,15 +3,15 @@
 use crate::backend::Mode;
 use crate::engine::Engine;
 use crate::reentrant::held_by_outer_scope;
-use crate::{AcquireError, Key, OwnerScope, held_context};
+use crate::{Error, Key, ReentrancyScope, held_context};
 
-/// Refuses a lock that this task holds, by what it said. Not so with permits, of which there may be more.
+/// Refuses a lock that this task holds in a scope. Permits are not refused, because more may be free.
 pub(crate) fn check_self_deadlock(
     mode: Mode,
     engine: &Engine,
     key: &Key,
-    own: Option<&OwnerScope>,
-) -> Result<(), AcquireError> {
+    own: Option<&ReentrancyScope>,
+) -> Result<(), Error> {
     let around = || held_by_outer_scope(engine, key, own).then_some(Mode::Exclusive);
     let held = held_context::held(&engine.backend, key)
         .filter(|held| held.is_like(mode))
@@ -19,7 +19,7 @@ pub(crate) fn check_self_deadlock(
     let key = || key.clone();
     match (held, mode) {
         (None, _) | (_, Mode::Permits { .. }) => Ok(()),
-        (Some(Mode::Shared), Mode::Exclusive) => Err(AcquireError::Upgrade { key: key() }),
-        (Some(_), _) => Err(AcquireError::AlreadyHeld { key: key() }),
+        (Some(Mode::Shared), Mode::Exclusive) => Err(Error::Upgrade { key: key() }),
+        (Some(_), _) => Err(Error::AlreadyHeld { key: key() }),
     }
 }

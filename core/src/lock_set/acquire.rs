@@ -1,10 +1,10 @@
-//! How several locks are acquired without waiting in a circle.
+//! Acquires several locks without deadlock.
 //!
 //! # Implementation details
 //!
-//! All are asked for at once. Of what is granted, the part up to the first lock that is missing is kept, and the
-//! rest given back, before the missing one is waited for. So whoever waits holds only locks with smaller names than
-//! the one that it waits for, and the waiting one with the largest name waits for nobody who waits.
+//! The acquire requests all locks concurrently. If one is busy, the acquire keeps the locks before that one, releases
+//! the rest, and waits for the busy lock. So a waiter holds only locks with smaller names than the lock it waits for,
+//! and waiters cannot form a cycle.
 
 use std::sync::Arc;
 
@@ -14,34 +14,34 @@ use super::first_end::FirstEnd;
 use crate::clock::LeaseInstant;
 use crate::engine::{AcquireRequest, BusyPolicy, Engine, Hold, renew_all};
 use crate::options::LockOptions;
-use crate::{AcquireError, Key, RenewError};
+use crate::{Error, Key};
 
-/// `keys` are sorted, and each is there once.
+/// Acquires all locks on `keys`, which are sorted and unique.
 pub(super) async fn acquire_all(
     engine: &Arc<Engine>,
     keys: Vec<Key>,
     options: &LockOptions,
     patience: BusyPolicy,
-) -> Result<Vec<Hold>, AcquireError> {
+) -> Result<Vec<Hold>, Error> {
     let mut collection = MultiAcquire::new(engine, keys, options);
     match collection.complete(patience).await {
         Ok(()) => Ok(collection.held),
         Err(error) => {
-            // Whoever is told that it has nothing has nothing.
+            // A caller that receives an error must not hold any lock.
             release_all(collection.held).await;
             Err(error)
         }
     }
 }
 
-/// One caller's acquire, in all its rounds.
+/// The state of one acquire over all its rounds.
 struct MultiAcquire<'a> {
     engine: &'a Arc<Engine>,
     wanted: Vec<AcquireRequest>,
-    /// The first of those that are wanted, without a gap.
+    /// The held locks: a prefix of the wanted ones, without a gap.
     held: Vec<Hold>,
     asked_for: &'a LockOptions,
-    /// What is held while others are waited for is renewed, and its hold has not begun.
+    /// Options for locks that are held during the wait for others: they are renewed, and their hold time has not begun.
     meanwhile: LockOptions,
     started: LeaseInstant,
     give_up: Option<LeaseInstant>,
@@ -68,7 +68,7 @@ impl<'a> MultiAcquire<'a> {
         }
     }
 
-    async fn complete(&mut self, patience: BusyPolicy) -> Result<(), AcquireError> {
+    async fn complete(&mut self, patience: BusyPolicy) -> Result<(), Error> {
         loop {
             match self.try_missing().await {
                 Ok(()) if self.settle().await? => return Ok(()),
@@ -81,8 +81,9 @@ impl<'a> MultiAcquire<'a> {
         }
     }
 
-    /// Asks for all that is missing, and keeps what has no gap before it; or says why there is a gap.
-    async fn try_missing(&mut self) -> Result<(), AcquireError> {
+    /// Requests all missing locks, and keeps the granted ones before the first gap. Returns the error of that gap if
+    /// there is one.
+    async fn try_missing(&mut self) -> Result<(), Error> {
         let missing = &self.wanted[self.held.len()..];
         let asked = missing.iter().map(|wanted| {
             self.engine
@@ -94,7 +95,7 @@ impl<'a> MultiAcquire<'a> {
                 (Ok(hold), Ok(())) => self.held.push(hold),
                 (Ok(hold), Err(_)) => beyond.push(hold),
                 (Err(error), Ok(())) => gap = Err(error),
-                // What will never be granted is told at once, and not after a wait for another.
+                // A permanent error is returned immediately, not after a wait for another lock.
                 (Err(error), Err(first)) if first.is_temporary() && !error.is_temporary() => {
                     gap = Err(error);
                 }
@@ -105,8 +106,8 @@ impl<'a> MultiAcquire<'a> {
         gap
     }
 
-    /// Waits for the first lock that is missing, for as long as those before it are held.
-    async fn wait_for_next(&mut self) -> Result<(), AcquireError> {
+    /// Waits for the first missing lock, while those before it are held.
+    async fn wait_for_next(&mut self) -> Result<(), Error> {
         let wanted = &self.wanted[self.held.len()];
         let wait = self.give_up.map(LeaseInstant::remaining);
         if wait.is_some_and(|wait| wait.is_zero()) {
@@ -134,20 +135,15 @@ impl<'a> MultiAcquire<'a> {
         release_all(std::mem::take(&mut self.held)).await;
     }
 
-    /// Begins the hold of the whole, or says that a part of it is lost already.
-    async fn settle(&mut self) -> Result<bool, AcquireError> {
+    /// Starts the hold time of the whole set; returns false if one of its locks is already lost.
+    async fn settle(&mut self) -> Result<bool, Error> {
         if self.has_waited && !self.asked_for.renewal {
-            // Each lease is to be as long as that of the last one.
+            // The earlier leases must be as long as the last grant.
             match renew_all(self.engine, &self.held, self.give_up).await {
                 Ok(()) => {}
-                Err(RenewError::Lost(_)) => return Ok(false),
-                Err(RenewError::Backend { key, source }) => {
-                    let applied = source.applied();
-                    return Err(AcquireError::Backend {
-                        key,
-                        applied,
-                        source,
-                    });
+                Err(Error::Lost(_)) => return Ok(false),
+                Err(error) => {
+                    return Err(error);
                 }
             }
         }
@@ -159,24 +155,24 @@ impl<'a> MultiAcquire<'a> {
         Ok(!self.has_waited || self.held.iter().all(is_held))
     }
 
-    /// The same error, with the time that was waited for all.
-    fn over_all(&self, error: AcquireError) -> AcquireError {
+    /// Returns the same error, with the time waited for the whole set.
+    fn over_all(&self, error: Error) -> Error {
         match error {
-            AcquireError::TimedOut { key, .. } => self.timed_out(&key),
+            Error::TimedOut { key, .. } => self.timed_out(&key),
             other => other,
         }
     }
 
-    fn timed_out(&self, key: &Key) -> AcquireError {
-        AcquireError::TimedOut {
+    fn timed_out(&self, key: &Key) -> Error {
+        Error::TimedOut {
             key: key.clone(),
             waited: LeaseInstant::now().since(self.started),
         }
     }
 }
 
-/// Waits until others can have them, as their own next try is not to meet them. What is not confirmed goes on in the
-/// background, and was reported.
+/// Waits until other clients can acquire the locks, so that its own next attempt does not delay them. Unconfirmed
+/// releases continue in the background, and were reported.
 async fn release_all(holds: Vec<Hold>) {
     join_all(holds.iter().map(Hold::release)).await;
 }

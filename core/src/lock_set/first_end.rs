@@ -6,10 +6,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::Lost;
+use crate::Ended;
 use crate::engine::{Lease, LeaseEnd};
 
-/// Resolves when one of several leases has ended; never, if there is none.
+/// Resolves when one of several leases has ended; never if there are none.
 pub(super) struct FirstEnd(Vec<Pin<Box<LeaseEnd>>>);
 
 impl FirstEnd {
@@ -28,13 +28,13 @@ impl FirstEnd {
 }
 
 impl Future for FirstEnd {
-    type Output = Lost;
+    type Output = Ended;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Lost> {
-        // Each is looked at with each poll: the deadline of any may have passed.
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
+        // Each poll checks every lease, because the deadline of any lease may have passed.
         for ended in &mut self.0 {
             if let Poll::Ready(reason) = ended.as_mut().poll(cx) {
-                return Poll::Ready(ended.lease().lost(reason));
+                return Poll::Ready(ended.lease().ended(reason));
             }
         }
         Poll::Pending

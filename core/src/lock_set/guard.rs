@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
 
-use super::{LockSetHandle, LockSetReleaseOutcome, LockSetRun};
+use super::LockSetHandle;
 use crate::engine::{Hold, renew_now};
-use crate::{FencingToken, LockSetReleaseError, Lost, ReleaseOutcome, RenewError};
+use crate::{Ended, Error, FencingToken, LockSetReleaseError};
 
 /// Several locks that are held as one.
 ///
-/// They are held until the guard is released or dropped, or until one of them is lost: what all of them protect is
-/// then protected no more. The others stay taken until the guard goes. What [`LockGuard`](crate::LockGuard) says of a
-/// guard, and of its drop, is true of this one.
+/// They are held until the guard is released or dropped, or until one of them is lost. After a loss the work is no
+/// longer protected. The other locks stay held until the guard is dropped. The documentation of
+/// [`LockGuard`](crate::LockGuard), also on drop, applies to this guard.
 #[must_use = "the locks are released as soon as the guard is dropped; bind it to a name"]
 #[clippy::has_significant_drop]
 pub struct LockSetGuard {
@@ -30,49 +30,49 @@ impl LockSetGuard {
         }
     }
 
-    /// What is locked, as the caller named it, each once, in order.
+    /// Returns the keys as the caller named them, sorted and without duplicates.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.handle.keys()
     }
 
-    /// The fencing token of one of the keys; `None` if it is not among them.
+    /// Returns the fencing token of `key`; `None` if it is not among the keys.
     #[must_use]
     pub fn token(&self, key: &str) -> Option<FencingToken> {
         self.handle.token(key)
     }
 
-    /// A view of these locks that can be cloned and cannot release; it has one for each of them.
+    /// Returns a view of these locks that can be cloned and cannot release; it contains a handle for each.
     #[must_use]
     pub fn handle(&self) -> LockSetHandle {
         self.handle.clone()
     }
 
-    /// Whether all of the locks are still held; see [`LockHandle::is_valid`](crate::LockHandle::is_valid).
+    /// Returns whether all of the locks are still held; see [`LockHandle::is_valid`](crate::LockHandle::is_valid).
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.handle.is_valid()
     }
 
-    /// How long all of the locks are surely held if no further renewal succeeds; zero once one is lost.
+    /// Returns how long all of the locks are still held if no further renewal succeeds; zero once one is lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         self.handle.valid_for()
     }
 
-    /// Resolves when one of the locks is no longer held, and says which and why.
+    /// Resolves when one of the locks is no longer held, with its key and the reason.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future changes nothing.
-    pub fn lost(&self) -> impl Future<Output = Lost> + Send + use<> {
-        self.handle.lost()
+    pub fn ended(&self) -> impl Future<Output = Ended> + Send + use<> {
+        self.handle.ended()
     }
 
     /// Runs `body` while all of the locks are held; see [`LockGuard::run`](crate::LockGuard::run).
     ///
     /// # Errors
     ///
-    /// [`Lost`] if one of the locks was lost before `body` completed.
+    /// [`Error::Lost`] if one of the locks was lost before `body` completed.
     ///
     /// # Cancel safety
     ///
@@ -80,22 +80,26 @@ impl LockSetGuard {
     ///
     /// # Panics
     ///
-    /// If `body` does: the guard then releases as it is dropped. And inside a tokio runtime that was built
-    /// without `enable_time`.
-    pub fn run<F: Future>(&self, body: F) -> LockSetRun<F> {
+    /// If `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, dropping the guard
+    /// releases the locks.
+    pub fn run<T, E, B>(&self, body: B) -> impl Future<Output = Result<T, E>> + use<T, E, B>
+    where
+        B: AsyncFnOnce(LockSetHandle) -> Result<T, E>,
+        E: From<Error>,
+    {
         self.handle.run(body)
     }
 
-    /// Sets all of the leases anew to the TTL, now; see [`LockGuard::renew`](crate::LockGuard::renew).
+    /// Renews all of the leases for the TTL, now; see [`LockGuard::renew`](crate::LockGuard::renew).
     ///
     /// # Errors
     ///
-    /// [`RenewError`] of the first lock that was not renewed.
+    /// [`Error`] of the first lock that was not renewed.
     ///
     /// # Cancel safety
     ///
     /// Once polled, the renewals take place even if the future is dropped.
-    pub async fn renew(&self) -> Result<(), RenewError> {
+    pub async fn renew(&self) -> Result<(), Error> {
         let renewals = self
             .holds
             .iter()
@@ -103,38 +107,34 @@ impl LockSetGuard {
         try_join_all(renewals).await.map(|_renewed| ())
     }
 
-    /// Releases all of the locks at once, and waits until the backend has confirmed it.
+    /// Releases all of the locks concurrently, and waits until the backend has confirmed it.
     ///
     /// # Errors
     ///
     /// [`LockSetReleaseError`] if there were releases without confirmation within the manager's command timeout. The
-    /// guard is gone all the same, and the releases go on in the background.
+    /// guard is dropped anyway, and the releases continue in the background.
     ///
     /// # Cancel safety
     ///
-    /// From the first poll on, the releases take place even if the future is dropped.
-    pub async fn release(self) -> Result<LockSetReleaseOutcome, LockSetReleaseError> {
-        let answers = join_all(self.holds.iter().map(Hold::release)).await;
+    /// Once polled, the releases take place even if the future is dropped.
+    pub async fn release(self) -> Result<(), Error> {
         let (mut lost, mut unconfirmed) = (Vec::new(), Vec::new());
-        for (hold, answer) in self.holds.iter().zip(answers) {
+        for answer in join_all(self.holds.iter().map(Hold::release)).await {
             match answer {
-                Ok(ReleaseOutcome::Released) => {}
-                Ok(ReleaseOutcome::AlreadyLost(reason)) => lost.push(hold.lease.lost(reason)),
-                Err(error) => unconfirmed.push(error),
+                Ok(()) => {}
+                Err(Error::Lost(it)) => lost.push(it),
+                Err(Error::Unconfirmed(it)) => unconfirmed.push(it),
+                Err(other) => return Err(other),
             }
         }
-        if !unconfirmed.is_empty() {
-            return Err(LockSetReleaseError::new(unconfirmed, lost));
+        if lost.is_empty() && unconfirmed.is_empty() {
+            return Ok(());
         }
-        Ok(if lost.is_empty() {
-            LockSetReleaseOutcome::Released
-        } else {
-            LockSetReleaseOutcome::AlreadyLost(lost)
-        })
+        Err(LockSetReleaseError::new(unconfirmed, lost).into())
     }
 
-    /// Makes the lock on `key` lost, as if its lease had run out, to test how your code takes it; false if it is
-    /// not among the keys.
+    /// Makes the lock on `key` lost, as if its lease had expired, to test how your code handles a loss. Returns false
+    /// if `key` is not among the keys.
     #[cfg(feature = "test-util")]
     #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
     #[must_use = "false if nothing was lost"]
@@ -143,8 +143,8 @@ impl LockSetGuard {
             .holds
             .iter()
             .find(|hold| hold.lease.claim.key.name() == key);
-        // Lost already is lost.
-        let ended = found.map(|hold| hold.lease.end(crate::LossReason::Expired));
+        // A lease that has already ended keeps its reason.
+        let ended = found.map(|hold| hold.lease.end(crate::EndReason::Expired));
         ended.is_some()
     }
 }

@@ -5,15 +5,17 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::LockSetRun;
-use super::first_end::FirstEnd;
-use crate::engine::Hold;
-use crate::{FencingToken, LockHandle, Lost, held_context};
+use futures_util::FutureExt;
 
-/// A view of several locks that are held as one, to give to those who work under them.
+use super::first_end::FirstEnd;
+use super::run::LockSetRun;
+use crate::engine::Hold;
+use crate::{Ended, Error, FencingToken, LockHandle, held_context};
+
+/// A view of several locks that are held as one, for code that works under them.
 ///
-/// It can be cloned and sent anywhere, and it cannot release: only the [`LockSetGuard`](crate::LockSetGuard) does
-/// that. It outlives the guard, and then says so.
+/// It can be cloned and sent anywhere. It cannot release the locks: only the [`LockSetGuard`](crate::LockSetGuard) can.
+/// It may outlive the guard, and then reports that the locks have ended.
 #[derive(Clone)]
 pub struct LockSetHandle {
     handles: Arc<[LockHandle]>,
@@ -27,19 +29,19 @@ impl LockSetHandle {
         }
     }
 
-    /// The single locks, in the order of their keys.
+    /// Returns the handles of the single locks, sorted by key.
     #[must_use]
     pub fn handles(&self) -> &[LockHandle] {
         &self.handles
     }
 
-    /// What is locked, as the caller named it, each once, in order.
+    /// Returns the keys as the caller named them, sorted and without duplicates.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.handles.iter().map(LockHandle::key)
     }
 
-    /// The fencing token of one of the keys; `None` if it is not among them. It stays the same, and stays
-    /// readable after a loss.
+    /// Returns the fencing token of `key`; `None` if it is not among the keys. It never changes, and stays readable
+    /// after a loss.
     #[must_use]
     pub fn token(&self, key: &str) -> Option<FencingToken> {
         let found = self
@@ -48,33 +50,33 @@ impl LockSetHandle {
         found.ok().map(|at| self.handles[at].token())
     }
 
-    /// Whether all of the locks are still held; see [`LockHandle::is_valid`].
+    /// Returns whether all of the locks are still held; see [`LockHandle::is_valid`].
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.handles.iter().all(LockHandle::is_valid)
     }
 
-    /// How long all of the locks are surely held if no further renewal succeeds; zero once one is lost.
+    /// Returns how long all of the locks are still held if no further renewal succeeds; zero once one is lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         let each = self.handles.iter().map(LockHandle::valid_for);
         each.min().unwrap_or_default()
     }
 
-    /// Resolves when one of the locks is no longer held, and says which and why; see [`LockHandle::lost`].
+    /// Resolves when one of the locks is no longer held, with its key and the reason; see [`LockHandle::ended`].
     ///
     /// # Cancel safety
     ///
     /// Dropping the future changes nothing.
-    pub fn lost(&self) -> impl Future<Output = Lost> + Send + use<> {
-        self.ended()
+    pub fn ended(&self) -> impl Future<Output = Ended> + Send + use<> {
+        self.first_end()
     }
 
     /// Runs `body` while all of the locks are held; see [`LockHandle::run`].
     ///
     /// # Errors
     ///
-    /// [`Lost`] if one of the locks was lost, or released, before `body` completed.
+    /// [`Error::Lost`] if one of the locks was lost, or released, before `body` completed.
     ///
     /// # Cancel safety
     ///
@@ -82,12 +84,22 @@ impl LockSetHandle {
     ///
     /// # Panics
     ///
-    /// If `body` does, and inside a tokio runtime that was built without `enable_time`.
-    pub fn run<F: Future>(&self, body: F) -> LockSetRun<F> {
-        LockSetRun::new(self.ended(), body)
+    /// If `body` panics, and inside a tokio runtime that was built without `enable_time`.
+    pub fn run<T, E, B>(&self, body: B) -> impl Future<Output = Result<T, E>> + use<T, E, B>
+    where
+        B: AsyncFnOnce(Self) -> Result<T, E>,
+        E: From<Error>,
+    {
+        let running = self.run_future(body(self.clone()));
+        running.map(|ran| ran.unwrap_or_else(|lost| Err(Error::from(lost).into())))
     }
 
-    fn ended(&self) -> FirstEnd {
+    /// Runs a future as the holder, and drops it when one of the locks is lost.
+    pub(super) fn run_future<F: Future>(&self, body: F) -> LockSetRun<F> {
+        LockSetRun::new(self.first_end(), body)
+    }
+
+    fn first_end(&self) -> FirstEnd {
         FirstEnd::of(self.handles.iter().map(LockHandle::lease))
     }
 
@@ -95,7 +107,7 @@ impl LockSetHandle {
     ///
     /// # Cancel safety
     ///
-    /// As safe as `task`.
+    /// Cancel safe if `task` is.
     pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
         let leases: Vec<_> = self
             .handles

@@ -4,13 +4,10 @@ mod acquire;
 mod first_end;
 mod guard;
 mod handle;
-mod release_outcome;
 mod run;
 mod run_under;
 mod set;
 
 pub use guard::LockSetGuard;
 pub use handle::LockSetHandle;
-pub use release_outcome::LockSetReleaseOutcome;
-pub use run::LockSetRun;
 pub use set::LockSet;

@@ -38,10 +38,10 @@ impl<F: Future> Future for LockSetRun<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        // Looked at before each step of the body: after a pause of the process not one more is taken.
-        if let Poll::Ready(lost) = Pin::new(&mut *this.ended).poll(cx) {
+        // Checked before each poll of the body: after a pause of the process it is not polled again.
+        if let Poll::Ready(ended) = Pin::new(&mut *this.ended).poll(cx) {
             this.body.set(None);
-            return Poll::Ready(Err(lost));
+            return Poll::Ready(Err(ended.into()));
         }
         match this.body.as_pin_mut() {
             Some(body) => {

@@ -1,10 +1,10 @@
-//! What `run` needs of the guard of a lock set.
+//! Implements what `run` needs of the guard of a lock set.
 
 use std::future::Future;
 
-use super::{LockSetGuard, LockSetHandle, LockSetReleaseOutcome};
-use crate::Lost;
+use super::{LockSetGuard, LockSetHandle};
 use crate::lock::run_under::{GuardHandle, RunGuard};
+use crate::{Error, Lost};
 
 impl GuardHandle for LockSetHandle {
     fn loss(&self) -> Option<Lost> {
@@ -20,7 +20,7 @@ impl RunGuard for LockSetGuard {
     }
 
     fn run<F: Future>(&self, body: F) -> impl Future<Output = Result<F::Output, Lost>> + use<F> {
-        Self::run(self, body)
+        self.handle().run_future(body)
     }
 
     #[cfg(feature = "macros")]
@@ -29,11 +29,9 @@ impl RunGuard for LockSetGuard {
     }
 
     async fn release(self) -> Option<Lost> {
-        let lost = match Self::release(self).await {
-            Ok(LockSetReleaseOutcome::Released) => Vec::new(),
-            Ok(LockSetReleaseOutcome::AlreadyLost(lost)) => lost,
-            Err(error) => error.lost,
-        };
-        lost.into_iter().next()
+        match Self::release(self).await {
+            Err(Error::LockSetRelease(error)) => error.lost.into_iter().next(),
+            Ok(()) | Err(_) => None,
+        }
     }
 }

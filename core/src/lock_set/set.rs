@@ -13,21 +13,21 @@ use crate::engine::{BusyPolicy, Engine};
 use crate::lock::run_under::run_under;
 use crate::lock::self_deadlock::check_self_deadlock;
 use crate::options::LockOptions;
-use crate::{AcquireError, Error, InvalidKey, InvalidOption, Key, MAX_KEYS};
+use crate::{Error, InvalidKey, InvalidOption, Key, MAX_KEYS};
 
-/// Several locks that are acquired together, all or none. Made by
+/// Several locks that are acquired together, all or none. Created by
 /// [`LockManager::lock_all`](crate::LockManager::lock_all).
 ///
-/// The keys are locked in the order of their names, each once, whatever the order in which they were given. So those
-/// who lock overlapping sets never wait for each other in a circle, as long as nobody locks in two steps what could
-/// be locked in one. If all are free, all are acquired at once, in the time of one. If one is busy, those with
-/// smaller names are kept, the others are given back, and the one is waited for in its queue, like a single lock.
+/// The keys are locked in the order of their names, without duplicates, in whatever order they were given. So acquires
+/// of overlapping sets do not deadlock, as long as no caller acquires its locks in two steps. If all locks are free,
+/// they are acquired concurrently, as fast as a single lock. If one is busy, the acquire keeps those with smaller
+/// names, releases the others, and queues for the busy one.
 ///
 /// # Default
 ///
-/// As a single [`Lock`](crate::Lock): a TTL of 30 s, renewed at a third of it, and a wait without end. All options are
-/// for the whole: [`wait`](Self::wait) bounds the acquire of all, and [`max_hold`](Self::max_hold) counts from the
-/// last grant.
+/// As a single [`Lock`](crate::Lock): a TTL of 30 s, renewed at a third of it, and an unlimited wait. All options apply
+/// to the whole set: [`wait`](Self::wait) limits the acquire of all locks, and [`max_hold`](Self::max_hold) counts from
+/// the last grant.
 ///
 /// # Examples
 ///
@@ -43,7 +43,7 @@ use crate::{AcquireError, Error, InvalidKey, InvalidOption, Key, MAX_KEYS};
 /// assert!(guard.token("account:3").is_some() && guard.token("account:7").is_some());
 /// assert!(locks.lock("account:3").try_acquire().await?.is_none());
 ///
-/// let moved = guard.run(async { 100 }).await?;
+/// let moved = guard.run(async |_| Ok::<_, leasehold::Error>(100)).await?;
 /// # assert_eq!(moved, 100);
 /// guard.release().await?;
 /// # Ok(())
@@ -75,28 +75,27 @@ impl LockSet {
         }
     }
 
-    /// How long each lock stays taken if its holder falls silent; see [`Lock::ttl`](crate::Lock::ttl).
+    /// Sets how long each lock stays taken after its holder stops renewing; see [`Lock::ttl`](crate::Lock::ttl).
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.options.ttl = ttl;
         self
     }
 
-    /// How long [`acquire`](Self::acquire) waits for all of the locks. Zero asks once and never queues;
-    /// `Duration::MAX` waits for ever, which is the default.
+    /// Sets how long [`acquire`](Self::acquire) waits for all of the locks. Zero tries once and never queues;
+    /// `Duration::MAX` waits forever, which is the default.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.options.wait = Some(wait);
         self
     }
 
-    /// The longest time the locks may be held, renewals included; see [`Lock::max_hold`](crate::Lock::max_hold).
-    /// It counts from when the last of them was granted.
+    /// Sets the longest time the locks may be held, including renewals; see [`Lock::max_hold`](crate::Lock::max_hold).
+    /// It counts from the grant of the last lock.
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.options.max_hold = Some(max_hold);
         self
     }
 
-    /// Leaves the leases to their TTL: nothing renews them, once all are acquired, but
-    /// [`LockSetGuard::renew`].
+    /// Turns automatic renewal off once all are acquired: only [`LockSetGuard::renew`] renews the leases.
     pub fn without_renewal(mut self) -> Self {
         self.options.renewal = false;
         self
@@ -104,52 +103,50 @@ impl LockSet {
 
     /// Acquires all of the locks, waiting for those that are busy.
     ///
-    /// While it waits for one it may hold others, but only ones whose names come before; it holds none when it
-    /// answers with an error.
+    /// While the acquire waits for one lock, it may hold locks with smaller names. It does not hold any lock when it
+    /// returns an error.
     ///
     /// # Errors
     ///
-    /// As [`Lock::acquire`](crate::Lock::acquire), with the key that it is about: [`AcquireError::TimedOut`] names the
-    /// first one that was busy. Besides, [`AcquireError::Key`] names the key that cannot be one, and
-    /// [`AcquireError::Option`] tells of no keys at all, or of more than [`MAX_KEYS`]; nothing is locked then.
+    /// The errors of [`Lock::acquire`](crate::Lock::acquire), with the key in question: [`Error::TimedOut`] names the
+    /// first one that was busy. [`Error::Key`] names an invalid key. [`Error::Option`] means that there were no keys,
+    /// or more than [`MAX_KEYS`]; no lock is held then.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future gives up the locks that it holds and its place in the queue. What it may have left on
-    /// the backend is cleaned up in the background.
+    /// Dropping the future releases the locks that it holds, and makes it lose its position in the queue. The manager
+    /// undoes its requests in the background.
     ///
     /// # Panics
     ///
     /// If the tokio runtime was built without `enable_time`.
-    pub fn acquire(self) -> impl Future<Output = Result<LockSetGuard, AcquireError>> + Send {
+    pub fn acquire(self) -> impl Future<Output = Result<LockSetGuard, Error>> + Send {
         self.take(true)
     }
 
-    /// Acquires all of the locks if all are free, and answers `None` if one is busy.
+    /// Acquires all of the locks if all are free, and returns `None` if one is busy.
     ///
     /// # Errors
     ///
-    /// As [`acquire`](Self::acquire), without a wait: the first failure of the backend is the answer. Locks that
-    /// this task holds itself are busy.
+    /// The errors of [`acquire`](Self::acquire), but without a wait: the first failure of the backend is returned.
+    /// Locks that this task itself holds are busy.
     ///
     /// # Cancel safety
     ///
-    /// What a dropped future may have left on the backend is cleaned up in the background.
+    /// If the future is dropped, the manager undoes its requests in the background.
     ///
     /// # Panics
     ///
     /// If the tokio runtime was built without `enable_time`.
-    pub fn try_acquire(
-        self,
-    ) -> impl Future<Output = Result<Option<LockSetGuard>, AcquireError>> + Send {
+    pub fn try_acquire(self) -> impl Future<Output = Result<Option<LockSetGuard>, Error>> + Send {
         self.take(false).map(|taken| match taken {
             Ok(guard) => Ok(Some(guard)),
-            Err(AcquireError::TimedOut { .. }) => Ok(None),
+            Err(Error::TimedOut { .. }) => Ok(None),
             Err(error) => Err(error),
         })
     }
 
-    async fn take(self, may_wait: bool) -> Result<LockSetGuard, AcquireError> {
+    async fn take(self, may_wait: bool) -> Result<LockSetGuard, Error> {
         let keys = self.keys?;
         match keys.len() {
             0 => return Err(InvalidOption::NoKeys.into()),
@@ -170,22 +167,25 @@ impl LockSet {
 
     /// Acquires all of the locks, runs `body` while they are held, and releases them.
     ///
-    /// As [`Lock::run`](crate::Lock::run) does, with the loss of any of them.
+    /// Works as [`Lock::run`](crate::Lock::run); the loss of any of the locks counts.
     ///
     /// # Errors
     ///
-    /// [`Error::Acquire`] if they were not acquired: `body` did not begin. [`Error::LostInBody`] if one of them was lost;
+    /// The errors of [`acquire`](Self::acquire) if they were not acquired: `body` did not begin. [`Error::LostInBody`] if one of them was lost;
     /// it says whether `body` had completed.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future drops `body`, or ends the acquire, and releases in the background.
+    /// Dropping the future drops `body` or the acquire, and releases in the background.
     ///
     /// # Panics
     ///
-    /// If `body` does: the locks are then released in the background. And if the tokio runtime was built without
-    /// `enable_time`.
-    pub async fn run<T>(self, body: impl AsyncFnOnce(LockSetHandle) -> T) -> Result<T, Error> {
+    /// If `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the locks are
+    /// released in the background.
+    pub async fn run<T, E: From<Error>>(
+        self,
+        body: impl AsyncFnOnce(LockSetHandle) -> Result<T, E>,
+    ) -> Result<T, E> {
         run_under(self.acquire().await?, body).await
     }
 }

@@ -1,17 +1,17 @@
-//! The manager that an attribute names.
+//! The manager of an attribute.
 
 use std::sync::Arc;
 
 use crate::LockManager;
 
-/// What `manager = ..` may give.
+/// The types that `manager = ..` accepts.
 #[diagnostic::on_unimplemented(
     message = "`manager` is a `LockManager`, not `{Self}`",
     label = "not a `leasehold::LockManager`",
-    note = "write an expression that gives one, or a reference to one, as in `manager = self.locks`"
+    note = "write an expression of type `LockManager` or `&LockManager`, as in `manager = self.locks`"
 )]
 pub trait AsManager {
-    /// The manager itself.
+    /// Returns the manager.
     fn as_manager(&self) -> &LockManager;
 }
 

@@ -20,7 +20,7 @@ pub struct Call<A = ExclusiveTarget> {
 }
 
 impl Call {
-    /// A call that locks `key`, through the current manager.
+    /// Creates a call that locks `key` with the current manager.
     pub fn new(key: impl Into<String>) -> Self {
         Self {
             aim: ExclusiveTarget(key.into()),
@@ -39,12 +39,12 @@ impl Call {
         self.aiming(|ExclusiveTarget(key)| ReadTarget(key))
     }
 
-    /// Takes one of so many permits.
+    /// Acquires one of `permits` permits.
     pub fn one_of(self, permits: u32) -> Call<SemaphoreTarget> {
         self.aiming(|ExclusiveTarget(key)| SemaphoreTarget(key, permits))
     }
 
-    /// Shares the lock with the calls around it.
+    /// Shares the lock with the enclosing calls.
     pub fn reentrant(self) -> Call<ReentrantTarget> {
         self.aiming(|ExclusiveTarget(key)| ReentrantTarget(key))
     }
@@ -67,7 +67,7 @@ impl<A> Call<A> {
         }
     }
 
-    /// Locks through `manager`.
+    /// Locks with `manager`.
     pub fn manager<M: AsManager + ?Sized>(mut self, manager: &M) -> Self {
         self.manager = Some(manager.as_manager().clone());
         self
@@ -93,12 +93,12 @@ impl<A> Call<A> {
 }
 
 impl<A: LockTarget> Call<A> {
-    /// A call of a function that returns `R`, and fails if its lock stays busy.
+    /// Prepares a call of a function that returns `R`. The call fails if its lock stays busy.
     pub fn answering<R: LockedReturn>(self) -> PendingCall<R, A::Guard> {
         PendingCall::new(Box::pin(self.acquire()), ReturnMapping::of(None))
     }
 
-    /// A call of a function that returns `R`, and is skipped if its lock stays busy.
+    /// Prepares a call of a function that returns `R`. The call is skipped if its lock stays busy.
     pub fn answering_or_skipped<R: LockedReturn + Skippable>(self) -> PendingCall<R, A::Guard> {
         PendingCall::new(
             Box::pin(self.acquire()),
@@ -111,6 +111,6 @@ impl<A: LockTarget> Call<A> {
             Some(manager) => manager,
             None => LockManager::current()?,
         };
-        Ok(self.aim.acquire(&manager, self.times).await?)
+        self.aim.acquire(&manager, self.times).await
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Key;
 
-/// A formatted value as it stands in a key.
+/// Escapes a formatted value for use in a key.
 #[must_use]
 pub fn escaped(value: &str) -> String {
     Key::escape(value).into_owned()

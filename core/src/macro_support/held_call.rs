@@ -1,4 +1,4 @@
-//! A call whose lock is held: runs the body, then releases.
+//! A call that holds its lock: it runs the body, then releases the lock.
 
 use std::fmt;
 use std::future::Future;
@@ -9,7 +9,7 @@ use super::returned::ReturnMapping;
 use crate::lock::run_under::{RunGuard, release_and_report_loss};
 use crate::{Lost, LostInBody};
 
-/// The lock of a call that runs. `R` is what the function returns.
+/// A call that holds its lock. `R` is the return type of the function.
 #[must_use = "the lock is released as soon as this is dropped"]
 pub struct HeldCall<R, G> {
     guard: G,
@@ -21,17 +21,17 @@ impl<R, G: RunGuard> HeldCall<R, G> {
         Self { guard, verdict }
     }
 
-    /// What the body sees of its lock.
+    /// Returns the handle that the body can use.
     #[must_use]
     pub fn handle(&self) -> G::Handle {
         self.guard.view()
     }
 
-    /// Runs `body` and drops it where it stands when the lock is lost.
+    /// Runs `body`, and drops it at its current `.await` if the lock is lost.
     ///
     /// # Errors
     ///
-    /// [`Lost`] if the lock was lost before `body` completed.
+    /// Returns [`Lost`] if the lock was lost before `body` completed.
     pub fn run<F: Future<Output = R>>(
         &self,
         body: F,
@@ -39,11 +39,11 @@ impl<R, G: RunGuard> HeldCall<R, G> {
         self.guard.run(body)
     }
 
-    /// Runs `body` to its end, whatever becomes of the lock.
+    /// Runs `body` to its end, even if the lock is lost.
     ///
     /// # Errors
     ///
-    /// None: the loss is noticed by [`release`](Self::release).
+    /// Never returns an error: [`release`](Self::release) reports the loss.
     pub fn run_to_end<F: Future<Output = R>>(
         &self,
         body: F,
@@ -51,10 +51,10 @@ impl<R, G: RunGuard> HeldCall<R, G> {
         self.guard.run_to_end(body).map(Ok)
     }
 
-    /// Releases the lock, and turns `output` into a failure if it was lost before.
+    /// Releases the lock. Returns an error instead of a successful `output` if the lock was lost before.
     ///
-    /// A release that is not confirmed fails nothing: the body ran under its lock to the end, and the
-    /// release goes on in the background.
+    /// A release that is not confirmed is not an error: the body held the lock to its end, and the release continues in
+    /// the background.
     pub async fn release(self, output: Result<R, Lost>) -> R {
         let (view, verdict) = (self.guard.view(), self.verdict);
         let answer = match output {

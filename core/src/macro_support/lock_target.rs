@@ -1,4 +1,4 @@
-//! The kind of lock that an attribute asks for, and how it is acquired.
+//! The kinds of locks that an attribute can acquire.
 
 use std::future::Future;
 use std::time::Duration;
@@ -6,22 +6,22 @@ use std::time::Duration;
 use super::reentrant_hold::ReentrantHold;
 use crate::lock::kind::{Exclusive, Kind, Permits, Shared};
 use crate::lock::run_under::RunGuard;
-use crate::{AcquireError, Lock, LockGuard, LockManager, LockSetGuard, OwnerScope};
+use crate::{Error, Lock, LockGuard, LockManager, LockSetGuard, ReentrancyScope};
 
-/// What a call is to hold.
+/// The lock that a call acquires.
 pub trait LockTarget: Send + 'static {
-    /// What it then holds.
+    /// The guard of the acquired lock.
     type Guard: RunGuard;
 
-    /// Acquires it.
+    /// Acquires the lock.
     fn acquire(
         self,
         manager: &LockManager,
         times: TimeOptions,
-    ) -> impl Future<Output = Result<Self::Guard, AcquireError>> + Send;
+    ) -> impl Future<Output = Result<Self::Guard, Error>> + Send;
 }
 
-/// What a call says of time, if anything.
+/// The durations that a call sets. The manager's defaults apply to durations that are not set.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TimeOptions {
     pub(super) ttl: Option<Duration>,
@@ -44,7 +44,7 @@ impl TimeOptions {
     }
 }
 
-/// One key, for itself.
+/// One key, exclusively.
 #[derive(Debug)]
 pub struct ExclusiveTarget(pub(super) String);
 
@@ -55,7 +55,7 @@ impl LockTarget for ExclusiveTarget {
         self,
         manager: &LockManager,
         times: TimeOptions,
-    ) -> Result<Self::Guard, AcquireError> {
+    ) -> Result<Self::Guard, Error> {
         times.of(manager.lock(self.0)).acquire().await
     }
 }
@@ -71,12 +71,12 @@ impl LockTarget for ReadTarget {
         self,
         manager: &LockManager,
         times: TimeOptions,
-    ) -> Result<Self::Guard, AcquireError> {
-        times.of(manager.read_lock(self.0)).acquire().await
+    ) -> Result<Self::Guard, Error> {
+        times.of(manager.rw_lock(self.0).read()).acquire().await
     }
 }
 
-/// One permit of so many.
+/// One permit of a semaphore.
 #[derive(Debug)]
 pub struct SemaphoreTarget(pub(super) String, pub(super) u32);
 
@@ -87,12 +87,12 @@ impl LockTarget for SemaphoreTarget {
         self,
         manager: &LockManager,
         times: TimeOptions,
-    ) -> Result<Self::Guard, AcquireError> {
+    ) -> Result<Self::Guard, Error> {
         times.of(manager.semaphore(self.0, self.1)).acquire().await
     }
 }
 
-/// One key, shared with the calls around.
+/// One key, shared with the enclosing calls.
 #[derive(Debug)]
 pub struct ReentrantTarget(pub(super) String);
 
@@ -103,8 +103,8 @@ impl LockTarget for ReentrantTarget {
         self,
         manager: &LockManager,
         times: TimeOptions,
-    ) -> Result<Self::Guard, AcquireError> {
-        let scope = OwnerScope::current().unwrap_or_default();
+    ) -> Result<Self::Guard, Error> {
+        let scope = ReentrancyScope::current().unwrap_or_default();
         let lock = manager.lock(self.0).reentrant(&scope);
         let guard = times.of(lock).acquire().await?;
         Ok(ReentrantHold { guard, scope })
@@ -122,7 +122,7 @@ impl LockTarget for LockSetTarget {
         self,
         manager: &LockManager,
         times: TimeOptions,
-    ) -> Result<Self::Guard, AcquireError> {
+    ) -> Result<Self::Guard, Error> {
         let mut set = manager.lock_all(self.0);
         if let Some(ttl) = times.ttl {
             set = set.ttl(ttl);

@@ -1,4 +1,4 @@
-//! What `#[distributed_lock]` expands to, apart from the few lines that must stand in the user's function.
+//! The code behind `#[distributed_lock]`. The expansion in the user's function only calls it:
 //!
 //! ```text
 //! let __call = Call::new(key).ttl(..).answering::<Result<T, E>>();
@@ -12,10 +12,10 @@
 //!
 //! # Implementation details
 //!
-//! `__held` is declared before the body's future and outlives it however the function ends, so that
-//! nothing the body owns is dropped after the release. The traits are looked at in one place, `answering`,
-//! so that a wrong return type is one error and not one for each step. The body's future is passed by value through
-//! plain functions only: an `async fn` would store it twice.
+//! `__held` is declared before the body's future, so it always outlives that future. So nothing that the body owns is
+//! dropped after the release. Only `answering` has trait bounds on the return type, so that a wrong return type causes
+//! one error instead of several. Only plain functions take the body's future by value, because an `async fn` would
+//! store it twice.
 
 mod as_manager;
 mod call;

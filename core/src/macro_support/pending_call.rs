@@ -7,12 +7,12 @@ use std::pin::Pin;
 use super::HeldCall;
 use super::returned::ReturnMapping;
 use crate::lock::run_under::RunGuard;
-use crate::{AcquireError, Error, events};
+use crate::{Error, events};
 
-/// On the heap, so that a function's future stays about as large as its body's.
+/// Boxed, so that a function's future stays about as large as the future of its body.
 pub(super) type Acquiring<G> = Pin<Box<dyn Future<Output = Result<G, Error>> + Send>>;
 
-/// A call whose answer is known to have a place for the lock's failure.
+/// A call whose return type can hold the lock's error.
 #[must_use = "a pending call does nothing until it acquires"]
 pub struct PendingCall<R, G> {
     acquiring: Acquiring<G>,
@@ -24,11 +24,11 @@ impl<R, G: RunGuard> PendingCall<R, G> {
         Self { acquiring, verdict }
     }
 
-    /// Acquires the lock, or gives the function's answer.
+    /// Acquires the lock.
     ///
     /// # Errors
     ///
-    /// What the function is to return.
+    /// Returns the function's return value if the lock was not acquired.
     pub async fn acquire(self) -> Result<HeldCall<R, G>, R> {
         let Self { acquiring, verdict } = self;
         let error = match acquiring.await {
@@ -36,7 +36,7 @@ impl<R, G: RunGuard> PendingCall<R, G> {
             Err(error) => error,
         };
         Err(match (error, verdict.skipped) {
-            (Error::Acquire(AcquireError::TimedOut { key, .. }), Some(skipped)) => {
+            (Error::TimedOut { key, .. }, Some(skipped)) => {
                 events::skipped(&key);
                 skipped()
             }

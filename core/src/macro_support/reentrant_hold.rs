@@ -1,16 +1,16 @@
-//! Runs a body in the reentrancy scope of its lock.
+//! Runs a body in the reentrancy scope that holds its lock.
 
 use std::future::Future;
 
 use crate::lock::kind::Reentrant;
 use crate::lock::run_under::RunGuard;
-use crate::{LockGuard, LockHandle, Lost, OwnerScope, ReentrantReleaseOutcome};
+use crate::{Error, LockGuard, LockHandle, Lost, ReentrancyScope};
 
 /// A reentrant lock, and the scope that holds it.
 #[derive(Debug)]
 pub struct ReentrantHold {
     pub(super) guard: LockGuard<Reentrant>,
-    pub(super) scope: OwnerScope,
+    pub(super) scope: ReentrancyScope,
 }
 
 impl RunGuard for ReentrantHold {
@@ -21,7 +21,7 @@ impl RunGuard for ReentrantHold {
     }
 
     fn run<F: Future>(&self, body: F) -> impl Future<Output = Result<F::Output, Lost>> + use<F> {
-        self.guard.run(self.scope.enter(body))
+        self.guard.handle().run_future(self.scope.enter(body))
     }
 
     fn run_to_end<F: Future>(&self, body: F) -> impl Future<Output = F::Output> + use<F> {
@@ -29,12 +29,9 @@ impl RunGuard for ReentrantHold {
     }
 
     async fn release(self) -> Option<Lost> {
-        let handle = self.guard.handle();
         match self.guard.release().await {
-            Ok(ReentrantReleaseOutcome::AlreadyLost(reason)) => Some(handle.lost_for(reason)),
-            Ok(ReentrantReleaseOutcome::Released | ReentrantReleaseOutcome::StillHeld) | Err(_) => {
-                None
-            }
+            Err(Error::Lost(lost)) => Some(lost),
+            Ok(_) | Err(_) => None,
         }
     }
 }

@@ -1,18 +1,18 @@
-//! Maps the outcome of a locked call to the function's return type.
+//! Maps the outcome of a call to the function's return type.
 
 use crate::Error;
 
-/// What an annotated function may return: the traits decide, not the name, so that aliases work.
+/// The return types of annotated functions. A trait checks the type, not its name, so that aliases work.
 #[diagnostic::on_unimplemented(
     message = "a function with `#[distributed_lock]` returns a `Result`, not `{Self}`",
-    label = "has no place for the lock's own failure",
+    label = "cannot return the lock's error",
     note = "write `Result<{Self}, E>`, where `E` is `leasehold::Error` or has `From<leasehold::Error>`"
 )]
 pub trait LockedReturn: Sealed {
-    /// The answer of a function whose body did not run, or did not count.
+    /// Returns the return value for a body that did not run, or whose result is discarded.
     fn refused(error: Error) -> Self;
 
-    /// Whether the body failed by itself. Its own error is never masked.
+    /// Returns whether the body itself failed. Its error is never replaced.
     fn is_failure(&self) -> bool;
 }
 
@@ -26,15 +26,15 @@ impl<T, E: FromLockError> LockedReturn for Result<T, E> {
     }
 }
 
-/// `From<leasehold::Error>`, with a message of its own.
+/// `From<leasehold::Error>`, with its own compile error.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot carry the lock's own failure",
+    message = "`{Self}` cannot hold the lock's error",
     label = "has no `From<leasehold::Error>`",
     note = "write `impl From<leasehold::Error> for {Self}`, with `thiserror` a variant `Lock(#[from] leasehold::Error)`",
     note = "or return `leasehold::Error`, `anyhow::Error`, `eyre::Report` or `Box<dyn std::error::Error + Send + Sync>`"
 )]
 pub trait FromLockError {
-    /// The lock's failure as the function's own error.
+    /// Converts the lock's error into the function's error.
     fn from_lock_error(error: Error) -> Self;
 }
 
@@ -45,14 +45,14 @@ impl<E: From<Error>> FromLockError for E {
     }
 }
 
-/// What a function with `contended = skip` may return.
+/// The return types of functions with `contended = "skip"`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot say that the call was skipped",
-    label = "`contended = skip` needs `Result<Option<T>, E>` or `Result<(), E>`",
-    note = "wrap the value in an `Option`, which is `None` when the lock was busy, or write `contended = error`"
+    label = "`contended = \"skip\"` needs `Result<Option<T>, E>` or `Result<(), E>`",
+    note = "wrap the value in an `Option`, which is `None` when the lock was busy, or write `contended = \"error\"`"
 )]
 pub trait Skippable: Sealed {
-    /// The answer of a call that found its lock busy.
+    /// Returns the return value of a skipped call.
     fn skipped() -> Self;
 }
 
@@ -68,11 +68,11 @@ impl<E> Skippable for Result<(), E> {
     }
 }
 
-/// What is to be known of an answer, apart from its traits.
+/// The trait methods of a return type, as function pointers.
 pub(super) struct ReturnMapping<R> {
     pub(super) refused: fn(Error) -> R,
     pub(super) is_failure: fn(&R) -> bool,
-    /// `None` where a busy lock is a failure.
+    /// `None` if a busy lock is an error.
     pub(super) skipped: Option<fn() -> R>,
 }
 

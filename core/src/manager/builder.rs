@@ -3,24 +3,26 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(any(feature = "redis", feature = "zookeeper"))]
+use super::connect::backend_at;
 use super::lock_manager::LockManager;
 use crate::backend::Backend;
 use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
 use crate::{Error, Key};
 
-/// A manager in the making. Made by [`LockManager::builder`].
+/// Configures a [`LockManager`]. Created by [`LockManager::builder`].
 ///
 /// # Default
 ///
 /// | option | value |
 /// |---|---|
 /// | [`ttl`](Self::ttl) | 30 s |
-/// | [`wait`](Self::wait) | for ever |
+/// | [`wait`](Self::wait) | forever |
 /// | renewal | on; off with [`without_renewal`](Self::without_renewal) |
 /// | [`max_hold`](Self::max_hold) | none |
 /// | [`prefix`](Self::prefix) | `lock:` |
 /// | [`command_timeout`](Self::command_timeout) | 2 s |
-/// | [`outage_limit`](Self::outage_limit) | 10 s |
+/// | [`backend_retry_timeout`](Self::backend_retry_timeout) | 10 s |
 ///
 /// # Examples
 ///
@@ -30,100 +32,114 @@ use crate::{Error, Key};
 /// use leasehold::LockManager;
 /// use leasehold::backend::InProcess;
 ///
-/// let locks = LockManager::builder(InProcess::new())
+/// let locks = LockManager::builder()
 ///     .ttl(Duration::from_secs(10))
 ///     .prefix("shop:")
-///     .build()?;
+///     .build(InProcess::new())?;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
-#[must_use = "a builder does nothing until `build`"]
+#[derive(Debug, Clone)]
+#[must_use = "a builder does nothing until `build` or `connect`"]
 pub struct LockManagerBuilder {
-    backend: Arc<dyn Backend>,
     prefix: String,
     limits: Limits,
     defaults: LockOptions,
 }
 
 impl LockManager {
-    /// Locks on `backend`, with other options.
-    pub fn builder(backend: impl Backend) -> LockManagerBuilder {
-        LockManagerBuilder::on(Arc::new(backend))
-    }
-}
-
-impl LockManagerBuilder {
-    pub(super) fn on(backend: Arc<dyn Backend>) -> Self {
-        Self {
-            backend,
+    /// Returns a builder for a manager on `backend`, to set options.
+    pub fn builder() -> LockManagerBuilder {
+        LockManagerBuilder {
             prefix: DEFAULT_PREFIX.to_owned(),
             limits: Limits::default(),
             defaults: LockOptions::default(),
         }
     }
+}
 
-    /// The TTL of locks that name none.
+impl LockManagerBuilder {
+    /// Sets the default TTL.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.defaults.ttl = ttl;
         self
     }
 
-    /// How long acquires wait that say nothing of it.
+    /// Sets the default acquire timeout.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.defaults.wait = Some(wait);
         self
     }
 
-    /// Leaves the leases of this manager's locks to their TTL.
+    /// Turns automatic renewal off by default.
     pub fn without_renewal(mut self) -> Self {
         self.defaults.renewal = false;
         self
     }
 
-    /// The longest hold of locks that name none.
+    /// Sets the default for the longest hold time.
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.defaults.max_hold = Some(max_hold);
         self
     }
 
-    /// What stands before every key, so that a lock on `order:42` does not meet data at `order:42`.
-    /// Empty to share bare names with programs in other languages.
+    /// Sets the prefix of every key, so that a lock on `order:42` does not collide with data at `order:42`. Use an
+    /// empty prefix to lock the same key names as programs in other languages.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// How long one command to the backend may take. What is not answered by then counts as failed,
-    /// with an unknown outcome. At most [`MAX_COMMAND_TIMEOUT`](crate::MAX_COMMAND_TIMEOUT).
+    /// Sets how long one command to the backend may take. A command without a reply by then counts as failed, with an
+    /// unknown outcome. At most [`MAX_COMMAND_TIMEOUT`](crate::MAX_COMMAND_TIMEOUT).
     pub fn command_timeout(mut self, timeout: Duration) -> Self {
         self.limits.command = timeout;
         self
     }
 
-    /// How long an acquire goes on while the backend fails, and a shutdown while releases are not
-    /// confirmed. Longer rides out longer failovers; shorter tells callers sooner. At zero the first
-    /// failure is the answer; `Duration::MAX` never gives up. A shutdown gives releases the time of one
-    /// command at least.
-    pub fn outage_limit(mut self, limit: Duration) -> Self {
+    /// Sets how long an acquire retries while the backend fails, and how long a shutdown waits for unconfirmed
+    /// releases. A longer timeout survives longer failovers; a shorter one returns errors sooner. At zero an acquire
+    /// returns the first failure; at `Duration::MAX` it never gives up. A shutdown gives releases at least the time of
+    /// one command.
+    pub fn backend_retry_timeout(mut self, limit: Duration) -> Self {
         self.limits.outage = limit;
         self
     }
 
-    /// Checks the options and makes the manager.
+    /// Makes the manager on a backend.
     ///
     /// # Errors
     ///
-    /// [`Error::Key`] for a prefix that no key can follow, [`Error::Option`] for an option that cannot
-    /// work; each names the remedy.
-    pub fn build(self) -> Result<LockManager, Error> {
-        // A prefix is good if a short key behind it is.
+    /// [`Error::Key`] for a prefix that no key can have, [`Error::Option`] for an option that is invalid or that the
+    /// backend does not support.
+    pub fn build(self, backend: impl Backend) -> Result<LockManager, Error> {
+        self.validate()?;
+        self.on(Arc::new(backend))
+    }
+
+    /// Connects to the backend at a URL, as `LockManager::connect` does, and makes the manager on it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Connect`] if there is no connection, and the errors of [`build`](Self::build).
+    #[cfg(any(feature = "redis", feature = "zookeeper"))]
+    #[cfg_attr(docsrs, doc(cfg(any(feature = "redis", feature = "zookeeper"))))]
+    pub async fn connect(self, url: &str) -> Result<LockManager, Error> {
+        self.validate()?;
+        self.on(backend_at(url).await?)
+    }
+
+    fn validate(&self) -> Result<(), Error> {
+        // A prefix is valid if a short key with this prefix is valid.
         Key::new(&self.prefix, "k")?;
-        self.limits.validate()?;
-        let can = self.backend.capabilities();
+        Ok(self.limits.validate()?)
+    }
+
+    fn on(self, backend: Arc<dyn Backend>) -> Result<LockManager, Error> {
+        let can = backend.capabilities();
         self.defaults.validate(can.least_ttl, can.most_ttl)?;
         Ok(LockManager::with_parts(
-            self.backend,
+            backend,
             self.limits,
             &self.prefix,
             self.defaults,

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use super::builder::LockManagerBuilder;
 use super::lock_manager::LockManager;
-use crate::ConnectError;
 use crate::backend::Backend;
 #[cfg(feature = "redis")]
 use crate::backend::redis::Redis;
@@ -12,31 +10,32 @@ use crate::backend::redis::Redis;
 use crate::backend::redlock::Redlock;
 #[cfg(feature = "zookeeper")]
 use crate::backend::zookeeper::ZooKeeper;
+use crate::{ConnectError, Error};
 
 impl LockManager {
-    /// Locks on the backend at `url`, with the default options.
+    /// Connects to the backend at `url`, with the default options.
     ///
     /// | URL | backend |
     /// |---|---|
     /// | `redis://user:password@host:port/database` | one Redis or Valkey server |
     /// | `rediss://…` | the same over TLS, with the feature `tls-rustls` |
     /// | `unix:///path?db=0` | the same over a unix socket |
-    /// | `redis+sentinel://user:password@host,host/master-name/database` | the primary that these Sentinels name, with the feature `sentinel` |
+    /// | `redis+sentinel://user:password@host,host/master-name/database` | the primary that these Sentinels report, with the feature `sentinel` |
     /// | `redis+cluster://user:password@host,host` | a Redis Cluster with these members, with the feature `cluster` |
     /// | `redlock://user:password@host:port,host:port,…/database` | a majority of independent servers, which all know this user, with the feature `redlock`; over TLS with `Redlock::new` |
     /// | `zookeeper://user:password@a:2181,b:2181/folder` | a `ZooKeeper` ensemble, with the feature `zookeeper` |
     /// | `zookeeper+tls://…` | the same over TLS, with the feature `zookeeper-tls` |
     ///
-    /// For a prefix, a TTL and other options of the manager see [`builder_at`](Self::builder_at); for certificates of your
-    /// own, and what else is a backend's, its builder.
+    /// Use [`builder`](Self::builder) to set a prefix, a TTL and other options of the manager. Use the backend's own
+    /// builder for its options, such as certificates.
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] says what is wrong, and what to do.
+    /// [`ConnectError`] states the cause and the remedy.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future closes what was opened.
+    /// Dropping the future closes the connections it opened.
     ///
     /// # Examples
     ///
@@ -46,44 +45,17 @@ impl LockManager {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
+    pub async fn connect(url: &str) -> Result<Self, Error> {
         Ok(Self::on(backend_at(url).await?))
-    }
-
-    /// Locks on the backend at `url`, with other options; [`connect`](Self::connect) says what a URL looks like.
-    ///
-    /// # Errors
-    ///
-    /// As of [`connect`](Self::connect).
-    ///
-    /// # Cancel safety
-    ///
-    /// As of [`connect`](Self::connect).
-    ///
-    /// # Examples
-    ///
-    /// ```no_run
-    /// # async fn connect() -> Result<(), leasehold::Error> {
-    /// use leasehold::LockManager;
-    ///
-    /// let builder = LockManager::builder_at("redis://127.0.0.1").await?;
-    /// let locks = builder.prefix("shop:").build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn builder_at(url: &str) -> Result<LockManagerBuilder, ConnectError> {
-        Ok(LockManagerBuilder::on(backend_at(url).await?))
     }
 }
 
-async fn backend_at(url: &str) -> Result<Arc<dyn Backend>, ConnectError> {
+pub(super) async fn backend_at(url: &str) -> Result<Arc<dyn Backend>, Error> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-    // What else there is may hold a password, and is not repeated.
+    // The rest of the URL may contain a password, so it is not shown.
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     let Some(scheme) = scheme.filter(|scheme| scheme.chars().all(is_word)) else {
-        return Err(ConnectError::url(
-            "it does not begin with a scheme and `://`",
-        ));
+        return Err(ConnectError::url("it does not begin with a scheme and `://`").into());
     };
     match scheme {
         #[cfg(feature = "redis")]
@@ -95,18 +67,19 @@ async fn backend_at(url: &str) -> Result<Arc<dyn Backend>, ConnectError> {
         #[cfg(feature = "redlock")]
         "redlock" => Ok(Arc::new(Redlock::new(nodes(url)).connect().await?)),
         #[cfg(not(feature = "redlock"))]
-        "redlock" => Err(ConnectError::url(
-            "Redlock is not built in; enable the feature `redlock`",
-        )),
+        "redlock" => {
+            Err(ConnectError::url("Redlock is not built in; enable the feature `redlock`").into())
+        }
         #[cfg(feature = "zookeeper")]
         "zookeeper" | "zookeeper+tls" => Ok(Arc::new(ZooKeeper::connect(url).await?)),
         _ => Err(ConnectError::UnknownScheme {
             scheme: scheme.chars().take(32).collect(),
-        }),
+        }
+        .into()),
     }
 }
 
-/// The URLs of the nodes that one URL names.
+/// Returns the URLs of the nodes that one URL lists.
 #[cfg(feature = "redlock")]
 fn nodes(url: &str) -> Vec<String> {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
@@ -151,7 +124,7 @@ mod tests {
     #[tokio::test]
     async fn a_build_without_redlock_names_the_feature() {
         let error = LockManager::connect("redlock://a,b,c").await.unwrap_err();
-        let ConnectError::Url { source } = error else {
+        let Error::Connect(ConnectError::Url { source }) = error else {
             panic!("{error:?}");
         };
         assert!(source.to_string().contains("`redlock`"), "{source}");

@@ -13,11 +13,11 @@ tokio::task_local! {
 }
 
 impl LockManager {
-    /// Makes this the manager of the whole process, for code that names none. Once per process.
+    /// Makes this manager the default of the whole process. It can be set once per process.
     ///
     /// # Errors
     ///
-    /// [`GlobalDefaultSet`] if there is one already; it stays.
+    /// [`GlobalDefaultSet`] if there is already one, which is kept.
     ///
     /// # Examples
     ///
@@ -36,8 +36,8 @@ impl LockManager {
             .map_err(|_refused| GlobalDefaultSet {})
     }
 
-    /// Runs `task` with this manager as the current one, before the process-wide one: for tests and
-    /// tenants. Tasks that `task` spawns are not in its scope.
+    /// Runs `task` with this manager as the current one, which takes precedence over the process-wide default. Use it
+    /// for tests and tenants. Tasks that `task` spawns are not in its scope.
     ///
     /// # Examples
     ///
@@ -48,7 +48,7 @@ impl LockManager {
     ///
     /// let locks = LockManager::in_process();
     /// locks
-    ///     .scope(async {
+    ///     .as_default(async {
     ///         let locks = LockManager::current()?;
     ///         locks.lock("order:42").acquire().await?.release().await?;
     ///         Ok(())
@@ -59,12 +59,12 @@ impl LockManager {
     ///
     /// # Cancel safety
     ///
-    /// As safe as `task`.
-    pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
+    /// Cancel safe if `task` is.
+    pub fn as_default<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
         IN_SCOPE.scope(self.clone(), task)
     }
 
-    /// The manager of the innermost [`scope`](Self::scope), or else the process-wide one.
+    /// Returns the manager of the innermost [`as_default`](Self::as_default), or else the process-wide one.
     ///
     /// # Errors
     ///
@@ -78,10 +78,10 @@ impl LockManager {
     }
 }
 
-/// The process has a default manager already; it was not replaced.
+/// The process already has a default manager; it was not replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this process has a default lock manager already; set it once, at start, and use `scope` elsewhere"
+    "this process has a default lock manager already; set it once, at start, and use `as_default` elsewhere"
 )]
 #[non_exhaustive]
 pub struct GlobalDefaultSet {}

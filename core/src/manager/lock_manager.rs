@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use crate::backend::{Backend, Capabilities, InProcess, Inspection, Mode};
 use crate::engine::{Engine, bounded};
-use crate::lock::kind::{Permits, Shared};
+use crate::lock::kind::Permits;
 use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
-use crate::{Error, HandoverTicket, InvalidKey, Key, Lock, LockSet, ShutdownError, events};
+use crate::{
+    Accept, Error, HandoverTicket, InvalidKey, Key, Lock, LockSet, Operation, RwLock, events,
+};
 
-/// Where all locks come from: it has a backend, a watchdog, and the options that locks have if they name none.
+/// Creates all locks: it has a backend, a watchdog, and default options for locks.
 ///
-/// Cheap to clone; clones share everything, and a shutdown is for all of them. A process usually has
-/// one, made at its start.
+/// Clones are cheap and share everything; a shutdown applies to all of them. A process usually has one manager, created
+/// at startup.
 ///
 /// # Examples
 ///
@@ -42,13 +44,13 @@ struct Inner {
 }
 
 impl LockManager {
-    /// Locks inside this process: nothing to install, and a world of its own with each call.
+    /// Creates a manager for locks inside this process, without a server. Managers from different calls share nothing.
     #[must_use]
     pub fn in_process() -> Self {
         Self::new(InProcess::new())
     }
 
-    /// Locks on `backend`, with the default options.
+    /// Creates a manager for locks on `backend`, with the default options.
     #[must_use]
     pub fn new(backend: impl Backend) -> Self {
         Self::on(Arc::new(backend))
@@ -79,8 +81,8 @@ impl LockManager {
         }
     }
 
-    /// The lock on `key`, with this manager's defaults. Nothing happens until it is acquired; a key
-    /// that cannot be one is answered then.
+    /// Returns the lock on `key`, with this manager's defaults. Nothing is sent until it is acquired; an invalid key is
+    /// reported then.
     pub fn lock(&self, key: impl AsRef<str>) -> Lock {
         let inner = &self.inner;
         Lock::new(
@@ -91,8 +93,8 @@ impl LockManager {
         )
     }
 
-    /// The locks on `keys`, as one: all are acquired, or none. At most [`MAX_KEYS`](crate::MAX_KEYS), in whatever
-    /// order; a key that is given twice is locked once. See [`LockSet`].
+    /// Returns the locks on `keys` as one: all are acquired, or none. At most [`MAX_KEYS`](crate::MAX_KEYS), in any
+    /// order; duplicate keys are locked once. See [`LockSet`].
     ///
     /// # Examples
     ///
@@ -111,11 +113,11 @@ impl LockManager {
         LockSet::new(Arc::clone(&inner.engine), keys.collect(), inner.defaults)
     }
 
-    /// The lock on `key`, shared with all others who take it so: the reader's side of a read-write lock, whose
-    /// writer's side is [`lock`](Self::lock).
+    /// Returns the lock on `key` for a reader, shared with other readers. The writer's side of this read-write lock is
+    /// [`lock`](Self::lock).
     ///
-    /// Readers hold it together, each with a lease of its own. All are served in the order in which they came, and
-    /// readers who stand together are let in together: a waiting writer lets no new reader pass.
+    /// Readers hold it together, each with its own lease. Readers and writers are served first come, first served.
+    /// Readers next to each other in the queue acquire the lock together, and a waiting writer blocks new readers.
     ///
     /// # Examples
     ///
@@ -123,31 +125,32 @@ impl LockManager {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), leasehold::Error> {
     /// # let locks = leasehold::LockManager::in_process();
-    /// let one = locks.read_lock("prices").acquire().await?;
-    /// let other = locks.read_lock("prices").acquire().await?;
+    /// let one = locks.rw_lock("prices").read().acquire().await?;
+    /// let other = locks.rw_lock("prices").read().acquire().await?;
     /// assert!(locks.lock("prices").try_acquire().await?.is_none());
     /// # Ok(())
     /// # }
     /// ```
-    pub fn read_lock(&self, key: impl AsRef<str>) -> Lock<Shared> {
+    pub fn rw_lock(&self, key: impl AsRef<str>) -> RwLock {
         let inner = &self.inner;
-        Lock::new(
+        let reader = Lock::new(
             Arc::clone(&inner.engine),
             self.key(key.as_ref()),
             Mode::Shared,
             inner.defaults,
-        )
+        );
+        RwLock::new(reader, self.lock(key))
     }
 
-    /// A semaphore on `key` with `permits` permits: so many at once, over all processes. Take more than one at a
-    /// time with [`permits`](Lock::permits).
+    /// Returns a semaphore on `key` with `permits` permits, which limits concurrent holders across all processes. To
+    /// acquire more than one permit at a time use [`acquire_many`](Lock::acquire_many).
     ///
-    /// Each holder has a lease of its own, and the permits of one that died come back with its end. Everybody is
-    /// served in turn, so that who wants many is not overtaken for ever by those who want few.
+    /// Each holder has its own lease, and a crashed holder's permits are free when its lease ends. Waiters are served
+    /// in order, so waiters for few permits do not overtake a waiter for many permits forever.
     ///
-    /// Nothing keeps the number but those who ask: each is let in if, with its own permits, no more are taken than
-    /// the number it names. While processes with an old and a new number run beside each other, each keeps to its
-    /// own, and nobody loses what it holds.
+    /// The limit is not stored; each acquire applies its own. An acquire succeeds if the held permits, including its
+    /// own, do not exceed its limit. While processes with an old and a new limit run concurrently, each applies its
+    /// own, and no holder loses its permits.
     ///
     /// # Examples
     ///
@@ -156,7 +159,7 @@ impl LockManager {
     /// # async fn main() -> Result<(), leasehold::Error> {
     /// # let locks = leasehold::LockManager::in_process();
     /// let uploads = locks.semaphore("uploads", 3);
-    /// let two = uploads.clone().permits(2).acquire().await?;
+    /// let two = uploads.clone().acquire_many(2).await?;
     /// let one = uploads.clone().acquire().await?;
     /// assert!(uploads.try_acquire().await?.is_none());
     /// # Ok(())
@@ -176,23 +179,22 @@ impl LockManager {
         )
     }
 
-    /// The lock that a ticket stands for, under the key that its giver named. Acquiring it takes the lock up, with
-    /// a larger token; a second time is [`HandoverSpent`](crate::AcquireError::HandoverSpent), and so is a ticket that says
-    /// anything else than the giver did. The TTL is the giver's, unless another is set. The giver's manager must have had
-    /// this one's prefix: else acquiring is [`KeyProblem::OtherPrefix`](crate::KeyProblem::OtherPrefix).
+    /// Accepts the lock of a ticket, under the previous holder's key. The new holder has a larger token, and the TTL of
+    /// the previous holder unless another is set.
     ///
-    /// It never waits. A dropped acquire may have taken the lock up, and then releases it.
-    pub fn take_up(&self, ticket: &HandoverTicket) -> Lock {
+    /// Both managers must have the same prefix; otherwise it returns
+    /// [`KeyProblem::OtherPrefix`](crate::KeyProblem::OtherPrefix). [`Accept`] has the other errors.
+    pub fn accept(&self, ticket: &HandoverTicket) -> Accept {
         let inner = &self.inner;
         let engine = Arc::clone(&inner.engine);
         let key = ticket.full_key().under(&inner.prefix);
-        Lock::new(engine, key, Mode::Exclusive, inner.defaults)
-            .taking_up(ticket.handover().clone())
-            .ttl(ticket.ttl())
+        let lock = Lock::new(engine, key, Mode::Exclusive, inner.defaults)
+            .accepting(ticket.handover().clone())
+            .ttl(ticket.ttl());
+        Accept::new(lock)
     }
 
-    /// What the backend can do: which kinds of lock it has, whether it serves in order, and between which limits a TTL
-    /// can be.
+    /// Returns the features of the backend: kinds of lock, service in order, and the limits of a TTL.
     ///
     /// # Examples
     ///
@@ -213,19 +215,19 @@ impl LockManager {
         self.inner.engine.backend().capabilities()
     }
 
-    /// The longest hold of locks that name none.
+    /// Returns the default for the longest hold time.
     #[must_use]
     pub fn max_hold(&self) -> Option<Duration> {
         self.inner.defaults.max_hold
     }
 
-    /// Who holds `key`, for how long, and how many wait. For people and dashboards: by the time it is
-    /// read it may be otherwise.
+    /// Returns the holder of `key`, the rest of its lease, and the number of waiters. Use it for diagnostics and
+    /// dashboards: the result may be outdated when you read it.
     ///
     /// # Errors
     ///
-    /// [`Error::Key`] for a key that cannot be one, [`Error::Backend`] if the backend does not answer. After
-    /// a shutdown a backend may refuse.
+    /// [`Error::Key`] for an invalid key, [`Error::Backend`] if the backend does not respond. After a shutdown the
+    /// backend may refuse the request.
     ///
     /// # Cancel safety
     ///
@@ -247,18 +249,19 @@ impl LockManager {
     pub async fn inspect(&self, key: impl AsRef<str>) -> Result<Inspection, Error> {
         let key = self.key(key.as_ref())?;
         let engine = &self.inner.engine;
-        Ok(bounded(engine.limits.command, engine.backend().inspect(&key)).await?)
+        let inspection = bounded(engine.limits.command, engine.backend().inspect(&key)).await;
+        inspection.map_err(|source| Error::backend(Operation::Inspect, key, source))
     }
 
-    /// Takes the lock from whoever holds it, and hands it on; false if nobody did.
+    /// Takes the lock from its holder and grants it to the next waiter; returns false if it was not held.
     ///
-    /// For operators. The holder is told by its next renewal, or by its deadline if it has none: until then
-    /// two may believe that they hold the lock, and only fencing tokens keep the first from writing.
+    /// This method is for operators. The holder detects the loss with its next renewal, or at its deadline if renewal
+    /// is off. Until then two guards may be valid, and only fencing tokens can reject the first holder's writes.
     ///
     /// # Errors
     ///
-    /// [`Error::Key`] for a key that cannot be one, [`Error::Backend`] if the backend does not answer. After
-    /// a shutdown a backend may refuse.
+    /// [`Error::Key`] for an invalid key, [`Error::Backend`] if the backend does not respond. After a shutdown the
+    /// backend may refuse the request.
     ///
     /// # Cancel safety
     ///
@@ -266,28 +269,31 @@ impl LockManager {
     pub async fn force_release(&self, key: impl AsRef<str>) -> Result<bool, Error> {
         let key = self.key(key.as_ref())?;
         let engine = &self.inner.engine;
-        Ok(bounded(engine.limits.command, engine.backend().force_release(&key)).await?)
+        let released = bounded(engine.limits.command, engine.backend().force_release(&key)).await;
+        released.map_err(|source| Error::backend(Operation::ForceRelease, key, source))
     }
 
-    /// Ends this manager and all its clones.
+    /// Shuts down this manager and all its clones.
     ///
-    /// In this order: new acquires are answered with `Closed`, and so are waiters, who leave their
-    /// queues; every guard is lost with [`LossReason::Shutdown`](crate::LossReason::Shutdown); all
-    /// locks are released. Call it when the work under locks is over: it does not wait for it.
+    /// First, new acquires and waiters return `Closed`, and waiters leave their queues. Then every guard is lost with
+    /// [`EndReason::Shutdown`](crate::EndReason::Shutdown). Finally all locks are released. Call it after the work
+    /// under locks has finished: it does not wait for that work.
     ///
-    /// It does wait for acquires that are under way, as each undoes what it may have got. So poll them beside it, or drop
-    /// them before: one that is kept and not polled is waited for in vain.
+    /// It waits for acquires in progress, because each of them releases a lock that it may have acquired. So poll these
+    /// acquires concurrently, or drop them first. An acquire that is neither polled nor dropped delays the shutdown
+    /// until its time limit.
     ///
     /// # Errors
     ///
-    /// [`ShutdownError`] if not all was confirmed within the manager's outage limit, or its command timeout if that is
-    /// longer; with an outage limit of `Duration::MAX` there is no end to that. What is left runs out by itself.
+    /// [`Error::Shutdown`] if something was not confirmed within the manager's backend retry timeout, or its command
+    /// timeout if that is longer. With a retry timeout of `Duration::MAX` it waits without limit. Unconfirmed leases
+    /// expire on their own.
     ///
     /// # Cancel safety
     ///
-    /// Once polled, everything is ended and released even if the future is dropped.
-    pub async fn shutdown(&self) -> Result<(), ShutdownError> {
-        self.inner.engine.shut_down().await
+    /// Once polled, the shutdown takes place even if the future is dropped.
+    pub async fn shutdown(&self) -> Result<(), Error> {
+        Ok(self.inner.engine.shut_down().await?)
     }
 
     fn key(&self, name: &str) -> Result<Key, InvalidKey> {

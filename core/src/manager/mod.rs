@@ -1,4 +1,4 @@
-//! Lock managers: building, connecting and the default one.
+//! Lock managers: their builder, connections by URL, and the default manager.
 
 mod builder;
 #[cfg(any(feature = "redis", feature = "zookeeper"))]

@@ -6,14 +6,14 @@ use std::sync::{Arc, Weak};
 use crate::Key;
 use crate::engine::{Engine, Hold, Lease};
 
-/// So few places are not worth a look at which of them are still used.
+/// Below this number of entries, unused entries are not removed.
 const FEW: usize = 32;
 
-/// Which lock: two managers may use one key for two locks.
+/// Identifies a lock: two managers may use one key for two locks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct HoldKey {
-    /// The address stands for the backend. A hold keeps its backend alive, so that the address of one that is
-    /// gone leads to no hold.
+    /// The address of the backend. A held lock keeps its backend alive, so the address of a dropped backend matches no
+    /// held lock.
     backend: usize,
     key: Key,
 }
@@ -27,14 +27,14 @@ impl HoldKey {
     }
 }
 
-/// Held by the one who acquires for the whole scope.
+/// Locked by the task that acquires for the whole scope.
 pub(super) type AcquireMutex = Arc<tokio::sync::Mutex<()>>;
 
-/// What a scope holds, or is about to.
+/// The locks that a scope holds, or is acquiring.
 #[derive(Debug)]
 pub(super) struct HoldRegistry {
     places: HashMap<HoldKey, ScopeHold>,
-    /// At this number the unused ones are forgotten.
+    /// At this number of entries the unused ones are removed.
     look_at: usize,
 }
 
@@ -47,7 +47,7 @@ struct ScopeHold {
 #[derive(Debug)]
 struct WeakHold {
     hold: Weak<Hold>,
-    /// Looked at without a part in the hold, which a release at that moment would take for another guard's.
+    /// Checked instead of upgrading `hold`: a concurrent release would count that reference as another guard.
     lease: Weak<Lease>,
 }
 
@@ -61,7 +61,7 @@ impl Default for HoldRegistry {
 }
 
 impl HoldRegistry {
-    /// A part in what is held there, unless it is lost.
+    /// Returns a reference to the held lock of `place`, unless it is lost.
     pub(super) fn share(&self, place: &HoldKey) -> Option<Arc<Hold>> {
         let held = self.places.get(place)?.held.as_ref()?;
         held.is_valid().then(|| held.hold.upgrade()).flatten()

@@ -1,14 +1,14 @@
-//! Locks that their owner takes again: the owner is a scope, and those who act in it share one lease.
+//! Locks that their owner can acquire again. The owner is a scope, and all tasks in the scope use one lease.
 //!
 //! # Implementation details
 //!
-//! The guards of a scope share one [`Hold`](crate::engine::Hold), and the last of them to go drops it: counting is
-//! left to `Arc`. The scope itself keeps weak references only, so that it holds nothing.
+//! The guards of a scope have one [`Hold`](crate::engine::Hold) in an `Arc`, and the last guard drops it. The scope
+//! itself has only weak references, so it does not keep a lock held.
 
 mod hold_registry;
-mod release_outcome;
+mod reentrant_release;
 mod scope;
 
-pub use release_outcome::ReentrantReleaseOutcome;
-pub use scope::OwnerScope;
+pub use reentrant_release::ReentrantRelease;
+pub use scope::ReentrancyScope;
 pub(crate) use scope::held_by_outer_scope;

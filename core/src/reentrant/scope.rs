@@ -12,68 +12,69 @@ use crate::clock::{self, LeaseInstant};
 use crate::engine::{AcquireRequest, BusyPolicy, Engine, Hold};
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
-use crate::{AcquireError, Key};
+use crate::{Error, Key};
 
 tokio::task_local! {
     static ENTERED: Arc<EnteredScope>;
 }
 
-/// The scopes that a task is in, the innermost first.
+/// The scopes that a task has entered, the innermost first.
 struct EnteredScope {
-    scope: OwnerScope,
+    scope: ReentrancyScope,
     outer: Option<Arc<Self>>,
 }
 
-/// An owner of reentrant locks: whoever acquires in the same scope shares what is held already.
+/// An owner of reentrant locks: it can acquire a lock again that it already holds.
 ///
-/// A scope is a value, not a thread and not a task. Pass it on, clone it (the clones are the same owner), send it to
-/// the tasks that work together; or [`enter`](Self::enter) it, and find it again with [`current`](Self::current) in
-/// code to which nothing can be passed. A scope itself holds no lock: the guards do, and the lock is released
-/// with the last of them, in whatever order they go.
+/// A scope is a value, not a thread or a task. Pass it, clone it (clones are the same owner), or send it to the tasks
+/// that work together. Or [`enter`](Self::enter) it, and get it with [`current`](Self::current) in code to which you
+/// cannot pass it. A scope itself does not keep a lock held. The lock is released when its last guard is dropped or
+/// released, whatever the order.
 ///
-/// - A lock that the scope holds is acquired again without asking the backend, under the same lease and
-///   [token](crate::LockGuard::token). Its TTL, `max_hold` and renewal stay those of whoever acquired it first.
-/// - Tasks of one scope that want the same free lock at once ask for it once. If the one who asks gives up, the next
-///   one asks.
-/// - What is lost is lost for all guards in the scope, and is never handed out: the next acquire asks the backend.
+/// - A lock that the scope holds is acquired again without a request to the backend, under the same lease and
+///   [token](crate::LockGuard::token). The first acquire sets its TTL, `max_hold` and renewal.
+/// - If tasks of one scope concurrently acquire the same free lock, only one of them sends a request. If that task
+///   stops waiting, the next task sends a request.
+/// - A loss affects all guards in the scope, and a lost lock is never shared: the next acquire sends a request to the
+///   backend.
 /// - Locks of different managers are different locks, even under the same key.
 ///
-/// Tasks that share a lock run beside each other. A scope keeps others out, and not its own tasks apart.
+/// The tasks of one scope run concurrently under its locks. A scope excludes other owners; it does not exclude its own
+/// tasks from each other.
 ///
 /// # Examples
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), leasehold::Error> {
-/// use leasehold::{LockManager, OwnerScope, ReentrantReleaseOutcome};
+/// use leasehold::{LockManager, ReentrancyScope, ReentrantRelease};
 ///
 /// let locks = LockManager::in_process();
-/// let scope = OwnerScope::new();
+/// let scope = ReentrancyScope::new();
 /// let outer = locks.lock("order:42").reentrant(&scope).acquire().await?;
 /// let inner = locks.lock("order:42").reentrant(&scope).acquire().await?;
 /// assert_eq!(inner.token(), outer.token());
 ///
-/// assert_eq!(inner.release().await?, ReentrantReleaseOutcome::StillHeld);
-/// assert_eq!(outer.release().await?, ReentrantReleaseOutcome::Released);
+/// assert_eq!(inner.release().await?, ReentrantRelease::StillHeld);
+/// assert_eq!(outer.release().await?, ReentrantRelease::Released);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Default)]
-pub struct OwnerScope {
+pub struct ReentrancyScope {
     places: Arc<Mutex<HoldRegistry>>,
 }
 
-impl OwnerScope {
-    /// An owner that holds nothing yet, and is no other.
+impl ReentrancyScope {
+    /// Creates a new owner, which does not hold any lock.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Runs `task` in this scope: inside it, [`current`](Self::current) is this scope, and
-    /// [`acquire`](crate::Lock::acquire) of a lock that it holds is
-    /// [`AlreadyHeld`](AcquireError::AlreadyHeld) at once where it is not
-    /// [reentrant](crate::Lock::reentrant): it would wait for its own scope.
+    /// Runs `task` in this scope: inside it, [`current`](Self::current) returns this scope. A
+    /// non-[reentrant](crate::Lock::reentrant) [`acquire`](crate::Lock::acquire) of a lock that the scope holds returns
+    /// [`AlreadyHeld`](Error::AlreadyHeld) immediately instead of deadlocking.
     ///
     /// Scopes nest. Tasks that `task` spawns are not in it: give them a clone.
     ///
@@ -82,21 +83,21 @@ impl OwnerScope {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), leasehold::Error> {
-    /// use leasehold::{AcquireError, LockManager, OwnerScope};
+    /// use leasehold::{Error, LockManager, ReentrancyScope};
     ///
     /// async fn pack(locks: &LockManager) -> Result<(), leasehold::Error> {
-    ///     let scope = OwnerScope::current().unwrap_or_default();
+    ///     let scope = ReentrancyScope::current().unwrap_or_default();
     ///     let guard = locks.lock("order:42").reentrant(&scope).acquire().await?;
     ///     guard.release().await?;
     ///     Ok(())
     /// }
     ///
     /// let locks = LockManager::in_process();
-    /// let scope = OwnerScope::new();
+    /// let scope = ReentrancyScope::new();
     /// let guard = locks.lock("order:42").reentrant(&scope).acquire().await?;
     /// scope.enter(pack(&locks)).await?;
     /// let plain = scope.enter(locks.lock("order:42").acquire()).await;
-    /// assert!(matches!(plain, Err(AcquireError::AlreadyHeld { .. })));
+    /// assert!(matches!(plain, Err(Error::AlreadyHeld { .. })));
     /// # drop(guard);
     /// # Ok(())
     /// # }
@@ -104,10 +105,10 @@ impl OwnerScope {
     ///
     /// # Cancel safety
     ///
-    /// As safe as `task`.
+    /// Cancel safe if `task` is.
     pub fn enter<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
         let scope = self.clone();
-        // What is around it is seen when it is first polled. No `async` block, which would keep the task twice.
+        // The surrounding scopes are read at the first poll. An `async` block would store the task twice.
         future::lazy(move |_| {
             let outer = ENTERED.try_with(Arc::clone).ok();
             ENTERED.scope(Arc::new(EnteredScope { scope, outer }), task)
@@ -115,13 +116,13 @@ impl OwnerScope {
         .flatten()
     }
 
-    /// The scope that this task has [entered](Self::enter), the innermost one.
+    /// Returns the innermost scope that this task has [entered](Self::enter).
     #[must_use]
     pub fn current() -> Option<Self> {
         ENTERED.try_with(|entered| entered.scope.clone()).ok()
     }
 
-    /// A part in what the scope holds.
+    /// Returns a reference to the lock that the scope holds.
     pub(crate) fn share(&self, engine: &Engine, key: &Key) -> Option<Arc<Hold>> {
         if engine.is_closed() {
             return None;
@@ -129,16 +130,16 @@ impl OwnerScope {
         self.places.lock().share(&HoldKey::new(engine, key))
     }
 
-    /// A part in what the scope holds, or else what the backend grants to the scope.
+    /// Returns a reference to the lock if the scope holds it, or acquires the lock from the backend for the scope.
     pub(crate) async fn acquire(
         &self,
         engine: &Arc<Engine>,
         wanted: &AcquireRequest,
         options: &LockOptions,
         patience: BusyPolicy,
-    ) -> Result<Arc<Hold>, AcquireError> {
+    ) -> Result<Arc<Hold>, Error> {
         if Runtime::current().is_none() {
-            return Err(AcquireError::NoRuntime);
+            return Err(Error::NoRuntime);
         }
         let started = LeaseInstant::now();
         let give_up = options.wait.map(|wait| started.after(wait));
@@ -147,14 +148,14 @@ impl OwnerScope {
         let _turn = tokio::select! {
             biased;
             turn = take_turn(turn, patience) => turn,
-            () = engine.closed() => return Err(AcquireError::Closed { key: wanted.key.clone() }),
+            () = engine.closed() => return Err(Error::Closed { key: wanted.key.clone() }),
             () = clock::at(give_up) => None,
         }
-        .ok_or_else(|| AcquireError::TimedOut {
+        .ok_or_else(|| Error::TimedOut {
             key: wanted.key.clone(),
             waited: LeaseInstant::now().since(started),
         })?;
-        // A ticket that is taken up stands for a lease of its own.
+        // An accepted ticket has its own lease, so it does not use the lease that the scope holds.
         if wanted.handover.is_none()
             && let Some(hold) = self.share(engine, &wanted.key)
         {
@@ -174,7 +175,7 @@ impl OwnerScope {
     }
 }
 
-/// `None` if somebody else of the scope is at it, for those who do not wait.
+/// Returns `None` if another task of the scope is acquiring and the caller does not wait.
 async fn take_turn(
     turn: AcquireMutex,
     patience: BusyPolicy,
@@ -185,8 +186,12 @@ async fn take_turn(
     }
 }
 
-/// Whether a scope that this task has entered, other than `own`, holds `key`.
-pub(crate) fn held_by_outer_scope(engine: &Engine, key: &Key, own: Option<&OwnerScope>) -> bool {
+/// Returns whether a scope that this task has entered, other than `own`, holds `key`.
+pub(crate) fn held_by_outer_scope(
+    engine: &Engine,
+    key: &Key,
+    own: Option<&ReentrancyScope>,
+) -> bool {
     let is_held = |entered: &Arc<EnteredScope>| {
         let place = HoldKey::new(engine, key);
         let mut next = Some(entered);
@@ -201,9 +206,9 @@ pub(crate) fn held_by_outer_scope(engine: &Engine, key: &Key, own: Option<&Owner
     ENTERED.try_with(is_held).unwrap_or_default()
 }
 
-impl fmt::Debug for OwnerScope {
+impl fmt::Debug for ReentrancyScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OwnerScope ")?;
+        f.write_str("ReentrancyScope ")?;
         f.debug_set().entries(self.places.lock().held()).finish()
     }
 }
@@ -215,7 +220,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_scope_that_lives_long_forgets_what_it_no_longer_holds() {
-        let (locks, scope) = (LockManager::in_process(), OwnerScope::new());
+        let (locks, scope) = (LockManager::in_process(), ReentrancyScope::new());
         let mut kept = Vec::new();
         for n in 0..1000 {
             let lock = locks.lock(format!("k{n}")).reentrant(&scope);

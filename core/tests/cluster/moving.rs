@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use leasehold::Error;
 use leasehold::backend::Applied;
-use leasehold::{AcquireError, ReleaseOutcome};
 use leasehold_testkit::servers::ClusterRedis;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -40,14 +40,14 @@ async fn locks_and_waiters_move_with_their_slot() {
     migrate(&cluster, first).await;
     let refused = others.lock(key).try_acquire().await.unwrap_err();
     assert!(
-        whole(&refused).contains("slot is being moved"),
+        whole(&refused).contains("slot is moving"),
         "{}",
         whole(&refused)
     );
     assert!(
         matches!(
             refused,
-            AcquireError::Backend {
+            Error::Backend {
                 applied: Applied::No,
                 ..
             }
@@ -66,7 +66,7 @@ async fn locks_and_waiters_move_with_their_slot() {
     // All are there: whoever asks here is sent there, where scripts need keys that do not exist.
     let refused = others.lock(key).try_acquire().await.unwrap_err();
     assert!(
-        whole(&refused).contains("slot is being moved"),
+        whole(&refused).contains("slot is moving"),
         "{}",
         whole(&refused)
     );
@@ -86,7 +86,7 @@ async fn locks_and_waiters_move_with_their_slot() {
     };
     eventually("both listen where the slot is now", listening).await;
     let released = Instant::now();
-    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    guard.release().await.unwrap();
     while let Some(next) = soon(waiting.join_next()).await {
         drop(next.unwrap().unwrap());
     }

@@ -47,7 +47,7 @@ async fn leases_on_others_outlive(what: impl FnOnce(&ClusterRedis)) {
     }
     what(&cluster);
     for guard in theirs {
-        soon(guard.lost()).await;
+        soon(guard.ended()).await;
     }
     sleep(TTL).await;
     assert!(others.iter().all(LockGuard::is_valid), "{others:?}");

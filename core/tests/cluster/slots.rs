@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leasehold::{LockManager, ReleaseOutcome};
+use leasehold::LockManager;
 use leasehold_testkit::servers::ClusterRedis;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -23,7 +23,7 @@ async fn each_lock_is_with_its_companions_on_the_member_that_has_its_slot() {
             let there = ask(&UNBROKEN, home, &["CLUSTER", "COUNTKEYSINSLOT", &slot]).await;
             // The lock, and what it remembers of its token.
             assert!(there.int().unwrap() >= 2, "{key}");
-            assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+            guard.release().await.unwrap();
         }
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn named(file: &'static str, behind: &str) -> Vec<&'static str> {
 }
 
 fn section(file: &'static str) -> &'static str {
-    file.split_once("/// # Rights\n").unwrap().1
+    file.split_once("/// # Permissions\n").unwrap().1
 }
 
 fn words(text: &'static str) -> Vec<&'static str> {
@@ -77,15 +77,15 @@ pub(crate) async fn everything(connect: impl AsyncFn() -> LockManager) {
         }
         if can.permits {
             let permits = || here.semaphore(format!("{key}:permits"), 3);
-            let two = permits().permits(2).acquire().await.unwrap();
+            let two = permits().acquire_many(2).await.unwrap();
             two.renew().await.unwrap();
-            assert!(permits().permits(2).try_acquire().await.unwrap().is_none());
+            assert!(permits().try_acquire_many(2).await.unwrap().is_none());
             two.release().await.unwrap();
         }
         if can.handover {
             let given = here.lock(key).acquire().await.unwrap();
             let ticket = given.hand_over().await.unwrap();
-            let taken = there.take_up(&ticket).acquire().await.unwrap();
+            let taken = there.accept(&ticket).await.unwrap();
             taken.release().await.unwrap();
         }
         let both = here.lock_all([format!("{key}:1"), format!("{key}:2")]);
@@ -120,7 +120,7 @@ async fn exclusive(here: &LockManager, there: &LockManager, key: &str) {
 
 async fn shared(here: &LockManager, there: &LockManager, key: &str) {
     let writer = here.lock(key).acquire().await.unwrap();
-    let other = tokio::spawn(there.read_lock(key).acquire().into_future());
+    let other = tokio::spawn(there.rw_lock(key).read().acquire().into_future());
     waiting(here, key, 1).await;
     let reader = writer.downgrade().await.unwrap();
     let other = timeout(WOKEN, other).await.expect("nobody wakes it");

@@ -28,19 +28,19 @@ pub(crate) async fn try_everything(url: &str, round: u64, tried: &mut Tried) {
         return;
     };
     tried.connected += 1;
-    let builder = LockManager::builder(redis)
+    let builder = LockManager::builder()
         .ttl(Duration::from_millis(60))
         .wait(Duration::from_millis(30))
         .command_timeout(Duration::from_millis(20))
-        .outage_limit(Duration::from_millis(20));
-    let locks = builder.build().unwrap();
+        .backend_retry_timeout(Duration::from_millis(20));
+    let locks = builder.build(redis).unwrap();
     for _ in 0..4 {
         let taken = match round % 3 {
             0 => ends(locks.lock("k").acquire()).await.map(Some).ok(),
             1 => ends(locks.lock("k").try_acquire()).await.ok(),
             _ => {
-                let read = ends(locks.read_lock("k").acquire()).await;
-                let permit = ends(locks.semaphore("k", 3).permits(2).acquire()).await;
+                let read = ends(locks.rw_lock("k").read().acquire()).await;
+                let permit = ends(locks.semaphore("k", 3).acquire_many(2)).await;
                 tried.granted += u32::from(read.is_ok()) + u32::from(permit.is_ok());
                 None
             }

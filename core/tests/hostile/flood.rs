@@ -103,8 +103,11 @@ fn try_one(threads: usize, kind: &'static str) {
     let took = runtime.block_on(async {
         tokio::spawn(stall.clone().watch());
         let redis = Redis::connect(&server.url()).await.unwrap();
-        let builder = LockManager::builder(redis).command_timeout(LIMIT);
-        let locks = builder.outage_limit(Duration::ZERO).build().unwrap();
+        let builder = LockManager::builder().command_timeout(LIMIT);
+        let locks = builder
+            .backend_retry_timeout(Duration::ZERO)
+            .build(redis)
+            .unwrap();
         let asking = tokio::spawn(async move {
             let begun = Instant::now();
             let refused = locks.lock("k").try_acquire().await;
@@ -159,8 +162,11 @@ fn a_node_that_talks_without_an_end_keeps_no_round_from_its_end() {
             let nodes = servers.iter().map(Endless::url);
             let begun = Instant::now();
             if let Ok(redlock) = Redlock::new(nodes).connect().await {
-                let builder = LockManager::builder(redlock).command_timeout(LIMIT);
-                let locks = builder.outage_limit(Duration::ZERO).build().unwrap();
+                let builder = LockManager::builder().command_timeout(LIMIT);
+                let locks = builder
+                    .backend_retry_timeout(Duration::ZERO)
+                    .build(redlock)
+                    .unwrap();
                 locks.lock("k").try_acquire().await.unwrap_err();
             }
             assert!(begun.elapsed() < Duration::from_secs(12));
@@ -181,8 +187,11 @@ fn a_client_that_publishes_to_our_inbox_without_a_pause_stalls_no_runtime() {
         let (here, stall) = (runtime(1), Stall::default());
         here.block_on(async {
             let redis = Redis::connect(&server.url()).await.unwrap();
-            let builder = LockManager::builder(redis).command_timeout(LIMIT);
-            let locks = builder.outage_limit(Duration::ZERO).build().unwrap();
+            let builder = LockManager::builder().command_timeout(LIMIT);
+            let locks = builder
+                .backend_retry_timeout(Duration::ZERO)
+                .build(redis)
+                .unwrap();
             let inbox = inbox_of(&server).await;
             for _ in 0..2 {
                 let publish = format!(

@@ -85,7 +85,7 @@ async fn a_server_that_falls_silent_after_its_greeting_keeps_no_caller_for_ever(
     };
     assert!(url.ends_with(&address), "{address}");
     assert!(BackendError::is_temporary(&source), "{source}");
-    let told = "the server did not answer within 5s";
+    let told = "the server did not reply within 5s";
     assert!(source.to_string().contains(told), "{source}");
 }
 

@@ -94,8 +94,11 @@ async fn a_member_that_sends_everybody_on_without_an_end_is_not_followed_to_ever
 {
     let member = Member::start().await;
     let url = format!("redis+cluster://127.0.0.1:{}", member.port);
-    let builder = LockManager::builder(Redis::connect(&url).await.unwrap());
-    let locks = builder.outage_limit(Duration::ZERO).build().unwrap();
+    let builder = LockManager::builder();
+    let locks = builder
+        .backend_retry_timeout(Duration::ZERO)
+        .build(Redis::connect(&url).await.unwrap())
+        .unwrap();
     for _ in 0..CALLS {
         locks.lock("k").try_acquire().await.unwrap_err();
     }

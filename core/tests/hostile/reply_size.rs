@@ -100,8 +100,8 @@ async fn a_reply_that_is_too_large_ends_the_connection_and_takes_no_memory() {
 
 async fn ask(url: &str) -> Result<(), Box<dyn Error>> {
     let redis = Redis::connect(url).await?;
-    let builder = LockManager::builder(redis).outage_limit(Duration::ZERO);
-    builder.build()?.lock("k").try_acquire().await?;
+    let builder = LockManager::builder().backend_retry_timeout(Duration::ZERO);
+    builder.build(redis)?.lock("k").try_acquire().await?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use leasehold::backend::{Backend, Claim, InProcess};
-use leasehold::{Key, OwnerId};
+use leasehold::{AttemptId, Key};
 use tokio::runtime::Runtime;
 
 use crate::step::Id;
@@ -43,11 +43,11 @@ impl Place for Embedded {
         });
     }
 
-    fn end_place(_key: &Key, _owner: OwnerId) {
+    fn end_place(_key: &Key, _owner: AttemptId) {
         unreachable!("no history asks for it");
     }
 
-    fn deafen(_key: &Key, _owner: OwnerId) {
+    fn deafen(_key: &Key, _owner: AttemptId) {
         unreachable!("nobody can be deaf inside one process");
     }
 }

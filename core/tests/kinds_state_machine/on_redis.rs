@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use leasehold::backend::Claim;
 use leasehold::backend::redis::Redis;
-use leasehold::{Key, OwnerId};
+use leasehold::{AttemptId, Key};
 use leasehold_testkit::servers::RedisServer;
 use redis::AsyncConnectionConfig;
 use redis::Value;
@@ -79,16 +79,16 @@ impl Place for OnRedis {
         }
     }
 
-    fn end_place(key: &Key, owner: OwnerId) {
+    fn end_place(key: &Key, owner: AttemptId) {
         rewrite_place(key, owner, |_ends, mode, inbox| format!("1 {mode} {inbox}"));
     }
 
-    fn deafen(key: &Key, owner: OwnerId) {
+    fn deafen(key: &Key, owner: AttemptId) {
         rewrite_place(key, owner, |ends, mode, _| format!("{ends} {mode} nobody"));
     }
 }
 
-fn rewrite_place(key: &Key, owner: OwnerId, change: impl Fn(&str, &str, &str) -> String) {
+fn rewrite_place(key: &Key, owner: AttemptId, change: impl Fn(&str, &str, &str) -> String) {
     let (leases, owner) = (companion(key, "leases"), owner.reveal());
     let place: Option<String> = ask("HGET", &[&leases, &owner]);
     let fields = place.as_deref().map(|place| place.splitn(3, ' '));

@@ -11,7 +11,7 @@ use leasehold::backend::{
     Applied, Attempt, AttemptAnswer, Backend, Claim, Handover, HandoverSecret, Mode, Refusal,
     ReleaseAnswer, RenewAnswer,
 };
-use leasehold::{FencingToken, Key, OwnerId};
+use leasehold::{AttemptId, FencingToken, Key};
 
 use crate::step::{Answer, Id, Seen, Step};
 use crate::tokens::Tokens;
@@ -33,9 +33,9 @@ pub(crate) trait Place: Debug + Clone + Send + Sync + 'static {
 
     fn end_lease(claim: &Claim);
 
-    fn end_place(key: &Key, owner: OwnerId);
+    fn end_place(key: &Key, owner: AttemptId);
 
-    fn deafen(key: &Key, owner: OwnerId);
+    fn deafen(key: &Key, owner: AttemptId);
 }
 
 #[derive(Debug)]

@@ -43,5 +43,5 @@ pub(crate) async fn a_life() {
         .force_release("order:43")
         .await
         .unwrap();
-    guard.lost().await;
+    guard.ended().await;
 }

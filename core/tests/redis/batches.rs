@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use futures_util::poll;
 use leasehold::backend::redis::Redis;
-use leasehold::{LockGuard, LockManager, ReleaseOutcome};
+use leasehold::{LockGuard, LockManager};
 use leasehold_testkit::clock::ClockShim;
 use leasehold_testkit::proxy::{Proxy, Which};
 use tokio::sync::{Mutex, mpsc};
@@ -179,14 +179,14 @@ async fn what_the_server_refuses_is_told_to_whom_it_concerns() {
         let (outcome, others, refused) = beside_locks(&locks, all).await;
         assert!(outcome.is_ok() && refused.is_err());
         for released in others {
-            assert_eq!(released.unwrap(), ReleaseOutcome::Released);
+            released.unwrap();
         }
     }
     for _ in 0..2 {
         let guards = join_all(keys().map(|key| locks.lock(key).try_acquire())).await;
         for (number, guard) in guards.into_iter().enumerate() {
             match guard {
-                Ok(guard) => drop(guard.unwrap().release().await.unwrap()),
+                Ok(guard) => guard.unwrap().release().await.unwrap(),
                 Err(error) => {
                     assert_eq!(number, ONE, "{error}");
                     let cause = std::error::Error::source(&error).unwrap().to_string();
@@ -260,8 +260,8 @@ async fn a_batch_whose_answer_is_lost_leaves_nothing_behind() {
     let backend = Redis::connect(&server.inner().url_at(proxy.port()))
         .await
         .unwrap();
-    let manager = LockManager::builder(backend).command_timeout(Duration::from_millis(200));
-    let (locks, beside) = (manager.build().unwrap(), server.locks().await);
+    let manager = LockManager::builder().command_timeout(Duration::from_millis(200));
+    let (locks, beside) = (manager.build(backend).unwrap(), server.locks().await);
     let before = server.scripts().await;
     proxy.lose_replies(Which::named("EVALSHA"));
     {
@@ -390,9 +390,9 @@ async fn a_release_among_others_refuses_copies_that_are_under_way() {
     let server = Server::start().await;
     let proxy = Proxy::start(server.inner().port()).await.unwrap();
     let backend = Redis::connect(&server.inner().url_at(proxy.port())).await;
-    let manager = LockManager::builder(backend.unwrap());
+    let manager = LockManager::builder();
     let manager = manager.command_timeout(Duration::from_millis(200));
-    let locks = manager.build().unwrap();
+    let locks = manager.build(backend.unwrap()).unwrap();
     let mut guards = Vec::new();
     for key in ["a", "b", "c"] {
         guards.push(locks.lock(key).acquire().await.unwrap());
@@ -406,7 +406,7 @@ async fn a_release_among_others_refuses_copies_that_are_under_way() {
     guards.push(asked.await.unwrap().unwrap());
     let released = guards.into_iter().map(<LockGuard>::release);
     for released in beside_locks(&locks, join_all(released)).await {
-        assert_eq!(released.unwrap(), ReleaseOutcome::Released);
+        released.unwrap();
     }
     proxy.deliver_held().await.unwrap();
     let seen = locks.inspect("k").await.unwrap();

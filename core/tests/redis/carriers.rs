@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use futures_util::poll;
 use leasehold::backend::redis::Redis;
 use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend};
-use leasehold::{AcquireError, Key, LockManager, ReleaseOutcome};
+use leasehold::{Error, Key, LockManager};
 use leasehold_testkit::proxy::{Proxy, Which};
 use tokio::runtime::{Builder, Handle};
 use tokio::time::{sleep, timeout};
@@ -146,13 +146,13 @@ async fn what_could_not_be_sent_together_is_known_to_have_had_no_effect() {
     use_once(&locks).await;
     server.kill();
     // Whoever notices that the connection is gone may have been heard.
-    while let Err(AcquireError::Backend { applied, .. }) = locks.lock("k").try_acquire().await
+    while let Err(Error::Backend { applied, .. }) = locks.lock("k").try_acquire().await
         && applied == Applied::Unknown
     {}
     let all = (0..AT_ONCE).map(|number| locks.lock(format!("k{number}")).try_acquire());
     for refused in join_all(all.collect::<Vec<_>>()).await {
         let error = refused.unwrap_err();
-        let AcquireError::Backend { applied, .. } = error else {
+        let Error::Backend { applied, .. } = error else {
             panic!("{error}");
         };
         assert_eq!(applied, Applied::No);
@@ -170,7 +170,7 @@ async fn releases_that_were_carried_out_and_not_answered_have_released() {
     proxy.cut_after(Which::mentioning("lock:k9").times(1));
     let released = guards.into_iter().map(|it| it.unwrap().release());
     for outcome in join_all(released.collect::<Vec<_>>()).await {
-        assert_eq!(outcome.unwrap(), ReleaseOutcome::Released);
+        outcome.unwrap();
     }
     assert!(proxy.stats().connections > 1, "it was cut");
 }
@@ -248,13 +248,8 @@ async fn locks_that_are_handed_over_at_the_same_time_are_taken_up() {
     }
     let taken = tickets
         .iter()
-        .map(|ticket| locks.take_up(ticket).try_acquire());
+        .map(|ticket| locks.accept(ticket).into_future());
     for taken in beside_locks(&locks, join_all(taken.collect::<Vec<_>>())).await {
-        taken
-            .unwrap()
-            .expect("it was handed over")
-            .release()
-            .await
-            .unwrap();
+        taken.unwrap().release().await.unwrap();
     }
 }

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use leasehold::{
-    AdmitError, FenceStore, InProcessFenceStore, LockGuard, LossReason, RenewError, Stale,
-};
+use leasehold::{AdmitError, EndReason, Error, FenceStore, InProcessFenceStore, LockGuard, Stale};
 use leasehold_testkit::clock::ClockShim;
 
 use crate::server::Server;
@@ -56,8 +54,8 @@ async fn a_server_whose_clock_is_set_forward_lets_two_in_and_the_fence_refuses_t
 #[tokio::test]
 async fn who_held_a_lock_that_the_servers_clock_ended_is_told_by_its_next_renewal() {
     let two = Two::get().await;
-    let Err(RenewError::Lost(lost)) = two.first.renew().await else {
+    let Err(Error::Lost(lost)) = two.first.renew().await else {
         panic!("it holds what another holds");
     };
-    assert_eq!(lost.reason, LossReason::Gone);
+    assert_eq!(lost.reason, EndReason::Gone);
 }

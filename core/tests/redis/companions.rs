@@ -155,7 +155,7 @@ async fn a_renewal_keeps_the_counter_for_as_long_as_an_acquisition_does() {
         shorten.arg(FENCE).arg(60_000);
         let () = shorten.query_async(&mut raw).await.unwrap();
         if reads {
-            let reader = locks.read_lock("k").acquire().await.unwrap();
+            let reader = locks.rw_lock("k").read().acquire().await.unwrap();
             let () = shorten.query_async(&mut raw).await.unwrap();
             reader.renew().await.unwrap();
         } else {
@@ -229,11 +229,11 @@ async fn a_counter_without_a_next_token_is_an_error_that_no_further_try_mends() 
 async fn a_reader_that_joins_keeps_the_counter_too() {
     let server = Server::start().await;
     let (locks, mut raw) = (server.locks().await, server.raw().await);
-    let first = locks.read_lock("k").acquire().await.unwrap();
+    let first = locks.rw_lock("k").read().acquire().await.unwrap();
     let mut shorten = redis::cmd("PEXPIRE");
     let shorten = shorten.arg(FENCE).arg(60_000);
     let () = shorten.query_async(&mut raw).await.unwrap();
-    let second = locks.read_lock("k").acquire().await.unwrap();
+    let second = locks.rw_lock("k").read().acquire().await.unwrap();
     assert_eq!(first.token(), second.token());
     let mut ttl = redis::cmd("TTL");
     let left: i64 = ttl.arg(FENCE).query_async(&mut raw).await.unwrap();
@@ -248,7 +248,7 @@ async fn copies_of_a_givers_request_are_refused_once_its_lock_is_taken_up() {
     let mut get = redis::cmd("GET");
     let giver: String = get.arg("lock:k").query_async(&mut raw).await.unwrap();
     let ticket = guard.hand_over().await.unwrap();
-    let taken = locks.take_up(&ticket).acquire().await.unwrap();
+    let taken = locks.accept(&ticket).await.unwrap();
     let mut exists = redis::cmd("EXISTS");
     let exists = exists.arg(format!("{{lock:k}}:lh1:sealed:{giver}"));
     let sealed: u8 = exists.query_async(&mut raw).await.unwrap();
@@ -260,10 +260,10 @@ async fn copies_of_a_givers_request_are_refused_once_its_lock_is_taken_up() {
 async fn a_name_that_is_a_tag_alone_is_refused_and_readers_of_what_is_in_it_stay() {
     let server = Server::start().await;
     let redis = Redis::connect(&server.url()).await.unwrap();
-    let locks = LockManager::builder(redis).prefix("").build().unwrap();
-    let reader = locks.read_lock("a").acquire().await.unwrap();
+    let locks = LockManager::builder().prefix("").build(redis).unwrap();
+    let reader = locks.rw_lock("a").read().acquire().await.unwrap();
     // Its shares would be those of `a`.
-    let enclosed = locks.read_lock("{a}").acquire().await;
+    let enclosed = locks.rw_lock("{a}").read().acquire().await;
     let told = match enclosed {
         Ok(guard) => format!("{:?}", guard.release().await),
         Err(refused) => whole(&refused),
@@ -271,7 +271,7 @@ async fn a_name_that_is_a_tag_alone_is_refused_and_readers_of_what_is_in_it_stay
     assert!(locks.lock("a").try_acquire().await.unwrap().is_none());
     reader.renew().await.unwrap();
     assert!(told.contains("`{a}`") && told.contains("prefix"), "{told}");
-    let beside = locks.read_lock("{a}:b").acquire().await.unwrap();
+    let beside = locks.rw_lock("{a}:b").read().acquire().await.unwrap();
     beside.release().await.unwrap();
     assert!(locks.lock("a").try_acquire().await.unwrap().is_none());
     reader.release().await.unwrap();

@@ -23,8 +23,8 @@ async fn linked(server: &Server) -> (Proxy, LockManager) {
 #[tokio::test]
 async fn a_url_can_have_options_of_the_manager() {
     let server = Server::start().await;
-    let builder = LockManager::builder_at(&server.url()).await.unwrap();
-    let locks = builder.prefix("shop:").build().unwrap();
+    let builder = LockManager::builder().prefix("shop:");
+    let locks = builder.connect(&server.url()).await.unwrap();
     let _guard = locks.lock("k").acquire().await.unwrap();
     let mut exists = redis::cmd("EXISTS");
     exists.arg("shop:k");

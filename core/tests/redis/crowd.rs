@@ -32,7 +32,7 @@ pub(crate) async fn beside_a_crowd<T>(backend: &Redis, all: impl Future<Output =
 pub(crate) async fn beside_locks<T>(locks: &LockManager, all: impl Future<Output = T>) -> T {
     let crowd = (0..CROWD).map(async |number| {
         let guard = locks.lock(format!("crowd{number}")).acquire().await;
-        guard.unwrap().release().await.unwrap()
+        guard.unwrap().release().await.unwrap();
     });
     unconstrained(join(join_all(crowd), all)).await.1
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leasehold::backend::redis::Redis;
-use leasehold::{LockManager, LossReason};
+use leasehold::{EndReason, LockManager};
 use leasehold_testkit::proxy::{ChaosPlan, Direction, Proxy, Traffic, Which};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -121,8 +121,8 @@ async fn a_holder_that_is_cut_off_is_lost_by_its_deadline_and_its_successor_has_
     scene.proxy.set(Direction::ToServer, Traffic::Drop);
     scene.proxy.set(Direction::ToClient, Traffic::Drop);
     let cut_off = Instant::now();
-    let lost = guard.lost().await;
-    assert_eq!(lost.reason, LossReason::Expired);
+    let lost = guard.ended().await;
+    assert_eq!(lost.reason, EndReason::Expired);
     assert!(cut_off.elapsed() <= ttl + Duration::from_millis(100));
     let next = scene.other.lock("k").acquire().await.unwrap();
     assert!(next.token() > guard.token());

@@ -110,7 +110,7 @@ async fn a_server_that_is_down_or_silent_admits_nobody_and_says_so_in_time() {
         assert!(begun.elapsed() < most, "{:?}", begun.elapsed());
     };
     server.kill();
-    refused("nobody listens", Duration::from_secs(1)).await;
+    refused("connection refused", Duration::from_secs(1)).await;
     server.start_again().await;
     fences.admit("r", token(7)).await.unwrap();
     server.inner().pause().unwrap();
@@ -154,7 +154,7 @@ async fn what_cannot_be_a_resource_or_a_mark_is_told() {
     assert!(matches!(bad, ConnectError::Url { .. }), "{bad}");
     let cluster = RedisFenceStore::connect("redis+cluster://127.0.0.1:1").await;
     let told = whole(&cluster.unwrap_err());
-    assert!(told.contains("is on one server"), "{told}");
+    assert!(told.contains("needs a single server"), "{told}");
     let down = RedisFenceStore::connect("redis://127.0.0.1:1")
         .await
         .unwrap_err();

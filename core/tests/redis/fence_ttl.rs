@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use leasehold::backend::ConnectError;
 use leasehold::backend::redis::Redis;
-use leasehold::{AcquireError, InvalidOption, LockManager};
+use leasehold::{Error, InvalidOption, LockManager};
 use redis::AsyncCommands;
 
 use crate::server::{Server, waiters};
@@ -75,7 +75,7 @@ async fn batches_and_readers_keep_the_last_token_for_the_time_that_is_set() {
         is_kept_for_ten_minutes(&server, key).await;
         guard.unwrap().release().await.unwrap();
     }
-    let reader = locks.read_lock("shared").acquire().await.unwrap();
+    let reader = locks.rw_lock("shared").read().acquire().await.unwrap();
     is_kept_for_ten_minutes(&server, "shared").await;
     cut_short(&server, "shared").await;
     reader.renew().await.unwrap();
@@ -109,7 +109,7 @@ async fn a_semaphore_leaves_nothing_two_minutes_after_its_last_lease() {
     assert!(left(&server, "s").await <= limit);
     let short = locks.semaphore("s", 2).ttl(ttl / 2);
     let short = short.acquire().await.unwrap();
-    assert!(long.slot_token() < short.slot_token());
+    assert!(long.permit_id() < short.permit_id());
     let lasts = left(&server, "s").await;
     assert!((60_000..=limit).contains(&lasts), "longest lease: {lasts}");
     long.renew().await.unwrap();
@@ -152,7 +152,7 @@ async fn a_lease_longer_than_half_of_it_is_refused() {
         most: half,
     };
     assert!(
-        matches!(&refused, AcquireError::Option(option) if *option == expected),
+        matches!(&refused, Error::Option(option) if *option == expected),
         "{refused:?}"
     );
     let fits = locks.lock("k").ttl(half).acquire().await.unwrap();

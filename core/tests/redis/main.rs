@@ -8,6 +8,7 @@
 )]
 
 mod batches;
+mod blocking;
 mod carriers;
 mod clock;
 mod companions;

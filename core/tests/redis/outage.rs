@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leasehold::backend::Applied;
-use leasehold::{AcquireError, LossReason, ReleaseOutcome};
+use leasehold::{EndReason, Error};
 use leasehold_testkit::servers::RedisBuilder;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -23,7 +23,7 @@ async fn a_guard_outlives_an_outage_that_its_lease_outlives() {
     server.start_again().await;
     sleep(ttl * 2).await;
     assert!(guard.is_valid());
-    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    guard.release().await.unwrap();
 }
 
 #[tokio::test]
@@ -34,8 +34,8 @@ async fn a_guard_is_lost_by_its_deadline_when_the_server_stays_away() {
     let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
     let (started, valid_for) = (Instant::now(), guard.valid_for());
     server.kill();
-    let lost = guard.lost().await;
-    assert_eq!(lost.reason, LossReason::Expired);
+    let lost = guard.ended().await;
+    assert_eq!(lost.reason, EndReason::Expired);
     // Another third, if a renewal was confirmed before the server died.
     assert!(started.elapsed() <= valid_for + ttl / 3 + Duration::from_millis(200));
 }
@@ -48,8 +48,8 @@ async fn a_server_that_forgot_ends_the_guard_and_tokens_go_on_growing() {
     let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
     server.kill();
     server.start_again().await;
-    let lost = guard.lost().await;
-    assert_eq!(lost.reason, LossReason::Gone);
+    let lost = guard.ended().await;
+    assert_eq!(lost.reason, EndReason::Gone);
     let next = locks.lock("k").acquire().await.unwrap();
     assert!(
         Some(next.token()) > lost.token,
@@ -66,16 +66,10 @@ async fn an_outage_is_an_error_within_its_limit_and_nothing_is_left_after_it() {
     server.kill();
     let started = Instant::now();
     let tried = locks.lock("k").try_acquire().await;
-    assert!(
-        matches!(tried, Err(AcquireError::Backend { .. })),
-        "{tried:?}"
-    );
+    assert!(matches!(tried, Err(Error::Backend { .. })), "{tried:?}");
     let wait = Duration::from_secs(1);
     let waited = locks.lock("k").wait(wait).acquire().await;
-    assert!(
-        matches!(waited, Err(AcquireError::Backend { .. })),
-        "{waited:?}"
-    );
+    assert!(matches!(waited, Err(Error::Backend { .. })), "{waited:?}");
     assert!(
         started.elapsed() < Duration::from_secs(8),
         "{:?}",
@@ -116,7 +110,7 @@ async fn a_server_that_forgot_the_scripts_is_told_them_again() {
     flush().exec_async(&mut raw).await.unwrap();
     guard.renew().await.unwrap();
     flush().exec_async(&mut raw).await.unwrap();
-    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    guard.release().await.unwrap();
 }
 
 #[tokio::test]
@@ -127,8 +121,8 @@ async fn what_is_held_is_looked_at_as_soon_as_the_server_is_back() {
     let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
     server.kill();
     server.start_again().await;
-    let lost = timeout(Duration::from_secs(5), guard.lost()).await;
-    assert_eq!(lost.unwrap().reason, LossReason::Gone);
+    let lost = timeout(Duration::from_secs(5), guard.ended()).await;
+    assert_eq!(lost.unwrap().reason, EndReason::Gone);
 }
 
 #[tokio::test]
@@ -199,12 +193,12 @@ async fn a_server_that_loads_its_data_is_waited_for() {
     let refused = refused.expect("it should say that it loads");
     assert!(matches!(
         refused,
-        Err(AcquireError::Backend {
+        Err(Error::Backend {
             applied: Applied::No,
             ..
         })
     ));
-    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    guard.release().await.unwrap();
 }
 
 async fn info(server: &Server) -> String {

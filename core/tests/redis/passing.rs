@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::poll;
 use leasehold::backend::redis::Redis;
-use leasehold::{AcquireError, LockGuard, LockManager};
+use leasehold::{Error, LockGuard, LockManager};
 use leasehold_testkit::proxy::{Proxy, Which};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use tokio::sync::mpsc;
@@ -17,7 +17,7 @@ use crate::server::{Server, waiters};
 /// How long one has to confirm that it has the lock.
 const GRANT: Duration = Duration::from_secs(2);
 
-fn waiter(locks: &LockManager) -> JoinHandle<Result<LockGuard, AcquireError>> {
+fn waiter(locks: &LockManager) -> JoinHandle<Result<LockGuard, Error>> {
     let lock = locks.lock("k");
     tokio::spawn(async move { lock.acquire().await })
 }
@@ -225,8 +225,8 @@ async fn a_waiter_whose_news_is_lost_looks_soon() {
     let proxy = Proxy::start(server.inner().port()).await.unwrap();
     let url = server.inner().url_at(proxy.port());
     let backend = Redis::connect(&url).await.unwrap();
-    let manager = LockManager::builder(backend).command_timeout(Duration::from_millis(200));
-    let locks = manager.build().unwrap();
+    let manager = LockManager::builder().command_timeout(Duration::from_millis(200));
+    let locks = manager.build(backend).unwrap();
     let first = locks.lock("k").acquire().await.unwrap();
     let second = waiter(&locks);
     waiters(&locks, 1).await;
@@ -286,8 +286,8 @@ async fn a_release_that_passes_on_refuses_copies_that_are_under_way() {
     let proxy = Proxy::start(server.inner().port()).await.unwrap();
     let url = server.inner().url_at(proxy.port());
     let backend = Redis::connect(&url).await.unwrap();
-    let manager = LockManager::builder(backend).command_timeout(Duration::from_millis(200));
-    let locks = manager.build().unwrap();
+    let manager = LockManager::builder().command_timeout(Duration::from_millis(200));
+    let locks = manager.build(backend).unwrap();
     drop(locks.lock("first").acquire().await.unwrap());
     proxy.hold_requests(Which::mentioning("lock:k").times(1));
     let first = waiter(&locks);

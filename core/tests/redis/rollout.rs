@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leasehold::backend::redis::Redis;
 use leasehold::backend::{Attempt, Backend, RenewAnswer};
-use leasehold::{AcquireError, FencingToken, HandoverTicket, Key, OwnerId};
+use leasehold::{AttemptId, Error, FencingToken, HandoverTicket, Key};
 use leasehold_testkit::resp::RawClient;
 use redis::aio::MultiplexedConnection;
 use redis::{Script, ScriptInvocation};
@@ -213,7 +213,7 @@ async fn they_stand_in_one_queue_and_hand_on_to_each_other() {
 async fn readers_and_permits_of_both_are_counted_together() {
     let server = Server::start().await;
     let (mut old, new) = (Old::connect(&server).await, server.locks().await);
-    let reader = new.read_lock("k").acquire().await.unwrap();
+    let reader = new.rw_lock("k").read().acquire().await.unwrap();
     assert_eq!(old.acquire("r", "s").await, Answer::Granted(reader.token()));
     assert!(old.renew("r", reader.token(), "s").await);
     assert!(new.lock("k").try_acquire().await.unwrap().is_none());
@@ -224,7 +224,7 @@ async fn readers_and_permits_of_both_are_counted_together() {
 
     let token = old.acquire("w", "x").await.token();
     assert!(token > shared);
-    let waiting = tokio::spawn(new.read_lock("k").acquire());
+    let waiting = tokio::spawn(new.rw_lock("k").read().acquire());
     waiters(&new, 1).await;
     assert!(old.downgrade("w", token).await);
     let reader = timeout(SOON, waiting).await.unwrap().unwrap().unwrap();
@@ -256,7 +256,7 @@ async fn a_lock_is_taken_up_by_the_version_that_hands_it_over_and_kept_from_the_
     assert!(!ticket.to_string().starts_with("leasehold-ticket-1 "));
     assert!(old.acquire("o", "x").await.is("busy"));
     assert_eq!(old.leave("o").await, "absent");
-    let taken = new.take_up(&ticket).acquire().await.unwrap();
+    let taken = new.accept(&ticket).await.unwrap();
     assert!(taken.token() > given);
     taken.release().await.unwrap();
 
@@ -266,12 +266,9 @@ async fn a_lock_is_taken_up_by_the_version_that_hands_it_over_and_kept_from_the_
     let first = format!("leasehold-ticket-1 {giver} {given} 30000 5 lock:k");
     assert!(first.parse::<HandoverTicket>().unwrap_err().is_outdated());
     let forged = format!("leasehold-ticket-2 {giver} {given} {giver} 30000 5 lock:k");
-    let refused = new.take_up(&forged.parse().unwrap()).acquire().await;
+    let refused = new.accept(&forged.parse().unwrap()).await;
     let refused = refused.unwrap_err();
-    assert!(
-        matches!(refused, AcquireError::HandoverSpent { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, Error::HandoverSpent { .. }), "{refused}");
     let taken = old.take("taker", "x", giver).await.token();
     assert!(taken > given);
     assert_eq!(old.leave("taker").await, "left");
@@ -295,9 +292,9 @@ async fn leases_extended_together_leave_what_the_first_version_leaves() {
     let server = Server::start().await;
     let mut old = Old::connect(&server).await;
     let new = Redis::connect(&server.url()).await.unwrap();
-    let owner = OwnerId::random();
-    let other = OwnerId::random();
-    let record = |token: i64, owner: OwnerId| Some(format!("{token} {}", owner.reveal()));
+    let owner = AttemptId::random();
+    let other = AttemptId::random();
+    let record = |token: i64, owner: AttemptId| Some(format!("{token} {}", owner.reveal()));
     let cases = [
         (Some(owner), record(7, owner)),
         (Some(owner), None),

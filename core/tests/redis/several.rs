@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use leasehold::LockManager;
 use leasehold::backend::redis::Redis;
-use leasehold::{LockManager, LockSetReleaseOutcome};
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -114,8 +114,7 @@ async fn lock_pairs(
         for key in &pair {
             inside[key].store(false, Ordering::SeqCst);
         }
-        let outcome = guard.release().await.unwrap();
-        assert_eq!(outcome, LockSetReleaseOutcome::Released);
+        guard.release().await.unwrap();
     }
     tally
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use leasehold::AcquireError;
+use leasehold::Error;
 use redis::aio::MultiplexedConnection;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -26,7 +26,7 @@ async fn readers_who_overlap_never_starve_a_writer() {
         readers.spawn(async move {
             let mut reads = 0_u32;
             while !enough.load(Ordering::Relaxed) {
-                let guard = locks.read_lock("k").acquire().await.unwrap();
+                let guard = locks.rw_lock("k").read().acquire().await.unwrap();
                 sleep(Duration::from_millis(10)).await;
                 guard.release().await.unwrap();
                 reads += 1;
@@ -61,10 +61,10 @@ async fn a_reader_that_died_keeps_a_writer_waiting_for_its_own_lease_only() {
     let (locks, dying) = (server.locks().await, server.locks().await);
     let short = Duration::from_millis(1_500);
     let began = Instant::now();
-    let dead = dying.read_lock("k").ttl(short).without_renewal();
+    let dead = dying.rw_lock("k").read().ttl(short).without_renewal();
     let dead = dead.acquire().await.unwrap();
     std::mem::forget(dead);
-    let alive = locks.read_lock("k").ttl(Duration::from_secs(60));
+    let alive = locks.rw_lock("k").read().ttl(Duration::from_secs(60));
     let alive = alive.acquire().await.unwrap();
     let writer = tokio::spawn(locks.lock("k").acquire());
     waiters(&locks, 1).await;
@@ -86,7 +86,7 @@ async fn a_downgrade_lets_all_waiting_readers_in_within_a_hand_off() {
     let writer = locks.lock("k").acquire().await.unwrap();
     let mut waiting = JoinSet::new();
     for _ in 0..5 {
-        waiting.spawn(others.read_lock("k").acquire());
+        waiting.spawn(others.rw_lock("k").read().acquire());
     }
     waiters(&locks, 5).await;
     let asked = Instant::now();
@@ -113,15 +113,23 @@ async fn foreign_lock(raw: &mut MultiplexedConnection) -> bool {
 async fn readers_and_programs_in_other_languages_exclude_each_other() {
     let server = Server::start().await;
     let (locks, mut raw) = (server.locks().await, server.raw().await);
-    let first = locks.read_lock("k").acquire().await.unwrap();
-    let second = locks.read_lock("k").acquire().await.unwrap();
+    let first = locks.rw_lock("k").read().acquire().await.unwrap();
+    let second = locks.rw_lock("k").read().acquire().await.unwrap();
     assert!(!foreign_lock(&mut raw).await);
     first.release().await.unwrap();
     assert!(!foreign_lock(&mut raw).await);
     second.release().await.unwrap();
     assert!(foreign_lock(&mut raw).await);
-    assert!(locks.read_lock("k").try_acquire().await.unwrap().is_none());
-    let reader = locks.read_lock("k").acquire().await.unwrap();
+    assert!(
+        locks
+            .rw_lock("k")
+            .read()
+            .try_acquire()
+            .await
+            .unwrap()
+            .is_none()
+    );
+    let reader = locks.rw_lock("k").read().acquire().await.unwrap();
     assert!(!foreign_lock(&mut raw).await);
     drop(reader);
 }
@@ -131,9 +139,9 @@ async fn a_reader_that_left_keeps_nobody_out_for_what_remained_of_its_lease() {
     let server = Server::start().await;
     let (locks, mut raw) = (server.locks().await, server.raw().await);
     let short = Duration::from_millis(500);
-    let dying = locks.read_lock("k").ttl(short).without_renewal();
+    let dying = locks.rw_lock("k").read().ttl(short).without_renewal();
     let dying = dying.acquire().await.unwrap();
-    let long = locks.read_lock("k").ttl(Duration::from_secs(60));
+    let long = locks.rw_lock("k").read().ttl(Duration::from_secs(60));
     long.acquire().await.unwrap().release().await.unwrap();
     assert!(!foreign_lock(&mut raw).await);
     // Whoever looks at the key alone sees the lease that is left.
@@ -151,18 +159,12 @@ async fn a_semaphore_and_a_lock_on_one_key_are_an_error() {
     let (locks, mut raw) = (server.locks().await, server.raw().await);
     let permit = locks.semaphore("k", 3).acquire().await.unwrap();
     let mixed = locks.lock("k").acquire().await;
-    assert!(
-        matches!(mixed, Err(AcquireError::OtherKind { .. })),
-        "{mixed:?}"
-    );
+    assert!(matches!(mixed, Err(Error::OtherKind { .. })), "{mixed:?}");
     assert!(!foreign_lock(&mut raw).await);
     permit.release().await.unwrap();
     assert!(foreign_lock(&mut raw).await);
     let mixed = locks.semaphore("k", 3).acquire().await;
-    assert!(
-        matches!(mixed, Err(AcquireError::OtherKind { .. })),
-        "{mixed:?}"
-    );
+    assert!(matches!(mixed, Err(Error::OtherKind { .. })), "{mixed:?}");
 }
 
 #[tokio::test]
@@ -170,10 +172,10 @@ async fn what_is_shared_leaves_its_counter_and_no_key_is_without_a_ttl() {
     let server = Server::start().await;
     let locks = server.locks().await;
     let readers = [
-        locks.read_lock("k").acquire().await.unwrap(),
-        locks.read_lock("k").acquire().await.unwrap(),
+        locks.rw_lock("k").read().acquire().await.unwrap(),
+        locks.rw_lock("k").read().acquire().await.unwrap(),
     ];
-    let permits = locks.semaphore("s", 9).permits(4).acquire().await.unwrap();
+    let permits = locks.semaphore("s", 9).acquire_many(4).await.unwrap();
     let mut raw = server.raw().await;
     let keys = async |raw: &mut MultiplexedConnection| -> Vec<String> {
         let mut keys = redis::cmd("KEYS");
@@ -202,7 +204,7 @@ async fn readers_outlive_a_server_that_has_no_memory_left() {
     let server = Server::start().await;
     let (locks, mut raw) = (server.locks().await, server.raw().await);
     let ttl = Duration::from_millis(900);
-    let reader = locks.read_lock("k").ttl(ttl).acquire().await.unwrap();
+    let reader = locks.rw_lock("k").read().ttl(ttl).acquire().await.unwrap();
     let permit = locks.semaphore("s", 2).ttl(ttl).acquire().await.unwrap();
     let mut full = redis::cmd("CONFIG");
     full.arg("SET").arg("maxmemory").arg("1");
@@ -222,7 +224,7 @@ async fn readers_that_waited_and_were_let_in_together_all_keep_the_lock() {
     let writer = locks.lock("k").acquire().await.unwrap();
     let mut waiting = JoinSet::new();
     for _ in 0..3 {
-        waiting.spawn(locks.read_lock("k").acquire());
+        waiting.spawn(locks.rw_lock("k").read().acquire());
     }
     waiters(&locks, 3).await;
     writer.release().await.unwrap();

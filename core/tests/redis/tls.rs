@@ -1,7 +1,7 @@
 //! Servers that speak TLS only.
 
 use std::env;
-use std::error::Error;
+use std::error::Error as _;
 use std::process::Command;
 use std::time::Duration;
 
@@ -201,23 +201,23 @@ async fn certificates_that_cannot_be_used_are_refused_before_anything_is_sent() 
             (
                 builder().client_certificate(client, "none"),
                 url,
-                "key cannot be read",
+                "key is unreadable",
             ),
             (
                 builder().client_certificate("none", client_key),
                 url,
-                "do not fit",
+                "do not match",
             ),
             (
                 builder().client_certificate(client, server_key),
                 url,
-                "do not fit",
+                "do not match",
             ),
-            (builder(), "redis://127.0.0.1:1", "begin it with `rediss`"),
+            (builder(), "redis://127.0.0.1:1", "begins with `rediss`"),
             (
                 builder(),
                 "redis+cluster://127.0.0.1:1",
-                "begin it with `rediss`",
+                "begins with `rediss`",
             ),
         ] {
             assert!(!format!("{builder:?}").contains("PRIVATE KEY"), "{why}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use leasehold::{AcquireError, LockManager};
+use leasehold::{Error, LockManager};
 use leasehold_testkit::clock::ClockShim;
 use tokio::time::timeout;
 
@@ -24,7 +24,7 @@ async fn server() -> Server {
     Server::with(|server| server.wearing(&clock)).await
 }
 
-async fn token(locks: &LockManager) -> Result<i64, AcquireError> {
+async fn token(locks: &LockManager) -> Result<i64, Error> {
     let guard = locks.lock("k").acquire().await?;
     let token = guard.token().get();
     guard.release().await.unwrap();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leasehold::backend::redis::Redis;
 use leasehold::backend::{Attempt, AttemptAnswer, Backend};
-use leasehold::{Key, LockGuard, LockManager, OwnerId};
+use leasehold::{AttemptId, Key, LockGuard, LockManager};
 use leasehold_testkit::proxy::{Proxy, Stats};
 use leasehold_testkit::servers::RedisBuilder;
 use tokio::sync::mpsc;
@@ -185,7 +185,7 @@ async fn one_release_looks_at_a_thousand_places_and_no_more() {
     let mut places = redis::cmd("ZADD");
     places.arg("{lock:k}:lh1:queue");
     for place in 0..1500 {
-        places.arg(place).arg(OwnerId::random().to_string());
+        places.arg(place).arg(AttemptId::random().to_string());
     }
     let _: usize = places.query_async(&mut raw).await.unwrap();
     guard.release().await.unwrap();

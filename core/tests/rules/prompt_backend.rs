@@ -7,7 +7,7 @@ use leasehold::backend::{
     Applied, Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, InProcess,
     Inspection, ReleaseAnswer, RenewAnswer, async_trait,
 };
-use leasehold::{AcquireError, Key, LockManager, LossReason, OwnerId, ReleaseOutcome};
+use leasehold::{AttemptId, EndReason, Error, Key, LockManager};
 
 use crate::tools::{KEY, settle};
 
@@ -28,8 +28,8 @@ enum Mood {
 struct Prompt {
     world: InProcess,
     mood: Mood,
-    ids: Mutex<Vec<OwnerId>>,
-    calls: Mutex<Vec<(&'static str, OwnerId)>>,
+    ids: Mutex<Vec<AttemptId>>,
+    calls: Mutex<Vec<(&'static str, AttemptId)>>,
 }
 
 impl Prompt {
@@ -43,7 +43,7 @@ impl Prompt {
         (backend, locks)
     }
 
-    fn note(&self, call: &'static str, owner: OwnerId) {
+    fn note(&self, call: &'static str, owner: AttemptId) {
         self.calls.lock().unwrap().push((call, owner));
     }
 
@@ -68,7 +68,7 @@ async fn an_answer_at_once_is_asked_for_once_under_an_id_of_the_backend() {
     let (backend, locks) = Prompt::new(Mood::Prompt);
     for _ in 0..2 {
         let guard = locks.lock(KEY).acquire().await.unwrap();
-        assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+        guard.release().await.unwrap();
     }
     let (take, leave) = ("attempt now", "release now");
     assert_eq!(
@@ -81,7 +81,7 @@ async fn an_answer_at_once_is_asked_for_once_under_an_id_of_the_backend() {
 async fn where_nothing_is_known_at_once_it_is_asked_for() {
     let (backend, locks) = Prompt::new(Mood::Silent);
     let guard = locks.lock(KEY).acquire().await.unwrap();
-    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    guard.release().await.unwrap();
     assert_eq!(
         backend.calls(),
         [
@@ -116,14 +116,14 @@ async fn an_answer_at_once_that_was_not_seen_is_undone_or_asked_for_again() {
     let (backend, locks) = Prompt::new(Mood::Clumsy);
     let error = locks.lock(KEY).try_acquire().await.unwrap_err();
     assert!(
-        matches!(&error, AcquireError::Backend { applied, .. } if *applied == Applied::Unknown),
+        matches!(&error, Error::Backend { applied, .. } if *applied == Applied::Unknown),
         "{error:?}"
     );
     settle().await;
     assert!(backend.is_free().await);
     // Who waits has it under the id that had it already, and its release is confirmed by the second copy.
     let guard = locks.lock(KEY).acquire().await.unwrap();
-    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    guard.release().await.unwrap();
     assert_eq!(
         backend.calls()[1..],
         [
@@ -142,8 +142,8 @@ async fn a_release_at_once_tells_what_it_found() {
     let guard = locks.lock(KEY).acquire().await.unwrap();
     let key = Key::new("lock:", KEY).unwrap();
     assert!(backend.world.force_release(&key).await.unwrap());
-    let lost = ReleaseOutcome::AlreadyLost(LossReason::Gone);
-    assert_eq!(guard.release().await.unwrap(), lost);
+    let released = guard.release().await;
+    assert!(matches!(released, Err(Error::Lost(lost)) if lost.reason == EndReason::Gone));
     assert_eq!(backend.calls(), [("attempt now", 0), ("release now", 0)]);
 }
 
@@ -162,8 +162,8 @@ impl Backend for Prompt {
         self.world.capabilities()
     }
 
-    fn owner_id(&self) -> OwnerId {
-        let id = OwnerId::random();
+    fn attempt_id(&self) -> AttemptId {
+        let id = AttemptId::random();
         self.ids.lock().unwrap().push(id);
         id
     }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use leasehold::LossReason;
+use leasehold::EndReason;
 use leasehold::conformance::{Command, Fault};
 use tokio::time::{Instant, sleep};
 
@@ -103,6 +103,6 @@ async fn past_its_deadline_a_guard_is_lost_whoever_says_what() {
     assert!(!scene.is_free().await);
     assert!(guard.renew().await.is_err());
     assert!(!guard.is_valid());
-    assert_eq!(guard.lost().await.reason, LossReason::Expired);
+    assert_eq!(guard.ended().await.reason, EndReason::Expired);
     assert_eq!(scene.log.count(Command::Renew), 0);
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use leasehold::conformance::{Command, Fault};
-use leasehold::{LossReason, ReleaseOutcome};
+use leasehold::{EndReason, Error, Lost};
 use tokio::task::yield_now;
 use tokio::time::{Instant, advance, sleep};
 
@@ -22,29 +22,29 @@ async fn everybody_who_watches_is_told_the_reason() {
     let scene = without_renewals();
     let guard = scene.locks.lock(KEY).acquire().await.unwrap();
     let handle = guard.handle();
-    let watchers: Vec<_> = (0..3).map(|_| tokio::spawn(handle.lost())).collect();
+    let watchers: Vec<_> = (0..3).map(|_| tokio::spawn(handle.ended())).collect();
     for watcher in watchers {
         let lost = watcher.await.unwrap();
         assert_eq!(
             (lost.reason, lost.token),
-            (LossReason::Expired, Some(guard.token()))
+            (EndReason::Expired, Some(guard.token()))
         );
     }
     assert!(!handle.is_valid());
-    let outcome = guard.release().await.unwrap();
-    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::Expired));
+    let released = guard.release().await;
+    assert!(matches!(released, Err(Error::Lost(lost)) if lost.reason == EndReason::Expired));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loss_before_the_deadline_is_told_at_once() {
     let scene = Scene::calm();
     let guard = scene.locks.lock(KEY).acquire().await.unwrap();
-    let watcher = tokio::spawn(guard.lost());
+    let watcher = tokio::spawn(guard.ended());
     settle().await;
     let started = Instant::now();
     guard.simulate_loss();
     let lost = watcher.await.unwrap();
-    assert_eq!(lost.reason, LossReason::Expired);
+    assert_eq!(lost.reason, EndReason::Expired);
     assert_eq!(started.elapsed(), Duration::ZERO);
 }
 
@@ -56,21 +56,37 @@ impl Drop for CountsItsDrop {
     }
 }
 
+/// An error of the caller, with the one `From` that it needs.
+#[derive(Debug, thiserror::Error)]
+enum OwnError {
+    #[error("out of stock")]
+    OutOfStock,
+    #[error(transparent)]
+    Lock(#[from] Error),
+}
+
+fn loss<T: std::fmt::Debug>(answer: Result<T, Error>) -> Lost {
+    match answer {
+        Err(Error::Lost(lost)) => lost,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn run_drops_its_body_before_it_answers() {
     let scene = without_renewals();
     let guard = scene.locks.lock(KEY).acquire().await.unwrap();
     let drops = Arc::new(AtomicU32::new(0));
     let in_body = CountsItsDrop(Arc::clone(&drops));
-    let run = guard.run(async move {
+    let run = guard.run(async move |_| {
         let _in_body = in_body;
-        pending::<()>().await;
+        pending::<Result<(), Error>>().await
     });
     let mut run = std::pin::pin!(run);
-    let lost = run.as_mut().await.unwrap_err();
+    let lost = loss(run.as_mut().await);
     // The future itself still lives.
     assert_eq!(drops.load(Ordering::Relaxed), 1);
-    assert_eq!(lost.reason, LossReason::Expired);
+    assert_eq!(lost.reason, EndReason::Expired);
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,15 +94,16 @@ async fn after_a_pause_past_the_deadline_the_body_takes_no_further_step() {
     let scene = Scene::calm();
     let guard = scene.locks.lock(KEY).acquire().await.unwrap();
     let mut steps = 0;
-    let lost = guard.run(async {
+    let lost = guard.run(async |_| {
         steps += 1;
         // A process that is stopped here, with the body ready to go on.
         advance(TTL * 2).await;
         steps += 1;
         yield_now().await;
         steps += 1;
+        Ok::<_, Error>(())
     });
-    assert_eq!(lost.await.unwrap_err().reason, LossReason::Expired);
+    assert_eq!(loss(lost.await).reason, EndReason::Expired);
     assert_eq!(steps, 1);
 }
 
@@ -96,7 +113,12 @@ async fn a_body_is_cut_short_at_the_deadline() {
     let guard = scene.locks.lock(KEY).acquire().await.unwrap();
     let valid_for = guard.valid_for();
     let started = Instant::now();
-    let lost = guard.run(sleep(TTL * 10)).await;
+    let lost = guard
+        .run(async |_| {
+            sleep(TTL * 10).await;
+            Ok::<_, Error>(())
+        })
+        .await;
     assert!(lost.is_err());
     assert!(started.elapsed() - valid_for <= Duration::from_millis(1));
 }
@@ -105,19 +127,21 @@ async fn a_body_is_cut_short_at_the_deadline() {
 async fn nothing_masks_the_callers_own_error() {
     let scene = without_renewals();
     let guard = scene.locks.lock(KEY).acquire().await.unwrap();
-    let own: Result<Result<(), &str>, _> = guard.run(async { Err("out of stock") }).await;
-    assert_eq!(own.unwrap(), Err("out of stock"));
+    let own = guard
+        .run(async |_| Err::<(), _>(OwnError::OutOfStock))
+        .await;
+    assert!(matches!(own, Err(OwnError::OutOfStock)), "{own:?}");
 
     // Lost in the very step that completed: the body's word stands, the release tells the rest.
-    let own: Result<Result<(), &str>, _> = guard
-        .run(async {
+    let own = guard
+        .run(async |_| {
             guard.simulate_loss();
-            Err("out of stock")
+            Err::<(), _>(OwnError::OutOfStock)
         })
         .await;
-    assert_eq!(own.unwrap(), Err("out of stock"));
-    let outcome = guard.release().await.unwrap();
-    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::Expired));
+    assert!(matches!(own, Err(OwnError::OutOfStock)), "{own:?}");
+    let released = guard.release().await;
+    assert!(matches!(released, Err(Error::Lost(lost)) if lost.reason == EndReason::Expired));
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,6 +151,6 @@ async fn a_handle_outlives_its_guard_and_says_so() {
     let (handle, token) = (guard.handle(), guard.token());
     drop(guard);
     assert!(!handle.is_valid());
-    assert_eq!(handle.lost().await.reason, LossReason::Released);
+    assert_eq!(handle.ended().await.reason, EndReason::Released);
     assert_eq!((handle.key(), handle.token()), (KEY, token));
 }

@@ -2,7 +2,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use leasehold::conformance::{Command, Fault};
-use leasehold::{LossReason, ReleaseOutcome};
+use leasehold::{EndReason, Error};
 use tokio::time::{Instant, sleep};
 
 use crate::tools::{KEY, Scene, TTL, settle};
@@ -79,7 +79,7 @@ async fn a_release_is_sent_after_the_renewal_that_is_under_way() {
     while scene.log.count(Command::Renew) == 0 {
         settle().await;
     }
-    let outcome = guard.release().await.unwrap();
+    guard.release().await.unwrap();
     let (renewal, _) = scene.log.calls(Command::Renew)[0];
     let (release, _) = scene.log.calls(Command::Release)[0];
     assert!(
@@ -87,7 +87,6 @@ async fn a_release_is_sent_after_the_renewal_that_is_under_way() {
         "sent {:?} after",
         release - renewal
     );
-    assert_eq!(outcome, ReleaseOutcome::Released);
     sleep(TTL).await;
     assert_eq!(scene.log.count(Command::Renew), 1);
 }
@@ -112,7 +111,7 @@ async fn a_failing_renewal_is_repeated_and_releases_nothing() {
         assert!(scene.log.count(Command::Renew) > 5, "{fault:?}");
         assert_eq!(scene.log.count(Command::Release), 0);
         assert_eq!(scene.log.count(Command::Cleanup), 0);
-        assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+        guard.release().await.unwrap();
     }
 }
 
@@ -131,7 +130,7 @@ async fn a_hanging_renewal_delays_no_other_lease() {
     let locks = leasehold::LockManager::new(slow);
     let hanging = locks.lock("hanging").acquire().await.unwrap();
     let guard = locks.lock(KEY).ttl(short).acquire().await.unwrap();
-    assert_eq!(hanging.lost().await.reason, LossReason::Expired);
+    assert_eq!(hanging.ended().await.reason, EndReason::Expired);
     assert!(guard.is_valid());
 }
 
@@ -147,10 +146,10 @@ async fn renewal_ends_at_max_hold() {
         .acquire()
         .await
         .unwrap();
-    let lost = guard.lost().await;
+    let lost = guard.ended().await;
     assert_eq!(
         (lost.reason, started.elapsed()),
-        (LossReason::MaxHold, max_hold)
+        (EndReason::MaxHold, max_hold)
     );
     assert!(!guard.is_valid());
     // Who still works under it has until the end of the last lease to notice.
@@ -160,8 +159,8 @@ async fn renewal_ends_at_max_hold() {
     sleep(TTL * 2).await;
     assert!(scene.is_free().await);
     assert_eq!(scene.log.count(Command::Renew), renewals);
-    let outcome = guard.release().await.unwrap();
-    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(LossReason::MaxHold));
+    let released = guard.release().await;
+    assert!(matches!(released, Err(Error::Lost(lost)) if lost.reason == EndReason::MaxHold));
 }
 
 #[tokio::test(start_paused = true)]

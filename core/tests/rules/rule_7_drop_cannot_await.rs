@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use leasehold::backend::{Backend, InProcess};
 use leasehold::conformance::{Command, Fault};
-use leasehold::{Key, LockManager, LossReason};
+use leasehold::{EndReason, Error, Key, LockManager};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::tools::{KEY, Scene, settle};
@@ -42,7 +42,11 @@ async fn a_release_in_the_background_is_repeated_until_it_is_confirmed() {
 async fn a_guard_dropped_by_a_panic_is_released() {
     let scene = Scene::calm();
     let guard = scene.locks.lock(KEY).acquire().await.unwrap();
-    let task = tokio::spawn(async move { guard.run(async { panic!("a bug in the body") }).await });
+    let task = tokio::spawn(async move {
+        guard
+            .run(async |_| -> Result<(), Error> { panic!("a bug in the body") })
+            .await
+    });
     assert!(task.await.unwrap_err().is_panic());
     settle().await;
     assert!(scene.is_free().await);
@@ -92,8 +96,8 @@ fn a_loss_is_noticed_without_a_watchdog() {
             .block_on(locks.lock(KEY).ttl(Duration::from_millis(100)).acquire())
             .unwrap()
     };
-    let lost = runtime().block_on(async { guard.lost().await });
-    assert_eq!(lost.reason, LossReason::Expired);
+    let lost = runtime().block_on(async { guard.ended().await });
+    assert_eq!(lost.reason, EndReason::Expired);
 }
 
 /// Polls once, on no runtime.
@@ -113,8 +117,10 @@ fn nothing_panics_outside_a_runtime() {
     let runtime = runtime();
     let scene = Scene::calm();
     let guard = runtime.block_on(scene.locks.lock(KEY).acquire()).unwrap();
-    assert!(polled(guard.lost()).is_none());
-    assert!(polled(guard.run(std::future::pending::<()>())).is_none());
+    assert!(polled(guard.ended()).is_none());
+    assert!(
+        polled(guard.run(async |_| std::future::pending::<Result<(), Error>>().await)).is_none()
+    );
     assert!(polled(guard.renew()).is_none());
     assert!(polled(scene.locks.inspect(KEY)).unwrap().is_err());
     assert!(polled(scene.locks.force_release(KEY)).unwrap().is_err());
@@ -129,8 +135,10 @@ fn nothing_panics_outside_a_runtime() {
 fn nothing_panics_when_the_runtime_is_gone() {
     let scene = Scene::calm();
     let guard = runtime().block_on(scene.locks.lock(KEY).acquire()).unwrap();
-    assert!(polled(guard.lost()).is_none());
-    assert!(polled(guard.run(std::future::pending::<()>())).is_none());
+    assert!(polled(guard.ended()).is_none());
+    assert!(
+        polled(guard.run(async |_| std::future::pending::<Result<(), Error>>().await)).is_none()
+    );
     assert!(polled(guard.renew()).unwrap().is_err());
     assert!(polled(guard.release()).unwrap().is_err());
 }

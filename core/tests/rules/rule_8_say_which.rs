@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leasehold::backend::Applied;
 use leasehold::conformance::Fault;
-use leasehold::{AcquireError, Error, LockManager, RenewError};
+use leasehold::{Error, LockManager};
 
 use tokio::time::Instant;
 
@@ -24,15 +24,12 @@ async fn busy_and_timed_out() {
         .await
         .unwrap_err();
     assert!(
-        matches!(&error, AcquireError::TimedOut { waited, .. } if *waited == wait),
+        matches!(&error, Error::TimedOut { waited, .. } if *waited == wait),
         "{error:?}"
     );
     assert!(error.is_temporary());
     let once = scene.locks.lock(KEY).wait(Duration::ZERO).acquire().await;
-    assert!(
-        matches!(once, Err(AcquireError::TimedOut { .. })),
-        "{once:?}"
-    );
+    assert!(matches!(once, Err(Error::TimedOut { .. })), "{once:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -44,7 +41,7 @@ async fn surely_not_applied_and_unknown() {
     ] {
         let scene = Scene::new(move |_, _| fault);
         let error = scene.locks.lock(KEY).try_acquire().await.unwrap_err();
-        let AcquireError::Backend {
+        let Error::Backend {
             applied, source, ..
         } = &error
         else {
@@ -70,7 +67,7 @@ async fn an_earlier_copy_that_was_not_answered_stays_unknown() {
         }
     });
     let error = scene.locks.lock(KEY).acquire().await.unwrap_err();
-    let AcquireError::Backend {
+    let Error::Backend {
         applied, source, ..
     } = error
     else {
@@ -96,10 +93,7 @@ async fn closed() {
         waiting.await.unwrap().err(),
         scene.locks.lock("other").acquire().await.err(),
     ] {
-        assert!(
-            matches!(refused, Some(AcquireError::Closed { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Some(Error::Closed { .. })), "{refused:?}");
     }
 }
 
@@ -111,11 +105,11 @@ async fn lost_and_not_renewed() {
     });
     let guard = scene.locks.lock(KEY).acquire().await.unwrap();
     let error = guard.renew().await.unwrap_err();
-    assert!(matches!(error, RenewError::Backend { .. }), "{error:?}");
+    assert!(matches!(error, Error::Backend { .. }), "{error:?}");
     assert!(guard.is_valid());
-    guard.lost().await;
+    guard.ended().await;
     let error = guard.renew().await.unwrap_err();
-    assert!(matches!(error, RenewError::Lost(_)), "{error:?}");
+    assert!(matches!(error, Error::Lost(_)), "{error:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -135,7 +129,7 @@ async fn what_cannot_work_is_refused_before_anything_is_sent() {
     ];
     for error in refused {
         assert!(
-            matches!(error, AcquireError::Key(_) | AcquireError::Option(_)),
+            matches!(error, Error::Key(_) | Error::Option(_)),
             "{error:?}"
         );
         assert!(!error.is_temporary());
@@ -150,13 +144,13 @@ fn an_acquire_outside_a_runtime_is_an_error_and_no_panic() {
     let poll = acquire
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()));
-    assert!(matches!(poll, Poll::Ready(Err(AcquireError::NoRuntime))));
+    assert!(matches!(poll, Poll::Ready(Err(Error::NoRuntime))));
 }
 
 #[test]
 fn every_error_is_one_leasehold_error_and_keeps_its_cause() {
     let lost = leasehold::Key::new("", "").unwrap_err();
-    let all = Error::from(AcquireError::from(lost.clone()));
+    let all = Error::from(lost.clone());
     assert_eq!(all.to_string(), lost.to_string());
     assert!(
         all.source().is_none(),

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use leasehold::backend::{Backend, InProcess};
 use leasehold::conformance::{Call, Command, Fault, Faulty};
-use leasehold::{Key, LockManager, OwnerId};
+use leasehold::{AttemptId, Key, LockManager};
 use tokio::time::Instant;
 
 pub(crate) const TTL: Duration = Duration::from_secs(30);
@@ -24,7 +24,7 @@ impl Log {
         self.calls(command).len()
     }
 
-    pub(crate) fn owners(&self, command: Command) -> Vec<OwnerId> {
+    pub(crate) fn owners(&self, command: Command) -> Vec<AttemptId> {
         let calls = self.calls(command).into_iter();
         calls.flat_map(|(_, call)| call.owners).collect()
     }

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use leasehold::backend::redis::{Redis, RedisBuilder};
-use leasehold::{
-    AcquireError, AdmitError, FenceStore, InProcessFenceStore, LockGuard, LockManager,
-};
+use leasehold::{AdmitError, Error, FenceStore, InProcessFenceStore, LockGuard, LockManager};
 use leasehold_testkit::servers::SentinelRedis;
 
 use crate::servers::{plain, soon, synced, url, whole};
@@ -13,7 +11,7 @@ use crate::servers::{plain, soon, synced, url, whole};
 const TTL: Duration = Duration::from_secs(60);
 
 /// A holder who stands still: nothing renews its lock, and nothing tells it.
-async fn standing_still(locks: &LockManager) -> Result<LockGuard, AcquireError> {
+async fn standing_still(locks: &LockManager) -> Result<LockGuard, Error> {
     let lock = locks.lock("k").ttl(TTL).without_renewal();
     lock.wait(Duration::from_secs(1)).acquire().await
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use leasehold::{LockManager, ReleaseOutcome};
+use leasehold::LockManager;
 use leasehold_testkit::resp::Value;
 use leasehold_testkit::servers::SentinelRedis;
 use tokio::sync::mpsc;
@@ -212,7 +212,7 @@ async fn a_primary_that_the_sentinels_forget_for_a_moment_is_waited_for() {
     }
     eventually("the manager has noticed", async || {
         let seen = locks.inspect("k").await;
-        seen.is_err_and(|it| whole(&it).contains("know no primary `mymaster` any more"))
+        seen.is_err_and(|it| whole(&it).contains("not know a primary `mymaster` any more"))
     })
     .await;
     let waiting = tokio::spawn(locks.lock("k").wait(PATIENCE).acquire());
@@ -245,7 +245,7 @@ async fn without_sentinels_who_is_connected_goes_on_and_nobody_else_connects() {
             let error = locks.lock("free").try_acquire().await.unwrap_err();
             assert!(error.is_temporary(), "{}", whole(&error));
             // The first may find out that the connection is gone.
-            if whole(&error).contains("no Sentinel says where the primary is") {
+            if whole(&error).contains("no Sentinel reports the primary") {
                 return;
             }
         }
@@ -256,8 +256,7 @@ async fn without_sentinels_who_is_connected_goes_on_and_nobody_else_connects() {
         sentinel.restart().await.unwrap();
     }
     drop(soon(waiting).await.unwrap().unwrap());
-    let released = soon(guard.release()).await.unwrap();
-    assert_eq!(released, ReleaseOutcome::Released);
+    soon(guard.release()).await.unwrap();
 }
 
 #[tokio::test]
@@ -291,8 +290,7 @@ async fn both_passwords_for_a_while_stop_nobody_over_a_failover() {
     replicated(redis.servers()).await;
     fail_over(&redis).await;
     guard.renew().await.unwrap();
-    let released = soon(guard.release()).await.unwrap();
-    assert_eq!(released, ReleaseOutcome::Released);
+    soon(guard.release()).await.unwrap();
     soon(waiting)
         .await
         .unwrap()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leasehold::{AdmitError, FenceStore, InProcessFenceStore, LossReason};
+use leasehold::{AdmitError, EndReason, FenceStore, InProcessFenceStore};
 use leasehold_testkit::servers::SentinelRedis;
 
 use crate::servers::{at_primary, locks, plain, soon};
@@ -24,8 +24,8 @@ async fn an_old_primary_that_returns_has_nobody_write_out_of_order() {
     redis.until_failed_over().await.unwrap();
 
     // Nobody has told the first holder yet but the Sentinels.
-    let lost = soon(first.lost()).await;
-    assert_eq!(lost.reason, LossReason::Gone);
+    let lost = soon(first.ended()).await;
+    assert_eq!(lost.reason, EndReason::Gone);
     let second = soon(locks.lock("k").ttl(TTL).acquire()).await.unwrap();
     let lost_token = lost.token.unwrap();
     assert!(second.token() > lost_token);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend, Mode, RenewAnswer};
-use leasehold::{AcquireError, Key, LossReason, OwnerId, ReleaseOutcome};
+use leasehold::{AttemptId, EndReason, Error, Key};
 use leasehold_testkit::proxy::{Proxy, Which};
 use leasehold_testkit::resp::Value;
 use leasehold_testkit::servers::{RedisServer, ReplicatedRedis};
@@ -47,9 +47,9 @@ async fn a_lock_that_no_replica_has_is_given_back_and_the_error_counts() {
     pair.hold();
     let refused = locks.lock("k").try_acquire().await.unwrap_err();
     let said = whole(&refused);
-    let counted = "0 of 1 replicas acknowledged the lock within 100ms; it was given back";
+    let counted = "0 of 1 replicas acknowledged the lock within 100ms; it was released";
     assert!(said.contains(counted), "{said}");
-    let AcquireError::Backend { applied, .. } = refused else {
+    let Error::Backend { applied, .. } = refused else {
         panic!("{refused:?}");
     };
     // The first request had been granted, as far as the manager knows of requests.
@@ -82,7 +82,7 @@ async fn while_a_copy_may_come_what_no_replica_has_is_not_given_back() {
     .await;
     let refused = refused.unwrap();
     assert_eq!(refused.applied(), Applied::Unknown, "{refused}");
-    assert!(!whole(&refused).contains("given back"), "{refused}");
+    assert!(!whole(&refused).contains("it was released"), "{refused}");
     let holder = holder_of(pair.primary(), "lock:k").await;
     assert_ne!(holder, Value::Nil);
 }
@@ -97,7 +97,7 @@ async fn without_a_replica_some_time_out_and_others_are_told_why() {
     let (mut timed_out, mut told) = (0, 0);
     for one in all {
         match soon(one).await.unwrap().unwrap_err() {
-            AcquireError::TimedOut { .. } => timed_out += 1,
+            Error::TimedOut { .. } => timed_out += 1,
             error => told += usize::from(whole(&error).contains("0 of 1 replicas")),
         }
     }
@@ -129,8 +129,8 @@ async fn a_lease_whose_renewals_no_replica_has_ends_by_its_deadline() {
     let begin = Instant::now();
     let renewed = guard.renew().await.unwrap_err();
     assert!(whole(&renewed).contains("0 of 1 replicas"), "{renewed}");
-    let lost = soon(guard.lost()).await;
-    assert_eq!(lost.reason, LossReason::Expired);
+    let lost = soon(guard.ended()).await;
+    assert_eq!(lost.reason, EndReason::Expired);
     assert!(
         begin.elapsed() < ttl + Duration::from_millis(500),
         "{:?}",
@@ -151,7 +151,7 @@ async fn a_lease_whose_renewals_come_through_goes_on() {
     let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
     sleep(ttl * 2).await;
     assert!(guard.is_valid());
-    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    guard.release().await.unwrap();
 }
 
 #[tokio::test]
@@ -194,8 +194,7 @@ async fn what_a_lock_becomes_is_acknowledged_too() {
     let given = locks.lock("given").acquire().await.unwrap();
     let ticket = given.hand_over().await.unwrap();
     pair.hold();
-    let taking = locks.take_up(&ticket).wait(Duration::from_secs(1));
-    let taken = taking.acquire().await.unwrap_err();
+    let taken = locks.accept(&ticket).await.unwrap_err();
     let said = whole(&taken);
     assert!(said.contains("0 of 1 replicas"), "{said}");
     eventually("what was not taken up is freed", async || {
@@ -205,7 +204,7 @@ async fn what_a_lock_becomes_is_acknowledged_too() {
     pair.release();
     let writer = locks.lock("shared").acquire().await.unwrap();
     let reader = writer.downgrade().await.unwrap();
-    assert_eq!(reader.release().await.unwrap(), ReleaseOutcome::Released);
+    reader.release().await.unwrap();
     let writer = locks.lock("other").acquire().await.unwrap();
     pair.hold();
     let reader = writer.downgrade().await;
@@ -230,7 +229,7 @@ async fn of_leases_renewed_together_each_needs_the_replica_and_one_that_is_gone_
         claims.push(attempt.claim(token));
     }
     let mut gone = claims[0].clone();
-    gone.owner = OwnerId::random();
+    gone.owner = AttemptId::random();
     claims.insert(1, gone);
     for held in [false, true] {
         let mut backend = &patient;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leasehold::{LockManager, ReleaseOutcome};
+use leasehold::LockManager;
 use leasehold_testkit::resp::Value;
 use leasehold_testkit::servers::RedisServer;
 use parking_lot::Mutex;
@@ -146,7 +146,7 @@ async fn one_that_lies_is_outvoted_whatever_its_epoch_and_is_sent_no_password() 
     // It goes on telling of a failover, and nobody is interrupted.
     sleep(Duration::from_millis(500)).await;
     assert_eq!(connections(&server).await, before + 1);
-    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    guard.release().await.unwrap();
     assert!(trap.is_empty().await, "somebody was there");
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::poll;
 use leasehold::backend::zookeeper::ZooKeeper;
 use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend, Claim};
-use leasehold::{AcquireError, Key, LockManager, OwnerId};
+use leasehold::{AttemptId, Error, Key, LockManager};
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -31,7 +31,7 @@ impl Scene {
     async fn new() -> Self {
         let server = alone().await;
         let proxy = Proxy::start_bytes(server.port()).await.unwrap();
-        let key = format!("two_sessions:{}", OwnerId::random());
+        let key = format!("two_sessions:{}", AttemptId::random());
         let key = Key::new("lock:", &key).unwrap();
         Self {
             before: connect(&server.address()).await,
@@ -136,7 +136,7 @@ async fn whoever_cleans_up_for_others_leaves_nothing_of_any_session() {
 async fn an_attempt_that_is_not_polled_ends_and_costs_the_other_locks_nothing() {
     let scene = Scene::new().await;
     let locks = short_sessions(&alone().await.address()).await;
-    let kept = format!("kept:{}", OwnerId::random());
+    let kept = format!("kept:{}", AttemptId::random());
     let kept = locks.lock(kept).acquire().await.unwrap();
     // So that the container is there, and the first request is the one that makes a node.
     take(&scene.before, &scene.attempt).await;
@@ -159,7 +159,7 @@ async fn an_attempt_that_is_not_polled_ends_and_costs_the_other_locks_nothing() 
 #[tokio::test]
 async fn what_is_refused_after_the_node_was_made_is_cleaned_up() {
     let address = alone().await.address();
-    let folder = format!("half_refused-{}", OwnerId::random());
+    let folder = format!("half_refused-{}", AttemptId::random());
     let url = format!("zookeeper://{address}/{folder}");
     let locks = LockManager::connect(&url).await.unwrap();
     let guard = locks.lock("k").acquire().await.unwrap();
@@ -171,7 +171,7 @@ async fn what_is_refused_after_the_node_was_made_is_cleaned_up() {
     admin.set_acl(&container, &[blind], None).await.unwrap();
 
     let error = locks.lock("k").ttl(TTL).try_acquire().await.unwrap_err();
-    let AcquireError::Backend { applied, .. } = &error else {
+    let Error::Backend { applied, .. } = &error else {
         panic!("{error:?}");
     };
     assert_eq!(*applied, Applied::Unknown, "{error:?}");
@@ -196,9 +196,9 @@ async fn a_crowd_of_waiters_survives_a_cut() {
     const CROWD: usize = 500;
     let scene = Scene::new().await;
     let locks = LockManager::new(scene.after);
-    let long = format!("{}:{}", "c".repeat(300), OwnerId::random());
+    let long = format!("{}:{}", "c".repeat(300), AttemptId::random());
     let holder = scene.other.lock(&long).acquire().await.unwrap();
-    let kept = locks.lock(format!("kept:{}", OwnerId::random()));
+    let kept = locks.lock(format!("kept:{}", AttemptId::random()));
     let kept = kept.acquire().await.unwrap();
     let mut crowd = JoinSet::new();
     for _ in 0..CROWD {

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use futures_util::poll;
 use leasehold::backend::zookeeper::ZooKeeper;
 use leasehold::backend::{Attempt, Backend, RenewAnswer};
-use leasehold::{Key, LockManager, LossReason, ReleaseOutcome};
+use leasehold::{EndReason, Error, Key, LockManager};
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use tokio::time::{Instant, sleep, timeout};
 use zookeeper_client::{Acl, AuthId, Permission};
@@ -59,7 +59,7 @@ impl Scene {
 }
 
 fn fresh(name: &str) -> String {
-    format!("{name}:{}", leasehold::OwnerId::random())
+    format!("{name}:{}", leasehold::AttemptId::random())
 }
 
 #[tokio::test]
@@ -80,10 +80,10 @@ async fn a_holder_that_is_cut_off_is_lost_before_the_next_is_let_in_and_all_its_
     }
     scene.reconnect();
     for guard in guards {
-        let reason = guard.lost().await.reason;
-        assert!(matches!(reason, LossReason::Expired | LossReason::Gone));
-        let outcome = guard.release().await.unwrap();
-        assert_eq!(outcome, ReleaseOutcome::AlreadyLost(reason));
+        let reason = guard.ended().await.reason;
+        assert!(matches!(reason, EndReason::Expired | EndReason::Gone));
+        let released = guard.release().await;
+        assert!(matches!(released, Err(Error::Lost(lost)) if lost.reason == reason));
     }
     // A new session works.
     let again = timeout(SOON, scene.locks.lock(&keys[0]).acquire());
@@ -101,7 +101,7 @@ async fn a_cut_that_is_shorter_than_the_session_costs_nothing() {
     }
     sleep(SESSION).await;
     assert!(guard.is_valid());
-    assert_eq!(guard.release().await.unwrap(), ReleaseOutcome::Released);
+    guard.release().await.unwrap();
     becomes_free(&scene.other, &key, SOON).await;
 }
 
@@ -251,7 +251,7 @@ async fn has_no_session(backend: &ZooKeeper, attempt: &Attempt) {
 async fn a_session_is_given_up_when_what_it_holds_cannot_be_deleted() {
     const SHORT: Duration = Duration::from_secs(1);
     let address = alone().await.address();
-    let folder = format!("given_up-{}", leasehold::OwnerId::random());
+    let folder = format!("given_up-{}", leasehold::AttemptId::random());
     let url = format!("zookeeper://{address}/{folder}");
     let builder = ZooKeeper::builder().session_timeout(SHORT);
     let backend = builder.connect(&url).await.unwrap();
@@ -273,7 +273,7 @@ async fn a_session_is_given_up_when_what_it_holds_cannot_be_deleted() {
     let kept = attempt("kept");
     let kept_claim = take(&backend, &kept).await;
     let refused = backend.release(&stuck_claim).await.unwrap_err();
-    assert!(refused.to_string().contains("rights"), "{refused}");
+    assert!(refused.to_string().contains("permissions"), "{refused}");
 
     let mut waiting = pin!(timeout(SOON, other.lock("kept").acquire()));
     let (mut until, mut has_ended) = (Instant::now(), false);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leasehold::{LockManager, LossReason, OwnerId, ReleaseOutcome};
+use leasehold::{AttemptId, EndReason, Error, LockManager};
 use tokio::time::{sleep, timeout};
 
 use crate::mute::Mute;
@@ -35,7 +35,7 @@ impl Scene {
 }
 
 fn fresh(name: &str) -> String {
-    format!("{name}:{}", OwnerId::random())
+    format!("{name}:{}", AttemptId::random())
 }
 
 #[tokio::test]
@@ -55,10 +55,10 @@ async fn what_it_holds_is_lost_and_passed_on_and_its_waiters_go_on_in_another_se
     let next = next.await.unwrap().unwrap();
     assert!(!guard.is_valid());
     assert!(next.token() > guard.token());
-    let reason = guard.lost().await.reason;
-    assert!(matches!(reason, LossReason::Expired | LossReason::Gone));
-    let outcome = guard.release().await.unwrap();
-    assert_eq!(outcome, ReleaseOutcome::AlreadyLost(reason));
+    let reason = guard.ended().await.reason;
+    assert!(matches!(reason, EndReason::Expired | EndReason::Gone));
+    let released = guard.release().await;
+    assert!(matches!(released, Err(Error::Lost(lost)) if lost.reason == reason));
 
     scene.mute.set(false);
     before.release().await.unwrap();

@@ -64,11 +64,11 @@ pub fn cells(wanted: &Wanted) -> Vec<Cell> {
         }
     });
     let only = wanted.only.as_deref().unwrap_or_default();
-    let is_wanted = |cell: &Cell| {
+    let is_voluntary = |cell: &Cell| {
         let is_short = SHORT.contains(&(cell.kind, cell.fault));
         cell.name().contains(only) && (is_short || !wanted.short)
     };
-    cells.filter(is_wanted).collect()
+    cells.filter(is_voluntary).collect()
 }
 
 #[cfg(test)]

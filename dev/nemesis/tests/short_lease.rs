@@ -51,7 +51,7 @@ async fn a_lease_of_300_ms_is_kept_for_ten_seconds() {
             assert!(
                 blamed,
                 "lost in slice {slice}: {:?}; void: {void:?}",
-                guard.lost().await
+                guard.ended().await
             );
             guard = locks.lock("k").ttl(TTL).acquire().await.unwrap();
         }

@@ -65,12 +65,11 @@ async fn connected(shared: &Shared) -> Option<Result<LockManager, leasehold::Err
     while !shared.is_over() {
         match Redis::builder().connect_over(connecting).await {
             Ok(redis) => {
-                let builder = match shared.leases_count_from_answer {
-                    true => LockManager::builder(LeaseFromAnswer(redis)),
-                    false => LockManager::builder(redis),
-                };
-                let builder = builder.command_timeout(COMMAND);
-                return Some(builder.build());
+                let builder = LockManager::builder().command_timeout(COMMAND);
+                return Some(match shared.leases_count_from_answer {
+                    true => builder.build(LeaseFromAnswer(redis)),
+                    false => builder.build(redis),
+                });
             }
             Err(_unreachable) => sleep(BETWEEN_CONNECTS).await,
         }

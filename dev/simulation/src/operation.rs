@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use leasehold::kind::{Kind, Releasable};
-use leasehold::{AcquireError, Lock, LockGuard, LockManager};
+use leasehold::{Error, Lock, LockGuard, LockManager};
 use leasehold_testkit::history::Mode;
 use tokio::time::sleep;
 
@@ -114,7 +114,7 @@ impl Operation {
             }
             Mode::Shared => {
                 let token = |guard: &LockGuard<_>| Some(guard.token().get());
-                self.take(shared, who, locks.read_lock(self.key), token)
+                self.take(shared, who, locks.rw_lock(self.key).read(), token)
                     .await;
             }
             Mode::Permits { .. } => {
@@ -149,7 +149,7 @@ impl Operation {
                 shared.history.borrow_mut().counts.cut += 1;
                 return shared.note(who, "is cut");
             }
-            Some(Err(AcquireError::TimedOut { .. })) | Some(Ok(None)) => {
+            Some(Err(Error::TimedOut { .. })) | Some(Ok(None)) => {
                 shared.history.borrow_mut().counts.busy += 1;
                 return shared.note(who, "finds it busy");
             }
@@ -168,7 +168,7 @@ impl Operation {
         self.end(shared, who, guard).await;
     }
 
-    async fn acquire<K: Kind>(&self, lock: Lock<K>) -> Result<Option<LockGuard<K>>, AcquireError> {
+    async fn acquire<K: Kind>(&self, lock: Lock<K>) -> Result<Option<LockGuard<K>>, Error> {
         let lock = lock.ttl(self.ttl);
         let lock = match self.is_renewed {
             true => lock,
@@ -185,7 +185,7 @@ impl Operation {
     async fn keep<K: Kind>(&self, shared: &Shared, who: Who, guard: &LockGuard<K>) {
         tokio::select! {
             biased;
-            lost = guard.lost() => {
+            lost = guard.ended() => {
                 shared.history.borrow_mut().counts.lost += 1;
                 shared.note(who, format_args!("has lost it: {:?}", lost.reason));
             }

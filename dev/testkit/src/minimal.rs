@@ -68,9 +68,10 @@ fn copy_all(workspace: &Workspace, members: &[&Member], to: &Path) -> io::Result
             its_own.remove(part);
         }
         fs::write(folder.join("Cargo.toml"), its_own.to_string())?;
+        // The manifest names it.
+        fs::copy(member.dir.join("README.md"), folder.join("README.md"))?;
     }
-    // What a build names beside its sources.
-    fs::copy(workspace.root.join("README.md"), to.join("README.md")).map(drop)
+    Ok(())
 }
 
 fn manifest(folder: &Path) -> io::Result<Table> {

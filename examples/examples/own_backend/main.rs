@@ -1,13 +1,13 @@
-//! A backend of one's own, and the suite that says whether it keeps its word.
+//! Your own backend, and the conformance suite that tests it.
 //!
-//! `table.rs` keeps locks as a database would, a row per key: here the rows are in memory, and each method is what would
-//! be one statement. The manager gives it watchdog, loss signal, queue order and cleanup; the conformance suite asks it
-//! for everything the manager relies on.
+//! `table.rs` stores one row per key, like a database. Here the rows are in memory, and each method corresponds to one
+//! statement. The manager adds watchdog, loss signal, queue order and cleanup. The conformance suite tests everything
+//! that the manager relies on.
 //!
-//! Run it with `cargo run --example own_backend`, and the suite with `cargo test --example own_backend`. Try: in `table.rs`
-//! let `renew` extend whatever it finds, and see which case notices.
+//! Run it with `cargo run --example own_backend`, and the suite with `cargo test --example own_backend`. Try: in
+//! `table.rs` let `renew` extend any row, and see which test fails.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 mod table;
 
@@ -18,17 +18,17 @@ use crate::table::Table;
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let table = Table::default();
-    // Two processes at one table.
+    // Represent two processes with one table.
     let (here, there) = (LockManager::new(table.clone()), LockManager::new(table));
     let guard = here.lock("order:42").acquire().await?;
-    println!("here has token {}", guard.token());
+    println!("the first manager has token {}", guard.token());
     println!(
-        "there it is busy: {}",
+        "the lock is busy for the second manager: {}",
         there.lock("order:42").try_acquire().await?.is_none()
     );
     guard.release().await?;
     println!(
-        "there has token {}",
+        "the second manager has token {}",
         there.lock("order:42").acquire().await?.token()
     );
     Ok(())

@@ -9,53 +9,53 @@ use leasehold::backend::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
     RenewAnswer, async_trait,
 };
-use leasehold::{FencingToken, Key, OwnerId};
+use leasehold::{AttemptId, FencingToken, Key};
 use tokio::time::{Instant, sleep};
 
-/// How often a waiter looks. A server that can tell would be listened to instead.
+/// How often a waiter checks the lock. With a server that sends notifications, `wait` would wait for these instead.
 const LOOK: Duration = Duration::from_millis(20);
-/// How often it says that it still waits, and how long it keeps its place when it has fallen silent.
+/// How often a waiter refreshes its position in the queue, and when a position without refresh expires.
 const REFRESH: Duration = Duration::from_secs(1);
 const PLACE: Duration = Duration::from_secs(3);
 
-/// All rows, for every process.
+/// All rows, shared by all processes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table(Arc<Mutex<HashMap<Key, Row>>>);
 
-/// What is known of a key. It is never deleted: with it would go the newest token.
+/// The row of a key. It is never deleted, because it has the newest token.
 #[derive(Debug, Default)]
 struct Row {
     token: i64,
-    holder: Option<(OwnerId, Instant)>,
-    queue: Vec<(OwnerId, Instant)>,
+    holder: Option<(AttemptId, Instant)>,
+    queue: Vec<(AttemptId, Instant)>,
 }
 
 impl Row {
-    /// Whoever fell silent is gone, by the clock of the table.
+    /// Removes expired holders and waiters, by the clock of the table.
     fn sweep(&mut self) {
         let now = Instant::now();
         self.holder = self.holder.filter(|(_, until)| *until > now);
         self.queue.retain(|(_, until)| *until > now);
     }
 
-    fn is_held_by(&self, owner: OwnerId) -> bool {
+    fn is_held_by(&self, owner: AttemptId) -> bool {
         self.holder.is_some_and(|(holder, _)| holder == owner)
     }
 
-    fn is_turn_of(&self, owner: OwnerId) -> bool {
+    fn is_turn_of(&self, owner: AttemptId) -> bool {
         let first = self.queue.first();
         self.holder.is_none() && first.is_none_or(|(waiter, _)| *waiter == owner)
     }
 
     fn token(&self) -> Result<FencingToken, BackendError> {
-        // Not after nine quintillion acquisitions either.
+        // Fails only after nine quintillion acquisitions.
         FencingToken::try_from(self.token)
-            .map_err(|error| BackendError::not_applied("the token is none").with_source(error))
+            .map_err(|error| BackendError::not_applied("the token is invalid").with_source(error))
     }
 }
 
 impl Table {
-    /// One atomic step.
+    /// Runs an atomic operation on a row.
     fn step<T>(&self, key: &Key, step: impl FnOnce(&mut Row) -> T) -> T {
         let mut rows: MutexGuard<'_, _> = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let row: &mut Row = rows.entry(key.clone()).or_default();
@@ -63,7 +63,7 @@ impl Table {
         step(row)
     }
 
-    fn leave(row: &mut Row, owner: OwnerId) -> bool {
+    fn leave(row: &mut Row, owner: AttemptId) -> bool {
         row.queue.retain(|(waiter, _)| *waiter != owner);
         row.holder.take_if(|(holder, _)| *holder == owner).is_some()
     }
@@ -109,7 +109,7 @@ impl Backend for Table {
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
         let renew = |claim: &Claim| {
             self.step(&claim.key, |row| {
-                // What the owner held under another token is over.
+                // A lock under another token has expired.
                 let newest = row.token == claim.token.get();
                 match &mut row.holder {
                     Some((holder, until)) if newest && *holder == claim.owner => {
@@ -160,7 +160,7 @@ impl Backend for Table {
     }
 
     async fn interrupted(&self, _seen: u64) -> u64 {
-        // Nothing can come between a table and its process here.
+        // The connection to this table cannot be interrupted.
         pending().await
     }
 

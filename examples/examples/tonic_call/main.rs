@@ -1,12 +1,12 @@
-//! gRPC calls under a lock: one per order at a time, over all instances of the service.
+//! gRPC calls with a lock: one call per order at a time, over all instances of the service.
 //!
-//! The lock is a layer of tonic's server, its key a header of the call. A call that meets a busy lock is answered with
-//! `ABORTED`, as clients that may retry expect it.
+//! The lock is a layer of tonic's server, and its key is a header of the call. A call whose lock is busy gets the
+//! status `ABORTED`, which tells clients that they may retry.
 //!
-//! Run it with `cargo run --example tonic_call`: a client calls twice at once, for one order. `shipping.rs` is what
-//! `tonic-prost-build` would make from a `.proto`. Try: `.wait(Duration::from_secs(5))` on the layer.
+//! Run it with `cargo run --example tonic_call`: a client calls twice concurrently for one order. `shipping.rs` is the
+//! code that `tonic-prost-build` would generate from a `.proto`. Try: `.wait(Duration::from_secs(5))` on the layer.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 mod shipping;
 
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_second_call_for_an_order_is_aborted() {
+    async fn second_call_for_an_order_is_aborted() {
         let at = serve(LockManager::in_process()).await.unwrap();
         let channel = Channel::from_shared(format!("http://{at}")).unwrap();
         let channel = channel.connect().await.unwrap();
@@ -89,6 +89,6 @@ mod tests {
         assert_eq!(shipped[0].as_ref().unwrap(), "order 42 is shipped");
         let refused = refused[0].as_ref().unwrap_err().downcast_ref::<Status>();
         assert_eq!(refused.map(Status::code), Some(Code::Aborted));
-        assert!(ship(channel, "42").await.is_ok(), "it is free again");
+        assert!(ship(channel, "42").await.is_ok(), "the lock is free again");
     }
 }

@@ -1,4 +1,4 @@
-//! A service with one call, as `tonic-prost-build` would make it. Its messages are text.
+//! A service with one call, as `tonic-prost-build` would generate it. Its messages are text.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -101,7 +101,7 @@ impl Decoder for Text {
         from.copy_to_slice(&mut bytes);
         let text = String::from_utf8(bytes);
         Ok(Some(text.map_err(|_| {
-            Status::invalid_argument("that is no text")
+            Status::invalid_argument("the message is not text")
         })?))
     }
 }

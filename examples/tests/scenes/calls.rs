@@ -1,4 +1,4 @@
-//! What is not as it should be on the command line is told, with a remedy, before anything begins.
+//! Invalid arguments and missing servers cause an error with a remedy.
 
 use std::process::Command;
 
@@ -17,7 +17,7 @@ fn errors(program: &str, arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn an_unknown_flag_is_named_beside_those_there_are() {
+fn unknown_flag_is_named_and_usage_is_printed() {
     for program in PROGRAMS {
         let (code, text) = errors(program, &["--fast"]);
         assert_eq!(code, Some(2), "{text}");
@@ -27,7 +27,7 @@ fn an_unknown_flag_is_named_beside_those_there_are() {
 }
 
 #[test]
-fn a_value_that_is_none_is_told_with_what_is_one() {
+fn invalid_value_is_named_with_the_valid_range() {
     for wrong in ["soon", "0", "-1", "NaN", "1e30"] {
         let (code, text) = errors(PROGRAMS[0], &["--seconds", wrong]);
         assert_eq!(code, Some(2), "{text}");
@@ -37,7 +37,7 @@ fn a_value_that_is_none_is_told_with_what_is_one() {
 }
 
 #[test]
-fn without_a_redis_one_is_told_where_to_get_it() {
+fn missing_redis_server_is_reported_with_the_remedy() {
     for program in PROGRAMS {
         let output = Command::new(program)
             .env("LEASEHOLD_REDIS_SERVER", "no-such-server")
@@ -51,10 +51,10 @@ fn without_a_redis_one_is_told_where_to_get_it() {
 }
 
 #[test]
-fn a_redis_that_is_not_there_is_an_error_of_its_own() {
+fn unreachable_redis_is_reported_with_its_address() {
     for program in PROGRAMS {
         let (code, text) = errors(program, &["--url", "redis://127.0.0.1:1"]);
         assert_eq!(code, Some(1), "{text}");
-        assert_says(&text, "nobody listens at 127.0.0.1:");
+        assert_says(&text, "connection refused at 127.0.0.1:");
     }
 }

@@ -1,12 +1,12 @@
-//! `failover`: two hold the lock, and the fence refuses the older one.
+//! `failover`: two clients hold the lock, and the fence refuses the older one.
 
 use crate::programs::{assert_says, said};
 
 const FAILOVER: &str = env!("CARGO_BIN_EXE_failover");
 
-/// One after the other: Sentinels that are kept from running elect nobody.
+/// Runs both in turn, because slow Sentinels do not elect a primary.
 #[test]
-fn a_lock_is_lost_with_its_primary_and_not_granted_where_one_asks_for_replicas() {
+fn failover_loses_a_lock_unless_replicas_are_required() {
     refused_by_the_fence();
     refused_for_want_of_a_replica();
 }

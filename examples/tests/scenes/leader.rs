@@ -1,10 +1,10 @@
-//! `leader`: one leads, is killed, and the next takes over.
+//! `leader`: a leader is killed, and the next one leads.
 
 use crate::programs::{assert_says, said};
 
 #[test]
-fn a_killed_leader_is_followed_within_its_lease_and_an_orderly_one_at_once() {
-    // The program checks the times itself, and ends badly if they are not kept.
+fn next_candidate_leads_after_the_lease_of_a_killed_leader_and_immediately_after_a_normal_stop() {
+    // The program checks the times itself, and fails if they are exceeded.
     let text = said(env!("CARGO_BIN_EXE_leader"), &[]);
     let of_leaders = text
         .lines()
@@ -19,8 +19,8 @@ fn a_killed_leader_is_followed_within_its_lease_and_an_orderly_one_at_once() {
     );
     assert!(tokens.is_sorted_by(|a, b| a < b), "{text}");
     assert_says(&text, "is killed");
-    assert_says(&text, "is at its job");
+    assert_says(&text, "runs its job");
     assert_says(&text, ", 0 of them twice.");
-    // Ten are due; if the killed one was at a report, those of the next two seconds are skipped.
+    // Ten reports are due. If the killed leader was running a report, those of the next two seconds are skipped.
     assert!(text.matches(" reported ").count() >= 3, "{text}");
 }

@@ -1,4 +1,4 @@
-//! Runs the larger examples as a reader would, on real servers and for a short time, and reads what they say.
+//! Runs the larger examples on real servers for a short time, and checks their output.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! `market`: nine cells, whose books balance, and what is kept of them.
+//! `market`: the books of nine cells balance, and the results are written to files.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `pause`: the late write is refused, and where nothing refuses it money is lost.
+//! `pause`: the late write is refused with a fence, and money is lost without one.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::programs::{assert_says, said};
 
 const PAUSE: &str = env!("CARGO_BIN_EXE_pause");
 
-/// What stands in the lines that contain `what`, in order: when.
+/// Returns the time of the first line that contains `what`.
 fn when(text: &str, what: &str) -> f64 {
     let line = text.lines().find(|line| line.contains(what));
     let line = line.unwrap_or_else(|| panic!("no {what:?} in:\n{text}"));
@@ -14,13 +14,13 @@ fn when(text: &str, what: &str) -> f64 {
 }
 
 #[test]
-fn a_late_write_is_refused() {
+fn late_write_with_a_fence_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let picture = folder.path().join("pause.svg");
     let text = said(PAUSE, &["--draw", picture.to_str().unwrap()]);
     assert_says(&text, "is refused: ");
     assert_says(&text, "The account had 100, got 10 and 50, and has 150.");
-    // It saw its lock valid, slept past its lease, and wrote when the other had written.
+    // Client 1 saw its lock valid, was stopped for longer than its lease, and wrote after client 2.
     let steps = [
         "sees that its lock is valid",
         "is stopped",
@@ -38,8 +38,8 @@ fn a_late_write_is_refused() {
 }
 
 #[test]
-fn without_a_fence_the_deposit_of_another_is_lost() {
+fn late_write_without_a_fence_overwrites_another_deposit() {
     let text = said(PAUSE, &["--unfenced"]);
     assert_says(&text, "The account had 100, got 10 and 50, and has 110.");
-    assert_says(&text, "The 50 of client 2 are lost, and nobody knows.");
+    assert_says(&text, "The 50 of client 2 are lost without an error.");
 }

@@ -4,10 +4,10 @@ use std::process::{Command, Output};
 
 use leasehold_testkit::install::{self, Places};
 
-/// Runs a program, and answers what it said and how it ended.
+/// Runs a program, and returns its output and its exit status.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new(program);
-    // Where it is to find a server for itself.
+    // Tells the program which server to start.
     let redis = install::find(&install::REDIS, &Places::of(&install::REDIS)).unwrap();
     command.env("LEASEHOLD_REDIS_SERVER", &redis.path);
     if !redis.libraries.is_empty() {
@@ -17,7 +17,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Output {
     command.args(arguments).output().unwrap()
 }
 
-/// What it said, after a check that it ended well.
+/// Returns the output of a program, after a check that it succeeded.
 pub(crate) fn said(program: &str, arguments: &[&str]) -> String {
     let output = run(program, arguments);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

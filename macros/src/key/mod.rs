@@ -1,4 +1,4 @@
-//! The key: text with placeholders, as in `format!`, that may hold any expression.
+//! The key: text with placeholders, as in `format!`. A placeholder can contain any expression.
 
 mod names;
 mod template;
@@ -11,7 +11,7 @@ use self::template::Piece;
 use crate::mistakes::Mistakes;
 use crate::respan;
 
-/// A key whose placeholders are understood.
+/// A key with parsed placeholders.
 pub(crate) struct Key {
     literal: LitStr,
     parts: Vec<Part>,
@@ -24,14 +24,14 @@ enum Part {
 
 struct Value {
     expression: Expr,
-    /// As written: ` user.id `.
+    /// The source as written: ` user.id `.
     source: String,
-    /// With its colon: `:05`.
+    /// The format with its colon: `:05`.
     format: String,
 }
 
 impl Value {
-    /// `{:05}`
+    /// Returns the placeholder for `format!`: `{:05}`.
     fn placeholder(&self) -> String {
         format!("{{{}}}", self.format)
     }
@@ -43,7 +43,7 @@ impl Key {
         if text.is_empty() {
             mistakes.at(
                 literal.span(),
-                "an empty key locks nothing: write one, as in `\"order:{order_id}\"`",
+                "the key is empty: write one, as in `\"order:{order_id}\"`",
             );
         }
         let (pieces, found) = template::cut(&text);
@@ -68,8 +68,7 @@ impl Key {
         Self { literal, parts }
     }
 
-    /// Notes placeholders that start at a name which is not there. `known` are the function's arguments,
-    /// `self` among them.
+    /// Reports placeholders that start with an unknown name. `known` are the function's arguments, including `self`.
     pub(crate) fn check_names(&self, known: &[Ident], mistakes: &mut Mistakes) {
         for value in self.values() {
             if let Some(missing) = names::missing(&value.expression, known) {
@@ -79,7 +78,7 @@ impl Key {
         }
     }
 
-    /// The key as an expression; `within` adapts the expressions of the user to where they stand.
+    /// Returns the key as an expression. `within` adapts the user's expressions to their position in the expansion.
     pub(crate) fn to_expression(
         &self,
         root: &TokenStream,
@@ -103,13 +102,13 @@ impl Key {
         quote!(#root::__private::format!(#literal, #(#values),*))
     }
 
-    /// Whether a value is no part of the key that has to end where the text says: it is all of it, or a constant, which
-    /// is as good as text.
+    /// Returns whether a value is inserted without escaping. This applies to a value that is the whole key, and to
+    /// constants.
     fn takes_as_it_is(&self, value: &Value) -> bool {
         self.parts.len() == 1 || is_constant(&value.expression)
     }
 
-    /// The text with its expressions left out: `order:{}`.
+    /// Returns the format string without the expressions: `order:{}`.
     fn positional(&self) -> String {
         let part = |part: &Part| match part {
             Part::Text(text) => text.replace('{', "{{").replace('}', "}}"),
@@ -134,7 +133,7 @@ impl Key {
     }
 }
 
-/// A path to something in capitals.
+/// Returns whether an expression is a path with its last name in capitals.
 fn is_constant(expression: &Expr) -> bool {
     let Expr::Path(path) = expression else {
         return false;
@@ -147,20 +146,20 @@ fn expression(source: &str, span: Span) -> Result<Expr> {
     let refuse = |message: String| Err(Error::new(span, message));
     if source.trim().is_empty() {
         return refuse(
-            "an empty placeholder: name what stands there, as in `{order_id}`, or write `{{}}` for braces that belong to the key"
+            "a placeholder is empty: write an argument, as in `{order_id}`, or `{{}}` for literal braces"
                 .to_owned(),
         );
     }
     match syn::parse_str(source) {
         Ok(Expr::Lit(_)) => refuse(format!(
-            "`{{{source}}}` names nothing: write an argument or an expression, as in `{{order_id}}`, or the text itself"
+            "`{{{source}}}` is a literal: write an argument or an expression, as in `{{order_id}}`, or the text without braces"
         )),
         Ok(expression) => {
             let tokens = respan::located_at(quote!(#expression), span);
             syn::parse2(tokens)
         }
         Err(error) => refuse(format!(
-            "`{{{source}}}` is no expression ({error}): write one, as in `{{order_id}}` or `{{order.id}}`, or `{{{{` for a brace that belongs to the key"
+            "`{{{source}}}` is not an expression ({error}): write one, as in `{{order_id}}` or `{{order.id}}`, or `{{{{` for a literal brace"
         )),
     }
 }

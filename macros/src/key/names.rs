@@ -1,10 +1,10 @@
 use syn::ext::IdentExt;
 use syn::{Expr, Ident};
 
-/// The name that an expression starts from, if it is that of a value and not among `known`.
+/// Returns the name that an expression starts with, if it names a value and is not in `known`.
 ///
-/// Constants, functions and paths are left to rustc; a key is made before the body runs, so a plain
-/// name in lower case can only be an argument.
+/// rustc checks constants, functions and paths. The key is made before the body runs, so a plain name in lower case
+/// can only be an argument.
 pub(super) fn missing(expression: &Expr, known: &[Ident]) -> Option<String> {
     let name = match start(expression) {
         Expr::Path(path) => path.path.get_ident()?,
@@ -32,14 +32,14 @@ fn start(expression: &Expr) -> &Expr {
 
 pub(super) fn message(source: &str, missing: &str, known: &[Ident]) -> String {
     if missing == "self" {
-        return format!("`{{{source}}}`: this function has no `self`; name one of its arguments");
+        return format!("`{{{source}}}`: this function has no `self`; use one of its arguments");
     }
-    // Names with two underscores were made by other macros.
+    // Names with two leading underscores come from other macros.
     let written = known.iter().map(ToString::to_string);
     let written = written.filter(|name| !name.starts_with("__"));
     let names: Vec<String> = written.map(|name| format!("`{name}`")).collect();
     let names = match &*names.join(" or ") {
-        "" => "it has no arguments; name a constant, or call a function".to_owned(),
+        "" => "it has no arguments; use a constant, or call a function".to_owned(),
         names => format!("write {names}"),
     };
     format!("`{{{source}}}`: the function has no argument `{missing}`; {names}")

@@ -1,15 +1,15 @@
-//! A key's text, cut into what stands there and what is put in.
+//! Splits the text of a key into literal text and placeholders.
 
 /// A piece of a key.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Piece {
-    /// Text, braces unescaped.
+    /// Literal text, with braces unescaped.
     Text(String),
-    /// `{source:format}`, the colon kept with the format.
+    /// `{source:format}`. The format includes the colon.
     Placeholder { source: String, format: String },
 }
 
-/// Cuts `text` at its placeholders. What is wrong with it is said in the words of the user.
+/// Splits `text` at its placeholders. Also returns a message for each mistake.
 pub(crate) fn cut(text: &str) -> (Vec<Piece>, Vec<String>) {
     let (mut pieces, mut mistakes) = (Vec::new(), Vec::new());
     let mut plain = String::new();
@@ -22,9 +22,7 @@ pub(crate) fn cut(text: &str) -> (Vec<Piece>, Vec<String>) {
             plain.push_str(brace);
             rest = behind;
         } else if brace == "}" {
-            mistakes.push(
-                "a `}` without its `{`: a brace that belongs to the key is written `}}`".to_owned(),
-            );
+            mistakes.push("a `}` without a `{`: write `}}` for a literal brace".to_owned());
             rest = after;
         } else if let Some((inside, behind)) = placeholder(after) {
             if !plain.is_empty() {
@@ -34,7 +32,7 @@ pub(crate) fn cut(text: &str) -> (Vec<Piece>, Vec<String>) {
             rest = behind;
         } else {
             mistakes.push(format!(
-                "the placeholder `{{{after}` is not closed: write `}}` behind it, or `{{{{` for a brace that belongs to the key"
+                "the placeholder `{{{after}` is not closed: write `}}` behind it, or `{{{{` for a literal brace"
             ));
             rest = "";
         }
@@ -46,7 +44,7 @@ pub(crate) fn cut(text: &str) -> (Vec<Piece>, Vec<String>) {
     (pieces, mistakes)
 }
 
-/// What stands before the brace that closes, and what follows it.
+/// Returns the placeholder before the closing brace, and the text after it.
 fn placeholder(text: &str) -> Option<(Piece, &str)> {
     let mut depth = 0_usize;
     let mut colon = None;
@@ -100,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_placeholders_come_apart() {
+    fn cut_separates_text_and_placeholders() {
         let cases = [
             ("nightly", vec![text("nightly")]),
             ("order:{id}", vec![text("order:"), placeholder("id", "")]),
@@ -128,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_is_said_for_each() {
+    fn cut_reports_each_unbalanced_brace() {
         for (key, mistakes) in [
             ("a}b}c", 2),
             ("a{b", 1),

@@ -1,4 +1,4 @@
-//! What differs from database to database.
+//! The differences between the databases.
 
 mod driver;
 #[cfg(feature = "mysql")]
@@ -10,19 +10,19 @@ mod sqlite;
 
 pub(crate) use self::driver::{Call, Claim, Driver, Obstacle};
 
-/// A database whose statements can be fenced: `Postgres`, `MySql` and `Sqlite` of sqlx, each with the feature of
-/// that name.
+/// A database whose statements can be fenced: `Postgres`, `MySql` and `Sqlite` of sqlx, each with the feature of the
+/// same name.
 ///
-/// Sealed: nobody else implements it.
+/// This trait is sealed and cannot be implemented outside of this crate.
 pub trait FencedDatabase: Driver {}
 
-/// One whose values can be completed when they are bound already.
+/// A database where the token can be bound after the other values: `Postgres` and `Sqlite`.
 ///
-/// `MySql`'s cannot, since its `?` have no numbers. Sealed, as [`FencedDatabase`].
+/// `MySql` does not implement this trait, because its `?` have no numbers. Sealed, like [`FencedDatabase`].
 #[diagnostic::on_unimplemented(
     message = "`.fenced()` does not apply to statements of `{Self}`: use `Fence::query`",
     label = "write `fence.query(\"…\").bind(…)`",
-    note = "on MySQL and MariaDB the token has to be bound between the other values: `Fence::query`, `Fence::query_as` and `Fence::query_scalar` do that",
-    note = "on Postgres and SQLite switch on the feature `postgres` or `sqlite` of `leasehold-sqlx`"
+    note = "on MySQL and MariaDB the token must be bound between the other values: use `Fence::query`, `Fence::query_as` or `Fence::query_scalar`",
+    note = "on Postgres and SQLite enable the feature `postgres` or `sqlite` of `leasehold-sqlx`"
 )]
 pub trait Completable: FencedDatabase {}

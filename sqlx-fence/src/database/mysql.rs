@@ -10,8 +10,8 @@ use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
 use crate::schema;
 
-/// Of a newer token the answer tells as the number of the row that was inserted last. An `UPDATE` of a row that is not
-/// there would lock the gap, and keep out claims of other resources.
+/// Returns a newer token as the id of the last inserted row. It is an `INSERT`, because an `UPDATE` of a missing row
+/// would lock the gap, and so block claims of other resources.
 const CLAIM: &str = "INSERT INTO fences (resource, token) VALUES (?, ?) \
      ON DUPLICATE KEY UPDATE token = IF(token <= ?, ?, LAST_INSERT_ID(token))";
 const RESTORE: &str = "SET SESSION innodb_lock_wait_timeout = @leasehold_wait";
@@ -63,7 +63,7 @@ impl Driver for MySql {
         let level = isolation.map_or(String::new(), |it| {
             format!("SET TRANSACTION ISOLATION LEVEL {}; ", it.sql())
         });
-        // It counts whole seconds, and 0 would be no limit to some versions.
+        // The setting is in whole seconds, and 0 means no limit in some versions.
         let limit = limit.as_nanos().div_ceil(1_000_000_000).clamp(1, 1_000_000);
         format!(
             "SET @leasehold_wait = @@SESSION.innodb_lock_wait_timeout, \
@@ -96,7 +96,7 @@ impl Driver for MySql {
     ) -> Answer<'c, Claim> {
         Box::pin(async move {
             let claimed = Self::claim(connection, resource, token).await;
-            // The setting would outlive the transaction.
+            // Restore the setting, because it would remain after the transaction.
             Self::control(connection, RESTORE).await?;
             claimed
         })
@@ -119,7 +119,7 @@ impl Driver for MySql {
         })
     }
 
-    /// The server finds the table as it does for the statement; `information_schema` knows no temporary ones.
+    /// The server resolves the table as in the statement. `information_schema` does not contain temporary tables.
     fn column_type<'c>(
         connection: &'c mut MySqlConnection,
         table: &'c str,
@@ -131,7 +131,7 @@ impl Driver for MySql {
             let Some(row) = found.fetch_optional(connection).await? else {
                 return Ok(None);
             };
-            // Of some servers it is a text, of others bytes.
+            // Some servers return the type as text, others as bytes.
             let name: String = row.try_get_unchecked("Type")?;
             let first = name.split([' ', '(']).next().unwrap_or_default();
             Ok(Some(ColumnType {

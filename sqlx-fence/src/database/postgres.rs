@@ -16,7 +16,7 @@ use crate::schema;
 const CLAIM: &str = "INSERT INTO fences AS f (resource, token) VALUES ($1, $2) \
      ON CONFLICT (resource) DO UPDATE SET token = EXCLUDED.token WHERE f.token <= EXCLUDED.token";
 const CURRENT: &str = "SELECT token FROM fences WHERE resource = $1";
-/// Of a domain the type that it is over counts.
+/// For a domain, returns its base type.
 const COLUMN_TYPE: &str = "SELECT pg_catalog.format_type(a.atttypid, a.atttypmod), \
          COALESCE(NULLIF(t.typbasetype, 0), t.oid) IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) \
      FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid \
@@ -63,8 +63,8 @@ impl Driver for Postgres {
     ) -> Answer<'_, (i64, Option<i64>)> {
         Box::pin(async move {
             let confirmed = confirmed.map(|sql| (sql, call.values.clone()));
-            // Two statements may have one question, and different types for a value that it does not use. The cache
-            // of prepared statements goes by the text alone.
+            // Two statements can have the same probe, with different types for a value that the probe does not use. The
+            // cache of prepared statements only compares the text.
             let query = query_with(call.sql, call.values).persistent(false);
             let mut row = query.fetch_one(&mut *connection).await?;
             let newest: Option<i64> = row.try_get(1)?;
@@ -80,7 +80,7 @@ impl Driver for Postgres {
 
     fn begin(isolation: Option<Isolation>, limit: Duration) -> String {
         let level = isolation.map_or(String::new(), |it| format!(" ISOLATION LEVEL {}", it.sql()));
-        // Rounded up, and 0 would be no limit.
+        // Rounded up, because 0 means no limit.
         let limit = limit
             .as_nanos()
             .div_ceil(1_000_000)
@@ -102,7 +102,7 @@ impl Driver for Postgres {
                 let current = query_scalar(CURRENT).bind(resource);
                 match current.fetch_optional(&mut *connection).await? {
                     Some(newer) if newer > token.get() => return Ok(Claim::Newer(newer)),
-                    // Somebody has removed the row meanwhile.
+                    // The row was removed concurrently.
                     _ => {}
                 }
             }
@@ -133,21 +133,21 @@ impl Driver for Postgres {
     fn create_fences(connection: &mut PgConnection) -> Answer<'_, ()> {
         Box::pin(async move {
             let create = || sqlx::raw_sql(schema::POSTGRES_FENCES);
-            // A transaction in which a statement has failed takes no other.
+            // After a failed statement the transaction accepts no other statement.
             let within = connection.is_in_transaction();
             if within {
                 sqlx::raw_sql(SAVEPOINT).execute(&mut *connection).await?;
             }
             if let Err(first) = create().execute(&mut *connection).await {
                 if within {
-                    // What fails here fails the next statement, too.
+                    // An error here also makes the next statement fail.
                     drop(sqlx::raw_sql(ROLL_BACK).execute(&mut *connection).await);
                 }
                 if !is_created_meanwhile(&first) {
                     return Err(first);
                 }
                 let again = create().execute(&mut *connection).await;
-                // A transaction that sqlx has not begun refuses all that follows, and does not say why.
+                // A transaction that sqlx did not begin refuses all later statements without a reason.
                 again.map_err(|again| if is_aborted(&again) { first } else { again })?;
             }
             if within {
@@ -169,7 +169,7 @@ impl Driver for Postgres {
         })
     }
 
-    /// The statement locks the whole table, and wants its owner, also where it has nothing to add.
+    /// The statement locks the whole table and requires its owner, even if the column exists.
     fn add_column<'c>(
         connection: &'c mut PgConnection,
         table: &'c str,
@@ -188,8 +188,8 @@ impl Driver for Postgres {
     }
 }
 
-/// Two that create a table at once may both find it missing: the second fails at a table, a type, or a row of the catalog
-/// that is there.
+/// Returns whether a concurrent call has created the table. Two concurrent calls can both find the table missing. The
+/// second one then fails because a table, a type or a row of the catalog already exists.
 fn is_created_meanwhile(error: &sqlx::Error) -> bool {
     has_code(error, &["42P07", "42710", "23505"])
 }

@@ -64,7 +64,7 @@ impl Driver for Sqlite {
         })
     }
 
-    /// The claim is its first statement and takes the write lock; there is one isolation level.
+    /// The claim is the first statement and takes the write lock. There is only one isolation level.
     fn begin(_isolation: Option<Isolation>, _limit: Duration) -> String {
         "BEGIN".to_owned()
     }
@@ -83,7 +83,7 @@ impl Driver for Sqlite {
                 let current = query_scalar(CURRENT).bind(resource);
                 match current.fetch_optional(&mut *connection).await? {
                     Some(newer) if newer > token.get() => return Ok(Claim::Newer(newer)),
-                    // Somebody has removed the row meanwhile.
+                    // The row was removed concurrently.
                     _ => {}
                 }
             }
@@ -137,8 +137,8 @@ impl Driver for Sqlite {
     ) -> Answer<'c, Option<ColumnType>> {
         Box::pin(async move {
             let parts = name::parts(Self::DIALECT, table).unwrap_or_default();
-            // Without a schema the same table as that of the statement: a temporary one first, then that of `main`, and
-            // of the others.
+            // Without a schema, resolves the table as the statement does: a temporary table first, then one in `main`,
+            // then one in another schema.
             let (schema, table) = match parts.as_slice() {
                 [schema, table] => (Some(schema.as_ref()), table.as_ref()),
                 _ => (None, parts.first().map_or(table, |it| it.as_ref())),
@@ -149,7 +149,7 @@ impl Driver for Sqlite {
                 .bind(column);
             let found: Option<String> = found.fetch_optional(connection).await?;
             Ok(found.map(|name| ColumnType {
-                // By the first rule of its type affinities.
+                // The first rule of the type affinities of SQLite.
                 is_integer: name.to_ascii_uppercase().contains("INT"),
                 name,
             }))

@@ -18,11 +18,11 @@ use crate::fence::Fence;
 /// | `query!` without `RETURNING` | yes |
 /// | `query!`, `query_as!`, `query_scalar!` with `RETURNING`, and everything after `.map` or `.try_map` | no |
 ///
-/// The last row lists what makes sqlx's `Map`, which keeps private how it reads its rows. In place of the macro write
-/// `query_as::<_, T>(..)` or `query_scalar(..)`, and map what has been fetched.
+/// The calls in the last row create sqlx's `Map`, whose closure is private. Use `query_as::<_, T>(..)` or
+/// `query_scalar(..)` instead, and map the fetched rows.
 ///
-/// On `MySQL` and `MariaDB` use [`Fence::query`], [`Fence::query_as`] or [`Fence::query_scalar`], and bind there: their
-/// placeholders have no numbers, and so the token has to be bound between the other values.
+/// On `MySQL` and `MariaDB` use [`Fence::query`], [`Fence::query_as`] or [`Fence::query_scalar`], and bind the values
+/// there. Their placeholders have no numbers, so the token must be bound between the other values.
 ///
 /// # Examples
 ///
@@ -55,7 +55,7 @@ use crate::fence::Fence;
 /// let done = builder.push(")").fenced(&fence).execute(&pool).await?;
 /// assert_eq!(done.rows_affected(), 2);
 ///
-/// // With typed rows. A stale write is an error here, too, and not `None`.
+/// // With typed rows. A stale write is an error here, too, not `None`.
 /// let ship = "UPDATE orders SET state = 'shipped' WHERE id = ? RETURNING id, state";
 /// let order: Order = sqlx::query_as(ship).bind(42).fenced(&fence).fetch_one(&pool).await?;
 /// assert_eq!(order, Order { id: 42, state: "shipped".to_owned() });
@@ -63,17 +63,17 @@ use crate::fence::Fence;
 /// let late = sqlx::query_as::<_, Order>(ship).bind(42).fenced(&Fence::try_from(6)?);
 /// assert!(matches!(late.fetch_optional(&pool).await, Err(Error::Stale(_))));
 ///
-/// let gone: Vec<i64> = sqlx::query_scalar("DELETE FROM orders WHERE state = ? RETURNING id")
+/// let deleted: Vec<i64> = sqlx::query_scalar("DELETE FROM orders WHERE state = ? RETURNING id")
 ///     .bind("shipped")
 ///     .fenced(&fence)
 ///     .fetch_all(&pool)
 ///     .await?;
-/// assert_eq!(gone, [42]);
+/// assert_eq!(deleted, [42]);
 /// # Ok(())
 /// # }
 /// ```
 pub trait FencedExt: Sized {
-    /// Puts it under a fence, as [`Fence::query`] does.
+    /// Adds a fence to the statement, like [`Fence::query`].
     fn fenced(
         self,
         fence: &Fence,
@@ -85,25 +85,25 @@ pub trait FencedExt: Sized {
     }
 }
 
-// Also for what is not `Fenceable`, so that the compiler says why it is not.
+// Also implemented for types that are not `Fenceable`, so that the compiler explains why they are not.
 impl<DB: Database, A> FencedExt for Query<'_, DB, A> {}
 impl<DB: Database, O, A> FencedExt for QueryAs<'_, DB, O, A> {}
 impl<DB: Database, O, A> FencedExt for QueryScalar<'_, DB, O, A> {}
 impl<DB: Database, F, A> FencedExt for Map<'_, DB, F, A> {}
 impl<DB: Database> FencedExt for &mut QueryBuilder<DB> {}
 
-/// What has [`FencedExt::fenced`].
+/// The types that support [`FencedExt::fenced`].
 ///
-/// Nothing else implements it: a `Map` of sqlx keeps private how it reads its rows.
+/// sqlx's `Map` does not implement it, because its closure is private.
 #[diagnostic::on_unimplemented(
     message = "`.fenced()` does not apply to `{Self}`",
     label = "cannot be fenced",
-    note = "`query!`, `query_as!` and `query_scalar!` with RETURNING, `.map` and `.try_map` make a `Map`, whose closure is private: write `query_as::<_, T>(..)` or `query_scalar(..)` and map what has been fetched"
+    note = "`query!`, `query_as!` and `query_scalar!` with RETURNING, `.map` and `.try_map` create a `Map`, whose closure is private: write `query_as::<_, T>(..)` or `query_scalar(..)` and map the fetched rows"
 )]
 pub trait Fenceable {
-    /// Its database.
+    /// The database of the statement.
     type Database: Completable;
-    /// The type of its rows.
+    /// The type of the rows that the statement returns.
     type Output;
 
     #[doc(hidden)]

@@ -5,47 +5,43 @@ use crate::database::FencedDatabase;
 use crate::fence::Fence;
 
 impl Fence {
-    /// A single `UPDATE` or `DELETE` that writes only rows which no newer holder has written.
+    /// Creates a fenced `UPDATE` or `DELETE`. It writes only rows that no newer holder has written.
     ///
-    /// The text stays as it is, but for an assignment and a condition that are added. Of these two,
+    /// The fence adds an assignment and a condition, and does not change the rest of the text. For example, the first
+    /// of these statements is sent as the second:
     ///
     /// ```sql
     /// UPDATE orders SET state = $1 WHERE id = $2 OR parent = $2
     /// UPDATE orders SET state = $1, fencing_token = $3 WHERE (id = $2 OR parent = $2) AND (orders.fencing_token IS NULL OR orders.fencing_token <= $3)
     /// ```
     ///
-    /// the first is what is given, and the second what is sent. Whatever is wrong with it is told when it is
-    /// executed, before anything is sent.
+    /// If the statement cannot be fenced, executing it returns an error and sends nothing.
     ///
-    /// A fenced statement refuses an older holder once a newer one has *written the row*. If the newer one reads
-    /// first, the older one's late write still passes, and is lost under what follows: use
-    /// [`begin`](Self::begin) for reading and writing.
+    /// # Limits
     ///
-    /// `LIMIT` counts the rows that are not stale. So it is refused with `ORDER BY`, where the next rows would be written
-    /// in place of stale ones; without, it is open anyway which rows it takes. To write the first rows of an order,
-    /// choose them in a sub-query:
-    /// `WHERE id IN (SELECT id FROM (SELECT id FROM jobs ORDER BY id LIMIT 10) AS chosen)`.
-    ///
-    /// The token is written even where the statement changes no value otherwise: triggers run, and on `MySQL` and
-    /// `MariaDB` a column that is declared with `ON UPDATE CURRENT_TIMESTAMP` gets the time.
-    ///
-    /// For an upsert run a fenced `UPDATE` in a transaction of [`begin`](Self::begin), and where it writes no row an
-    /// `INSERT` that sets the column with the token. `ON CONFLICT` and `ON DUPLICATE KEY` would write a row of which
-    /// nobody has asked whether its token is newer.
-    ///
-    /// On Postgres a row that a policy hides from the `UPDATE` counts as none, and so it is not told as stale. Of a
-    /// `DELETE`, whose policies a question cannot have, a row that it may read and not delete is.
-    ///
-    /// A deleted row takes its token along: a late write that inserts it anew is not refused.
-    ///
-    /// A `SELECT … FOR UPDATE` is refused, because it does not write the token: older holders could write as soon as its
-    /// locks are released. To read and lock rows under the fence, write
-    /// `UPDATE orders SET id = id WHERE … RETURNING …`.
+    /// - **Reads**: a fenced statement refuses an older holder only after a newer one has *written the row*. If the
+    ///   newer holder only reads first, a late write of the older holder still passes. The newer holder then overwrites
+    ///   it. Use [`begin`](Self::begin) to read and write.
+    /// - **`LIMIT`** counts only rows that are not stale. A `LIMIT` with `ORDER BY` is refused, because the statement
+    ///   would write the next rows instead of stale ones. Use a sub-query instead:
+    ///   `WHERE id IN (SELECT id FROM (SELECT id FROM jobs ORDER BY id LIMIT 10) AS chosen)`.
+    /// - **Triggers**: the token is written even if the statement changes no other value. So triggers run, and on
+    ///   `MySQL` and `MariaDB` columns with `ON UPDATE CURRENT_TIMESTAMP` are set.
+    /// - **Upserts**: run a fenced `UPDATE` in a transaction of [`begin`](Self::begin). If it writes no row, run an
+    ///   `INSERT` that sets the token column. `ON CONFLICT` and `ON DUPLICATE KEY` would write a row without comparing
+    ///   its token.
+    /// - **Policies** on Postgres: a row that a policy hides from an `UPDATE` is ignored, and never reported as stale.
+    ///   For a `DELETE`, a row that the role may read but not delete is reported as stale.
+    /// - **Deleted rows**: the token of a row is deleted with it. A late write that inserts the row again is not
+    ///   refused.
+    /// - **`SELECT … FOR UPDATE`** is refused because it does not write the token. Older holders could write as soon as
+    ///   its locks are released. To read and lock rows with the fence, write
+    ///   `UPDATE orders SET id = id WHERE … RETURNING …`.
     pub fn query<DB: FencedDatabase>(&self, sql: impl SqlSafeStr) -> FencedQuery<DB> {
         FencedQuery::new(self.clone(), sql.into_sql_str(), Ok)
     }
 
-    /// As [`query`](Self::query), for a statement with `RETURNING` whose rows are read as sqlx's `query_as` reads them.
+    /// Like [`query`](Self::query), for a statement with `RETURNING`. Rows are decoded as in sqlx's `query_as`.
     ///
     /// # Examples
     ///
@@ -77,7 +73,7 @@ impl Fence {
         FencedQuery::new(self.clone(), sql.into_sql_str(), |row| O::from_row(&row))
     }
 
-    /// As [`query_as`](Self::query_as), for the first column alone.
+    /// Like [`query_as`](Self::query_as), but returns only the first column.
     pub fn query_scalar<DB, O>(&self, sql: impl SqlSafeStr) -> FencedQuery<DB, O>
     where
         DB: FencedDatabase,
@@ -87,7 +83,7 @@ impl Fence {
     }
 }
 
-/// The first column of a row.
+/// Returns the first column of a row.
 pub(super) fn first<DB, O>(row: &DB::Row) -> Result<O, sqlx::Error>
 where
     DB: FencedDatabase,

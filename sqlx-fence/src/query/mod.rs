@@ -1,4 +1,4 @@
-//! Single statements under a fence.
+//! Fenced single statements.
 
 mod complete;
 mod entry;
@@ -20,13 +20,13 @@ use crate::database::FencedDatabase;
 use crate::fence::Fence;
 use crate::rewrite::{Dialect, Rewritten, rewritten};
 
-/// An `UPDATE` or `DELETE` with its fence: see [`Fence::query`]. `O` is the type of the rows that it returns.
+/// A fenced `UPDATE` or `DELETE`: see [`Fence::query`]. `O` is the type of the rows that it returns.
 ///
 /// # Where it runs
 ///
-/// On everything that implements sqlx's [`Acquire`]: `&pool`, `&mut connection`, `&mut *transaction`. A fenced
-/// statement may need a second one on the same connection, and an `impl PgExecutor` allows only one. A function of
-/// yours takes `impl Acquire`, or `&mut PgConnection`:
+/// It runs on everything that implements sqlx's [`Acquire`]: `&pool`, `&mut connection`, `&mut *transaction`. A fenced
+/// statement may send a second statement on the same connection, but an `impl PgExecutor` allows only one. In your own
+/// functions take `impl Acquire` or `&mut PgConnection`:
 ///
 /// ```
 /// # #[cfg(feature = "postgres")]
@@ -45,7 +45,7 @@ use crate::rewrite::{Dialect, Rewritten, rewritten};
 ///     Ok(())
 /// }
 ///
-/// /// Takes a connection or a transaction, and can run in a spawned task with either.
+/// /// Takes a connection or a transaction. Both can be used in a spawned task.
 /// async fn ship(at: &mut PgConnection, fence: &Fence, id: i64) -> Result<(), Error> {
 ///     let shipped = "UPDATE orders SET state = 'shipped' WHERE id = $1";
 ///     fence.query(shipped).bind(id).execute(at).await?;
@@ -66,16 +66,17 @@ use crate::rewrite::{Dialect, Rewritten, rewritten};
 ///
 /// # No `fetch`
 ///
-/// There is no stream of rows. Only the end of the rows shows whether a newer holder has written them, and
-/// [`expect_rows`](Self::expect_rows) may still roll everything back there. Rows of a stream would be used before.
+/// There is no method that streams rows. Only after the last row does the statement report whether a newer holder has
+/// written some of the rows. [`expect_rows`](Self::expect_rows) may even roll back then, but the caller would already
+/// have used streamed rows.
 #[must_use = "a statement does nothing itself: call `execute`"]
 pub struct FencedQuery<DB: FencedDatabase, O = <DB as Database>::Row> {
     fence: Fence,
     sql: SqlStr,
-    /// What is wrong stays until the statement is executed.
+    /// The rewritten statement, or the error that executing it returns.
     rewritten: Result<Arc<Rewritten>, Error>,
     values: DB::Arguments,
-    /// The probe's own values, where it takes only some.
+    /// The values of the probe, if it uses only some of the statement's values.
     probed: DB::Arguments,
     given: usize,
     expected: Option<u64>,
@@ -83,12 +84,12 @@ pub struct FencedQuery<DB: FencedDatabase, O = <DB as Database>::Row> {
     decode: Decode<DB, O>,
 }
 
-/// Reads a row as the type that is wanted.
+/// Decodes a row.
 type Decode<DB, O> = fn(<DB as Database>::Row) -> Result<O, sqlx::Error>;
 
 #[expect(
     clippy::manual_async_fn,
-    reason = "an `async fn` over `Acquire` is not general enough for a spawned task"
+    reason = "the future of an `async fn` over `Acquire` cannot be spawned"
 )]
 impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
     pub(crate) fn new(fence: Fence, sql: SqlStr, decode: Decode<DB, O>) -> Self {
@@ -106,10 +107,10 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
         }
     }
 
-    /// Names the table that a `MySQL` statement over joined tables writes to, as the statement calls it: by its alias
-    /// if it has one. You vouch that the columns which are assigned without a table's name are that table's.
+    /// Sets the table that a `MySQL` statement over joined tables writes to. Use the alias of the table if it has one.
+    /// All columns that are assigned without a table name must belong to this table; this is not checked.
     ///
-    /// Call it before [`bind`](Self::bind).
+    /// Call this method before [`bind`](Self::bind).
     pub fn target(mut self, table: &str) -> Self {
         self.rewritten = match self.given {
             0 => find::<DB>(&self.fence, Some(table), &self.sql),
@@ -118,7 +119,7 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
         self
     }
 
-    /// Binds the next value of the statement, as in sqlx. The token's places are not among them.
+    /// Binds the next value of the statement, as in sqlx. The token is bound automatically.
     pub fn bind<'t, T: Encode<'t, DB> + Type<DB>>(mut self, value: T) -> Self {
         if let Err(error) = self.add(value) {
             self.rewritten = Err(error);
@@ -126,45 +127,47 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
         self
     }
 
-    /// The statement must write this many rows. It runs in a transaction of its own (within yours in a savepoint,
-    /// `leasehold_rows`), which is rolled back if it does not: see [`Error::PartiallyStale`], [`Error::NotFound`],
-    /// [`Error::TooMany`].
+    /// Requires the statement to write exactly `rows` rows. It then runs in its own transaction, or inside of yours in
+    /// a savepoint named `leasehold_rows`. Another number of rows is rolled back: see [`Error::PartiallyStale`],
+    /// [`Error::NotFound`] and [`Error::TooMany`].
     pub const fn expect_rows(mut self, rows: u64) -> Self {
         self.expected = Some(rows);
         self
     }
 
-    /// Executes the statement, and answers sqlx's own result.
+    /// Executes the statement, and returns sqlx's result.
     ///
-    /// That no row was written is no error, unless it is because of a newer token. One round trip when a row was
-    /// written; a second, to find out why, when none was. Without [`expect_rows`](Self::expect_rows) a statement for
-    /// several rows writes those that are not stale.
+    /// A statement that writes no row is an error only if the reason is a newer token. If it writes a row, it needs one
+    /// round trip. If it writes no row, a second round trip finds out why. Without [`expect_rows`](Self::expect_rows),
+    /// a statement for several rows writes those that are not stale.
     ///
-    /// On `MariaDB` a statement with `RETURNING` is refused, since its answer does not tell how many rows were written:
-    /// call [`fetch_all`](Self::fetch_all).
+    /// On `MariaDB` a statement with `RETURNING` is refused, because its result does not contain the number of written
+    /// rows: call [`fetch_all`](Self::fetch_all).
     ///
-    /// On `MySQL` and `MariaDB`, in a `REPEATABLE READ` transaction that has read before, why nothing was written is asked
-    /// of sub-queries in the condition as they were at that read. So no row, or [`Error::NotFound`], may be answered in
-    /// place of [`Error::Stale`]; nothing that is newer is overwritten.
+    /// On `MySQL` and `MariaDB`, the second round trip can use old data if a `REPEATABLE READ` transaction has read
+    /// before. It then evaluates sub-queries in the condition with the data of that read. So this method may return a
+    /// result with no rows, or [`Error::NotFound`], instead of [`Error::Stale`]. Newer data is never overwritten.
     ///
     /// # Errors
     ///
-    /// [`Error::Stale`] if none was written and a newer holder has written one of them;
-    /// [`Error::Rewrite`] and [`Error::Binds`] before anything is sent; with `expect_rows` also
-    /// [`Error::PartiallyStale`], [`Error::NotFound`] and [`Error::TooMany`]; [`Error::Sqlx`] for the rest.
+    /// - [`Error::Stale`]: no row was written, and a newer holder has written at least one of them.
+    /// - [`Error::Rewrite`] and [`Error::Binds`]: nothing was sent.
+    /// - [`Error::PartiallyStale`], [`Error::NotFound`] and [`Error::TooMany`]: only with `expect_rows`.
+    /// - [`Error::Sqlx`]: the database or the driver failed.
     ///
     /// # Cancel safety
     ///
-    /// A dropped call may have written. Executing it again with the same token is as safe as the statement itself is.
+    /// A dropped call may have written. Executing it again with the same token is as safe as the statement itself.
     ///
-    /// With [`expect_rows`](Self::expect_rows) there is a transaction, and sqlx 0.9 does not know of one that is dropped
-    /// while it begins: the connection goes on in it, in the pool as well. Where calls are dropped, run such statements
-    /// in a task of their own, or within [`Fence::begin`](crate::Fence::begin). Within a transaction a dropped call may have
-    /// written another number of rows than was expected: drop the transaction, too.
+    /// With [`expect_rows`](Self::expect_rows) the statement runs in a transaction. If the call is dropped while the
+    /// transaction begins, sqlx 0.9 does not roll it back. The connection then returns to the pool with the transaction
+    /// still open. If calls can be dropped, run such statements in their own task, or inside of
+    /// [`Fence::begin`](crate::Fence::begin). In your own transaction, a dropped call may have written another number
+    /// of rows than expected: drop the transaction, too.
     ///
-    /// On `MySQL` and `MariaDB` sqlx 0.9 takes one answer for another on a connection on which a statement is dropped while
-    /// it is prepared, fenced or not: the next call on it fails, or waits for ever, and the pool may not get it back. Where
-    /// calls are dropped, run them in a task of their own there.
+    /// On `MySQL` and `MariaDB`, dropping any statement while it is prepared can break its connection in sqlx 0.9,
+    /// because sqlx then mixes up responses. The next call on the connection fails or waits forever, and the pool may
+    /// lose the connection. If calls can be dropped, run them in their own task.
     pub fn execute<'a, 'c: 'a, A>(
         self,
         at: A,
@@ -178,17 +181,18 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
 
     /// Executes a statement with `RETURNING`, and returns its rows: none if no row was written and none is stale.
     ///
-    /// Postgres and `SQLite` have `RETURNING`, `MariaDB` for `DELETE`.
+    /// Postgres and `SQLite` support `RETURNING`. `MariaDB` supports it only for `DELETE`.
     ///
     /// # Errors
     ///
-    /// As [`execute`](Self::execute), and [`Error::Rewrite`] if it has no `RETURNING`; [`Error::Sqlx`] if a row does not
-    /// have the type that is wanted. The rows are written by then, unless there is
-    /// [`expect_rows`](Self::expect_rows) or a transaction of yours to roll back.
+    /// Returns the errors of [`execute`](Self::execute), and [`Error::Rewrite`] if the statement has no `RETURNING`.
+    ///
+    /// Returns [`Error::Sqlx`] if a row cannot be decoded as `O`. The rows are then already written. Only
+    /// [`expect_rows`](Self::expect_rows) or your own transaction can roll them back.
     ///
     /// # Cancel safety
     ///
-    /// As [`execute`](Self::execute).
+    /// See [`execute`](Self::execute).
     pub fn fetch_all<'a, 'c: 'a, A>(
         self,
         at: A,
@@ -204,15 +208,15 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
         }
     }
 
-    /// As [`fetch_all`](Self::fetch_all), and answers the first row, if there is one.
+    /// Executes a statement with `RETURNING`, and returns the first row, if there is one.
     ///
     /// # Errors
     ///
-    /// As [`fetch_all`](Self::fetch_all).
+    /// See [`fetch_all`](Self::fetch_all).
     ///
     /// # Cancel safety
     ///
-    /// As [`execute`](Self::execute).
+    /// See [`execute`](Self::execute).
     pub fn fetch_optional<'a, 'c: 'a, A>(
         self,
         at: A,
@@ -225,15 +229,16 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
         async move { Ok(rows.await?.into_iter().next()) }
     }
 
-    /// As [`fetch_optional`](Self::fetch_optional), and that there is none is an error.
+    /// Executes a statement with `RETURNING`, and returns the first row.
     ///
     /// # Errors
     ///
-    /// As [`fetch_all`](Self::fetch_all), and [`Error::NotFound`] if no row was written and none is stale.
+    /// Returns the errors of [`fetch_all`](Self::fetch_all), and [`Error::NotFound`] if no row was written and none is
+    /// stale.
     ///
     /// # Cancel safety
     ///
-    /// As [`execute`](Self::execute).
+    /// See [`execute`](Self::execute).
     pub fn fetch_one<'a, 'c: 'a, A>(
         self,
         at: A,
@@ -252,7 +257,7 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
     }
 
     fn add<'t, T: Encode<'t, DB> + Type<DB>>(&mut self, value: T) -> Result<(), Error> {
-        // What was wrong before is told first.
+        // The error of the rewrite is returned when the statement is executed.
         let Ok(rewritten) = &self.rewritten else {
             return Ok(());
         };
@@ -284,7 +289,7 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
         if returns_rows && !rewritten.returns_rows {
             return Err(outcome::no_rows(self.sql.as_str()));
         }
-        // A result with rows has no count there: rows that were written would be told as stale, or as not found.
+        // On MySQL a result with rows has no count: written rows would be reported as stale, or as not found.
         if !returns_rows && rewritten.returns_rows && DB::DIALECT == Dialect::MySql {
             return Err(outcome::uncounted(self.sql.as_str()));
         }
@@ -328,7 +333,7 @@ fn find<DB: FencedDatabase>(
 
 impl<DB: FencedDatabase, O> fmt::Debug for FencedQuery<DB, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Values may be secrets.
+        // Omits the values, because they may be secrets.
         f.debug_struct("FencedQuery")
             .field("fence", &self.fence)
             .field("sql", &self.sql.as_str())

@@ -9,7 +9,7 @@ use crate::{Error, observe, resource};
 type Send<DB, T> =
     fn(&mut <DB as Database>::Connection, Call<DB>) -> BoxFuture<'_, Result<T, sqlx::Error>>;
 
-/// How a statement is sent, and how many rows its answer tells of.
+/// How a statement is sent, and how its result is counted.
 pub(super) struct Ask<DB: Database, T> {
     pub(super) send: Send<DB, T>,
     pub(super) rows: fn(&T) -> u64,
@@ -35,13 +35,14 @@ impl<DB: FencedDatabase> Ask<DB, Vec<DB::Row>> {
 
 /// The rows that have newer tokens.
 pub(super) struct Found {
-    /// How many there are.
+    /// The number of these rows.
     pub(super) stale: i64,
-    /// The largest of their tokens.
+    /// The largest token of these rows.
     pub(super) newest: Option<i64>,
 }
 
-/// Why there were not as many rows as expected; no error if none had to be written and nothing is stale.
+/// Returns the error if fewer or more rows were written than expected. Returns no error if none was expected and none
+/// is stale.
 pub(super) fn explain(
     table: &str,
     token: FencingToken,
@@ -69,15 +70,15 @@ pub(super) fn explain(
 pub(super) fn uncounted(sql: &str) -> Error {
     Error::Rewrite {
         position: Position::of(sql, sql.len()),
-        problem: "with RETURNING nothing tells `execute` how many rows were written".to_owned(),
-        remedy: "call `fetch_all`, or leave RETURNING out".to_owned(),
+        problem: "with RETURNING, `execute` cannot get the number of written rows".to_owned(),
+        remedy: "call `fetch_all`, or remove RETURNING".to_owned(),
     }
 }
 
 pub(super) fn no_rows(sql: &str) -> Error {
     Error::Rewrite {
         position: Position::of(sql, sql.len()),
-        problem: "rows are to be fetched, and it has no RETURNING".to_owned(),
+        problem: "rows cannot be fetched, because the statement has no RETURNING".to_owned(),
         remedy: "add RETURNING, or call `execute`".to_owned(),
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct Ready<DB: Database> {
 }
 
 impl<DB: FencedDatabase> Ready<DB> {
-    /// Sends it, finds out what became of it, and reads the answer.
+    /// Sends the statement, checks the number of written rows, and decodes the result.
     pub(super) async fn run<'c, A, T, R>(
         mut self,
         at: A,
@@ -52,7 +52,7 @@ impl<DB: FencedDatabase> Ready<DB> {
         };
         let written = (ask.rows)(&answer);
         if written != expected {
-            // The condition may depend on rows that were written.
+            // Roll back before the probe, because the condition may depend on the written rows.
             scope.undo().await?;
             let explained = self.explain(&mut connection, written).await;
             let applied = written;
@@ -60,7 +60,7 @@ impl<DB: FencedDatabase> Ready<DB> {
                 .err()
                 .unwrap_or(Error::NotFound { expected, applied }));
         }
-        // That nothing was written may be because of a newer token, even where nothing is what was expected.
+        // Even if no row is expected, a newer token may be the reason that no row was written.
         if written == 0
             && let Err(error) = self.explain(scope.connection(), written).await
         {
@@ -76,7 +76,7 @@ impl<DB: FencedDatabase> Ready<DB> {
         }
     }
 
-    /// Why there were not as many rows as expected: see [`explain`].
+    /// Probes for rows with newer tokens: see [`explain`].
     async fn explain(mut self, connection: &mut DB::Connection, written: u64) -> Result<(), Error> {
         let probed = std::mem::take(&mut self.probed);
         let probe = self.call(self.rewritten.probe.clone(), probed);
@@ -96,8 +96,8 @@ impl<DB: FencedDatabase> Ready<DB> {
     }
 }
 
-/// What was the error is worth more than what follows from it. A transaction that cannot be rolled back is not committed
-/// either.
+/// Rolls back and returns the original error. An error of the rollback is ignored, because the transaction is then not
+/// committed either.
 async fn undone<DB: FencedDatabase>(scope: Scope<'_, DB>, error: impl Into<Error>) -> Error {
     drop(scope.undo().await);
     error.into()

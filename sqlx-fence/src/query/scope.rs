@@ -1,4 +1,4 @@
-//! What is undone if a statement did not write what was expected.
+//! The scope that is rolled back if a statement writes another number of rows than expected.
 
 use sqlx::{Connection, Transaction};
 
@@ -11,8 +11,8 @@ const UNDO: &str = "ROLLBACK TO SAVEPOINT leasehold_rows; RELEASE SAVEPOINT leas
 /// A transaction, or a savepoint in one.
 pub(super) enum Scope<'c, DB: FencedDatabase> {
     Transaction(Transaction<'c, DB>),
-    /// Not sqlx's own: where the beginning of that one fails or is dropped, sqlx 0.9 rolls back the transaction around it,
-    /// and what follows is written by itself.
+    /// A savepoint that is set without sqlx's API. If the beginning of a savepoint of sqlx 0.9 fails or is dropped,
+    /// sqlx rolls back the whole transaction. Later statements would then be committed on their own.
     Savepoint(&'c mut DB::Connection),
 }
 

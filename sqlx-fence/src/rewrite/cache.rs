@@ -1,4 +1,4 @@
-//! Statements that have been rewritten before.
+//! Caches rewritten statements.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,9 +9,9 @@ use super::dialect::Dialect;
 use super::refusal::Refusal;
 use super::{Rewritten, rewrite};
 
-/// About how many statements a program has.
+/// The expected number of statements in a program.
 const STATEMENTS: usize = 1024;
-/// How much text of theirs is kept, in bytes.
+/// The maximum total size of the cached texts, in bytes.
 const BYTES: u64 = 8 * 1024 * 1024;
 
 static CACHE: LazyLock<Cache<Key, Arc<Rewritten>, Weight>> =
@@ -52,7 +52,7 @@ impl Weighter<Key, Arc<Rewritten>> for Weight {
     }
 }
 
-/// A statement with its fence, from the cache if it has been there before. Refusals are not kept.
+/// Returns a statement with its fence, from the cache if possible. Refusals are not cached.
 pub(crate) fn rewritten(
     dialect: Dialect,
     column: &str,

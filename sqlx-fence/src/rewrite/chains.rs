@@ -1,5 +1,5 @@
-//! How high a statement's tree would be. `a = 1 OR a = 2 OR …` has a level for each operator, and trees are compared and
-//! dropped level by level, on the stack.
+//! Estimates the height of a statement's tree. `a = 1 OR a = 2 OR …` has a level for each operator, and trees are
+//! compared and dropped recursively.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
@@ -8,38 +8,38 @@ use super::pieces::Piece;
 use super::refusal::Refusal;
 use super::stack::{Height, MOST};
 
-/// What a piece is to an expression.
+/// The role of a piece in an expression.
 enum Part {
     Opens,
     OpensCase,
     Closes,
-    /// The end of a `CASE`, or a name.
+    /// The end of a `CASE`, or a name `end`.
     Ends,
-    /// It stands between two that are beside one another.
+    /// A separator between adjacent expressions.
     Parts,
-    /// It stands between two queries.
+    /// An operator between two queries.
     Combines,
-    /// It stands between two conditions.
+    /// An operator between two conditions.
     Joins,
-    /// A table that may be joined with what follows before it is joined with what precedes: the parser goes deeper.
+    /// A table that may be joined with the following tables before the preceding ones. The parser recurses here.
     JoinsTable,
     EndsJoin,
     Operates,
-    /// A value, or a name.
+    /// A value or a name.
     Stands,
 }
 
-/// How high the tree of what stands within one pair of brackets may be.
+/// Computes the maximum height of the tree inside of one pair of brackets.
 #[derive(Default)]
 struct Level {
-    /// The highest of what is over, beside one another or combined.
+    /// The maximum height of the finished parts, which are adjacent or combined.
     highest_part: usize,
     combined: usize,
     highest_condition: usize,
     joined: usize,
     highest_bracket: usize,
     operators: usize,
-    /// Tables whose joins have not ended.
+    /// The number of tables whose joins have not ended.
     tables: usize,
     is_case: bool,
 }
@@ -69,14 +69,14 @@ impl Level {
     }
 }
 
-/// How high the statement's tree may be. It may take it for higher than it is, and refuses what might be too high.
+/// Computes an upper bound for the height of the statement's tree, and refuses a tree that might be too high.
 pub(super) fn height(pieces: &[Piece]) -> Result<Height, Refusal> {
     let (mut outer, mut here) = (Vec::new(), Level::default());
     let mut most = Height::default();
     for piece in pieces.iter().filter(|it| it.is_code()) {
         match part(piece) {
             it @ (Part::Opens | Part::OpensCase) => {
-                // `int[][]`, `t PIVOT (…) PIVOT (…)`: what stands behind another is a level of its own, too.
+                // In `int[][]` and `t PIVOT (…) PIVOT (…)`, each following pair of brackets is another level.
                 here.operators += 1;
                 outer.push(here);
                 here = Level {
@@ -109,18 +109,15 @@ pub(super) fn height(pieces: &[Piece]) -> Result<Height, Refusal> {
         if most.levels > MOST.levels {
             return Err(Refusal::new(
                 piece.start,
-                format!("more than {} operators are within one another", MOST.levels),
-                "write `IN (…)` or `= ANY($1)` in place of a chain of `OR`, or several statements",
+                format!("more than {} operators are nested", MOST.levels),
+                "write `IN (…)` or `= ANY($1)` instead of a chain of `OR`, or use several statements",
             ));
         }
         if most.nested > MOST.nested {
             return Err(Refusal::new(
                 piece.start,
-                format!(
-                    "more than {} brackets or joins are within one another",
-                    MOST.nested
-                ),
-                "leave out those that change nothing, or write several statements",
+                format!("more than {} brackets or joins are nested", MOST.nested),
+                "remove redundant ones, or use several statements",
             ));
         }
     }
@@ -193,16 +190,16 @@ mod tests {
     }
 
     fn is_too_high(refused: &Refusal) -> bool {
-        refused.problem.contains("within one another")
+        refused.problem.contains("are nested")
     }
 
-    /// A statement with so many operators in one chain.
+    /// Returns a statement with a chain of `operators` operators.
     fn chain(operators: usize) -> String {
         let sum = " + 1".repeat(operators - 1);
         format!("UPDATE items SET a = 1 WHERE id = 1{sum}")
     }
 
-    /// Statements with many operators within one another, each of another kind.
+    /// Returns statements with many nested operators, each of another kind.
     fn deep(operators: usize) -> [String; 11] {
         let ors = " OR a = 1".repeat(operators);
         let ends = " OR end = 1".repeat(operators);
@@ -230,7 +227,7 @@ mod tests {
         ]
     }
 
-    /// Statements with many brackets within one another, each of another kind.
+    /// Returns statements with many nested brackets, each of another kind.
     fn nested(brackets: usize) -> [String; 7] {
         let around = |open: &str, close: &str| {
             let (open, close) = (open.repeat(brackets), close.repeat(brackets));
@@ -257,12 +254,12 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_tree_that_is_taken_fits_into_half_of_a_threads_stack() {
+    fn low_tree_fits_into_half_of_a_threads_stack() {
         on_a_stack_of(1 << 20, || {
             for dialect in DIALECTS {
                 assert_eq!(refused(dialect, &chain(LOW.levels)), None);
                 for sql in deep(LOW.levels - 20).iter().chain(&nested(LOW.nested)) {
-                    // A name that is none there is another matter.
+                    // Other refusals, such as for a name that is invalid in this dialect, are ignored.
                     assert_eq!(refused(dialect, sql).filter(is_too_high), None);
                 }
             }
@@ -270,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_higher_one_is_read_on_a_stack_of_its_own() {
+    fn high_tree_is_parsed_on_a_separate_stack() {
         on_a_stack_of(512 << 10, || {
             for dialect in DIALECTS {
                 assert_eq!(refused(dialect, &chain(MOST.levels)), None);
@@ -289,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_would_use_up_the_stack_is_refused_with_its_place() {
+    fn too_high_tree_is_refused_with_its_position() {
         for dialect in DIALECTS {
             for operators in [MOST.levels + 1, 200_000] {
                 let sql = chain(operators);
@@ -299,7 +296,7 @@ mod tests {
             }
             for sql in deep(20_000).iter().chain(&nested(20_000)) {
                 let refused = refused(dialect, sql).unwrap();
-                // A bracket opens a name there.
+                // On SQLite a bracket opens a quoted name.
                 let unknown = dialect == Dialect::Sqlite && sql.contains('[');
                 assert!(unknown || is_too_high(&refused), "{refused:?}");
             }
@@ -307,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_side_by_side_may_be_long() {
+    fn long_lists_of_adjacent_expressions_are_accepted() {
         let list = ", 1".repeat(50_000);
         let cases = " WHEN id = 1 AND a = 2 THEN a + 1".repeat(1_000);
         let terms = " OR (a = 1 AND id = 2)".repeat(2_000);

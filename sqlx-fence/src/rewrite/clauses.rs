@@ -1,4 +1,4 @@
-//! Where the clauses of a statement are in its text.
+//! Finds the clauses of a statement in its text.
 
 use std::ops::Range;
 
@@ -9,32 +9,32 @@ use super::dialect::Dialect;
 use super::pieces::{Piece, span};
 use super::refusal::Refusal;
 
-/// What a statement does.
+/// The kind of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Update,
     Delete,
 }
 
-/// The clauses, as bytes of the text. The syntax tree has the last word: it must come out as expected of a splice
-/// at these places.
+/// The byte ranges of the clauses in the text. After the fence is inserted at these positions, the syntax tree is
+/// checked.
 #[derive(Debug, Clone)]
 pub(super) struct Clauses {
-    /// Where the verb is; all before it is `WITH`.
+    /// The start of the verb. The text before it is `WITH`.
     pub(super) start: usize,
-    /// What stands between the verb and `SET`, or behind `FROM`, without the verb's own words.
+    /// The text between the verb and `SET`, or after `FROM`, without modifiers of the verb.
     pub(super) tables: Range<usize>,
     /// The assignments.
     pub(super) set: Option<Range<usize>>,
-    /// What stands behind `FROM` or `USING`, further tables.
+    /// The further tables after `FROM` or `USING`.
     pub(super) others: Option<Range<usize>>,
     /// The commas between these tables.
     pub(super) commas: Vec<usize>,
     /// The condition.
     pub(super) condition: Option<Range<usize>>,
-    /// What stands behind `LIMIT`.
+    /// The expression after `LIMIT`.
     pub(super) limit: Option<Range<usize>>,
-    /// Where a condition would end.
+    /// The position where a condition would end.
     pub(super) tail: usize,
 }
 
@@ -52,8 +52,8 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clau
     let incomplete = || {
         Refusal::new(
             sql.len(),
-            "the statement is not complete",
-            "write it out: `UPDATE … SET … WHERE …` or `DELETE FROM … WHERE …`",
+            "the statement is incomplete",
+            "write it completely: `UPDATE … SET … WHERE …` or `DELETE FROM … WHERE …`",
         )
     };
     let (head, set, further) = match verb {
@@ -64,7 +64,7 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clau
         Verb::Delete => {
             let start = from(Keyword::FROM, at).ok_or_else(incomplete)?;
             match (dialect, from(Keyword::USING, start)) {
-                // All tables stand behind it, unless it is a JOIN's.
+                // All tables are after `USING`, unless it belongs to a JOIN.
                 (Dialect::MySql, Some(using)) if start == at + 1 => {
                     (using + 1..code.len(), None, None)
                 }
@@ -147,27 +147,29 @@ fn not_a_write(dialect: Dialect, code: &[Piece]) -> Refusal {
     Refusal::new(
         first.map_or(0, |it| it.start),
         "only UPDATE and DELETE can be fenced",
-        // What commits by itself would end the claim with the transaction.
+        // A statement that commits implicitly would end the transaction and its claim.
         match dialect {
             _ if inserts => {
-                "within `fence.begin(..)` run a fenced UPDATE, and where it writes no row an INSERT that sets the \
-                 token's column"
+                "in `fence.begin(..)` run a fenced UPDATE, and if it writes no row, an INSERT that sets the token \
+                 column"
             }
-            _ if truncates => "write `DELETE FROM`, which can be",
+            _ if truncates => "write `DELETE FROM` instead",
             Dialect::MySql if reads => {
-                "read within `fence.begin(..)`, or in a transaction behind a fenced UPDATE of the rows, which locks them"
+                "read in `fence.begin(..)`, or in a transaction after a fenced UPDATE of the rows, which locks them"
             }
             _ if reads => {
-                "read within `fence.begin(..)`, or write `UPDATE … SET id = id WHERE … RETURNING …`, which locks the \
-                 rows, notes the token and returns them"
+                "read in `fence.begin(..)`, or write `UPDATE … SET id = id WHERE … RETURNING …`, which locks the \
+                 rows, stores the token and returns them"
             }
-            Dialect::MySql => "for others that do not commit by themselves use `fence.begin(..)`",
-            Dialect::Postgres | Dialect::Sqlite => "for others use `fence.begin(..)`",
+            Dialect::MySql => {
+                "for other statements that do not commit implicitly use `fence.begin(..)`"
+            }
+            Dialect::Postgres | Dialect::Sqlite => "for other statements use `fence.begin(..)`",
         },
     )
 }
 
-/// The grammar would take them for a table's name.
+/// Refuses modifiers, which the parser would treat as the name of a table.
 fn refuse_modifiers(dialect: Dialect, behind: &[Piece]) -> Result<(), Refusal> {
     let Some(Piece {
         token: Token::Word(word),
@@ -187,11 +189,11 @@ fn refuse_modifiers(dialect: Dialect, behind: &[Piece]) -> Result<(), Refusal> {
     Err(Refusal::new(
         *start,
         format!("the modifier `{}`", word.value),
-        "leave it out; IGNORE would hide that rows were not written",
+        "remove it; IGNORE would hide that rows were not written",
     ))
 }
 
-/// Pieces that are in no parentheses.
+/// The pieces outside of parentheses.
 #[derive(Debug)]
 struct Top<'a> {
     code: &'a [Piece],
@@ -231,7 +233,7 @@ impl<'a> Top<'a> {
         commas.map(|at| self.code[at].start).collect()
     }
 
-    /// The first of these keywords, from a place on. `IS DISTINCT FROM` begins no clause.
+    /// Returns the first of these keywords at or after `start`. The `FROM` of `IS DISTINCT FROM` is not a clause.
     fn first(&self, start: usize, keywords: &[Keyword]) -> Option<usize> {
         (start..self.code.len()).find(|&at| {
             let keyword = self.code[at].keyword();

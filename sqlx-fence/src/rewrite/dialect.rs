@@ -1,6 +1,6 @@
 use sqlparser::dialect::{Dialect as Grammar, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 
-/// Whose SQL it is.
+/// The SQL dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// `PostgreSQL`.

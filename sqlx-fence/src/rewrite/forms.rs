@@ -1,7 +1,7 @@
-//! What servers know and the grammar does not.
+//! Replaces syntax that servers support and the parser does not.
 //!
-//! The grammar is given something of the same shape instead: it tells where the clauses are, which tables there are, and
-//! whether the fence has come to the right place. What is sent keeps its text.
+//! The parser gets replacement tokens with the same structure. It only finds the clauses and tables, and checks that
+//! the fence is at the right position. The text that is sent keeps the original syntax.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::dialect::Dialect;
 
-/// Words behind which a condition or a value begins.
+/// Words after which a condition or a value begins.
 const BEGINNINGS: [&str; 17] = [
     "where", "and", "or", "xor", "not", "on", "when", "then", "else", "case", "select", "having",
     "by", "between", "is", "in", "like",
 ];
 
-/// The tokens as the grammar can read them.
+/// Returns the tokens in a form that the parser supports.
 pub(super) fn plainer(dialect: Dialect, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut forms = Forms::of(&tokens);
     for at in 0..forms.code.len() {
@@ -44,7 +44,7 @@ pub(super) fn plainer(dialect: Dialect, tokens: Vec<TokenWithSpan>) -> Vec<Token
 }
 
 struct Forms<'a> {
-    /// The tokens that are no blanks and no comments, and which these are among all.
+    /// The tokens except whitespace and comments, each with its index among all tokens.
     code: Vec<(usize, &'a Token)>,
     edits: BTreeMap<usize, Vec<Token>>,
 }
@@ -64,7 +64,7 @@ impl<'a> Forms<'a> {
         self.code.get(at).map(|it| it.1)
     }
 
-    /// Whether one of these words stands there, without quotes.
+    /// Returns whether the token at `at` is an unquoted word of `words`, in any case.
     fn is(&self, at: usize, words: &[&str]) -> bool {
         match self.token(at) {
             Some(Token::Word(word)) if word.quote_style.is_none() => {
@@ -78,7 +78,7 @@ impl<'a> Forms<'a> {
         at.checked_sub(1).is_some_and(|it| self.is(it, words))
     }
 
-    /// Whether a value or a name ends before it.
+    /// Returns whether the previous token ends a value or a name.
     fn follows_a_value(&self, at: usize) -> bool {
         let Some(before) = at.checked_sub(1) else {
             return false;
@@ -128,7 +128,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// `a ISNULL`, which is a function on `MySQL`.
+    /// Replaces `a ISNULL`. On `MySQL`, `ISNULL` is a function.
     fn is_null(&mut self, at: usize) {
         if self.is(at, &["isnull"]) && self.follows_a_value(at) {
             self.put(at, words(&["IS", "NULL"]));
@@ -142,7 +142,7 @@ impl<'a> Forms<'a> {
         if self.token(at) == Some(&Token::ExclamationMark) {
             self.put(at, words(&["NOT"]));
         }
-        // A variable, `@a := 1`, is assigned within an expression.
+        // A variable, as in `@a := 1`, is assigned inside of an expression.
         let is_column = |it: &Token| matches!(it, Token::Word(it) if !it.value.starts_with('@'));
         let before = at.checked_sub(1).and_then(|it| self.token(it));
         if self.token(at) == Some(&Token::Assignment) && before.is_some_and(is_column) {
@@ -179,7 +179,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// `SET doc['x'] = …`
+    /// Replaces subscripts: `SET doc['x'] = …`.
     fn subscripts(&mut self) {
         let Some(mut at) = self.at_top(&["set"]) else {
             return;
@@ -216,7 +216,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// `UPDATE a, b SET …`
+    /// Replaces commas between tables: `UPDATE a, b SET …`.
     fn joined_by_commas(&mut self) {
         let (Some(start), Some(end)) = (self.at_top(&["update"]), self.at_top(&["set"])) else {
             return;
@@ -230,7 +230,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// The first of these words that is within no brackets.
+    /// Returns the first of these words outside of brackets.
     fn at_top(&self, words: &[&str]) -> Option<usize> {
         let mut depth = 0_usize;
         (0..self.code.len()).find(|&at| {
@@ -239,7 +239,7 @@ impl<'a> Forms<'a> {
         })
     }
 
-    /// Where what opens there is closed.
+    /// Returns the position of the closing bracket.
     fn end_of(&self, at: usize) -> Option<usize> {
         let mut depth = 0_usize;
         self.step(at, &mut depth);

@@ -1,8 +1,8 @@
-//! Where strings, quoted names and comments are, as the servers read them.
+//! Finds strings, quoted names and comments by the rules of each server.
 //!
-//! A fence holds only if the text behind it is what we believe it is. The grammar's own tokenizer reads all
-//! dialects by one set of rules, so this second, smaller reader follows each server's, and [`agree`] compares: what
-//! the two read differently is refused.
+//! A fence is only safe if the server splits the text into the same tokens as the parser. The tokenizer of the parser
+//! uses the same rules for all dialects. This second, smaller tokenizer follows the rules of each server. [`agree`]
+//! compares the results, and refuses a statement if they differ.
 
 use sqlparser::tokenizer::{Token, Whitespace};
 
@@ -11,7 +11,7 @@ use super::pieces::Piece;
 use super::quotes;
 use super::refusal::Refusal;
 
-/// A part of the text that is no code.
+/// A part of the text that is not code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Region {
     pub(super) start: usize,
@@ -19,7 +19,7 @@ pub(super) struct Region {
     pub(super) comment: bool,
 }
 
-/// Reads the text as this server would.
+/// Finds the regions by the rules of this server.
 pub(super) fn regions(dialect: Dialect, sql: &str) -> Result<Vec<Region>, Refusal> {
     let bytes = sql.as_bytes();
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn regions(dialect: Dialect, sql: &str) -> Result<Vec<Region>, Refusa
     Ok(found)
 }
 
-/// Reads a name, a keyword or a number, and the string that it may be the prefix of. Answers where it ends.
+/// Reads a name, a keyword or a number, and a string that has it as its prefix. Returns the end.
 fn word(
     dialect: Dialect,
     sql: &str,
@@ -91,7 +91,7 @@ fn word(
         if text.eq_ignore_ascii_case("u") && behind.starts_with("&\"") {
             return Err(Refusal::new(
                 start,
-                "a name in `U&\"…\"` may hide which column it is",
+                "a name in `U&\"…\"` can hide the name of a column",
                 "write the name in plain quotes",
             ));
         }
@@ -115,7 +115,7 @@ fn invisible(at: usize) -> Refusal {
     )
 }
 
-/// `MySQL` wants a space behind it: `1--1` is a difference there.
+/// `MySQL` requires a space after `--`: `1--1` is a subtraction there.
 fn starts_line_comment(dialect: Dialect, rest: &str) -> bool {
     rest.strip_prefix("--").is_some_and(|behind| {
         dialect != Dialect::MySql || behind.bytes().next().is_none_or(|it| it <= b' ')
@@ -126,13 +126,13 @@ fn line_comment(dialect: Dialect, sql: &str, at: usize) -> Result<usize, Refusal
     let rest = &sql[at..];
     let length = rest.find('\n').unwrap_or(rest.len());
     let text = &rest[..length];
-    // Postgres ends a comment there, the others do not.
+    // Postgres ends a comment at a carriage return, the others do not.
     let text = text.strip_suffix('\r').unwrap_or(text);
     if let Some(inside) = text.find('\r') {
         return Err(Refusal::new(
             at + inside,
             format!(
-                "a line break within a comment that not every {} reads as one",
+                "a line break in a comment that not every {} server recognizes",
                 dialect.name()
             ),
             "end the comment with a line feed",
@@ -150,13 +150,13 @@ fn block_comment(dialect: Dialect, sql: &str, at: usize) -> Result<usize, Refusa
         return Err(Refusal::new(
             at,
             "an executable comment, which the server runs as code",
-            "write the code out, or use a plain comment",
+            "write it as code, or use a plain comment",
         ));
     }
     let Some(inner) = rest[2..].find("*/") else {
         return Err(Refusal::new(
             at,
-            "a comment without an end",
+            "a comment that is not closed",
             "close it with `*/`",
         ));
     };
@@ -164,14 +164,14 @@ fn block_comment(dialect: Dialect, sql: &str, at: usize) -> Result<usize, Refusa
     if let Some(nested) = text.find("/*") {
         return Err(Refusal::new(
             at + 2 + nested,
-            "a comment within a comment, which databases end in different places",
+            "a nested comment, which databases end in different places",
             "do not nest comments",
         ));
     }
     Ok(inner + 4)
 }
 
-/// Both readers see the same text.
+/// Checks that both tokenizers found the same regions.
 pub(super) fn agree(regions: &[Region], pieces: &[Piece], sql: &str) -> Result<(), Refusal> {
     let mut regions = regions.iter().copied().peekable();
     for piece in pieces {
@@ -205,7 +205,7 @@ pub(super) fn agree(regions: &[Region], pieces: &[Piece], sql: &str) -> Result<(
 fn ambiguous(at: usize) -> Refusal {
     Refusal::new(
         at,
-        "a string, a name or a comment that can be read in two ways",
+        "an ambiguous string, name or comment",
         "bind the value, or put spaces around it",
     )
 }
@@ -219,7 +219,7 @@ enum Kind {
 
 fn kind(piece: &Piece, sql: &str) -> Kind {
     match &piece.token {
-        // Some dialects have it as a number, `0x41`.
+        // In some dialects, `0x41` is a number.
         Token::HexStringLiteral(_) if !sql[..piece.end].ends_with('\'') => Kind::Code,
         Token::Whitespace(
             Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_),

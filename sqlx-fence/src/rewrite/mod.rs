@@ -2,10 +2,11 @@
 //!
 //! # Implementation details
 //!
-//! The text is spliced at places found in its tokens ([`clauses`]), so that all else stays byte for byte. Then it
-//! is parsed again, and must be the tree of the original with the same change made to that ([`tree`]); a splice at a
-//! wrong place does not pass. Both trees come from one tokenizer, so that where this tokenizer and a server might
-//! disagree the statement is refused before ([`lexical`]).
+//! 1. The tokens give the positions for the fence ([`clauses`]). The rest of the text stays unchanged, byte for byte.
+//! 2. The fenced text is parsed again. The resulting tree must equal the original tree with the same change applied to
+//!    it ([`tree`]). So a fence at a wrong position is refused.
+//! 3. Both trees come from the same tokenizer. So a statement is refused if that tokenizer and a server might disagree
+//!    ([`lexical`]).
 
 mod cache;
 mod chains;
@@ -39,25 +40,25 @@ use self::tree::Contents;
 #[derive(Debug, Clone)]
 pub(crate) struct Rewritten {
     pub(crate) sql: SqlStr,
-    /// Counts the rows that the statement would have written, had its token not been too old, and tells the largest
-    /// of their tokens.
+    /// Counts the rows that the statement did not write because of a newer token, and returns the largest token.
     pub(crate) probe: SqlStr,
-    /// The same of the rows that this role may write, for where policies hide some of them from an `UPDATE` alone.
+    /// Like `probe`, but counts only the rows that this role may write. `None` unless policies can hide rows only from
+    /// an `UPDATE`.
     pub(crate) confirmed: Option<SqlStr>,
-    /// The table that it writes to, as the statement has it.
+    /// The written table, as in the statement.
     pub(crate) table: String,
-    /// How many values the user binds.
+    /// The number of values that the user binds.
     pub(crate) values: usize,
-    /// How many of the user's values come before each place of the token. Empty where the token comes once, after
-    /// all of them.
+    /// The number of the user's values before each position of the token. Empty if the token comes once, after all
+    /// values.
     pub(crate) interleaved: Vec<usize>,
-    /// Which of the user's values the probe takes, where that is not all of them.
+    /// The indices of the user's values that the probe uses. `None` if the probe uses all values.
     pub(crate) probed: Option<Vec<usize>>,
-    /// Whether it has `RETURNING`.
+    /// Whether the statement has `RETURNING`.
     pub(crate) returns_rows: bool,
 }
 
-/// Rewrites without a look at the cache.
+/// Rewrites a statement without the cache.
 pub(crate) fn rewrite(
     dialect: Dialect,
     column: &str,
@@ -67,7 +68,7 @@ pub(crate) fn rewrite(
     if let Some(at) = sql.find('\0') {
         return Err(Refusal::new(
             at,
-            "a NUL, at which some databases end the statement",
+            "a NUL character, which ends the statement in some databases",
             "bind the value",
         ));
     }
@@ -80,7 +81,7 @@ pub(crate) fn rewrite(
     })
 }
 
-/// The same, with the text taken apart, and a depth that the parser may not exceed.
+/// Rewrites a statement from its pieces. The parser must not exceed `depth`.
 fn fenced(
     dialect: Dialect,
     column: &str,
@@ -95,8 +96,8 @@ fn fenced(
     let unreadable = |why: String| {
         Refusal::new(
             clauses.start,
-            format!("it is not understood: {why}"),
-            "write it more plainly, or use `fence.begin(..)`, and set and compare the token's column there yourself",
+            format!("the statement is not supported: {why}"),
+            "simplify it, or use `fence.begin(..)`, and set and compare the token column there yourself",
         )
     };
     let mut statement = tree::parse(dialect, tokens, depth).map_err(|error| Refusal {
@@ -107,8 +108,8 @@ fn fenced(
     if contents.writes != 1 {
         return Err(Refusal::new(
             clauses.start,
-            "a part of it writes and would not be fenced",
-            "write each change as a statement of its own, in one transaction",
+            "a part of the statement writes and would not be fenced",
+            "write each change as a separate statement, in one transaction",
         ));
     }
     let mut texts: Vec<String> = placeholders.found.iter().map(|it| it.1.clone()).collect();
@@ -149,7 +150,7 @@ fn fenced(
     {
         let asks = read_again(dialect, question, depth).map_err(unreadable)?;
         if Contents::of(&asks).writes != 0 {
-            return Err(unreadable("it cannot be asked about".to_owned()));
+            return Err(unreadable("its rows cannot be queried".to_owned()));
         }
     }
     let interleaved = match dialect {
@@ -176,11 +177,11 @@ fn read_again(dialect: Dialect, sql: &str, depth: usize) -> Result<Statement, St
     let regions = lexical::regions(dialect, sql).map_err(refused)?;
     let (pieces, tokens) = pieces::read(dialect, sql).map_err(refused)?;
     lexical::agree(&regions, &pieces, sql).map_err(refused)?;
-    // What is added is within a few brackets more.
+    // The limit is higher here, because the fence adds a few brackets.
     tree::parse(dialect, tokens, depth + 10)
 }
 
-/// The user has vouched for the statement, and what is added to it is ours.
+/// The user has asserted that the statement is safe, and the added text does not contain user input.
 fn shared(sql: String) -> SqlStr {
     AssertSqlSafe(Arc::<str>::from(sql)).into_sql_str()
 }

@@ -1,4 +1,4 @@
-//! The grammar's tokens, each with the bytes it stands for.
+//! The tokens of the parser, with their byte positions.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 use super::dialect::Dialect;
 use super::refusal::Refusal;
 
-/// A token, and where it is in the text.
+/// A token with its position in the text.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
     pub(super) token: Token,
@@ -17,12 +17,12 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Comments and blanks mean nothing.
+    /// Returns whether the token is not a comment or whitespace.
     pub(super) const fn is_code(&self) -> bool {
         !matches!(self.token, Token::Whitespace(_) | Token::EOF)
     }
 
-    /// Which unquoted keyword it is, if any.
+    /// Returns the unquoted keyword, if the token is one.
     pub(super) fn keyword(&self) -> Keyword {
         match &self.token {
             Token::Word(word) if word.quote_style.is_none() => word.keyword,
@@ -31,12 +31,12 @@ impl Piece {
     }
 }
 
-/// The bytes from the first to the last of some pieces.
+/// Returns the byte range from the first to the last piece.
 pub(super) fn span(pieces: &[Piece]) -> Option<Range<usize>> {
     Some(pieces.first()?.start..pieces.last()?.end)
 }
 
-/// Takes a text apart. The tokens as such go to the parser.
+/// Splits a text into pieces. Also returns the tokens for the parser.
 pub(super) fn read(
     dialect: Dialect,
     sql: &str,
@@ -46,7 +46,11 @@ pub(super) fn read(
     let tokens = tokens.map_err(|error| {
         Refusal::new(
             places.offset(error.location),
-            format!("it cannot be read as {}: {}", dialect.name(), error.message),
+            format!(
+                "the statement cannot be parsed as {}: {}",
+                dialect.name(),
+                error.message
+            ),
             "check the quotes and the characters here",
         )
     })?;
@@ -65,7 +69,7 @@ pub(super) fn read(
     Ok((pieces, tokens))
 }
 
-/// Where a parser's complaint points to: `… at Line: 1, Column: 22`.
+/// Returns the position in an error of the parser: `… at Line: 1, Column: 22`.
 pub(super) fn place_in(complaint: &str, sql: &str) -> Option<usize> {
     let (_, place) = complaint.rsplit_once(" at Line: ")?;
     let (line, column) = place.split_once(", Column: ")?;
@@ -73,7 +77,7 @@ pub(super) fn place_in(complaint: &str, sql: &str) -> Option<usize> {
     Some(Places::of(sql).offset(place))
 }
 
-/// The byte of a line and column, for one after the other.
+/// Converts lines and columns to byte offsets. Ascending positions are converted in one pass.
 #[derive(Debug)]
 pub(super) struct Places<'a> {
     sql: &'a str,

@@ -1,4 +1,4 @@
-//! Where a statement's values go.
+//! Finds the placeholders of a statement.
 
 use sqlparser::tokenizer::Token;
 
@@ -6,7 +6,7 @@ use super::dialect::Dialect;
 use super::pieces::Piece;
 use super::refusal::Refusal;
 
-/// How a statement writes its placeholders.
+/// The style of placeholders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// `?`
@@ -17,16 +17,16 @@ enum Style {
     Dollar,
 }
 
-/// A statement's placeholders.
+/// The placeholders of a statement.
 #[derive(Debug, Clone)]
 pub(super) struct Placeholders {
-    /// Where they are, in order, and what they say.
+    /// The positions and texts of the placeholders, in order.
     pub(super) found: Vec<(usize, String)>,
-    /// How many values are to be bound.
+    /// The number of values to bind.
     pub(super) values: usize,
-    /// What stands for the token.
+    /// The placeholder of the token.
     pub(super) token: String,
-    /// Whether several `?` count by their places.
+    /// Whether the placeholders are bare `?`, which are numbered by position.
     pub(super) counted: bool,
 }
 
@@ -61,8 +61,8 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece]) -> Result<Placeholders, R
         if goes_on && dialect == Dialect::Sqlite {
             return Err(Refusal::new(
                 piece.start,
-                "a placeholder whose name goes on",
-                "put a space behind it, and no parenthesis",
+                "a placeholder that is directly followed by other characters",
+                "write a space after it, and no parenthesis",
             ));
         }
         style = Some(this);
@@ -77,7 +77,7 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece]) -> Result<Placeholders, R
     let token = match (dialect, style) {
         (Dialect::MySql, _) => "?".to_owned(),
         (Dialect::Sqlite, Some(Style::Question)) => format!("?{}", values + 1),
-        // Beside bare `?` too: sqlx takes `$n` by its number and does not count it among them.
+        // A `$n` can follow bare `?`, because sqlx binds it by its number and does not count it as a `?`.
         (Dialect::Postgres | Dialect::Sqlite, _) => format!("${}", values + 1),
     };
     Ok(Placeholders {
@@ -111,7 +111,7 @@ fn read(dialect: Dialect, text: &str, at: usize) -> Result<(Style, Option<usize>
     }
 }
 
-/// `SQLite` has names for placeholders, and sqlx does not.
+/// Refuses named placeholders: `SQLite` supports them, but sqlx does not.
 fn refuse_named(dialect: Dialect, piece: &Piece) -> Result<(), Refusal> {
     let named = matches!(
         piece.token,
@@ -131,12 +131,12 @@ fn unknown(dialect: Dialect, text: &str, at: usize) -> Refusal {
     };
     Refusal::new(
         at,
-        format!("{text} is no placeholder of {} and sqlx", dialect.name()),
+        format!("{text} is not a placeholder of {} in sqlx", dialect.name()),
         remedy,
     )
 }
 
-/// The largest of the numbers, if all below it are there.
+/// Returns the largest number, if all smaller numbers are used.
 fn without_gaps(mut numbers: Vec<(usize, usize)>) -> Result<usize, Refusal> {
     numbers.sort_unstable();
     let mut largest = 0;
@@ -145,10 +145,10 @@ fn without_gaps(mut numbers: Vec<(usize, usize)>) -> Result<usize, Refusal> {
             return Err(Refusal::new(
                 at,
                 format!(
-                    "number {number} is there, and number {} is not",
+                    "placeholder {number} is used, but placeholder {} is not",
                     largest + 1
                 ),
-                "number the placeholders from 1 on, without gaps",
+                "number the placeholders from 1, without gaps",
             ));
         }
         largest = number;

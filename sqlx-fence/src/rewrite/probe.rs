@@ -1,4 +1,4 @@
-//! The question why nothing was written.
+//! Builds the probe: the query that finds out why no row was written.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -8,8 +8,8 @@ use super::dialect::Dialect;
 use super::placeholders::Placeholders;
 use super::tree::Added;
 
-/// Under REPEATABLE READ a plain read would answer from before the newer holder's write. The grammar does not know it,
-/// so it comes in when the question has been read again.
+/// Returns the locking clause of the probe. With REPEATABLE READ, a plain read would return the data before the newer
+/// holder's write. The parser does not support this clause, so it is added after the check of the probe.
 pub(super) const fn lock(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::MySql => " LOCK IN SHARE MODE",
@@ -17,11 +17,11 @@ pub(super) const fn lock(dialect: Dialect) -> &'static str {
     }
 }
 
-/// The text of the question, and which values it takes.
+/// The text of the probe, and the values that it uses.
 #[derive(Debug)]
 pub(super) struct Probe {
     pub(super) sql: String,
-    /// The question of the rows that policies let an `UPDATE` see.
+    /// The probe for the rows that policies show to an `UPDATE`.
     pub(super) confirmed: Option<String>,
     pub(super) values: Option<Vec<usize>>,
 }
@@ -43,7 +43,7 @@ pub(super) fn probe(
         taken: Vec::new(),
     };
     let column = format!("{}.{}", added.compared[0], added.compared[1]);
-    // The column may be narrower than a token.
+    // Cast the maximum to the size of a token, because the column may have a smaller integer type.
     let number = match dialect {
         Dialect::MySql => "SIGNED",
         Dialect::Postgres | Dialect::Sqlite => "BIGINT",
@@ -66,7 +66,7 @@ pub(super) fn probe(
             "SELECT count(*), CAST(max(stale.token) AS BIGINT) FROM (SELECT {column} AS token FROM "
         ));
         confirmed.rows(clauses, joined, &stale);
-        // With a lock the policies for UPDATE hold, too. This is the weakest.
+        // With a lock, the policies for UPDATE apply, too. `FOR KEY SHARE` is the weakest lock.
         let target = &added.compared[0];
         confirmed.write(&format!(" FOR KEY SHARE OF {target}) AS stale"));
         confirmed.text
@@ -91,7 +91,7 @@ impl Copy<'_> {
         self.text.push_str(text);
     }
 
-    /// The tables and the condition, and a further condition.
+    /// Writes the tables, the condition, and a further condition.
     fn rows(&mut self, clauses: &Clauses, joined: bool, further: &str) {
         self.take(clauses.tables.clone());
         if let Some(others) = &clauses.others {
@@ -104,7 +104,7 @@ impl Copy<'_> {
             self.take(condition.clone());
             self.write(") AND ");
         }
-        // Of 0 the statement would write no row, newer or not.
+        // With LIMIT 0 the statement writes no row, independent of tokens.
         if let Some(limit) = &clauses.limit {
             self.write("(");
             self.take(limit.clone());
@@ -113,8 +113,8 @@ impl Copy<'_> {
         self.write(further);
     }
 
-    /// Copies the further tables. `SQLite` joins them among each other before it joins the one that is written to, and a
-    /// comma joins no later than `JOIN` there.
+    /// Copies the further tables. `SQLite` joins them with each other before it joins the written table, and a comma
+    /// has the same precedence as `JOIN` there.
     fn others(&mut self, others: Range<usize>, clauses: &Clauses, joined: bool) {
         if self.dialect != Dialect::Sqlite || !joined {
             return self.take(others);
@@ -130,7 +130,7 @@ impl Copy<'_> {
         self.write(")");
     }
 
-    /// Copies a part of the statement. Where `?` count by their places they get numbers, since some are missing now.
+    /// Copies a part of the statement. Bare `?` get numbers, because the probe does not contain all of them.
     fn take(&mut self, range: Range<usize>) {
         let numbered = self.dialect == Dialect::Sqlite && self.placeholders.counted;
         let mut done = range.start;

@@ -1,9 +1,9 @@
-//! How long a quoted text is, by each server's rules.
+//! Finds the length of a quoted text, by the rules of each server.
 
 use super::dialect::Dialect;
 use super::refusal::Refusal;
 
-/// The length of what the quote at a place opens, or none if it is no quote there.
+/// Returns the length of the quoted text that starts at `at`, or `None` if the character is not a quote there.
 pub(super) fn length(dialect: Dialect, sql: &str, at: usize) -> Result<Option<usize>, Refusal> {
     let rest = &sql[at..];
     let length = match (dialect, rest.as_bytes()[0]) {
@@ -19,10 +19,10 @@ pub(super) fn length(dialect: Dialect, sql: &str, at: usize) -> Result<Option<us
 }
 
 pub(super) fn open(at: usize) -> Refusal {
-    Refusal::new(at, "a quote without an end", "close it")
+    Refusal::new(at, "a quote that is not closed", "close it")
 }
 
-/// Whether a backslash escapes is a setting of the server. Where it decides what is code, nobody can know.
+/// Refuses a text if its end depends on whether a backslash escapes, because that is a setting of the server.
 fn unambiguous(dialect: Dialect, rest: &str, at: usize) -> Result<Option<usize>, Refusal> {
     let (one, other) = (doubled(rest), escaped(rest));
     if one == other {
@@ -30,24 +30,22 @@ fn unambiguous(dialect: Dialect, rest: &str, at: usize) -> Result<Option<usize>,
     }
     Err(Refusal::new(
         at,
-        "a backslash before a quote, which ends the string or not by a setting of the server",
+        "a backslash before a quote: whether the quote ends the string depends on a setting of the server",
         match dialect {
             Dialect::Postgres => {
                 "bind the value, or write `E'…'`, where a backslash always escapes"
             }
-            Dialect::MySql | Dialect::Sqlite => {
-                "bind the value, or double the quote that belongs to it"
-            }
+            Dialect::MySql | Dialect::Sqlite => "bind the value, or double the quote",
         },
     ))
 }
 
-/// Ends at the first quote that is not doubled.
+/// Returns the length up to the first quote that is not doubled.
 fn doubled(rest: &str) -> Option<usize> {
     end(rest, false)
 }
 
-/// As [`doubled`], and a backslash takes the next character with it.
+/// Like [`doubled`], but a backslash escapes the next character.
 pub(super) fn escaped(rest: &str) -> Option<usize> {
     end(rest, true)
 }
@@ -70,7 +68,7 @@ fn end(rest: &str, backslash: bool) -> Option<usize> {
     }
 }
 
-/// `$tag$…$tag$`, or `$1`, which is no quote.
+/// Returns the length of `$tag$…$tag$`, or `None` for a placeholder such as `$1`.
 fn dollar(rest: &str, at: usize) -> Result<Option<usize>, Refusal> {
     let Some(tag) = rest[1..].find('$').map(|end| &rest[..end + 2]) else {
         return Ok(None);

@@ -2,10 +2,10 @@ use std::borrow::Cow;
 
 use crate::error::{Error, Position};
 
-/// A statement that is not sent, since nobody could vouch for its fence.
+/// The reason why a statement is not sent: its fence would not be safe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// The byte at which it goes wrong.
+    /// The byte position of the problem.
     pub(crate) at: usize,
     pub(crate) problem: Cow<'static, str>,
     pub(crate) remedy: Cow<'static, str>,

@@ -1,4 +1,4 @@
-//! The text with its fence.
+//! Inserts the fence into the text.
 
 use sqlparser::ast::Ident;
 
@@ -6,12 +6,12 @@ use super::clauses::Clauses;
 use super::dialect::Dialect;
 use super::tree::Added;
 
-/// A fenced text, and what was added to it.
+/// A fenced text, and the added parts.
 #[derive(Debug)]
 pub(super) struct Spliced {
     pub(super) sql: String,
     pub(super) added: Added,
-    /// Where in the user's text the token has come in.
+    /// The positions of the token in the user's text.
     pub(super) places: Vec<usize>,
 }
 
@@ -26,9 +26,9 @@ pub(super) fn splice(
     let column = Ident::new(column);
     let compared = vec![target.clone(), column.clone()];
     let assigned = match dialect {
-        // Of joined tables more than one may have such a column.
+        // The name is qualified, because several of the joined tables may have a column with this name.
         Dialect::MySql => compared.clone(),
-        // There a qualified name is an error.
+        // Postgres and SQLite refuse a qualified name in an assignment.
         Dialect::Postgres | Dialect::Sqlite => vec![column.clone()],
     };
     let owned = format!("{target}.{column}");

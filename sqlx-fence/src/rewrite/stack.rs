@@ -1,33 +1,34 @@
-//! Trees are read, compared and dropped level by level, on the stack.
+//! Provides a stack that is large enough, because syntax trees are parsed, compared and dropped recursively.
 
 use std::thread;
 
 use super::refusal::Refusal;
 
-/// Trees up to this height are read where the statement is.
+/// The maximum height of trees that are parsed on the current stack.
 pub(super) const LOW: Height = Height {
     levels: 250,
     nested: 8,
 };
-/// Higher ones are refused.
+/// The maximum height of trees. Higher trees are refused.
 pub(super) const MOST: Height = Height {
     levels: 2_500,
     nested: 120,
 };
-/// The stack of the thread on which trees of any other height are read, in bytes.
+/// The stack size of the thread that parses higher trees, in bytes.
 const STACK: usize = 128 << 20;
-/// How deep the parser may be within itself, for low trees and for others.
+/// The recursion limits of the parser, for low trees and for higher ones.
 const DEPTHS: [usize; 2] = [60, 600];
 
-/// How high a statement's tree may be.
+/// The height of a tree.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Height {
     pub(super) levels: usize,
-    /// How many brackets are within one another.
+    /// The number of nested brackets.
     pub(super) nested: usize,
 }
 
-/// Does the work on a stack that is large enough for a tree of this height. The work is told how deep the parser may go.
+/// Runs `work` on a stack that is large enough for a tree of this height. `work` gets the recursion limit of the
+/// parser.
 pub(super) fn with_enough<T: Send>(
     height: Height,
     work: impl FnOnce(usize) -> Result<T, Refusal> + Send,
@@ -43,7 +44,7 @@ pub(super) fn with_enough<T: Send>(
     .unwrap_or_else(|| {
         Err(Refusal::new(
             0,
-            "there is no memory to read a statement of this height",
+            "there is not enough memory to parse a statement with this nesting",
             "write several statements",
         ))
     })

@@ -1,4 +1,4 @@
-//! Which table a statement writes to.
+//! Finds the table that a statement writes to.
 
 use sqlparser::ast::{
     AssignmentTarget, Delete, FromTable, Ident, ObjectName, TableFactor, TableWithJoins, Update,
@@ -9,7 +9,7 @@ use super::dialect::Dialect;
 use super::refusal::Refusal;
 use super::tree::Write;
 
-/// The name by which the statement calls the table it writes to.
+/// Returns the name or alias of the written table in the statement.
 pub(super) fn of(
     dialect: Dialect,
     write: &Write<'_>,
@@ -24,8 +24,8 @@ pub(super) fn of(
     if others(dialect, write).any(|it| it.value.to_lowercase() == folded) {
         return Err(Refusal::new(
             at,
-            format!("two tables are called `{}`", found.value),
-            "give one of them another alias",
+            format!("two tables have the name `{}`", found.value),
+            "use another alias for one of them",
         ));
     }
     match wanted {
@@ -34,21 +34,21 @@ pub(super) fn of(
     }
 }
 
-/// The names of the tables behind `FROM` or `USING`.
+/// Returns the names of the tables after `FROM` or `USING`.
 fn others<'a>(dialect: Dialect, write: &'a Write<'_>) -> impl Iterator<Item = Ident> + 'a {
     let others = match write {
         Write::Update(update) => match &update.from {
             Some(UpdateTableFromKind::AfterSet(tables)) => tables.as_slice(),
             _ => &[],
         },
-        // There the table itself is among them.
+        // On MySQL the written table is one of the tables after `USING`.
         Write::Delete(_) if dialect == Dialect::MySql => &[],
         Write::Delete(delete) => delete.using.as_deref().unwrap_or_default(),
     };
     others.iter().flat_map(relations).filter_map(name)
 }
 
-/// All of its tables. The names of those that are joined within brackets are seen outside of them.
+/// Returns all tables of a join. The names of tables in brackets are visible outside of the brackets.
 fn relations(joined: &TableWithJoins) -> Vec<&TableFactor> {
     let others = joined.joins.iter().map(|it| &it.relation);
     let all = std::iter::once(&joined.relation).chain(others);
@@ -62,7 +62,7 @@ fn relations(joined: &TableWithJoins) -> Vec<&TableFactor> {
     .collect()
 }
 
-/// The tables of which one is written to.
+/// Returns the tables of the statement, including the written one.
 fn written<'a>(write: &'a Write<'_>) -> &'a [TableWithJoins] {
     match write {
         Write::Update(update) => std::slice::from_ref(&update.table),
@@ -72,7 +72,7 @@ fn written<'a>(write: &'a Write<'_>) -> &'a [TableWithJoins] {
     }
 }
 
-/// The name of a table in the schema, for the name by which the statement calls it.
+/// Returns the name in the schema of a table with this name or alias.
 pub(super) fn table(write: &Write<'_>, called: &Ident) -> String {
     let relations = written(write).iter().flat_map(relations);
     let mut named = relations.filter_map(|it| match it {
@@ -84,7 +84,8 @@ pub(super) fn table(write: &Write<'_>, called: &Ident) -> String {
     named.next().unwrap_or_else(|| called.to_string())
 }
 
-/// A query in `WITH` does not stand for the table that is written to, and would where the table is asked about.
+/// Refuses a query in `WITH` with the name of the written table. The statement would write the table, but the probe
+/// would read the query.
 pub(super) fn refuse_shadowed(write: &Write<'_>, with: &[Ident], at: usize) -> Result<(), Refusal> {
     let mut plain = written(write).iter().filter_map(|it| match &it.relation {
         TableFactor::Table { name, .. } => match name.0.as_slice() {
@@ -93,15 +94,15 @@ pub(super) fn refuse_shadowed(write: &Write<'_>, with: &[Ident], at: usize) -> R
         },
         _ => None,
     });
-    // Databases fold the case of names by different rules.
+    // Databases have different rules for the case of names.
     let folded = |it: &Ident| it.value.to_lowercase();
     let shadowed = plain.find(|it| with.iter().any(|other| folded(other) == folded(it)));
     match shadowed {
         None => Ok(()),
         Some(name) => Err(Refusal::new(
             at,
-            format!("`{name}` is a table that is written to, and a query in WITH"),
-            "give the query in WITH another name",
+            format!("`{name}` is both the written table and a query in WITH"),
+            "use another name for the query in WITH",
         )),
     }
 }
@@ -135,7 +136,7 @@ fn of_update(
     if qualifiers.iter().flatten().any(|it| it.value != target) {
         return Err(Refusal::new(
             at,
-            "assignments to more than one table, of which one would not be fenced",
+            "assignments to more than one table: only one of them would be fenced",
             "write one statement per table",
         ));
     }
@@ -172,7 +173,7 @@ fn of_delete(
             return Err(Refusal::new(
                 at,
                 "DELETE … USING, which SQLite does not have",
-                "choose the rows in a sub-select, `WHERE id IN (SELECT …)`",
+                "select the rows in a sub-query, `WHERE id IN (SELECT …)`",
             ));
         }
         (_, [], _, [one]) if one.joins.is_empty() => {
@@ -194,7 +195,7 @@ fn of_delete(
     })
 }
 
-/// The names of joined tables, or none if one of them has no name.
+/// Returns the names of joined tables, or `None` if one of them has no name.
 fn tables(joined: &TableWithJoins) -> Option<Vec<Ident>> {
     relations(joined).into_iter().map(name).collect()
 }
@@ -225,15 +226,15 @@ fn name(table: &TableFactor) -> Option<Ident> {
     }
 }
 
-/// The table before a column's name, if there is one.
+/// Returns the table in front of the name of a column, if there is one.
 fn qualifier(name: &ObjectName, at: usize) -> Result<Option<&Ident>, Refusal> {
     match name.0.as_slice() {
         [_] => Ok(None),
         [table, _] => Ok(table.as_ident()),
         _ => Err(Refusal::new(
             at,
-            "an assignment to a column with a schema before its table",
-            "give the table an alias, and use that",
+            "an assignment to a column with a schema in its name",
+            "use an alias for the table",
         )),
     }
 }
@@ -250,17 +251,14 @@ fn no_such(name: &str, at: usize) -> Refusal {
     Refusal::new(
         at,
         format!("the statement does not write to one table `{name}`"),
-        "name the table as the statement calls it, by its alias if it has one",
+        "use the name of the table in the statement, or its alias if it has one",
     )
 }
 
 fn join(dialect: Dialect, at: usize) -> Refusal {
     Refusal::new(
         at,
-        format!(
-            "a JOIN before the table is clear; {} has none there",
-            dialect.name()
-        ),
-        "use FROM or USING where the database has it, or a sub-select",
+        format!("{} does not support a JOIN here", dialect.name()),
+        "use FROM or USING if the database supports it, or a sub-query",
     )
 }

@@ -1,4 +1,4 @@
-//! The statement as a syntax tree, and the same with its fence.
+//! Parses a statement, and adds the fence to its syntax tree.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use super::dialect::Dialect;
 use super::forms;
 use super::refusal::Refusal;
 
-/// Parses exactly one statement. The parser goes so deep into itself, and no deeper.
+/// Parses exactly one statement. `depth` is the recursion limit of the parser.
 pub(super) fn parse(
     dialect: Dialect,
     tokens: Vec<TokenWithSpan>,
@@ -30,7 +30,7 @@ pub(super) fn parse(
     }
 }
 
-/// The write within a statement: itself, or what follows its `WITH`.
+/// The write of a statement: the statement itself, or the part after its `WITH`.
 #[derive(Debug)]
 pub(super) enum Write<'a> {
     Update(&'a mut Update),
@@ -49,7 +49,7 @@ pub(super) fn write_of(statement: &mut Statement) -> Option<Write<'_>> {
     }
 }
 
-/// The names that `WITH` gives to queries.
+/// Returns the names of the queries in `WITH`.
 pub(super) fn with(statement: &Statement) -> Vec<Ident> {
     let Statement::Query(query) = statement else {
         return Vec::new();
@@ -66,7 +66,7 @@ impl Write<'_> {
         }
     }
 
-    /// The table whose policies may hide rows from an `UPDATE` that a `SELECT` sees.
+    /// Returns the table whose policies can hide rows from an `UPDATE` but not from a `SELECT`.
     pub(super) fn guarded(&self, dialect: Dialect) -> Option<String> {
         let Self::Update(update) = self else {
             return None;
@@ -74,12 +74,12 @@ impl Write<'_> {
         let TableFactor::Table { name, .. } = &update.table.relation else {
             return None;
         };
-        // It goes into a string.
+        // The name is inserted into a string.
         let name = Some(name.to_string()).filter(|it| !it.contains(['\'', '\\']));
         name.filter(|_| dialect == Dialect::Postgres)
     }
 
-    /// Whether it joins further tables among each other.
+    /// Returns whether the statement joins further tables with each other.
     pub(super) fn joins_others(&self) -> bool {
         match self {
             Self::Update(update) => match &update.from {
@@ -92,7 +92,7 @@ impl Write<'_> {
         }
     }
 
-    /// Whether it writes the first rows of an order.
+    /// Returns whether the statement writes the first rows of an order.
     const fn takes_the_first(&self) -> bool {
         let (order, limit) = match self {
             Self::Update(update) => (&update.order_by, &update.limit),
@@ -101,7 +101,7 @@ impl Write<'_> {
         !order.is_empty() && limit.is_some()
     }
 
-    /// What no fence can stand before.
+    /// Refuses writes that cannot be fenced.
     pub(super) fn check(
         &self,
         dialect: Dialect,
@@ -111,8 +111,8 @@ impl Write<'_> {
         if self.takes_the_first() {
             return Err(Refusal::new(
                 start,
-                "ORDER BY with LIMIT: in place of rows with newer tokens the next ones would be written",
-                "choose the rows in a sub-query, \
+                "ORDER BY with LIMIT would write the next rows instead of rows with newer tokens",
+                "select the rows in a sub-query, \
                  `WHERE id IN (SELECT id FROM (SELECT id … ORDER BY … LIMIT …) AS chosen)`",
             ));
         }
@@ -123,21 +123,21 @@ impl Write<'_> {
             return Err(Refusal::new(
                 start,
                 "OR REPLACE deletes rows whose tokens are not compared",
-                "delete them by a fenced statement of their own",
+                "delete them with a separate fenced statement",
             ));
         }
         if matches!(update.from, Some(UpdateTableFromKind::BeforeSet(_))) {
             return Err(Refusal::new(
                 start,
-                "FROM stands before SET",
-                "put it behind the assignments",
+                "FROM is before SET",
+                "write it after the assignments",
             ));
         }
         if update.returning.is_some() && dialect == Dialect::MySql {
             return Err(Refusal::new(
                 start,
                 "MySQL and MariaDB have no UPDATE … RETURNING",
-                "leave RETURNING out, and read the row in the same transaction",
+                "remove RETURNING, and read the row in the same transaction",
             ));
         }
         let assigned = update.assignments.iter().flat_map(|it| names(&it.target));
@@ -152,12 +152,12 @@ impl Write<'_> {
                     "an assignment to `{}`, which belongs to the fence",
                     name.value
                 ),
-                "leave it out; the fence sets it",
+                "remove it; the fence sets the column",
             )),
         }
     }
 
-    /// Does to the tree what the splice does to the text.
+    /// Makes the same change to the tree as the splice makes to the text.
     pub(super) fn fence(&mut self, fence: &Added) {
         let selection = match self {
             Self::Update(update) => {
@@ -185,7 +185,7 @@ impl Write<'_> {
     }
 }
 
-/// What is added to a tree.
+/// The parts that are added to a tree.
 #[derive(Debug)]
 pub(super) struct Added {
     pub(super) assigned: Vec<Ident>,
@@ -219,24 +219,24 @@ fn last(name: &ObjectName) -> Option<&Ident> {
     name.0.last().and_then(|part| part.as_ident())
 }
 
-/// Servers fold the case of names by different rules; what may be the same is.
+/// Servers have different rules for the case of names. Names that may be equal are treated as equal.
 fn same_column(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }
 
-/// What a statement consists of, its sub-queries included.
+/// The parts of a statement, including its sub-queries.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    /// How many parts of it write.
+    /// The number of parts that write.
     pub(super) writes: usize,
-    /// Its placeholders, in no order.
+    /// The placeholders, sorted.
     pub(super) placeholders: Vec<String>,
 }
 
 impl Contents {
     pub(super) fn of(statement: &Statement) -> Self {
         let mut contents = Self::default();
-        // It never breaks off.
+        // The visitor never breaks.
         let _: ControlFlow<()> = statement.visit(&mut contents);
         contents.placeholders.sort_unstable();
         contents

@@ -89,7 +89,7 @@ macro_rules! begin {
             .await
             .unwrap();
         let begun = Instant::now();
-        let busy = fence(9).begin(&pool, "account:1").lock_limit(LIMIT).await;
+        let busy = fence(9).begin(&pool, "account:1").lock_timeout(LIMIT).await;
         let Err(Error::Busy {
             resource,
             limit: LIMIT,
@@ -103,7 +103,7 @@ macro_rules! begin {
         held.commit().await.unwrap();
         fence(9)
             .begin(&pool, "account:1")
-            .lock_limit(LIMIT)
+            .lock_timeout(LIMIT)
             .await
             .unwrap()
             .commit()
@@ -131,7 +131,7 @@ async fn on_sqlite() {
     assert!(
         fence(9)
             .begin(&pool, "account:1")
-            .lock_limit(LIMIT)
+            .lock_timeout(LIMIT)
             .await
             .is_err()
     );
@@ -197,7 +197,7 @@ macro_rules! apart {
             let mut open = Vec::new();
             for resource in ["b", "a", "c"] {
                 let begin = fence(3).begin(&$pool, format!("{level:?} {resource}"));
-                open.push(begin.isolation(level).lock_limit(LIMIT).await.unwrap());
+                open.push(begin.isolation(level).lock_timeout(LIMIT).await.unwrap());
             }
         }
     };

@@ -134,7 +134,7 @@ async fn on_sqlite_a_dropped_begin_that_waits_leaves_no_time_limit_behind() {
     let pool = only_one().connect(&url).await.unwrap();
     let held = fence(7).begin(&others, "items").await.unwrap();
     let limit = Duration::from_millis(300);
-    let waits = fence(7).begin(&pool, "items").lock_limit(limit);
+    let waits = fence(7).begin(&pool, "items").lock_timeout(limit);
     let dropped = timeout(limit / 3, waits.into_future()).await;
     assert!(dropped.is_err(), "it was to be dropped");
     let limit: i64 = sqlx::query_scalar("PRAGMA busy_timeout")

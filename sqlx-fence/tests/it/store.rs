@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leasehold_sqlx::{AdmitError, DEFAULT_LOCK_LIMIT, Error, FenceStore, SqlFenceStore, ddl};
+use leasehold_sqlx::{AdmitError, DEFAULT_LOCK_TIMEOUT, Error, FenceStore, SqlFenceStore, ddl};
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteConnectOptions;
 use tokio::time::timeout;
@@ -68,7 +68,7 @@ macro_rules! waits {
         let pool = $pool;
         let held = fence(9).begin(&pool, "a").await.unwrap();
         let store = SqlFenceStore::new(pool.clone());
-        let limit = DEFAULT_LOCK_LIMIT + Duration::from_secs(5);
+        let limit = DEFAULT_LOCK_TIMEOUT + Duration::from_secs(5);
         let failed = timeout(limit, store.admit("a", token(9))).await;
         let failed = failed.expect("it waits too long").unwrap_err();
         let AdmitError::Store { source, .. } = &failed else {

@@ -75,7 +75,7 @@ macro_rules! open_transaction {
         let guard = locks.lock("item:1").acquire().await.unwrap();
         let b = Fence::new(guard.token());
         let begun = Instant::now();
-        let busy = b.begin(&pool, "item:1").lock_limit(LIMIT).await;
+        let busy = b.begin(&pool, "item:1").lock_timeout(LIMIT).await;
         assert!(matches!(busy, Err(Error::Busy { .. })), "{busy:?}");
         let waited = begun.elapsed();
         // It stops for ever otherwise; the machine may be slow.

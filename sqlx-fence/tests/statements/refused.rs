@@ -37,12 +37,12 @@ const EVERYWHERE: &[Refused] = &[
     (
         "UPDATE items SET fencing_token = 9 WHERE id = 1",
         "UPDATE",
-        "leave it out",
+        "remove it",
     ),
     (
         "UPDATE items SET a = 1, FENCING_TOKEN = 0 WHERE id = 1",
         "UPDATE",
-        "leave it out",
+        "remove it",
     ),
     (
         "UPDATE items SET (a, fencing_token) = (1, 0) WHERE id = 1",
@@ -77,9 +77,9 @@ const EVERYWHERE: &[Refused] = &[
         "plain spaces",
     ),
     ("UPDATE items SET a = 1 WHERE id = 'a\0b'", "\0", "bind"),
-    ("UPDATE items", "", "write it out"),
-    ("UPDATE items SET", "", "write it out"),
-    ("UPDATE items SET a = 1 WHERE", "", "write it out"),
+    ("UPDATE items", "", "write it completely"),
+    ("UPDATE items SET", "", "write it completely"),
+    ("UPDATE items SET a = 1 WHERE", "", "write it completely"),
     ("EXPLAIN UPDATE items SET a = 1", "EXPLAIN", "fence.begin"),
     ("UPDATE (SELECT 1) SET a = 1", "UPDATE", ""),
     (
@@ -103,17 +103,17 @@ const POSTGRES: &[Refused] = &[
     (
         "WITH d AS (DELETE FROM others RETURNING id) UPDATE items SET a = 1",
         "UPDATE",
-        "of its own",
+        "separate statement",
     ),
     (
         "WITH d AS (UPDATE others SET factor = 1 RETURNING id) DELETE FROM items",
         "DELETE",
-        "of its own",
+        "separate statement",
     ),
     (
         "WITH d AS (INSERT INTO others VALUES (1) RETURNING id) UPDATE items SET a = 1",
         "UPDATE",
-        "of its own",
+        "separate statement",
     ),
     (
         "UPDATE items SET a = $1 WHERE id = $3",
@@ -140,11 +140,7 @@ const POSTGRES: &[Refused] = &[
 ];
 
 const MYSQL: &[Refused] = &[
-    (
-        "ALTER TABLE items ADD b INT",
-        "ALTER",
-        "commit by themselves",
-    ),
+    ("ALTER TABLE items ADD b INT", "ALTER", "commit implicitly"),
     (
         "UPDATE items SET a = 1 /*! , b = 2 */ WHERE id = 1",
         "/*!",
@@ -188,7 +184,7 @@ const MYSQL: &[Refused] = &[
     (
         "DELETE FROM w USING items i, others o",
         "DELETE",
-        "by its alias",
+        "its alias",
     ),
     (
         "UPDATE items i, others o SET i.a = 1, o.b = 2",
@@ -197,13 +193,13 @@ const MYSQL: &[Refused] = &[
     ),
     ("UPDATE items i, others o SET a = 1", "UPDATE", ".target"),
     ("UPDATE items SET a = 'C:\\' WHERE id = 1", "'C", "bind"),
-    ("UPDATE IGNORE items SET a = 1", "IGNORE", "leave it out"),
+    ("UPDATE IGNORE items SET a = 1", "IGNORE", "remove it"),
     (
         "UPDATE LOW_PRIORITY items SET a = 1",
         "LOW_PRIORITY",
-        "leave it out",
+        "remove it",
     ),
-    ("DELETE QUICK FROM items", "QUICK", "leave it out"),
+    ("DELETE QUICK FROM items", "QUICK", "remove it"),
     ("UPDATE items SET a = 'b\\' WHERE id = 1 -- '", "'b", "bind"),
     (
         "UPDATE items SET a = 'it\\'s' WHERE id = 1",
@@ -238,7 +234,7 @@ const SQLITE: &[Refused] = &[
     (
         "DELETE FROM items USING others o WHERE o.id = items.id",
         "DELETE",
-        "a sub-select",
+        "a sub-query",
     ),
     ("UPDATE items SET a = 1 -- \0\nWHERE id = 1", "\0", "bind"),
     (
@@ -266,7 +262,7 @@ const SQLITE: &[Refused] = &[
     (
         "UPDATE OR REPLACE items SET a = 1",
         "UPDATE",
-        "of their own",
+        "separate fenced statement",
     ),
     ("UPDATE items SET a = ? WHERE id = ?1", "?1", "only"),
     ("UPDATE items SET a = $1 WHERE id = ?", "?", "only"),

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use leasehold::kind::{Kind, Releasable};
-use leasehold::{LockGuard, LockHandle, LossReason, Lost};
+use leasehold::{EndReason, Ended, LockGuard, LockHandle};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
@@ -16,18 +16,18 @@ use crate::{OnLoss, observe};
 
 /// A guard of any kind.
 trait Kept: Send {
-    fn give_back(self: Box<Self>) -> Pin<Box<dyn Future<Output = Option<LossReason>> + Send>>;
+    fn give_back(self: Box<Self>) -> Pin<Box<dyn Future<Output = Option<EndReason>> + Send>>;
 }
 
 impl<T: Releasable> Kept for LockGuard<T> {
-    fn give_back(self: Box<Self>) -> Pin<Box<dyn Future<Output = Option<LossReason>> + Send>> {
+    fn give_back(self: Box<Self>) -> Pin<Box<dyn Future<Output = Option<EndReason>> + Send>> {
         Box::pin(give_back(*self))
     }
 }
 
 /// A handle of any kind.
 trait Holding: Send {
-    /// Runs one step as the holder.
+    /// Runs one step in the scope of the holder.
     fn step(&self, cx: &mut Context<'_>, step: &mut dyn FnMut(&mut Context<'_>));
 }
 
@@ -44,29 +44,29 @@ impl<T: Kind> Holding for LockHandle<T> {
 type Shared = Arc<Mutex<Option<Box<dyn Kept>>>>;
 pub(super) type Releasing = Pin<Box<dyn Future<Output = Option<BodyCut>> + Send>>;
 
-/// A lock on behalf of a body. The body of a slow reader is not polled, so a task of its own drops the guard when the
-/// maximum is over or the lock is lost: a lease that is lost lasts at the backend until then.
+/// Holds a lock for a response body. Nothing polls the body of a slow reader. So a separate task drops the guard when
+/// the time limit is reached or the lock is lost. A lost lease stays at the backend until its guard is dropped.
 pub(crate) struct Custody {
     guard: Shared,
     holding: Box<dyn Holding>,
     key: Box<str>,
-    lost: Pin<Box<dyn Future<Output = Lost> + Send>>,
+    lost: Pin<Box<dyn Future<Output = Ended> + Send>>,
     timer: AbortHandle,
     most: Duration,
     on_loss: OnLoss,
 }
 
-/// What has become of the lock under a body that is not at its end.
+/// Determines what happens to a body after its lock has ended.
 pub(super) enum Fate {
-    /// The body is to go on without it.
+    /// The body continues without the lock.
     GoOn,
     Cut(BodyCut),
 }
 
 impl Custody {
     pub(crate) fn new<T: Releasable>(guard: LockGuard<T>, most: Duration, on_loss: OnLoss) -> Self {
-        let (key, lost) = (guard.key().into(), Box::pin(guard.lost()));
-        let ended = guard.lost();
+        let (key, lost) = (guard.key().into(), Box::pin(guard.ended()));
+        let ended = guard.ended();
         let holding = Box::new(guard.handle());
         let guard: Shared = Arc::new(Mutex::new(Some(Box::new(guard))));
         let kept = Arc::clone(&guard);
@@ -86,7 +86,7 @@ impl Custody {
         }
     }
 
-    /// Polls on behalf of the holder: what takes the lock again there is told at once.
+    /// Polls in the scope of the holder, so that a nested acquire of the same lock fails immediately.
     pub(super) fn poll_within<R>(
         &self,
         cx: &mut Context<'_>,
@@ -97,7 +97,7 @@ impl Custody {
         polled
     }
 
-    /// Ready when the lock ended before the body did.
+    /// Becomes ready if the lock ends before the body.
     pub(super) fn poll_lost(&mut self, cx: &mut Context<'_>) -> Poll<Fate> {
         let Poll::Ready(lost) = self.lost.as_mut().poll(cx) else {
             return Poll::Pending;
@@ -105,9 +105,9 @@ impl Custody {
         Poll::Ready(self.fate(lost.reason))
     }
 
-    fn fate(&self, reason: LossReason) -> Fate {
-        // Nothing but the timer releases it while the body is on its way.
-        let late = reason == LossReason::Released;
+    fn fate(&self, reason: EndReason) -> Fate {
+        // Until the body ends, only the timer releases the lock.
+        let late = reason == EndReason::Released;
         match self.on_loss {
             OnLoss::Continue if late => {
                 observe::body_outlived(&self.key);
@@ -122,14 +122,14 @@ impl Custody {
         }
     }
 
-    /// Releases the lock, so that the next request gets it once this has ended. What was the last of the body may
-    /// have come too late all the same.
+    /// Releases the lock. When the future completes, the next request can acquire the lock. If the lease ended before
+    /// the last frame of the body, the future returns the error for the body, if there is one.
     pub(super) fn release(mut self) -> Releasing {
         let guard = self.guard.lock().take();
         Box::pin(async move {
             let reason = match guard {
                 Some(guard) => guard.give_back().await?,
-                // The timer was quicker.
+                // The timer has released the lock.
                 None => self.lost.as_mut().await.reason,
             };
             match self.fate(reason) {

@@ -1,23 +1,21 @@
 use std::time::Duration;
 
-use leasehold::LossReason;
+use leasehold::EndReason;
 
-/// A body was cut off, since it had to end with its lock. The error of a [`ResponseBody`](crate::ResponseBody).
+/// The error of a [`ResponseBody`](crate::ResponseBody) that was cut off because its lock ended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyCut {
     /// The lock was lost.
-    #[error("the body was cut off: the lock that it was sent under was lost, as {reason}")]
+    #[error("the response body was cut off because its lock was lost: {reason}")]
     Lost {
-        /// Why.
-        reason: LossReason,
+        /// Why the lock was lost.
+        reason: EndReason,
     },
-    /// The body took longer than it may hold the lock.
-    #[error(
-        "the body was cut off: it was not at its end after {after:?}, which is how long it may hold its lock"
-    )]
+    /// The body exceeded the time for which it may hold the lock.
+    #[error("the response body was cut off because it held its lock for longer than {after:?}")]
     TooLong {
-        /// How long it might have taken.
+        /// The time limit of the body.
         after: Duration,
     },
 }

@@ -8,16 +8,17 @@ use pin_project_lite::pin_project;
 use super::custody::{Custody, Fate, Releasing};
 use crate::BoxError;
 
-/// What a body ends with.
+/// The last frame or error of a body.
 type Last = Option<Result<Frame<Bytes>, BoxError>>;
 
 pin_project! {
-    /// A body that holds a lock until its end. The body goes first, and its lock after it.
+    /// A body that holds a lock until its end. The body is dropped before its lock is released.
     pub(super) struct Held<B> {
         #[pin]
         body: Option<B>,
         custody: Option<Custody>,
-        // The last thing waits until the lock is free, so that who has read it finds it so.
+        // The body holds back its last frame until the lock is released. So a client can acquire the lock after it has
+        // read the last frame.
         leaving: Option<(Releasing, Last)>,
     }
 }
@@ -72,7 +73,7 @@ where
                 None => body.as_mut().poll_frame(cx),
             });
             let frame = frame.map(|it| it.map_err(Into::into));
-            // Nothing follows trailers, whether the body says so or not.
+            // Trailers are the last frame, even if the body does not report its end.
             let more = matches!(&frame, Some(Ok(frame)) if !frame.is_trailers());
             let over = !more || body.is_end_stream();
             if !over {

@@ -1,4 +1,4 @@
-//! Response bodies, and the lock that one may hold.
+//! Response bodies, which can hold a lock.
 
 mod custody;
 mod error;

@@ -11,12 +11,14 @@ use super::held::Held;
 use crate::BoxError;
 
 pin_project! {
-    /// The body of a response: the service's own, or what a refusal says.
+    /// The body of a response: the body of the service, or the text of a refusal.
     ///
-    /// With [`LockLayer::until_body_end`](crate::LockLayer::until_body_end) it holds the lock: until it has nothing
-    /// more to give, until it fails, until it is dropped, or until its time is up. Its last frame, or its trailers, come when the
-    /// lock is free again. Dropped before, as servers do with a body of known length, and with one that nobody wants, it
-    /// releases in the background.
+    /// With [`LockLayer::until_body_end`](crate::LockLayer::until_body_end) the body holds the lock. It releases the
+    /// lock when it ends, fails, is dropped or reaches its time limit. The body returns its last frame or its trailers
+    /// after the release.
+    ///
+    /// If the body is dropped before its end, it releases the lock in the background. Servers drop a body early if they
+    /// know its length, or if the client does not read it.
     pub struct ResponseBody<B> {
         #[pin]
         kind: Kind<B>,

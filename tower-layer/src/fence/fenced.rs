@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use leasehold::FencingToken;
 
-/// What [`FenceLayer`](crate::FenceLayer) has admitted: the token of the request, and the resource it is for.
+/// The fencing token and the resource of a request that [`FenceLayer`](crate::FenceLayer) has admitted.
 ///
-/// An extension of the request, and with the feature `axum` an extractor, which refuses a request that no fence has
-/// seen as misconfigured. Give it on to where the data is: `Fence::new(fenced.token())` of `leasehold-sqlx`.
+/// The layer adds it to the request's extensions. With the feature `axum` it is also an extractor, which refuses a
+/// request without a fence as misconfigured. Pass the token to the database: `Fence::new(fenced.token())` of
+/// `leasehold-sqlx`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FencedToken {
     token: FencingToken,
@@ -20,13 +21,13 @@ impl FencedToken {
         }
     }
 
-    /// The token that the client's lock has.
+    /// Returns the token of the client's lock.
     #[must_use]
     pub const fn token(&self) -> FencingToken {
         self.token
     }
 
-    /// What is fenced, as the layer's key names it.
+    /// Returns the fenced resource: the key that the layer's extractor returned.
     #[must_use]
     pub fn resource(&self) -> &str {
         &self.resource
@@ -49,7 +50,7 @@ mod extract {
             let fenced = parts.extensions.get::<Self>().cloned();
             fenced.ok_or_else(|| {
                 let detail =
-                    "the handler needs a fencing token, and this route and method is not fenced";
+                    "the handler needs a fencing token, but no `FenceLayer` applies to this route and method";
                 Problem::new(ProblemKind::Misconfigured).with_detail(detail)
             })
         }

@@ -8,13 +8,13 @@ use super::line::Lines;
 use crate::methods::Methods;
 use crate::problem::Refusal;
 
-/// What the services of a layer share.
+/// The shared state of the services of a layer.
 #[derive(Clone)]
 pub(super) struct Gate {
     pub(super) store: Arc<dyn FenceStore>,
     pub(super) lines: Lines,
     pub(super) methods: Methods,
-    pub(super) line_limit: Duration,
+    pub(super) queue_timeout: Duration,
     pub(super) token_lead: Duration,
     pub(super) refusal: Refusal,
 }
@@ -24,7 +24,7 @@ impl fmt::Debug for Gate {
         f.debug_struct("Gate")
             .field("store", &self.store)
             .field("methods", &self.methods)
-            .field("line_limit", &self.line_limit)
+            .field("queue_timeout", &self.queue_timeout)
             .field("token_lead", &self.token_lead)
             .finish_non_exhaustive()
     }

@@ -19,14 +19,14 @@ pub(super) fn read(headers: &HeaderMap) -> Result<FencingToken, Problem> {
         return Err(Problem::new(ProblemKind::MissingToken).with_detail(detail));
     };
     if values.next().is_some() {
-        let detail = format!("`{FENCING_TOKEN}` was sent more than once; send one");
+        let detail = format!("`{FENCING_TOKEN}` was sent more than once; send it once");
         return Err(Problem::new(ProblemKind::InvalidToken).with_detail(detail));
     }
-    // What is not text is not a number either.
+    // Treat a value that is not text as an empty text, because parsing an empty text as a number fails.
     Ok(value.to_str().unwrap_or_default().parse()?)
 }
 
-/// Refuses what no lock can have drawn by `now`: tokens follow the time of day in microseconds, or are far below it.
+/// Refuses a token that no lock can have at `now`. Tokens are at most the time of day in microseconds.
 pub(super) fn check(token: FencingToken, now: SystemTime, lead: Duration) -> Result<(), Problem> {
     let now = now
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -35,7 +35,7 @@ pub(super) fn check(token: FencingToken, now: SystemTime, lead: Duration) -> Res
     if u128::from(token.get().unsigned_abs()) <= largest {
         return Ok(());
     }
-    let detail = "no lock can have this token yet; send the one that your lock has";
+    let detail = "no lock can have this token yet; send the token of your lock";
     Err(Problem::new(ProblemKind::InvalidToken).with_detail(detail))
 }
 
@@ -45,11 +45,11 @@ mod tests {
 
     use super::*;
 
-    /// For how long values are tried, unless `LEASEHOLD_FUZZ_SECONDS` says otherwise.
+    /// The default duration of the test. The environment variable `LEASEHOLD_FUZZ_SECONDS` overrides it.
     const SECONDS: u64 = 1;
 
     #[test]
-    fn a_token_that_is_ahead_of_the_time_of_day_by_more_than_the_lead_is_refused() {
+    fn token_further_ahead_than_the_lead_is_refused() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_micros(1_795_219_200_123_457);
         let (lead, ahead) = (Duration::from_secs(60), 60_000_000);
         let check = |token: i64, lead| check(token.try_into().unwrap(), now, lead);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn garbled_values_are_refused_or_are_the_token_that_they_write() {
+    fn garbled_values_are_refused_or_parsed_exactly() {
         let seconds = std::env::var("LEASEHOLD_FUZZ_SECONDS").ok();
         let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(SECONDS);
         let end = Instant::now() + Duration::from_secs(seconds);

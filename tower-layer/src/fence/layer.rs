@@ -15,49 +15,52 @@ use crate::key::{KeyExtractor, Keyed};
 use crate::methods::Methods;
 use crate::problem::Refusal;
 
-/// How long a request waits for those before it at the same resource, unless told otherwise: 5 s.
-pub const DEFAULT_LINE_LIMIT: Duration = Duration::from_secs(5);
+/// The default time that a request waits for earlier requests of the same resource: 5 s.
+pub const DEFAULT_QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How far a token may be ahead of the time of day, unless told otherwise: a day.
+/// The default limit for how far a token may be ahead of the time of day: one day.
 pub const DEFAULT_TOKEN_LEAD: Duration = Duration::from_secs(60 * 60 * 24);
 
-/// The resource's side: refuses requests whose fencing token is older than the newest that has been there.
+/// Refuses requests with a fencing token that is older than the resource's last seen token.
 ///
-/// The requests of one resource are handled one at a time, in the order in which they came. When it is its turn, a
-/// request's token is shown to the [`FenceStore`]: an older one is answered with 412, a newer one noted, and the handler
-/// gets it as [`FencedToken`](crate::FencedToken).
+/// The layer handles the requests of one resource one at a time, in the order of arrival. It passes the token of each
+/// request to the [`FenceStore`]. An older token is refused with 412. A newer token is stored as the last seen token.
+/// The handler gets the token as [`FencedToken`](crate::FencedToken).
 ///
 /// # What it protects
 ///
 /// | the resource is changed by | |
 /// |---|---|
-/// | this process alone, before the handler's future ends | protected: a request that was admitted is done before the next is |
-/// | several processes, on one database | not by this alone: two requests may be admitted in two processes, and the older one's write come last. Give the token on: `Fence::new(fenced.token())` of `leasehold-sqlx` compares it in the write |
+/// | this process only, before the handler's future ends | protected: each admitted request ends before the next one starts |
+/// | several processes, on one database | not by this layer alone, because the older write may come last. The handler must pass the token to the database: `Fence::new(fenced.token())` of `leasehold-sqlx` |
 /// | tasks that the handler spawns, a body that is sent later, or an upgraded connection | not protected |
 ///
-/// Clones of a layer share its lines: make one for all routes of a resource. A mark that is to outlive the process needs a
-/// store that does.
+/// Clones of a layer share its wait queues, so use one layer for all routes of a resource. To keep the last seen tokens
+/// after a restart, use a persistent store.
 ///
-/// # Where it belongs
+/// # Where to add it
 ///
-/// Inside of authentication, and for clients alone that are trusted to hold the lock. A token is a number, and nothing
-/// proves that it was granted: whoever may send `x-fencing-token` can show one that is larger than those of the others, and
-/// keeps them out of that resource. Tokens are drawn no higher than the time of day in microseconds, so that one which is
-/// further ahead of this server's clock than [`token_lead`](Self::token_lead) is refused with 400: nobody is kept out for
-/// longer than that. A new resource is a new mark in the store, so strangers could fill that, too.
+/// Add the layer inside of authentication, and only for clients that are trusted to hold the lock. A token is a plain
+/// number, and does not prove that a lock granted it. A client that may send `x-fencing-token` can send a larger token
+/// than other clients have. It then blocks the other clients from the resource.
 ///
-/// To recover, delete the mark: the key `{fence:..}:lh1:mark` of a `RedisFenceStore`, the row in `fences` of a
-/// `SqlFenceStore`; those of an `InProcessFenceStore` end with the process. From then on any token is admitted until a
-/// newer one is shown, so have no older holder at work then.
+/// A token is never larger than the time of day in microseconds. The layer refuses a token with 400 if it is further
+/// ahead of this server's clock than [`token_lead`](Self::token_lead). So a client can block others for at most the
+/// time `token_lead`. Each new resource adds a last seen token to the store, so untrusted clients could also fill the
+/// store.
+///
+/// To unblock a resource, delete its last seen token: the key `{fence:..}:lh1:mark` of a `RedisFenceStore`, or the row
+/// in `fences` of a `SqlFenceStore`. An `InProcessFenceStore` loses its tokens when the process ends. After the
+/// deletion the store admits any token until a newer one is sent. So make sure that no older holder is still running.
 ///
 /// # Default
 ///
-/// | | value | change it with |
+/// | setting | default | change it with |
 /// |---|---|---|
-/// | methods | all that are not safe: not GET, HEAD, OPTIONS, TRACE | [`methods`](Self::methods), [`all_methods`](Self::all_methods) |
-/// | wait for those before | 5 s, then 409 | [`line_limit`](Self::line_limit) |
+/// | methods | all except GET, HEAD, OPTIONS and TRACE | [`methods`](Self::methods), [`all_methods`](Self::all_methods) |
+/// | wait for earlier requests | 5 s, then 409 | [`queue_timeout`](Self::queue_timeout) |
 /// | waiters | 1024 in this layer, over all resources; then 503 | [`max_waiters`](Self::max_waiters) |
-/// | largest token | a day ahead of the time of day | [`token_lead`](Self::token_lead) |
+/// | largest token | one day ahead of the time of day | [`token_lead`](Self::token_lead) |
 /// | longest key | 256 bytes | [`max_key_bytes`](Self::max_key_bytes) |
 /// | refusals | `application/problem+json`; stale 412, no token 428, bad token 400, store down 503 | [`rejection`](Self::rejection) |
 ///
@@ -94,7 +97,7 @@ pub struct FenceLayer<K> {
 }
 
 impl<K: KeyExtractor> FenceLayer<K> {
-    /// A fence around what `key` names, whose newest tokens are in `store`.
+    /// Creates a layer. `key` returns the resource of a request, and `store` stores the last seen tokens.
     pub fn new(store: impl FenceStore + 'static, key: K) -> Self {
         Self {
             key: Keyed::new(key),
@@ -102,57 +105,60 @@ impl<K: KeyExtractor> FenceLayer<K> {
                 store: Arc::new(store),
                 lines: Lines::default(),
                 methods: Methods::default(),
-                line_limit: DEFAULT_LINE_LIMIT,
+                queue_timeout: DEFAULT_QUEUE_TIMEOUT,
                 token_lead: DEFAULT_TOKEN_LEAD,
                 refusal: Refusal::default(),
             },
         }
     }
 
-    /// Fences requests with these methods alone; others pass through. GET covers HEAD: axum runs the same handler for both.
+    /// Fences only requests with these methods; others pass through. GET includes HEAD, because axum runs the same
+    /// handler for both.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.gate.methods = Methods::only(methods);
         self
     }
 
-    /// Fences all requests, those with safe methods too.
+    /// Fences all requests, including those with safe methods.
     pub fn all_methods(mut self) -> Self {
         self.gate.methods = Methods::All;
         self
     }
 
-    /// How long a request waits for those before it. Then it is refused with 409: a handler that hangs holds up its
-    /// successors for so long and no longer.
-    pub fn line_limit(mut self, limit: Duration) -> Self {
-        self.gate.line_limit = limit;
+    /// Sets how long a request waits for earlier requests of the same resource. After that it is refused with 409. So a
+    /// handler that hangs delays each later request by at most `limit`.
+    pub fn queue_timeout(mut self, limit: Duration) -> Self {
+        self.gate.queue_timeout = limit;
         self
     }
 
-    /// How many requests may wait for others at once, in all services of this layer and over all resources. One more is
-    /// refused with 503 at once.
+    /// Sets how many requests may wait concurrently, in all services of this layer and over all resources. A further
+    /// request is immediately refused with 503.
     pub fn max_waiters(mut self, most: usize) -> Self {
         self.gate.lines.max_waiters(most);
         self
     }
 
-    /// How far a token may be ahead of this server's time of day. One that is further ahead is refused with 400, and not
-    /// shown to the store: no lock can have drawn it, but where a server of the locks had its clock set forward by so much,
-    /// since tokens never go back. `Duration::MAX` takes any token.
+    /// Sets how far a token may be ahead of this server's time of day. A token that is further ahead is refused with
+    /// 400, and is not sent to the store. `Duration::MAX` admits any token.
     ///
-    /// Tokens of Redis and of locks in process follow the time of day in microseconds; those of `ZooKeeper` are far below
-    /// it. For a backend of your own with larger ones take `Duration::MAX`.
+    /// A lock gets a token beyond this limit only if the clock of its backend was set forward by more than `lead`.
+    /// Tokens never go back, even if that clock is corrected.
+    ///
+    /// Tokens of Redis and of in-process locks follow the time of day in microseconds. Tokens of `ZooKeeper` are far
+    /// smaller. If your own backend has larger tokens, use `Duration::MAX`.
     pub fn token_lead(mut self, lead: Duration) -> Self {
         self.gate.token_lead = lead;
         self
     }
 
-    /// The longest key that a request may name. Longer ones are a 400.
+    /// Sets the longest key that a request may use, in bytes. A longer key is refused with 400.
     pub fn max_key_bytes(mut self, most: usize) -> Self {
         self.key.max_bytes = most;
         self
     }
 
-    /// Answers in your own way where the request is refused; see [`LockLayer::rejection`](crate::LockLayer::rejection).
+    /// Sets the response of refused requests; see [`LockLayer::rejection`](crate::LockLayer::rejection).
     pub fn rejection<F>(mut self, rejection: F) -> Self
     where
         F: Fn(Problem) -> Response<Bytes> + Send + Sync + 'static,

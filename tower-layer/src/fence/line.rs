@@ -6,11 +6,11 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
 
 use crate::source::DEFAULT_MAX_WAITERS;
 
-/// Who is at each resource, and who stands in line for it. Clones are the same lines.
+/// The active request of each resource, and its wait queue. Clones share the queues.
 #[derive(Debug, Clone)]
 pub(super) struct Lines {
     turns: Arc<Mutex<HashMap<String, Arc<AsyncMutex<()>>>>>,
-    /// One for each who may wait.
+    /// One permit for each request that may wait.
     waiters: Arc<Semaphore>,
 }
 
@@ -23,7 +23,7 @@ impl Default for Lines {
     }
 }
 
-/// A turn at a resource, or a place in the line for it.
+/// The turn of a request at a resource, or its position in the wait queue.
 pub(super) struct Place {
     lines: Lines,
     resource: String,
@@ -35,9 +35,9 @@ impl Lines {
         self.waiters = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
     }
 
-    /// Waits for the others, in the order in which they came. `None` if too many wait already.
+    /// Waits for the turn, in the order of arrival. Returns `None` if too many requests wait already.
     pub(super) async fn enter(&self, resource: &str) -> Option<Place> {
-        // Exists before the wait, so that a wait that is given up leaves nothing.
+        // Created before the wait, so that a cancelled wait removes its entry.
         let mut place = Place {
             lines: self.clone(),
             resource: resource.to_owned(),
@@ -59,7 +59,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.turn = None;
         let mut turns = self.lines.turns.lock();
-        // Clones are made under the same lock: nobody else has one, and nobody gets one.
+        // Clones are made under the same mutex. With a count of one, no other request has or gets a clone.
         if turns
             .get(&self.resource)
             .is_some_and(|it| Arc::strong_count(it) == 1)
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_at_a_time_and_nothing_is_left() {
+    async fn requests_take_turns_in_order_and_leave_no_entry() {
         let lines = Lines::default();
         let first = lines.enter("a").await.unwrap();
         let _other = lines.enter("b").await.unwrap();
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_more_wait_than_may_and_who_is_refused_leaves_nothing() {
+    async fn enter_refuses_more_than_max_waiters_and_leaves_no_entry() {
         let mut lines = Lines::default();
         lines.max_waiters(1);
         let first = lines.enter("a").await;
@@ -98,14 +98,14 @@ mod tests {
         assert!(futures_util::poll!(&mut second).is_pending());
         assert!(lines.enter("a").await.is_none());
         let other = lines.enter("b").await;
-        assert!(other.is_some(), "nobody waits there");
+        assert!(other.is_some(), "no request waits for this resource");
         drop((first, other));
         assert!(second.await.is_some());
         assert!(lines.turns.lock().is_empty());
     }
 
     #[tokio::test]
-    async fn who_gives_up_the_wait_leaves_nothing() {
+    async fn cancelled_wait_leaves_no_entry() {
         let lines = Lines::default();
         let first = lines.enter("a").await;
         let mut second = Box::pin(lines.enter("a"));

@@ -1,4 +1,4 @@
-//! Fencing tokens over HTTP: the client's side and the resource's.
+//! Fencing tokens over HTTP, for the client and for the resource.
 
 mod fenced;
 mod gate;
@@ -10,6 +10,6 @@ mod token_layer;
 
 pub use self::fenced::FencedToken;
 pub use self::header::FENCING_TOKEN;
-pub use self::layer::{DEFAULT_LINE_LIMIT, DEFAULT_TOKEN_LEAD, FenceLayer};
+pub use self::layer::{DEFAULT_QUEUE_TIMEOUT, DEFAULT_TOKEN_LEAD, FenceLayer};
 pub use self::service::FenceService;
 pub use self::token_layer::{FenceTokenLayer, FenceTokenService};

@@ -19,14 +19,15 @@ use crate::key::{KeyExtractor, Keyed};
 use crate::problem::Dialect;
 use crate::{BoxError, Problem, ProblemKind, ResponseBody, ResponseFuture, observe};
 
-/// Stands for whatever prefix a store has.
+/// A placeholder for the prefix of a store.
 const PREFIX: &str = "fence:";
 
-/// A service behind a fence. Made by [`FenceLayer`](crate::FenceLayer).
+/// A service whose requests are fenced. Created by [`FenceLayer`](crate::FenceLayer).
 ///
 /// # Panics
 ///
-/// A call panics if the inner service does, and in a tokio runtime that was built without `enable_time`, or in none.
+/// A call panics if the inner service panics, outside of a tokio runtime, or if the runtime was built without
+/// `enable_time`.
 pub struct FenceService<S, K> {
     inner: S,
     key: Keyed<K>,
@@ -40,12 +41,12 @@ impl<S, K> FenceService<S, K> {
 }
 
 impl<S, K: KeyExtractor> FenceService<S, K> {
-    /// What is fenced and under which token, or `None` if nothing is.
+    /// Returns the resource and the token of a request, or `None` if the request is not fenced.
     fn claim(&self, head: &mut Parts) -> Result<Option<(String, FencingToken)>, Problem> {
         let Some(resource) = self.key.of(head)? else {
             return Ok(None);
         };
-        // What one store refuses all refuse, so that it is found out with the first.
+        // Checks the resource by the rules of all stores, so that changing the store does not cause new refusals.
         Key::new(PREFIX, &resource)?;
         let token = header::read(&head.headers)?;
         header::check(token, SystemTime::now(), self.gate.token_lead)?;
@@ -87,7 +88,7 @@ where
         let Some((resource, token)) = claim else {
             return ResponseFuture::passing(self.inner.call(request));
         };
-        // The clone is not ready, and the one that is has to be called.
+        // Only the polled service is ready. So call the polled service, and store the clone for the next call.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
         let gate = Arc::clone(&self.gate);
@@ -103,7 +104,7 @@ where
     }
 }
 
-/// Waits for its turn, shows the token, and calls the service within the turn.
+/// Waits for the turn, checks the token, and calls the service during the turn.
 async fn admitted<S, Q>(
     gate: &Gate,
     resource: &str,
@@ -114,7 +115,7 @@ async fn admitted<S, Q>(
 where
     S: Service<Request<Q>>,
 {
-    let turn = tokio::time::timeout(gate.line_limit, gate.lines.enter(resource)).await;
+    let turn = tokio::time::timeout(gate.queue_timeout, gate.lines.enter(resource)).await;
     let turn = turn.map_err(|_| Problem::new(ProblemKind::Contended))?;
     let turn = turn.ok_or_else(too_many_waiters)?;
     let admitted = gate.store.admit(resource, token).await;

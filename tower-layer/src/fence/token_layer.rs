@@ -7,12 +7,13 @@ use tower_service::Service;
 
 use super::header;
 
-/// The client's side: sends a lock's fencing token with each request, as `x-fencing-token`.
+/// Sends the fencing token of a lock with each request of an HTTP client, in the header `x-fencing-token`.
 ///
-/// A token among the request's own extensions goes before the layer's. A request for which there is none is sent as it
-/// is; the header of one that has both is replaced.
+/// A token in the request's extensions takes precedence over the layer's token. If there is no token, the layer does
+/// not change the request. Otherwise it replaces an existing header.
 ///
-/// It sends the token of a lock that was lost, too: it is the resource that knows whether a newer holder has been there.
+/// The layer also sends the token of a lost lock, because only the resource can check whether a newer holder has used
+/// it.
 ///
 /// # Examples
 ///
@@ -26,7 +27,7 @@ use super::header;
 ///
 /// let guard = LockManager::in_process().lock("order:42").acquire().await?;
 /// # let token = guard.token();
-/// // In place of an HTTP client:
+/// // Instead of an HTTP client:
 /// let client = service_fn(async |request: Request<()>| {
 ///     Ok::<_, std::convert::Infallible>(request.headers()["x-fencing-token"].clone())
 /// });
@@ -45,12 +46,12 @@ pub struct FenceTokenLayer {
 }
 
 impl FenceTokenLayer {
-    /// For a client that works under one lock.
+    /// Creates a layer for a client that uses one lock.
     pub fn new(lock: &LockHandle) -> Self {
         lock.token().into()
     }
 
-    /// For a client that outlives its locks: each request has the [`FencingToken`] in its extensions.
+    /// Creates a layer for a client that uses different locks: each request has its [`FencingToken`] in its extensions.
     pub const fn from_extensions() -> Self {
         Self { token: None }
     }
@@ -73,7 +74,7 @@ impl<S> Layer<S> for FenceTokenLayer {
     }
 }
 
-/// A client that sends fencing tokens. Made by [`FenceTokenLayer`].
+/// A client that sends fencing tokens. Created by [`FenceTokenLayer`].
 #[derive(Debug, Clone)]
 pub struct FenceTokenService<S> {
     inner: S,

@@ -5,7 +5,7 @@ use leasehold::Key;
 
 use crate::{Problem, ProblemKind};
 
-/// Says what a request locks.
+/// Extracts the key that a request locks.
 ///
 /// # Examples
 ///
@@ -14,38 +14,38 @@ use crate::{Problem, ProblemKind};
 /// use leasehold_tower::key::KeyExtractor;
 /// use leasehold_tower::{Problem, ProblemKind};
 ///
-/// /// Whose request it is, which an authenticating layer outside of this one has left.
+/// /// The tenant of the request, set by an outer authenticating layer.
 /// #[derive(Clone)]
 /// struct Tenant(u64);
 ///
-/// /// One lock per tenant. A request of which it is not known is refused, and never runs unlocked.
+/// /// One lock per tenant. A request without a tenant is refused, so it never runs unlocked.
 /// struct ByTenant;
 ///
 /// impl KeyExtractor for ByTenant {
 ///     fn key(&self, request: &mut Parts) -> Result<Option<String>, Problem> {
 ///         let tenant = request.extensions.get::<Tenant>();
-///         let nobodys = || Problem::new(ProblemKind::Misconfigured).with_detail("no tenant");
-///         let Tenant(id) = tenant.ok_or_else(nobodys)?;
+///         let unknown = || Problem::new(ProblemKind::Misconfigured).with_detail("no tenant");
+///         let Tenant(id) = tenant.ok_or_else(unknown)?;
 ///         Ok(Some(format!("tenant:{id}")))
 ///     }
 /// }
 /// ```
 pub trait KeyExtractor: Send + Sync + 'static {
-    /// The key, or `None` for a request that locks nothing and passes through, **unlocked**. Where something is missing
-    /// from which the key is made, refuse.
+    /// Returns the key, or `None` for a request that passes through **unlocked**. If a part of the key is missing from
+    /// the request, return an error.
     ///
-    /// The request is given mutably for the sake of extractors that need it so, such as axum's.
+    /// The request is mutable because some extractors, such as those of axum, require it.
     ///
     /// # Errors
     ///
-    /// The [`Problem`] with which the request is refused.
+    /// Returns the [`Problem`] with which the request is refused.
     fn key(&self, request: &mut Parts) -> Result<Option<String>, Problem>;
 
-    /// Puts the principal behind the key: `key:alice`. For keys that clients choose.
+    /// Appends the principal to the key: `key:alice`. Use it for keys that clients choose.
     ///
-    /// `:` and `%` in the principal are [escaped](Key::escape), so that no two principals share a key. What a key begins with stays yours to
-    /// say, and keeps it apart from the keys of other layers. A request of which `principal` does not know whose it is, is
-    /// refused as misconfigured: this layer belongs inside of the one that authenticates.
+    /// `:` and `%` in the principal are [escaped](Key::escape), so that no two principals share a key. The beginning of
+    /// the key stays the same, and so separates it from the keys of other layers. If `principal` returns `None`, the
+    /// request is refused as misconfigured. Add this layer inside of the authenticating layer.
     fn scope<F>(self, principal: F) -> Scoped<Self, F>
     where
         Self: Sized,
@@ -58,7 +58,7 @@ pub trait KeyExtractor: Send + Sync + 'static {
     }
 }
 
-/// A key within what belongs to a principal. Made by [`KeyExtractor::scope`].
+/// A key that includes the principal. Created by [`KeyExtractor::scope`].
 #[derive(Clone, Copy)]
 pub struct Scoped<K, F> {
     key: K,
@@ -75,7 +75,7 @@ where
             return Ok(None);
         };
         let Some(principal) = (self.principal)(request) else {
-            let detail = "it is not known whose key this is; add the layer inside of the one that authenticates";
+            let detail = "the principal of the request is unknown; add the layer inside of the authenticating layer";
             return Err(Problem::new(ProblemKind::Misconfigured).with_detail(detail));
         };
         Ok(Some(format!("{key}:{}", Key::escape(&principal))))
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_nobodys_is_refused() {
+    fn key_without_principal_is_refused() {
         assert_eq!(key(None, "k"), Err(ProblemKind::Misconfigured));
     }
 }

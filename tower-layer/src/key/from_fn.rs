@@ -5,19 +5,20 @@ use http::request::Parts;
 use super::KeyExtractor;
 use crate::Problem;
 
-/// The key that a function makes of the request's head.
+/// Makes the key with a function of the request's head.
 ///
-/// **`None` passes through, unlocked.** Make the key of what is there whatever the client does: what an authenticating
-/// layer outside of this one has left, and no header that can be left out or, as `Host` over HTTP/2, is not there. If a
-/// request without a key is to be refused, implement [`KeyExtractor`], as its example does. Texts that clients choose are
-/// [escaped](leasehold::Key::escape) where several stand in a key.
+/// **If the function returns `None`, the request passes through unlocked.** So use only data that the client cannot
+/// omit, such as the data of an outer authenticating layer. A client can omit headers. `Host` does not exist over
+/// HTTP/2. To refuse requests without a key, implement [`KeyExtractor`], as in its example.
+///
+/// If a key contains several texts that clients choose, [escape](leasehold::Key::escape) them.
 ///
 /// # Examples
 ///
 /// ```
 /// use leasehold_tower::key;
 ///
-/// /// Whose request it is, which an authenticating layer outside of this one has left.
+/// /// The caller of the request, set by an outer authenticating layer.
 /// #[derive(Clone)]
 /// enum Caller {
 ///     Tenant(u64),
@@ -28,7 +29,7 @@ use crate::Problem;
 ///     Some(Caller::Tenant(id)) => Some(format!("tenant:{id}")),
 ///     // Needs no lock.
 ///     Some(Caller::Operator) => None,
-///     // It is not known who asks: better one lock for all of these than none.
+///     // One lock for all unknown callers is safer than none.
 ///     None => Some("tenant:unknown".to_owned()),
 /// });
 /// # let _key = per_tenant;
@@ -40,7 +41,7 @@ where
     FromFn { function }
 }
 
-/// Made by [`from_fn`].
+/// Created by [`from_fn`].
 #[derive(Clone, Copy)]
 pub struct FromFn<F> {
     function: F,

@@ -4,18 +4,21 @@ use http::request::Parts;
 use super::KeyExtractor;
 use crate::{Problem, ProblemKind};
 
-/// What the client sent in a header, behind the header's name: `idempotency-key:k-1`, so that nobody can name with it what
-/// other layers lock. A request without it, with an empty one, or with two of them is a 400. Spaces around the value are
-/// no part of it.
+/// Makes the key from the name and the value of a header: `idempotency-key:k-1`. The name prevents clients from locking
+/// the keys of other layers. A request is refused with 400 if it does not have the header, has several, or has an empty
+/// one. Spaces around the value are ignored.
 ///
-/// The client chooses the key: [`scope`](KeyExtractor::scope) it, or anybody can hold up anybody else, and limit how many
-/// requests it may make, for each new key [takes memory](super) at the backend for two days. And a lock is
-/// no idempotency: a request that is repeated *after* the first has been answered runs again. Not for credentials: a key
-/// is stored at the backend, and traced.
+/// The client chooses the key, so:
+///
+/// - [`scope`](KeyExtractor::scope) it. Otherwise any client can block any other.
+/// - Limit the requests of each client, because each new key [takes memory](super) at the backend for two days.
+/// - Do not use a header with credentials. Keys are stored at the backend and appear in traces.
+///
+/// A lock does not make requests idempotent: a request that is repeated *after* the first response runs again.
 ///
 /// # Panics
 ///
-/// If `name` is no header's name in lower case. It is meant to be a literal, and found out at start.
+/// Panics if `name` is not a valid header name in lower case. Use a literal, so that a mistake shows at startup.
 ///
 /// # Examples
 ///
@@ -23,7 +26,7 @@ use crate::{Problem, ProblemKind};
 /// use leasehold_tower::key::{self, KeyExtractor};
 ///
 /// let key = key::header("idempotency-key").scope(|request| {
-///     // The id of the user, which an authenticating layer outside of this one has left.
+///     // The id of the user, set by an outer authenticating layer.
 ///     request.extensions.get::<String>().cloned()
 /// });
 /// # let _key = key;
@@ -35,7 +38,7 @@ pub fn header(name: &'static str) -> Header {
     }
 }
 
-/// Made by [`header`].
+/// Created by [`header`].
 #[derive(Debug, Clone)]
 pub struct Header {
     name: HeaderName,
@@ -48,19 +51,25 @@ impl KeyExtractor for Header {
             Err(Problem::new(kind).with_detail(detail))
         };
         let mut values = request.headers.get_all(&self.name).into_iter();
-        // HTTP/1 leaves spaces around a value out, and HTTP/2 lets them through.
+        // HTTP/1 strips spaces around a value, HTTP/2 does not.
         let value = values.next().map(|value| value.as_bytes().trim_ascii());
         let Some(value) = value.filter(|value| !value.is_empty()) else {
-            return refuse(ProblemKind::MissingKey, "is missing; send it");
+            return refuse(ProblemKind::MissingKey, "is missing; send this header");
         };
         if values.next().is_some() {
-            return refuse(ProblemKind::InvalidKey, "was sent more than once; send one");
+            return refuse(
+                ProblemKind::InvalidKey,
+                "was sent more than once; send it once",
+            );
         }
         match str::from_utf8(value) {
             Ok(value) if value.bytes().all(|byte| matches!(byte, b' '..=b'~')) => {
                 Ok(Some(format!("{}:{value}", self.name)))
             }
-            _ => refuse(ProblemKind::InvalidKey, "is not all visible ASCII"),
+            _ => refuse(
+                ProblemKind::InvalidKey,
+                "contains characters other than visible ASCII",
+            ),
         }
     }
 }

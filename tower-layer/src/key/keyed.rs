@@ -6,10 +6,10 @@ use http::request::Parts;
 use super::KeyExtractor;
 use crate::{Problem, ProblemKind};
 
-/// The longest key that a request may name, in bytes, unless the layer is told otherwise.
+/// The default limit for the key of a request, in bytes.
 pub const DEFAULT_MAX_KEY_BYTES: usize = 256;
 
-/// An extractor, and how long its keys may be.
+/// An extractor with a limit for the length of its keys.
 pub(crate) struct Keyed<K> {
     extractor: Arc<K>,
     pub(crate) max_bytes: usize,
@@ -27,7 +27,7 @@ impl<K: KeyExtractor> Keyed<K> {
         match self.extractor.key(request)? {
             Some(key) if key.len() > self.max_bytes => {
                 let (bytes, most) = (key.len(), self.max_bytes);
-                let detail = format!("the key has {bytes} bytes, {most} are allowed");
+                let detail = format!("the key has {bytes} bytes, at most {most} are allowed");
                 Err(Problem::new(ProblemKind::InvalidKey).with_detail(detail))
             }
             key => Ok(key),

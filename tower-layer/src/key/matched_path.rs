@@ -3,11 +3,12 @@ use http::request::Parts;
 use super::KeyExtractor;
 use crate::{Problem, ProblemKind};
 
-/// The path of the route as axum knows it, such as `/orders/:id` for `/orders/{id}`: one lock for all requests of the
-/// route, whatever their parameters and their method. Braces mean something else in a lock's name, hence the colon.
+/// Uses the path of the axum route as the key, such as `/orders/:id` for `/orders/{id}`. All requests of the route
+/// share one lock, independent of their parameters and method. The key has colons, because braces have another meaning
+/// in a key.
 ///
-/// axum tells it to layers that are added to routes. Where it is missing, in a fallback or around the whole router,
-/// the request is refused as misconfigured: use `Router::route_layer`.
+/// axum provides the path to layers on routes. In a fallback, or around the whole router, the path is missing, and the
+/// request is refused as misconfigured. Use `Router::route_layer`.
 ///
 /// # Examples
 ///
@@ -26,7 +27,7 @@ pub const fn matched_path() -> MatchedPath {
     MatchedPath {}
 }
 
-/// Made by [`matched_path`].
+/// Created by [`matched_path`].
 #[derive(Debug, Clone, Copy)]
 pub struct MatchedPath {}
 
@@ -34,14 +35,14 @@ impl KeyExtractor for MatchedPath {
     fn key(&self, request: &mut Parts) -> Result<Option<String>, Problem> {
         let matched = request.extensions.get::<axum::extract::MatchedPath>();
         let Some(matched) = matched else {
-            let detail = "no route was matched; add the layer with `Router::route_layer`";
+            let detail = "no route matched; add the layer with `Router::route_layer`";
             return Err(Problem::new(ProblemKind::Misconfigured).with_detail(detail));
         };
         Ok(Some(named(matched.as_str())))
     }
 }
 
-/// `/orders/{id}/{*rest}` as `/orders/:id/*rest`, and doubled braces as they are meant.
+/// Converts `/orders/{id}/{*rest}` to `/orders/:id/*rest`, and doubled braces to single ones.
 fn named(route: &str) -> String {
     let mut key = String::with_capacity(route.len());
     let mut rest = route.chars().peekable();
@@ -63,7 +64,7 @@ mod tests {
     use super::named;
 
     #[test]
-    fn parameters_have_a_colon_in_place_of_braces() {
+    fn named_replaces_braces_with_a_colon() {
         for (route, key) in [
             ("/orders", "/orders"),
             ("/orders/{id}/ship/{way}", "/orders/:id/ship/:way"),

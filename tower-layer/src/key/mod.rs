@@ -1,33 +1,34 @@
-//! What a request locks.
+//! Extracts the key that a request locks.
 //!
-//! | key | is |
+//! | extractor | key |
 //! |---|---|
-//! | [`path`]`("order:{id}").`[`typed`](Path::typed)`::<u64>("id")` | a text with path parameters in it |
-//! | [`matched_path`]`()` | the route as axum knows it: one lock for all its requests (feature `axum`) |
-//! | [`header`]`("idempotency-key")` | what the client sent in a header, behind the header's name |
-//! | [`from_fn`]`(..)` | what a function makes of the request's head |
+//! | [`path`]`("order:{id}").`[`typed`](Path::typed)`::<u64>("id")` | a template with path parameters |
+//! | [`matched_path`]`()` | the path of the axum route: one lock for all its requests (feature `axum`) |
+//! | [`header`]`("idempotency-key")` | the name and the value of a header |
+//! | [`from_fn`]`(..)` | the result of a function of the request's head |
 //!
-//! Any of them can be [scoped](KeyExtractor::scope) to a principal, so that one client's choice of key is nothing to
-//! another. All layers of a manager share its names: have each key begin with a word of its own. What none of these can say
-//! is yours to say: implement [`KeyExtractor`].
+//! Each extractor can be [scoped](KeyExtractor::scope) to a principal, so that the keys of two clients never collide.
+//! All layers of a manager share its keys, so begin the keys of each layer with a different word. For other keys,
+//! implement [`KeyExtractor`].
 //!
 //! ```
 //! use leasehold_tower::key::{self, KeyExtractor};
 //!
 //! let orders = key::path("order:{id}").typed::<u64>("id");
 //! let retries = key::header("idempotency-key").scope(|request| {
-//!     // What an authenticating layer outside of this one has left.
+//!     // The id of the user, set by an outer authenticating layer.
 //!     request.extensions.get::<String>().cloned()
 //! });
 //! # let _keys = (orders, retries);
 //! ```
 //!
-//! **Where clients choose keys they choose how many there are.** On Redis each key leaves its last token for two days,
-//! about 225 bytes, and a server without memory grants no lock to anybody: limit the requests of each client before this
-//! layer, or hash the key into a fixed number of names with [`from_fn`]. A shorter `fence_ttl` of the Redis backend saves
-//! memory. A semaphore of one permit leaves nothing a minute after its lease, but has no fencing token.
+//! **Clients that choose keys also choose the number of keys.** On Redis each key keeps its last token for two days, in
+//! about 225 bytes. A Redis server without free memory grants no locks at all. So limit the requests of each client
+//! before this layer, or hash the key into a fixed number of keys with [`from_fn`]. A shorter `fence_ttl` of the Redis
+//! backend saves memory. A semaphore with one permit uses no memory from a minute after its lease on, but does not have
+//! a fencing token.
 //!
-//! A key is taken from the head of a request alone: reading a body first would take it from the handler.
+//! A key can only use the head of a request, because an extractor that reads the body would remove it for the handler.
 
 mod extractor;
 mod from_fn;

@@ -1,4 +1,4 @@
-//! A template filled with decoded path parameters, and where these come from.
+//! Fills a template with decoded path parameters.
 
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
@@ -7,7 +7,7 @@ use super::spelling::Spelling;
 use super::template::Template;
 use crate::{Problem, ProblemKind};
 
-/// From what `route` finds in the request's path; `None` if that is another path.
+/// Uses the parameters that `route` finds in the request's path. Returns `None` if the path does not match.
 pub(super) fn matched(
     template: &Template,
     spelling: &Spelling,
@@ -25,7 +25,7 @@ pub(super) fn matched(
     filled.map(Some)
 }
 
-/// From what axum's router has found.
+/// Uses the parameters that axum's router has found.
 #[cfg(feature = "axum")]
 pub(super) fn routed(
     template: &Template,
@@ -36,7 +36,7 @@ pub(super) fn routed(
     use axum::extract::{FromRequestParts, RawPathParams};
     use futures_util::FutureExt;
 
-    // It awaits nothing.
+    // The extractor never awaits.
     let params = match RawPathParams::from_request_parts(request, &()).now_or_never() {
         Some(Ok(params)) => Some(params),
         Some(Err(RawPathParamsRejection::InvalidUtf8InPathParam(_))) => {
@@ -58,7 +58,8 @@ pub(super) fn routed(template: &Template, _: &Spelling, _: &mut Parts) -> Result
 }
 
 fn missing(name: &str) -> Problem {
-    let detail = format!("the lock's key needs the parameter `{name}`, which this route has not");
+    let detail =
+        format!("the lock's key needs the parameter `{name}`, which this route does not have");
     Problem::new(ProblemKind::Misconfigured).with_detail(detail)
 }
 

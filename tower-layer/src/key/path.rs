@@ -8,28 +8,29 @@ use super::template::Template;
 use super::{KeyExtractor, params};
 use crate::Problem;
 
-/// A text with path parameters in it, such as `order:{id}`. They are decoded: `/orders/7` and `/orders/%37` lock the
-/// same. Braces that are meant are doubled.
+/// Makes the key from a template with path parameters, such as `order:{id}`. Parameters are decoded: `/orders/7` and
+/// `/orders/%37` have the same key. Write literal braces twice.
 ///
-/// In the value of a parameter `:` is escaped as `%3A` and `%` as `%25`, see [`Key::escape`](leasehold::Key::escape): put a
-/// `:` between two parameters, and no two pairs of values have one key. Who locks the same thing elsewhere escapes the
-/// values, too.
+/// In the value of a parameter, `:` is escaped as `%3A` and `%` as `%25`: see [`Key::escape`](leasehold::Key::escape).
+/// Put a `:` between two parameters, so that two different pairs of values never have the same key. Code that locks the
+/// same key elsewhere must escape the values, too.
 ///
-/// **A parameter is a text, unless it is said to be [`typed`](Path::typed).** If the handler reads it as a number or an
-/// UUID, `/orders/7` and `/orders/07` are the same order under two locks otherwise, and clients can go around the lock.
+/// **A parameter is a text, unless it is [`typed`](Path::typed).** If the handler parses it as a number or UUID, use
+/// `typed`. Otherwise `/orders/7` and `/orders/07` are the same order with two locks, and clients can bypass the lock.
 ///
 /// # Where the parameters come from
 ///
-/// From axum's router (feature `axum`), for a layer that is added with `Router::route_layer` or `MethodRouter::layer`;
-/// around the whole router there are none yet, and in a fallback there are none at all. Or, for any service, from the
-/// request's path: tell what it looks like with [`on`](Path::on).
+/// With the feature `axum`, the parameters come from axum's router. Add the layer with `Router::route_layer` or
+/// `MethodRouter::layer`. Around the whole router, or in a fallback, there are no parameters.
 ///
-/// A route without the parameter is the server's mistake: the request is refused as misconfigured, with the name.
-/// `Router::layer` is around the fallback, too: paths that no route has are answered with that 500, in place of a 404.
+/// For any other service, the parameters come from the request's path. Describe it with [`on`](Path::on).
+///
+/// If the route does not have a parameter, the request is refused as misconfigured, with the name of the parameter.
+/// `Router::layer` also wraps the fallback, so paths without a route then get a 500 instead of a 404.
 ///
 /// # Panics
 ///
-/// If `template` cannot be read. It is meant to be a literal, and found out at start.
+/// Panics if `template` is invalid. Use a literal, so that a mistake shows at startup.
 ///
 /// # Examples
 ///
@@ -42,7 +43,10 @@ use crate::Problem;
 /// ```
 #[must_use]
 #[track_caller]
-#[allow(clippy::panic, reason = "a literal, found out at start")]
+#[allow(
+    clippy::panic,
+    reason = "the template is a literal, so a mistake shows at startup"
+)]
 pub fn path(template: &str) -> Path {
     match Template::parse(template) {
         Ok(template) => Path {
@@ -54,7 +58,7 @@ pub fn path(template: &str) -> Path {
     }
 }
 
-/// Made by [`path`].
+/// Created by [`path`].
 #[derive(Debug, Clone)]
 pub struct Path {
     template: Template,
@@ -63,13 +67,13 @@ pub struct Path {
 }
 
 impl Path {
-    /// Reads a parameter as a `T`, as the handler does, and has it stand in the key as `T` is written: `/orders/7`,
-    /// `/orders/07` and `/orders/+7` lock the same where it is a `u64`, and so do all spellings of an UUID where it is a
-    /// `Uuid`. What is no `T` is a 400.
+    /// Parses a parameter as a `T`, like the handler, and formats that `T` in the key. As a `u64`, `/orders/7`,
+    /// `/orders/07` and `/orders/+7` have the same key. As a `Uuid`, all spellings of a UUID have the same key. A value
+    /// that is not a valid `T` is refused with 400.
     ///
     /// # Panics
     ///
-    /// If the template has no such parameter.
+    /// Panics if the template does not have this parameter.
     ///
     /// # Examples
     ///
@@ -81,7 +85,10 @@ impl Path {
     /// ```
     #[must_use]
     #[track_caller]
-    #[allow(clippy::panic, reason = "a literal, found out at start")]
+    #[allow(
+        clippy::panic,
+        reason = "the name is a literal, so a mistake shows at startup"
+    )]
     pub fn typed<T: FromStr + Display>(mut self, parameter: &str) -> Self {
         if !self.template.names(parameter) {
             panic!("the key has no parameter `{parameter}`; name one of those in its braces");
@@ -90,23 +97,26 @@ impl Path {
         self
     }
 
-    /// Takes the parameters from the request's path, which looks like `route`: `/orders/{id}`, or `/files/{*rest}`
-    /// for all that follows. **A request with another path passes through, unlocked**, so that a layer can be around
-    /// several routes.
+    /// Takes the parameters from the request's path, which must match `route`: `/orders/{id}`, or `/files/{*rest}` for
+    /// the rest of the path. **A request with another path passes through unlocked**, so that a layer can wrap several
+    /// routes.
     ///
-    /// Inside of axum's `Router::nest` that is the path without the nest's prefix, for layers of the inner router and its
-    /// routes: `nest("/api", ..)` makes `/orders/{id}` of `/api/orders/{id}`, and a `route` with the prefix never matches
-    /// there. Without `on`, the parameters are those of the whole path.
+    /// Layers inside of axum's `Router::nest` see the path without the prefix of the nest. With `nest("/api", ..)` they
+    /// see `/orders/7` instead of `/api/orders/7`, and a `route` with the prefix never matches. Without `on`, the
+    /// parameters are those of the whole path.
     ///
-    /// The path is compared as it was sent, but for its parameters. A service behind this that takes
-    /// `/orders/7/`, or `/%6frders/7`, for the same path, lets clients go around the lock.
+    /// Apart from its parameters, the path is compared as the client sent it. If the inner service treats `/orders/7/`
+    /// or `/%6frders/7` as the same path, clients can bypass the lock.
     ///
     /// # Panics
     ///
-    /// If `route` cannot be read. It is meant to be a literal, and found out at start.
+    /// Panics if `route` is invalid. Use a literal, so that a mistake shows at startup.
     #[must_use]
     #[track_caller]
-    #[allow(clippy::panic, reason = "a literal, found out at start")]
+    #[allow(
+        clippy::panic,
+        reason = "the route is a literal, so a mistake shows at startup"
+    )]
     pub fn on(mut self, route: &str) -> Self {
         let mut router = matchit::Router::new();
         if let Err(mistake) = router.insert(route, ()) {

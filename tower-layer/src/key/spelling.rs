@@ -1,4 +1,4 @@
-//! One spelling for each value of a parameter.
+//! Formats equal values of a typed parameter in the same way.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::{Problem, ProblemKind};
 
-/// How the parameters that have a type are spelt.
+/// The parameters that have a type.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spelling(Vec<Typed>);
 
@@ -39,7 +39,7 @@ impl Spelling {
             return Ok(text);
         };
         (typed.respell)(&text).map(Cow::Owned).ok_or_else(|| {
-            let detail = format!("`{parameter}` in the path is not of the type that it has here");
+            let detail = format!("`{parameter}` in the path cannot be parsed as the expected type");
             Problem::new(ProblemKind::InvalidKey).with_detail(detail)
         })
     }

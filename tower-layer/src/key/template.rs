@@ -1,4 +1,4 @@
-//! `order:{id}`: a text with parameters in it.
+//! Key templates with parameters: `order:{id}`.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ enum Piece {
 }
 
 impl Template {
-    /// Reads `{name}` as a parameter, `{{` and `}}` as braces.
+    /// Parses a template: `{name}` is a parameter, `{{` and `}}` are literal braces.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -34,10 +34,10 @@ impl Template {
             } else if let Some(inside) = from.strip_prefix('{') {
                 let (name, after) = inside
                     .split_once('}')
-                    .ok_or("a `{` is not closed; write `{{` for a brace")?;
+                    .ok_or("a `{` is not closed; write `{{` for a literal brace")?;
                 let good = |c: char| c.is_alphanumeric() || c == '_';
                 if name.is_empty() || !name.chars().all(good) {
-                    return Err(format!("`{{{name}}}` is no parameter; write `{{id}}`"));
+                    return Err(format!("`{{{name}}}` is not a parameter; write `{{id}}`"));
                 }
                 if !plain.is_empty() {
                     pieces.push(Piece::Text(std::mem::take(&mut plain)));
@@ -45,7 +45,7 @@ impl Template {
                 pieces.push(Piece::Parameter(name.to_owned()));
                 rest = after;
             } else {
-                return Err("a `}` closes nothing; write `}}` for a brace".to_owned());
+                return Err("a `}` without a `{`; write `}}` for a literal brace".to_owned());
             }
         }
         plain.push_str(rest);
@@ -60,7 +60,7 @@ impl Template {
         self.pieces.iter().any(is_it)
     }
 
-    /// The text with its parameters filled in, each of which ends where the text says: `:` in them is escaped.
+    /// Returns the text with its parameters filled in. `:` and `%` in a parameter are escaped.
     pub(super) fn fill<'v, E>(
         &self,
         value: impl Fn(&str) -> Result<Cow<'v, str>, E>,
@@ -102,15 +102,15 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_the_remedy() {
-        for (template, told) in [
+    fn parse_error_contains_the_remedy() {
+        for (template, remedy) in [
             ("order:{id", "`{{`"),
             ("order:id}", "`}}`"),
             ("order:{}", "write `{id}`"),
             ("order:{*rest}", "write `{id}`"),
         ] {
-            let told_so = Template::parse(template).unwrap_err();
-            assert!(told_so.contains(told), "{template}: {told_so}");
+            let error = Template::parse(template).unwrap_err();
+            assert!(error.contains(remedy), "{template}: {error}");
         }
     }
 }

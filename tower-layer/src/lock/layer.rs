@@ -5,7 +5,7 @@ use http::{Method, Response};
 use leasehold::LockManager;
 use tower_layer::Layer;
 
-use super::options::{Beside, MaxHold, OnDisconnect, Options, Until};
+use super::options::{Concurrency, MaxHold, OnDisconnect, Options, Until};
 use super::service::LockService;
 use crate::key::{KeyExtractor, Keyed};
 use crate::methods::Methods;
@@ -13,37 +13,44 @@ use crate::problem::Refusal;
 use crate::source::Source;
 use crate::{OnLoss, Problem};
 
-/// Takes a lock for each request that may change something, and holds it while the request is handled.
+/// Acquires a lock for each request that may change data, and holds it while the handler runs.
 ///
-/// The handler of such a request runs under its lock, or not at all; those of GET, HEAD, OPTIONS and TRACE run without one,
-/// unless [`methods`](Self::methods) or [`all_methods`](Self::all_methods) says otherwise. It sees the lock as [`Locked`](crate::Locked); a nested acquire of
-/// the same lock is an error at once, and no deadlock. The lock is released, and the release confirmed, before the
-/// response goes out: a client that has its answer can send the next request.
+/// The handler of a locked request runs only under its lock. Requests with GET, HEAD, OPTIONS or TRACE are not locked.
+/// [`methods`](Self::methods) and [`all_methods`](Self::all_methods) change which requests are locked. The handler can
+/// access its lock as [`Locked`](crate::Locked). A nested acquire of the same lock fails immediately instead of
+/// deadlocking.
+///
+/// The layer waits for the confirmed release before it sends the response. So a client that has its response can
+/// immediately send the next request.
 ///
 /// # Default
 ///
-/// | | value | change it with |
+/// | setting | default | change it with |
 /// |---|---|---|
-/// | methods | all that are not safe: not GET, HEAD, OPTIONS, TRACE | [`methods`](Self::methods), [`all_methods`](Self::all_methods) |
-/// | beside others | nobody | [`shared`](Self::shared), [`permits`](Self::permits) |
-/// | TTL | the manager's; with renewal on, how long after a crash | [`ttl`](Self::ttl) |
-/// | longest hold | the manager's; where it has none 60 s, and what a body may take | [`max_hold`](Self::max_hold), [`no_max_hold`](Self::no_max_hold) |
-/// | wait | none: a busy lock is a 409 at once | [`wait`](Self::wait) |
+/// | methods | all except GET, HEAD, OPTIONS and TRACE | [`methods`](Self::methods), [`all_methods`](Self::all_methods) |
+/// | concurrent requests per key | one | [`read`](Self::read), [`max_concurrent`](Self::max_concurrent) |
+/// | TTL | the manager's; the watchdog renews it, so it matters only after a crash | [`ttl`](Self::ttl) |
+/// | longest hold time | the manager's; if it has none, 60 s plus the time limit of a body | [`max_hold`](Self::max_hold), [`no_max_hold`](Self::no_max_hold) |
+/// | wait | none: a busy lock is immediately a 409 | [`wait`](Self::wait) |
 /// | waiters | 1024 in this layer | [`max_waiters`](Self::max_waiters) |
 /// | longest key | 256 bytes | [`max_key_bytes`](Self::max_key_bytes) |
-/// | held until | the service has made the response | [`until_body_end`](Self::until_body_end) |
-/// | lock lost midway | the handler is dropped, 503 | [`on_loss`](Self::on_loss) |
-/// | client gone | the handler is dropped | [`on_disconnect`](Self::on_disconnect) |
+/// | held until | the service returns the response | [`until_body_end`](Self::until_body_end) |
+/// | lock lost during the handler | the handler is dropped, 503 | [`on_loss`](Self::on_loss) |
+/// | client disconnects | the handler is dropped | [`on_disconnect`](Self::on_disconnect) |
 /// | refusals | `application/problem+json` | [`rejection`](Self::rejection) |
 ///
-/// # Where it belongs
+/// # Where to add it
 ///
-/// Innermost, next to the handler: inside of tracing, CORS, load-shedding, time limits and authentication. A time
-/// limit that is hit then drops the handler and frees the lock; inside of this layer it would not count the wait. With
-/// [`OnDisconnect::Finish`] it does neither, as it drops the request like a client that goes: there
-/// [`max_hold`](Self::max_hold) ends the handler, or a second limit inside.
-/// A service that reserves room in `poll_ready` keeps it reserved while the request waits for its lock: hence the
-/// bound on waiters.
+/// Add it as the innermost layer, next to the handler: inside of tracing, CORS, load shedding, timeouts and
+/// authentication.
+///
+/// A timeout outside of this layer includes the wait for the lock. When it elapses, it drops the handler and releases
+/// the lock. With [`OnDisconnect::Continue`] the timeout does not drop the handler or release the lock. The handler
+/// continues as after a disconnect. Use [`max_hold`](Self::max_hold) or a second timeout inside of this layer to end
+/// such a handler.
+///
+/// A service that reserves capacity in `poll_ready` keeps the capacity while the request waits for its lock. So the
+/// number of waiters is limited.
 ///
 /// # Examples
 ///
@@ -87,7 +94,7 @@ pub struct LockLayer<K> {
 }
 
 impl<K: KeyExtractor> LockLayer<K> {
-    /// A layer that locks what `key` says, through `locks`.
+    /// Creates a layer that acquires locks from `locks`. `key` returns the key of a request.
     pub fn new(locks: LockManager, key: K) -> Self {
         Self {
             source: Source::new(locks),
@@ -96,9 +103,9 @@ impl<K: KeyExtractor> LockLayer<K> {
         }
     }
 
-    /// Handles a request as a reader: beside others of this kind, and not beside one that has the lock alone. A
-    /// waiting writer lets no new reader pass. Put it on the routes that read, and name their
-    /// [`methods`](Self::methods): those that are safe pass a layer by default.
+    /// Locks requests as readers: they run concurrently with other readers, but not with a writer. New readers wait
+    /// behind a waiting writer. Use it on routes that read, and name their [`methods`](Self::methods), because by
+    /// default a layer does not lock safe methods.
     ///
     /// # Examples
     ///
@@ -110,17 +117,16 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// let locks = LockManager::in_process();
     /// let order = key::path("order:{id}").typed::<u64>("id");
     /// let write = LockLayer::new(locks.clone(), order.clone());
-    /// let read = LockLayer::new(locks, order).shared().methods([Method::GET]);
+    /// let read = LockLayer::new(locks, order).read().methods([Method::GET]);
     /// # let _layers = (write, read);
     /// ```
-    pub fn shared(mut self) -> Self {
-        self.options.beside = Beside::Readers;
+    pub fn read(mut self) -> Self {
+        self.options.concurrency = Concurrency::Readers;
         self
     }
 
-    /// Handles so many requests at once per key, over all processes: a concurrency limit for all instances together.
-    /// What a crashed instance had is free again after the TTL. See
-    /// [`LockManager::semaphore`](leasehold::LockManager::semaphore).
+    /// Runs at most `permits` requests per key concurrently, over all processes. The permits of a crashed instance
+    /// expire after their TTL. See [`LockManager::semaphore`](leasehold::LockManager::semaphore).
     ///
     /// # Examples
     ///
@@ -130,112 +136,115 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// use leasehold_tower::{LockLayer, key};
     ///
     /// let reports = LockLayer::new(LockManager::in_process(), key::from_fn(|_| Some("reports".to_owned())))
-    ///     .permits(4)
+    ///     .max_concurrent(4)
     ///     .all_methods()
     ///     .wait(Duration::from_secs(2));
     /// # let _layer = reports;
     /// ```
-    pub fn permits(mut self, permits: u32) -> Self {
-        self.options.beside = Beside::Others(permits);
+    pub fn max_concurrent(mut self, permits: u32) -> Self {
+        self.options.concurrency = Concurrency::Others(permits);
         self
     }
 
-    /// Locks requests with these methods alone; others pass through. GET covers HEAD: axum runs the same handler for both. It
-    /// does not cover CONNECT, with which a [WebSocket](crate#websocket-sessions) begins over HTTP/2.
+    /// Locks only requests with these methods; others pass through. GET includes HEAD, because axum runs the same
+    /// handler for both. GET does not include CONNECT, with which a [WebSocket](crate#websocket-sessions) begins over
+    /// HTTP/2.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.options.methods = Methods::only(methods);
         self
     }
 
-    /// Locks all requests, those with safe methods too.
+    /// Locks all requests, including those with safe methods.
     pub fn all_methods(mut self) -> Self {
         self.options.methods = Methods::All;
         self
     }
 
-    /// See [`Lock::ttl`](leasehold::Lock::ttl). One that cannot work is answered to each request, as misconfigured.
+    /// Sets the TTL; see [`Lock::ttl`](leasehold::Lock::ttl). If the TTL is invalid, each request is refused as
+    /// misconfigured.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.options.terms.ttl = Some(ttl);
         self
     }
 
-    /// The longest time that a request may have its lock, renewals included: see
-    /// [`Lock::max_hold`](leasehold::Lock::max_hold). The lock is lost then, as [`on_loss`](Self::on_loss) says, and others
-    /// can have it, also if a client reads nothing or the handler goes on.
+    /// Sets the longest hold time, including renewals; see [`Lock::max_hold`](leasehold::Lock::max_hold). After that
+    /// time the lock is lost and [`on_loss`](Self::on_loss) applies. Others can then acquire the lock, even if the
+    /// client does not read its response or the handler continues.
     ///
-    /// A handler reads its request's body under the lock: a client that sends slowly, or without end, has the lock for so
-    /// long. Unless told otherwise that is what the manager says, and where it says nothing 60 s
-    /// ([`DEFAULT_MAX_HOLD`](crate::DEFAULT_MAX_HOLD)); with [`until_body_end`](Self::until_body_end) what the body may take
-    /// comes on top.
+    /// A handler reads the body of its request under the lock. So a client that sends slowly or endlessly holds the
+    /// lock for up to `max_hold`. The default is the manager's setting, or 60 s if the manager has none
+    /// ([`DEFAULT_MAX_HOLD`](crate::DEFAULT_MAX_HOLD)). [`until_body_end`](Self::until_body_end) adds the time limit of
+    /// the body to the 60 s.
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.options.max_hold = MaxHold::Most(max_hold);
         self
     }
 
-    /// Has no longest hold but the manager's, which is none by default. Then put a time limit around the handler: without
-    /// any, a client that sends its request's body slowly has the lock for as long as it likes.
+    /// Uses only the manager's longest hold time, which is unlimited by default. Then add a timeout around the handler:
+    /// without one, a client that sends its body slowly holds the lock without limit.
     pub fn no_max_hold(mut self) -> Self {
         self.options.max_hold = MaxHold::AsManager;
         self
     }
 
-    /// How long a request waits for a busy lock before it is refused with 409. Waiters are served in the order in
-    /// which they came. Who may wait is also not told of an outage at once, but when it has lasted for the wait, or
-    /// for the manager's outage limit.
+    /// Sets how long a request waits for a busy lock before it is refused with 409. Waiters get the lock in the order
+    /// of arrival. With a wait set, backend errors are retried until the wait or the manager's backend retry timeout
+    /// elapses.
     ///
-    /// Over HTTP/2 the requests of one connection share a flow-control window, and the bodies of those that wait stay in it
-    /// unread. If they fill it, a request on the same connection that has the lock gets no more of its own body until
-    /// they are refused. Where bodies are large, keep the wait short, or have the server allow a connection
-    /// window as large as all its streams' together.
+    /// Over HTTP/2 the requests of one connection share a flow-control window. The unread bodies of waiting requests
+    /// stay in it. If they fill the window, the request that holds the lock cannot read its own body until the waiting
+    /// requests are refused. With large bodies, use a short wait, or a connection window as large as the windows of all
+    /// streams together.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.options.terms.wait = wait;
         self
     }
 
-    /// How many requests may wait at once, in all services of this layer and over all keys. One more is refused with
-    /// 409 at once.
+    /// Sets how many requests may wait concurrently, in all services of this layer and over all keys. A further request
+    /// is immediately refused with 409.
     pub fn max_waiters(mut self, most: usize) -> Self {
         self.source.max_waiters(most);
         self
     }
 
-    /// The longest key that a request may name. Longer ones are a 400.
+    /// Sets the longest key that a request may use, in bytes. A longer key is refused with 400.
     pub fn max_key_bytes(mut self, most: usize) -> Self {
         self.key.max_bytes = most;
         self
     }
 
-    /// Holds the lock until the response's body is at its end, or dropped, and no longer than `most` from when the
-    /// response was made: a client that reads slowly must not own a lock. What is not at its end by then is cut off,
-    /// or with [`OnLoss::Continue`] goes on without. What makes the body holds the lock as the handler does: a nested acquire
-    /// is an error at once.
+    /// Holds the lock until the response body ends or is dropped, but at most `most` after the response was returned.
+    /// So a client that reads slowly cannot keep the lock. After `most` the body is cut off. With [`OnLoss::Continue`]
+    /// the body continues without the lock. The code that produces the body is a holder like the handler: a nested
+    /// acquire of the same lock fails immediately.
     ///
-    /// A response without a body, to HEAD, with 204 or 304, an upgrade (101) or a 2xx to CONNECT releases at once. What an
-    /// upgraded connection does has to be locked there: see [WebSocket sessions](crate#websocket-sessions).
+    /// Responses without a body release the lock immediately: responses to HEAD, responses with 101, 204 or 304, and
+    /// 2xx responses to CONNECT. An upgraded connection must acquire its own lock: see [WebSocket
+    /// sessions](crate#websocket-sessions).
     pub fn until_body_end(mut self, most: Duration) -> Self {
         self.options.until = Until::BodyEnd { most };
         self
     }
 
-    /// What happens to a request whose lock is lost midway.
+    /// Sets what happens to a request if its lock is lost while its handler runs.
     pub fn on_loss(mut self, on_loss: OnLoss) -> Self {
         self.options.on_loss = on_loss;
         self
     }
 
-    /// What happens to a request whose client has gone, or that a layer outside of this one drops, as time limits do.
+    /// Sets what happens to a request if its client disconnects, or if an outer layer such as a timeout drops it.
     pub fn on_disconnect(mut self, on_disconnect: OnDisconnect) -> Self {
         self.options.on_disconnect = on_disconnect;
         self
     }
 
-    /// Returns when no handler is at work in a task of its own: see [`OnDisconnect::Finish`]. Those whose clients are there
-    /// are counted, too, so that the server is to be stopped first. A handler that hangs is waited for until
-    /// [`max_hold`](Self::max_hold) drops it, and [without](Self::no_max_hold) for ever.
+    /// Waits until no handler runs in its own task: see [`OnDisconnect::Continue`]. This includes the handlers of
+    /// connected clients, so stop the server first. A handler that hangs ends when [`max_hold`](Self::max_hold) drops
+    /// it. With [`no_max_hold`](Self::no_max_hold) this method may wait forever.
     ///
     /// # Cancel safety
     ///
-    /// It only looks.
+    /// This method is cancel safe, because it does not change anything.
     ///
     /// # Examples
     ///
@@ -249,7 +258,7 @@ impl<K: KeyExtractor> LockLayer<K> {
     ///
     /// let locks = LockManager::in_process();
     /// let lock = LockLayer::new(locks.clone(), key::path("order:{id}").typed::<u64>("id"))
-    ///     .on_disconnect(OnDisconnect::Finish);
+    ///     .on_disconnect(OnDisconnect::Continue);
     /// let app: Router = Router::new()
     ///     .route("/orders/{id}/ship", post(async || "shipped"))
     ///     .route_layer(lock.clone());
@@ -263,13 +272,13 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// # fn main() {}
     /// ```
     pub async fn finished(&self) {
-        // Tasks may be spawned all the same: it is only how waiting is allowed.
+        // `wait` requires a closed tracker. A closed tracker still spawns tasks.
         self.options.tasks.close();
         self.options.tasks.wait().await;
     }
 
-    /// Answers in your own way where the request is refused: other statuses, other formats. gRPC calls (feature
-    /// `tonic`) are answered with a gRPC status all the same.
+    /// Sets the response of refused requests, for another status or another format. Refused gRPC calls (feature
+    /// `tonic`) still get a gRPC status.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! A lock for each request.
+//! Locks HTTP requests.
 
 mod layer;
 mod options;

@@ -7,39 +7,41 @@ use crate::methods::Methods;
 use crate::problem::Refusal;
 use crate::source::Terms;
 
-/// What happens to a request whose client has gone.
+/// Determines what happens to a request if its client disconnects.
 ///
-/// Whoever drops the request's future is such a client to this layer: the server whose connection has ended, and a layer
-/// outside of this one as well, a time limit above all.
+/// This applies whenever the future of the request is dropped. A server drops it when the connection has ended. An
+/// outer layer, such as a timeout, can drop it, too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnDisconnect {
-    /// Its handler is dropped where it awaits, as without this layer, and the lock is released.
+    /// The handler is dropped at its current `.await`, as without this layer, and the lock is released.
     ///
-    /// What the handler has sent by then may still be carried out: a statement that a database has got is not called back,
-    /// and commits beside the next holder. Where handlers write, fence the writes in a transaction that claims first
-    /// (`Fence::begin` of `leasehold-sqlx`), or let them [finish](Self::Finish).
+    /// Requests that the handler has already sent may still take effect. For example, a database does not cancel a
+    /// statement that it has received, and may commit it while the next holder runs. If handlers write, fence the
+    /// writes in a transaction that claims the resource first (`Fence::begin` of `leasehold-sqlx`), or use
+    /// [`Continue`](Self::Continue).
     #[default]
     Cancel,
-    /// Once it has its lock, its handler is finished in a task of its own, under the lock. A request that still waits
-    /// gives up.
+    /// The handler runs to its end in its own task, under the lock. A request that still waits for its lock is
+    /// cancelled.
     ///
-    /// **It needs an end of its own.** A time limit outside of this layer answers the client, and ends nothing here: a handler
-    /// that hangs is dropped when [`max_hold`](crate::LockLayer::max_hold) is over, after 60 s unless told otherwise. With
-    /// [`OnLoss::Continue`] that only frees the lock: put a time limit inside of this layer.
+    /// **Limit the time of such handlers.** A timeout outside of this layer responds to the client but does not end the
+    /// handler. A handler that hangs is dropped after [`max_hold`](crate::LockLayer::max_hold), by default 60 s. With
+    /// [`OnLoss::Continue`] only the lock is released then, so add a timeout inside of this layer.
     ///
-    /// A server that shuts down waits for its connections, and not for these tasks: await
-    /// [`LockLayer::finished`](crate::LockLayer::finished) before [`LockManager::shutdown`](leasehold::LockManager::shutdown).
-    /// What other layers have put into task-locals is not there.
-    Finish,
+    /// A server that shuts down waits for its connections but not for these tasks. Await
+    /// [`LockLayer::finished`](crate::LockLayer::finished) before
+    /// [`LockManager::shutdown`](leasehold::LockManager::shutdown). The task does not have the task-local values of
+    /// other layers.
+    Continue,
 }
 
-/// The longest time that a request may have its lock, where nobody says otherwise: 60 s.
+/// The longest hold time if neither the layer nor the manager sets one: 60 s.
 pub const DEFAULT_MAX_HOLD: Duration = Duration::from_secs(60);
 
-/// The longest time that a lock is held.
+/// The longest hold time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum MaxHold {
-    /// The manager's; if it has none, ours.
+    /// The manager's longest hold time, or the default of this crate if the manager does not have one.
     #[default]
     Unsaid,
     Most(Duration),
@@ -47,7 +49,7 @@ pub(super) enum MaxHold {
 }
 
 impl MaxHold {
-    /// What the layer says itself. A body has its own time, which comes on top of the handler's.
+    /// Returns the longest hold time that the layer sets. The time limit of a body is added to that of the handler.
     pub(super) fn of_layer(self, manager: Option<Duration>, until: Until) -> Option<Duration> {
         match (self, manager, until) {
             (Self::Most(most), _, _) => Some(most),
@@ -60,7 +62,7 @@ impl MaxHold {
     }
 }
 
-/// How long a lock is held.
+/// When the lock is released.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Until {
     #[default]
@@ -70,26 +72,26 @@ pub(super) enum Until {
     },
 }
 
-/// Beside whom a request is handled.
+/// Which requests may run concurrently.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) enum Beside {
+pub(super) enum Concurrency {
     #[default]
-    Nobody,
+    Exclusive,
     Readers,
-    /// So many at once.
+    /// At most this many concurrent requests.
     Others(u32),
 }
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Options {
-    pub(super) beside: Beside,
+    pub(super) concurrency: Concurrency,
     pub(super) methods: Methods,
     pub(super) terms: Terms,
     pub(super) max_hold: MaxHold,
     pub(super) until: Until,
     pub(super) on_loss: OnLoss,
     pub(super) on_disconnect: OnDisconnect,
-    /// Those of handlers that are to be finished.
+    /// The tasks of [`OnDisconnect::Continue`].
     pub(super) tasks: TaskTracker,
     pub(super) refusal: Refusal,
 }

@@ -8,21 +8,21 @@ use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
-use super::options::{Beside, Options};
+use super::options::{Concurrency, Options};
 use super::work::{Guarding, handle};
 use crate::key::{KeyExtractor, Keyed};
 use crate::problem::Dialect;
 use crate::source::Source;
 use crate::{BoxError, ResponseBody, ResponseFuture};
 
-/// A service of which each request runs under its lock. Made by [`LockLayer`](crate::LockLayer).
+/// A service that runs each request under its lock. Created by [`LockLayer`](crate::LockLayer).
 ///
-/// Its error is the inner service's own: what goes wrong with a lock is a response.
+/// The service returns the errors of the inner service. Errors of a lock become responses.
 ///
 /// # Panics
 ///
-/// A call panics if the inner service does, and when a request is locked in a tokio runtime that was built without
-/// `enable_time`. Without a runtime the request is refused as misconfigured.
+/// A call panics if the inner service panics. A locked request also panics in a tokio runtime that was built without
+/// `enable_time`. Outside of a runtime, the request is refused as misconfigured.
 pub struct LockService<S, K> {
     inner: S,
     settings: Arc<Settings<K>>,
@@ -86,24 +86,24 @@ where
                 return ResponseFuture::answered(options.refusal.answer(problem, dialect));
             }
         };
-        // The clone is not ready, and the one that is has to be called.
+        // Only the polled service is ready. So call the polled service, and store the clone for the next call.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
         let request = Request::from_parts(head, body);
         let guarding = Guarding::new(Arc::clone(options), dialect, request.method());
         let source = settings.source.clone();
         let locks = source.locks().clone();
-        let beside = options.beside;
-        ResponseFuture::guarded(match beside {
-            Beside::Nobody => {
+        let concurrency = options.concurrency;
+        ResponseFuture::guarded(match concurrency {
+            Concurrency::Exclusive => {
                 let lock = locks.lock(&key);
                 Box::pin(handle(source, lock, guarding, ready, request))
             }
-            Beside::Readers => {
-                let lock = locks.read_lock(&key);
+            Concurrency::Readers => {
+                let lock = locks.rw_lock(&key).read();
                 Box::pin(handle(source, lock, guarding, ready, request))
             }
-            Beside::Others(permits) => {
+            Concurrency::Others(permits) => {
                 let lock = locks.semaphore(&key, permits);
                 Box::pin(handle(source, lock, guarding, ready, request))
             }

@@ -1,4 +1,4 @@
-//! What is done under a lock. Whatever holds a guard here drops what runs under it first.
+//! Runs a request under its lock. The request's future is always dropped before the guard.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use leasehold::kind::Releasable;
-use leasehold::{Lock, LockGuard, LossReason};
+use leasehold::{EndReason, Error, Lock, LockGuard};
 use tokio::task::JoinError;
 use tower_service::Service;
 use tracing::{Instrument, Span};
@@ -20,7 +20,7 @@ use crate::problem::Dialect;
 use crate::source::Source;
 use crate::{BoxError, Locked, OnLoss, Problem, ProblemKind, ResponseBody, observe};
 
-/// How one request is to be guarded.
+/// The options for one request.
 pub(super) struct Guarding {
     options: Arc<Options>,
     dialect: Dialect,
@@ -43,7 +43,7 @@ impl Guarding {
         response.map(ResponseBody::answer)
     }
 
-    /// Whether nobody will read a body: it would be dropped unread.
+    /// Returns whether the server will not send the body, but drop it unread.
     fn is_over<B: Body>(&self, response: &Response<B>) -> bool {
         let status = response.status();
         self.head_only
@@ -54,7 +54,7 @@ impl Guarding {
     }
 }
 
-/// Acquires, and then does the work.
+/// Acquires the lock, then runs the request.
 pub(super) async fn handle<S, Q, B, T>(
     source: Source,
     lock: Lock<T>,
@@ -78,7 +78,7 @@ where
     request.extensions_mut().insert(Locked(guard.handle()));
     match guarding.options.on_disconnect {
         OnDisconnect::Cancel => work(guard, guarding, service, request).await,
-        OnDisconnect::Finish => {
+        OnDisconnect::Continue => {
             let tasks = guarding.options.tasks.clone();
             let work = work(guard, guarding, service, request);
             match tasks.spawn(work.instrument(Span::current())).await {
@@ -107,18 +107,21 @@ where
     let output = {
         let mut inner = pin!(service.call(request));
         match on_loss {
-            OnLoss::Cancel => lock.run(inner.as_mut()).await,
+            OnLoss::Cancel => {
+                lock.run(async |_| Ok::<_, Error>(inner.as_mut().await))
+                    .await
+            }
             OnLoss::Continue => {
                 let mut scoped = pin!(lock.scope(inner.as_mut()));
                 let ended = tokio::select! {
                     biased;
                     output = &mut scoped => Some(output),
-                    _lost = lock.lost() => None,
+                    _lost = lock.ended() => None,
                 };
                 Ok(match ended {
                     Some(output) => output,
                     None => {
-                        // Until then its lease lasts at the backend.
+                        // Ends the lease at the backend.
                         guard = None;
                         scoped.await
                     }
@@ -135,7 +138,7 @@ where
             }
             return Err(error);
         }
-        Err(lost) => return Ok(guarding.refuse(lost.into())),
+        Err(error) => return Ok(guarding.refuse(error.into())),
     };
     let lost = match (guard, guarding.options.until) {
         (Some(guard), Until::BodyEnd { most })
@@ -145,11 +148,11 @@ where
             return Ok(response.map(|body| ResponseBody::held(body, custody)));
         }
         (Some(guard), _) => give_back(guard).await,
-        (None, _) => Some(lock.lost().await.reason),
+        (None, _) => Some(lock.ended().await.reason),
     };
     match (lost, on_loss) {
         (Some(reason), OnLoss::Continue) => observe::went_on_without(lock.key(), reason),
-        // The handler's own failure is told as it is.
+        // An error response of the handler is not replaced.
         (Some(reason), OnLoss::Cancel) if is_success(&response) => {
             return Ok(guarding.refuse(lost_at_the_end(reason)));
         }
@@ -163,13 +166,14 @@ fn is_success<B>(response: &Response<B>) -> bool {
     !(status.is_client_error() || status.is_server_error())
 }
 
-fn lost_at_the_end(reason: LossReason) -> Problem {
-    let detail =
-        format!("{reason}; the work was done, and may have been done beside another holder");
+fn lost_at_the_end(reason: EndReason) -> Problem {
+    let detail = format!(
+        "{reason}; the work is done, but another request may have held the lock at the same time"
+    );
     Problem::new(ProblemKind::Lost).with_detail(detail)
 }
 
-/// The handler panicked; or the runtime is going down, and nothing will come of this.
+/// Resumes a panic of the handler. If the runtime is shutting down instead, never returns.
 async fn resume<T>(ended: JoinError) -> T {
     match ended.try_into_panic() {
         Ok(reason) => panic::resume_unwind(reason),

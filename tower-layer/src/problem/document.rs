@@ -8,17 +8,17 @@ use serde_json::json;
 
 use super::ProblemKind;
 
-/// How long a client is asked to wait while the backend is down.
+/// The default `Retry-After` if the backend is down.
 pub const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// How long a client is asked to wait where somebody else has the lock, or too many wait.
+/// The default `Retry-After` if the lock is busy or too many requests wait.
 pub const DEFAULT_BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Why a request was refused, as a problem document of RFC 9457.
+/// The reason why a request was refused, as a problem document of RFC 9457.
 ///
-/// It never tells the lock's key, which may be a secret of the client's or of the server's.
+/// The document never contains the key of the lock, because the key may be secret.
 ///
-/// With the feature `axum` it is a response, so that a handler which locks by itself can use `?`:
+/// With the feature `axum` the document is a response, so `?` works in a handler with its own locks:
 ///
 /// ```
 /// # #[cfg(feature = "axum")]
@@ -30,10 +30,10 @@ pub const DEFAULT_BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// async fn ship(State(locks): State<LockManager>, Path(id): Path<u64>) -> Result<String, Problem> {
 ///     let guard = locks.lock(format!("order:{id}")).try_acquire().await?;
 ///     let Some(guard) = guard else {
-///         return Ok("somebody is at it".to_owned());
+///         return Ok("another request is shipping it".to_owned());
 ///     };
-///     let shipped = guard.run(async { format!("shipped {id}") }).await?;
-///     // It is shipped. A release that is not confirmed goes on in the background, and is no reason to ship again.
+///     let shipped = guard.run(async |_| Ok::<_, Problem>(format!("shipped {id}"))).await?;
+///     // An unconfirmed release is not an error: it continues in the background.
 ///     let _unconfirmed = guard.release().await.err();
 ///     Ok(shipped)
 /// }
@@ -62,7 +62,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem with the status of its kind.
+    /// Creates a problem with the status of its kind.
     #[must_use]
     pub fn new(kind: ProblemKind) -> Self {
         Self {
@@ -79,52 +79,52 @@ impl Problem {
         }
     }
 
-    /// Answers with another status, such as 423 for a contended lock.
+    /// Sets another status, such as 423 for a contended lock.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
-    /// Says more to the client. Mind what it may know.
+    /// Sets a description for the client. It must not contain secrets.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// Asks the client to wait for so long, in whole seconds and at least one, or says nothing of it.
+    /// Sets the header `Retry-After`, in whole seconds and at least one. With `None` the response has no such header.
     #[must_use]
     pub fn with_retry_after(mut self, retry_after: Option<Duration>) -> Self {
         self.retry_after = retry_after;
         self
     }
 
-    /// What went wrong.
+    /// Returns the kind of the problem.
     #[must_use]
     pub const fn kind(&self) -> ProblemKind {
         self.kind
     }
 
-    /// The status that it is answered with.
+    /// Returns the status of the response.
     #[must_use]
     pub const fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// What is said about this case.
+    /// Returns the description.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
         self.detail.as_deref()
     }
 
-    /// How long the client is asked to wait.
+    /// Returns the time that the client should wait before it retries.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// The response: `application/problem+json`, and `Retry-After` where waiting helps.
+    /// Converts the problem into a response of type `application/problem+json`, with `Retry-After` if it is set.
     #[must_use]
     pub fn into_http(self) -> Response<Bytes> {
         let mut document = json!({

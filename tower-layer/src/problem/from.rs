@@ -1,8 +1,8 @@
-//! Which problem an error is. What an error says of keys and servers stays out of it.
+//! Converts errors into problems. A problem does not contain the keys and servers that an error names.
 
 use leasehold::{
-    AcquireError, AdmitError, ConvertError, Error, InvalidKey, InvalidTicket, InvalidToken,
-    LockSetReleaseError, Lost, ReleaseError, RenewError, Stale,
+    AdmitError, Error, InvalidKey, InvalidTicket, InvalidToken, LockSetReleaseError, Lost,
+    Operation, Stale, UnconfirmedRelease,
 };
 
 use super::{Problem, ProblemKind};
@@ -10,61 +10,59 @@ use super::{Problem, ProblemKind};
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         match error {
-            Error::Acquire(error) => error.into(),
+            Error::TimedOut { .. } => Self::new(ProblemKind::Contended),
+            Error::AlreadyHeld { .. } => misconfigured(
+                "this request already holds the lock; acquire it in the layer or in the handler, not in both",
+            ),
+            Error::Upgrade { .. } => misconfigured(
+                "this request already holds the lock as a reader; acquire it only once, as a writer",
+            ),
+            Error::OtherKind { .. } => misconfigured(
+                "the key is used both for a lock and for a semaphore; use different keys",
+            ),
+            Error::Unsupported {
+                operation: Operation::Downgrade | Operation::HandOver,
+                ..
+            } => misconfigured(
+                "the backend does not support this conversion of the lock; the work may be partly done",
+            ),
+            Error::Unsupported { .. } => {
+                misconfigured("the backend does not support this kind of lock")
+            }
+            Error::HandoverSpent { .. } => {
+                let detail = "the handover was already accepted or has expired";
+                Self::new(ProblemKind::InvalidKey).with_detail(detail)
+            }
+            Error::Backend {
+                operation: Operation::Renew,
+                ..
+            } => outcome_unknown("the lease was not renewed"),
+            Error::Backend {
+                operation: Operation::Downgrade | Operation::HandOver,
+                ..
+            } => outcome_unknown("the lock was not made another, and is released"),
+            Error::Backend { source, .. } => unavailable(source.is_temporary()),
             Error::Lost(lost) => lost.into(),
             Error::LostInBody(lost) => lost.lost.into(),
-            Error::Release(error) => error.into(),
-            Error::ReleaseAll(error) => error.into(),
-            Error::Convert(error) => error.into(),
+            Error::Unconfirmed(error) => error.into(),
+            Error::LockSetRelease(error) => error.into(),
             Error::Ticket(error) => error.into(),
-            Error::Renew(error) => error.into(),
             Error::Key(error) => error.into(),
             Error::Token(error) => error.into(),
             Error::Stale(stale) => stale.into(),
             Error::Admit(error) => error.into(),
-            Error::Backend(error) => unavailable(error.is_temporary()),
             Error::Option(error) => misconfigured(error.to_string()),
-            Error::NoManager(error) => misconfigured(error.to_string()),
-            Error::Connect(_) => unavailable(true),
-            // A shutdown, and what is not known yet: nobody is told to send again what may be done.
-            _ => outcome_unknown("it is not known what became of the lock"),
-        }
-    }
-}
-
-impl From<AcquireError> for Problem {
-    fn from(error: AcquireError) -> Self {
-        match error {
-            AcquireError::TimedOut { .. } => Self::new(ProblemKind::Contended),
-            AcquireError::AlreadyHeld { .. } => misconfigured(
-                "this request holds the same lock already; lock in one place, a layer or the handler",
-            ),
-            AcquireError::Upgrade { .. } => misconfigured(
-                "this request reads under the same lock already; lock in one place, and to write from the start",
-            ),
-            AcquireError::OtherKind { .. } => {
-                misconfigured("the same key is used for a lock and for permits")
-            }
-            AcquireError::Unsupported { .. } => {
-                misconfigured("the backend does not have this kind of lock")
-            }
-            AcquireError::HandoverSpent { .. } => {
-                let detail = "the handover is spent or has run out";
-                Self::new(ProblemKind::InvalidKey).with_detail(detail)
-            }
-            AcquireError::Key(error) => error.into(),
-            AcquireError::Option(error) => misconfigured(error.to_string()),
-            AcquireError::NoRuntime => misconfigured(AcquireError::NoRuntime.to_string()),
-            AcquireError::Backend { source, .. } => unavailable(source.is_temporary()),
-            // Shut down, and what is not known yet.
-            _ => unavailable(true),
+            Error::NoManager(_) | Error::NoRuntime => misconfigured(error.to_string()),
+            Error::Closed { .. } | Error::Connect(_) => unavailable(true),
+            // After a shutdown, or for an unknown variant, the work may be done. So the client must not retry.
+            _ => outcome_unknown("it is not known whether the lock is still held"),
         }
     }
 }
 
 impl From<Lost> for Problem {
     fn from(lost: Lost) -> Self {
-        let detail = format!("{}; the work may have been done in part", lost.reason);
+        let detail = format!("{}; the work may be partly done", lost.reason);
         Self::new(ProblemKind::Lost).with_detail(detail)
     }
 }
@@ -75,17 +73,8 @@ impl From<InvalidKey> for Problem {
     }
 }
 
-impl From<RenewError> for Problem {
-    fn from(error: RenewError) -> Self {
-        match error {
-            RenewError::Lost(lost) => lost.into(),
-            _ => outcome_unknown("the lease was not renewed"),
-        }
-    }
-}
-
-impl From<ReleaseError> for Problem {
-    fn from(_: ReleaseError) -> Self {
+impl From<UnconfirmedRelease> for Problem {
+    fn from(_: UnconfirmedRelease) -> Self {
         not_released()
     }
 }
@@ -100,35 +89,23 @@ impl From<LockSetReleaseError> for Problem {
     }
 }
 
-impl From<ConvertError> for Problem {
-    fn from(error: ConvertError) -> Self {
-        match error {
-            ConvertError::Lost(lost) => lost.into(),
-            ConvertError::Unsupported { .. } => misconfigured(
-                "the backend does not have what the lock was to become; the work may have been done in part",
-            ),
-            _ => outcome_unknown("the lock was not made another, and is released"),
-        }
-    }
-}
-
 impl From<InvalidTicket> for Problem {
     fn from(_: InvalidTicket) -> Self {
-        let detail = "that is no handover ticket";
+        let detail = "the handover ticket is invalid";
         Self::new(ProblemKind::InvalidKey).with_detail(detail)
     }
 }
 
 impl From<InvalidToken> for Problem {
     fn from(_: InvalidToken) -> Self {
-        let detail = format!("tokens are whole numbers from 1 to {}", i64::MAX);
+        let detail = format!("a fencing token is a whole number from 1 to {}", i64::MAX);
         Self::new(ProblemKind::InvalidToken).with_detail(detail)
     }
 }
 
 impl From<Stale> for Problem {
     fn from(_: Stale) -> Self {
-        // Not which token has been there: whoever lost the lock could write under it.
+        // The document does not contain the newer token, because a client that lost the lock could use it to write.
         Self::new(ProblemKind::Stale)
     }
 }
@@ -146,9 +123,10 @@ pub(super) fn misconfigured(detail: impl Into<String>) -> Problem {
     Problem::new(ProblemKind::Misconfigured).with_detail(detail)
 }
 
-/// What failed when the lock was had already. Whoever sends that again may have it done twice.
+/// Returns the problem for an error while the lock was held. If the client repeats the request, the work may be done
+/// twice.
 pub(super) fn outcome_unknown(what: &str) -> Problem {
-    let detail = format!("{what}; the work may have been done");
+    let detail = format!("{what}; the work may be done");
     Problem::new(ProblemKind::OutcomeUnknown).with_detail(detail)
 }
 

@@ -1,39 +1,38 @@
 use http::StatusCode;
 
-/// What went wrong, as the problem's `type` names it.
+/// The kind of a [`Problem`](crate::Problem). It determines the `type` of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// Another request holds the lock, or is at the resource, and did so for as long as this one may wait.
+    /// Another request held the lock or used the resource for the whole time that this request may wait.
     Contended,
-    /// The lock is held, and as many requests wait in this layer as may.
+    /// The lock is held, and the maximum number of requests already wait in this layer.
     TooManyWaiters,
-    /// The backend of the locks, or the store of the fences, failed or was shut down.
+    /// The lock backend or the fence store failed, or the manager was shut down.
     Unavailable,
-    /// The lock was lost while the request was handled, which may have been done in part.
+    /// The lock was lost while the handler ran. The work may be partly done.
     Lost,
-    /// What the lock protects was begun, and something failed after it: the work may have been done, and it is not known
-    /// whether the lock is free.
+    /// An operation failed while the lock was held. The work may be done, and it is not known whether the lock is free.
     OutcomeUnknown,
-    /// The request does not say what is to be locked.
+    /// The request does not contain the key.
     MissingKey,
-    /// What the request names cannot be locked: it is no lock's name, no handover ticket, or one that is spent.
+    /// The key is invalid, or the handover ticket is invalid or already used.
     InvalidKey,
-    /// What the request wants to read or write is not there.
+    /// The resource that the request reads or writes does not exist.
     NotFound,
-    /// The server's own mistake: a route without the parameter, a layer in the wrong place, an option that
-    /// cannot work.
+    /// A mistake in the server's code: a route without the parameter, a layer in the wrong position, or an invalid
+    /// option.
     Misconfigured,
-    /// A newer holder of the lock has been at the resource.
+    /// A newer holder of the lock has used the resource.
     Stale,
-    /// The request carries no fencing token.
+    /// The request does not have a fencing token.
     MissingToken,
-    /// What the request carries is no fencing token.
+    /// The fencing token of the request is invalid.
     InvalidToken,
 }
 
 impl ProblemKind {
-    /// The problem's `type`, which leads to its description.
+    /// Returns the `type` of the problem: the URL of its description.
     #[must_use]
     pub const fn uri(self) -> &'static str {
         match self {
@@ -52,26 +51,26 @@ impl ProblemKind {
         }
     }
 
-    /// The problem's `title`.
+    /// Returns the `title` of the problem.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Self::Contended => "Locked by another request",
-            Self::TooManyWaiters => "Too many requests wait for locks",
+            Self::TooManyWaiters => "Too many requests are waiting for locks",
             Self::Unavailable => "Locks are not available",
             Self::Lost => "The lock was lost",
-            Self::OutcomeUnknown => "The work may have been done",
-            Self::MissingKey => "The request does not say what to lock",
-            Self::InvalidKey => "The request names what cannot be locked",
-            Self::NotFound => "There is no such resource",
-            Self::Misconfigured => "The lock of this route is set up wrongly",
-            Self::Stale => "A newer holder of the lock has been here",
-            Self::MissingToken => "The request carries no fencing token",
-            Self::InvalidToken => "The request carries a bad fencing token",
+            Self::OutcomeUnknown => "The work may be done",
+            Self::MissingKey => "The request has no key to lock",
+            Self::InvalidKey => "The key of the request is invalid",
+            Self::NotFound => "The resource does not exist",
+            Self::Misconfigured => "The lock of this route is misconfigured",
+            Self::Stale => "A newer holder of the lock has used this resource",
+            Self::MissingToken => "The request has no fencing token",
+            Self::InvalidToken => "The fencing token of the request is invalid",
         }
     }
 
-    /// The status that it is answered with, unless told otherwise.
+    /// Returns the default status of the response.
     #[must_use]
     pub const fn status(self) -> StatusCode {
         match self {

@@ -1,4 +1,4 @@
-//! How a refusal reads.
+//! The responses of refused requests.
 
 mod document;
 mod from;

@@ -9,13 +9,13 @@ use crate::event::event;
 
 type Rejection = Arc<dyn Fn(Problem) -> Response<Bytes> + Send + Sync>;
 
-/// How a layer answers in place of the service.
+/// How a layer responds to a refused request.
 #[derive(Clone, Default)]
 pub(crate) struct Refusal {
     own: Option<Rejection>,
 }
 
-/// How a client wants to be answered.
+/// The protocol of a client, which determines the format of its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Http,
@@ -54,7 +54,7 @@ impl Refusal {
     }
 
     pub(crate) fn answer(&self, problem: Problem, dialect: Dialect) -> Response<Bytes> {
-        tell(&problem);
+        emit(&problem);
         match (dialect, &self.own) {
             #[cfg(feature = "tonic")]
             (Dialect::Grpc, _) => tonic::Status::from(problem).into_http(),
@@ -72,8 +72,8 @@ impl fmt::Debug for Refusal {
     }
 }
 
-/// Its name is part of the public API.
-fn tell(problem: &Problem) {
+/// Emits the event of a refusal. Its name is part of the public API.
+fn emit(problem: &Problem) {
     let (kind, status) = (problem.kind(), problem.status().as_u16());
     match kind {
         ProblemKind::Misconfigured

@@ -1,12 +1,12 @@
-//! Which problem an error of a database is. What it says of tables, statements and values stays out of it.
+//! Converts database errors into problems. A problem does not contain the tables, statements and values of an error.
 
 use leasehold_sqlx::Error;
 
 use super::from::{misconfigured, outcome_unknown};
 use super::{Problem, ProblemKind};
 
-/// A stale write is the 412 of [`FenceLayer`](crate::FenceLayer), and a failing database a 500 that does not repeat its
-/// text.
+/// Converts a stale write into a 412, as in [`FenceLayer`](crate::FenceLayer), and a database error into a 500 without
+/// the text of the error.
 ///
 /// ```
 /// use leasehold_sqlx::Fence;
@@ -47,18 +47,18 @@ impl From<Error> for Problem {
             Error::Busy { .. } => Self::new(ProblemKind::Contended),
             Error::NotFound { .. } => Self::new(ProblemKind::NotFound),
             Error::TooMany { .. } => {
-                misconfigured("a statement found more rows than it expects; nothing was written")
+                misconfigured("a statement found more rows than expected; nothing was written")
             }
             Error::Rewrite { .. } | Error::Binds { .. } => {
                 misconfigured("a statement of this route cannot be fenced")
             }
-            // It may be made of what the client has sent.
+            // The client may have sent a part of the name.
             Error::Name {
                 what: "resource", ..
             } => Self::new(ProblemKind::InvalidKey),
-            Error::Name { what, .. } => misconfigured(format!("a name cannot be that of a {what}")),
+            Error::Name { what, .. } => misconfigured(format!("a name is not valid for a {what}")),
             Error::ColumnType { .. } => {
-                misconfigured("the column of the tokens is not of an integer type")
+                misconfigured("the token column does not have an integer type")
             }
             Error::Sqlx(error) => error.into(),
             _ => failed(),
@@ -66,7 +66,7 @@ impl From<Error> for Problem {
     }
 }
 
-/// 404 where a row was to be fetched and there is none; else a 500 that does not repeat the database's text.
+/// Converts [`sqlx::Error::RowNotFound`] into a 404, and every other error into a 500 without the text of the error.
 #[cfg_attr(docsrs, doc(cfg(feature = "sqlx")))]
 impl From<sqlx::Error> for Problem {
     fn from(error: sqlx::Error) -> Self {
@@ -77,7 +77,8 @@ impl From<sqlx::Error> for Problem {
     }
 }
 
-/// A lost answer to a commit looks like any other error.
+/// Returns the problem for a database error. The database may have committed even if the response to the commit was
+/// lost.
 fn failed() -> Problem {
     outcome_unknown("the database failed")
 }

@@ -2,8 +2,8 @@ use tonic::{Code, Status};
 
 use super::{Problem, ProblemKind};
 
-/// `ABORTED` for a lock that is contended or was lost, `UNAVAILABLE` for a backend that is down. What may have been done
-/// is `UNKNOWN`, which clients do not send again by themselves.
+/// Converts a problem into a gRPC status: `ABORTED` if the lock is contended or was lost, and `UNAVAILABLE` if the
+/// backend is down. If the work may be done, the status is `UNKNOWN`, because clients do not retry it automatically.
 #[cfg_attr(docsrs, doc(cfg(feature = "tonic")))]
 impl From<Problem> for Status {
     fn from(problem: Problem) -> Self {

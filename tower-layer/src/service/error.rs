@@ -3,23 +3,23 @@ use std::fmt;
 
 use crate::source::NotLocked;
 
-/// What a call of a locked service can fail with.
+/// The error of a call of a locked service.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LockServiceError<E> {
-    /// The lock was not acquired, and the service not called; or the lock was lost, and the call was dropped, or came
-    /// to its end without it.
+    /// The lock was not acquired, or it was lost. If it was not acquired, the service was not called. If it was lost,
+    /// the call was dropped, or ended without the lock.
     Lock(leasehold::Error),
-    /// The lock is held, and as many calls wait for locks as may.
+    /// The lock is held, and the maximum number of calls already wait for locks.
     TooManyWaiters,
-    /// The service's own error.
+    /// The error of the inner service.
     Service(E),
 }
 
 impl<E> From<NotLocked> for LockServiceError<E> {
     fn from(not: NotLocked) -> Self {
         match not {
-            NotLocked::Refused(error) => Self::Lock(error.into()),
+            NotLocked::Refused(error) => Self::Lock(error),
             NotLocked::TooManyWaiters => Self::TooManyWaiters,
         }
     }
@@ -28,8 +28,8 @@ impl<E> From<NotLocked> for LockServiceError<E> {
 impl<E> fmt::Display for LockServiceError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Lock(_) => "the call was not made under its lock to the end",
-            Self::TooManyWaiters => "the call was not made: too many wait for locks",
+            Self::Lock(_) => "acquiring or keeping the lock of the call failed",
+            Self::TooManyWaiters => "the call did not run: too many calls are waiting for locks",
             Self::Service(_) => "the locked service failed",
         })
     }

@@ -10,7 +10,8 @@ use super::LockServiceError;
 type Boxed<T, E> = Pin<Box<dyn Future<Output = Result<T, LockServiceError<E>>> + Send>>;
 
 pin_project! {
-    /// The future of a locked service's call. A call that passes through is the service's own future, unboxed.
+    /// The response future of [`Lock`](super::Lock). For a call that passes through, this is the service's own future,
+    /// unboxed.
     #[must_use = "futures do nothing unless awaited"]
     pub struct LockFuture<F, T, E> {
         #[pin]

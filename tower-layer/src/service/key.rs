@@ -1,6 +1,6 @@
 use leasehold::LockHandle;
 
-/// Says what a request of any kind locks. Functions from a request to an `Option<String>` do.
+/// Extracts the key from a request of any type. Functions from a request to an `Option<String>` implement this trait.
 ///
 /// # Examples
 ///
@@ -26,12 +26,12 @@ use leasehold::LockHandle;
 /// }
 /// ```
 pub trait LockKey<R> {
-    /// The key, or `None` for a request that locks nothing and passes through.
+    /// Returns the key, or `None` for a request that passes through unlocked.
     fn key(&self, request: &R) -> Option<String>;
 
-    /// Tells the request the lock that it got, token and all. By default it is not told.
+    /// Adds data of the acquired lock, such as its fencing token, to the request. Does nothing by default.
     fn locked(&self, request: &mut R, lock: &LockHandle) {
-        let _untold = (request, lock);
+        let _unused = (request, lock);
     }
 }
 

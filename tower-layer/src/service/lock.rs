@@ -5,22 +5,23 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use leasehold::{LockGuard, LockManager};
+use leasehold::{LockGuard, LockManager, Lost};
 use tower_service::Service;
 
 use super::{LockFuture, LockKey, LockServiceError};
 use crate::giving::give_back;
 use crate::source::{Source, Terms};
 
-/// A service of any kind, each of whose calls runs under its lock.
+/// Runs each call of a Tower service under a lock.
 ///
-/// A call that loses its lock is dropped where it awaits. The lock is released, and the release confirmed, before the
-/// response is given back. For HTTP there is [`LockLayer`](crate::LockLayer).
+/// A call that loses its lock is dropped at its current `.await`. The lock is released, and the release confirmed,
+/// before the response is returned. For HTTP use [`LockLayer`](crate::LockLayer).
 ///
 /// # Default
 ///
-/// No wait: a call that finds its lock busy fails at once. 1024 waiters, where there is a wait. The manager's TTL and
-/// longest hold.
+/// - A call does not wait: if its lock is busy, it fails immediately.
+/// - If a wait is set, at most 1024 calls wait.
+/// - TTL and longest hold time are those of the manager.
 ///
 /// # Examples
 ///
@@ -54,7 +55,7 @@ pub struct Lock<S, K> {
 }
 
 impl<S, K> Lock<S, K> {
-    /// Locks what `key` says, through `locks`, for each call of `inner`.
+    /// Creates a service that acquires a lock from `locks` for each call of `inner`. `key` returns the key of a call.
     #[must_use]
     pub fn new(inner: S, locks: LockManager, key: K) -> Self {
         Self {
@@ -65,29 +66,30 @@ impl<S, K> Lock<S, K> {
         }
     }
 
-    /// See [`Lock::ttl`](leasehold::Lock::ttl).
+    /// Sets the TTL; see [`Lock::ttl`](leasehold::Lock::ttl).
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.terms.ttl = Some(ttl);
         self
     }
 
-    /// The longest time that a call may have its lock, renewals included: see
-    /// [`Lock::max_hold`](leasehold::Lock::max_hold). The lock is lost then.
+    /// Sets the longest hold time, including renewals; see [`Lock::max_hold`](leasehold::Lock::max_hold). After that
+    /// time the lock is lost.
     #[must_use]
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.terms.max_hold = Some(max_hold);
         self
     }
 
-    /// How long a call waits for a busy lock.
+    /// Sets how long a call waits for a busy lock.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.terms.wait = wait;
         self
     }
 
-    /// How many calls may wait at once, in all clones of this service and over all keys. One more fails at once.
+    /// Sets how many calls may wait concurrently, in all clones of this service and over all keys. A further call fails
+    /// immediately.
     #[must_use]
     pub fn max_waiters(mut self, most: usize) -> Self {
         self.source.max_waiters(most);
@@ -114,18 +116,18 @@ where
     }
 
     fn call(&mut self, mut request: R) -> Self::Future {
-        let Some(key) = self.key.key(&request) else {
+        let Some(name) = self.key.key(&request) else {
             return LockFuture::passing(self.inner.call(request));
         };
-        // The clone is not ready, and the one that is has to be called.
+        // Only the polled service is ready. So call the polled service, and store the clone for the next call.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
-        let (source, tell) = (self.source.clone(), Arc::clone(&self.key));
+        let (source, key) = (self.source.clone(), Arc::clone(&self.key));
         let terms = self.terms;
-        let lock = source.locks().lock(&key);
+        let lock = source.locks().lock(&name);
         LockFuture::locked(Box::pin(async move {
             let guard = source.acquire(lock, terms).await?;
-            tell.locked(&mut request, &guard.handle());
+            key.locked(&mut request, &guard.handle());
             under(guard, ready, request).await
         }))
     }
@@ -142,15 +144,18 @@ where
     let lock = guard.handle();
     let output = {
         let mut inner = pin!(service.call(request));
-        guard.run(lock.scope(inner.as_mut())).await
+        guard
+            .run(async |_| Ok::<_, leasehold::Error>(lock.scope(inner.as_mut()).await))
+            .await
     };
     drop(service);
-    let output = output.map_err(|lost| LockServiceError::Lock(lost.into()))?;
-    let was_lost = give_back(guard).await.is_some();
-    // The service's own failure is told as it is.
+    let output = output.map_err(LockServiceError::Lock)?;
+    let lost = give_back(guard).await;
+    // An error of the service is not replaced.
     let response = output.map_err(LockServiceError::Service)?;
-    if was_lost {
-        return Err(LockServiceError::Lock(lock.lost().await.into()));
+    if lost.is_some() {
+        let lost = Lost::from(lock.ended().await);
+        return Err(LockServiceError::Lock(lost.into()));
     }
     Ok(response)
 }

@@ -1,4 +1,4 @@
-//! A lock for each request of any Tower service, HTTP or not.
+//! Locks the calls of any Tower service, not only of HTTP services.
 
 mod error;
 mod future;

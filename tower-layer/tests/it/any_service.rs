@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use leasehold::backend::InProcess;
-use leasehold::{AcquireError, Error, FencingToken, LockHandle, LockManager};
+use leasehold::{Error, FencingToken, LockHandle, LockManager};
 use leasehold_tower::service::{Lock, LockKey, LockServiceError};
 use tower::{ServiceExt, service_fn};
 
@@ -74,12 +74,7 @@ async fn each_failure_is_told_apart() {
 
     let _held = locks.lock("order:7").acquire().await.unwrap();
     let busy = service.clone().oneshot(ship(7)).await.unwrap_err();
-    let timed_out = |error: &_| {
-        matches!(
-            error,
-            LockServiceError::Lock(Error::Acquire(AcquireError::TimedOut { .. }))
-        )
-    };
+    let timed_out = |error: &_| matches!(error, LockServiceError::Lock(Error::TimedOut { .. }));
     assert!(timed_out(&busy), "{busy:?}");
 
     let patient = service.wait(Duration::from_secs(3)).max_waiters(1);
@@ -96,7 +91,7 @@ async fn each_failure_is_told_apart() {
 #[tokio::test(start_paused = true)]
 async fn a_lost_lock_drops_the_call() {
     let second = Duration::from_secs(1);
-    let not_renewed = LockManager::builder(InProcess::new()).without_renewal();
+    let not_renewed = LockManager::builder().without_renewal();
     let slow = || {
         service_fn(async |_: Ship| {
             tokio::time::sleep(Duration::from_secs(60)).await;
@@ -104,7 +99,12 @@ async fn a_lost_lock_drops_the_call() {
         })
     };
     let services = [
-        Lock::new(slow(), not_renewed.build().unwrap(), ByOrder).ttl(second),
+        Lock::new(
+            slow(),
+            not_renewed.build(InProcess::new()).unwrap(),
+            ByOrder,
+        )
+        .ttl(second),
         Lock::new(slow(), LockManager::in_process(), ByOrder).max_hold(second),
     ];
     for service in services {

@@ -13,7 +13,7 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use leasehold::backend::InProcess;
-use leasehold::{AcquireError, LockHandle, LockManager};
+use leasehold::{Error, LockHandle, LockManager};
 use leasehold_tower::key::Path;
 use leasehold_tower::{BodyCut, LockLayer, Locked, OnLoss, ResponseBody};
 use tokio::sync::mpsc;
@@ -156,7 +156,7 @@ async fn a_body_that_takes_its_lock_again_is_told_at_once() {
             // Once it has waited for something else.
             tokio::time::sleep(Duration::from_secs(1)).await;
             let nested = locks.lock("order:7").acquire().await;
-            let told = matches!(nested, Err(AcquireError::AlreadyHeld { .. }));
+            let told = matches!(nested, Err(Error::AlreadyHeld { .. }));
             Ok::<_, Infallible>(Frame::data(Bytes::from(told.to_string())))
         });
         let body = http_body_util::StreamBody::new(Box::pin(parts));
@@ -168,7 +168,7 @@ async fn a_body_that_takes_its_lock_again_is_told_at_once() {
     assert_eq!(told.unwrap(), "true");
     // Who reads the body is not the holder.
     let outside = locks.lock("order:7").wait(Duration::ZERO).acquire().await;
-    assert!(matches!(outside, Err(AcquireError::TimedOut { .. })));
+    assert!(matches!(outside, Err(Error::TimedOut { .. })));
     assert!(body.frame().await.is_none());
     assert!(is_free(&locks, "order:7").await);
 }
@@ -278,8 +278,8 @@ async fn with_continue_a_late_body_goes_on_without_the_lock() {
 async fn a_lost_lock_cuts_the_body_off() {
     let ttl = Duration::from_secs(1);
     let short_lived = || {
-        let builder = LockManager::builder(InProcess::new()).ttl(ttl);
-        builder.without_renewal().build().unwrap()
+        let builder = LockManager::builder().ttl(ttl);
+        builder.without_renewal().build(InProcess::new()).unwrap()
     };
     let mut scene = Scene::with(short_lived(), None, |layer| layer).await;
     let cut = scene.next().await.unwrap().unwrap_err();

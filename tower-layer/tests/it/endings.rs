@@ -54,7 +54,7 @@ async fn a_failure_of_the_service_is_its_own_and_releases() {
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_releases_after_what_ran() {
-    for on_disconnect in [OnDisconnect::Cancel, OnDisconnect::Finish] {
+    for on_disconnect in [OnDisconnect::Cancel, OnDisconnect::Continue] {
         let locks = LockManager::in_process();
         let count = Arc::new(AtomicUsize::new(0));
         let noted = Arc::clone(&count);
@@ -114,7 +114,7 @@ async fn a_body_that_never_ends_has_the_lock_for_a_minute_unless_told_otherwise(
     let seconds = |n| Some(Duration::from_secs(n));
     let own = || LockManager::in_process();
     assert_eq!(longest_hold(own(), |layer| layer).await, seconds(60));
-    let finish = |layer: LockLayer<Path>| layer.on_disconnect(OnDisconnect::Finish);
+    let finish = |layer: LockLayer<Path>| layer.on_disconnect(OnDisconnect::Continue);
     assert_eq!(longest_hold(own(), finish).await, seconds(60));
     let body = |layer: LockLayer<Path>| layer.until_body_end(Duration::from_secs(90));
     assert_eq!(longest_hold(own(), body).await, seconds(150));
@@ -122,8 +122,8 @@ async fn a_body_that_never_ends_has_the_lock_for_a_minute_unless_told_otherwise(
     assert_eq!(longest_hold(own(), said).await, seconds(7));
     let none = |layer: LockLayer<Path>| layer.no_max_hold();
     assert_eq!(longest_hold(own(), none).await, None);
-    let managers = LockManager::builder(InProcess::new()).max_hold(Duration::from_secs(5));
-    let managers = managers.build().unwrap();
+    let managers = LockManager::builder().max_hold(Duration::from_secs(5));
+    let managers = managers.build(InProcess::new()).unwrap();
     assert_eq!(longest_hold(managers, |layer| layer).await, seconds(5));
 }
 
@@ -131,7 +131,7 @@ async fn a_body_that_never_ends_has_the_lock_for_a_minute_unless_told_otherwise(
 async fn with_finish_the_handler_ends_its_work_under_the_lock() {
     let locks = LockManager::in_process();
     let (inside, finished) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
-    let layer = LockLayer::new(locks.clone(), orders()).on_disconnect(OnDisconnect::Finish);
+    let layer = LockLayer::new(locks.clone(), orders()).on_disconnect(OnDisconnect::Continue);
     let (enter, finish) = (Arc::clone(&inside), Arc::clone(&finished));
     let service = behind(layer, move |request| {
         let (inside, finished) = (Arc::clone(&enter), Arc::clone(&finish));
@@ -163,7 +163,7 @@ async fn with_finish_a_time_limit_outside_ends_nothing_and_the_longest_hold_does
     const MOST: Duration = Duration::from_secs(5);
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), orders())
-        .on_disconnect(OnDisconnect::Finish)
+        .on_disconnect(OnDisconnect::Continue)
         .max_hold(MOST);
     let count = Arc::new(AtomicUsize::new(0));
     let noted = Arc::clone(&count);
@@ -191,7 +191,7 @@ async fn with_finish_a_time_limit_outside_ends_nothing_and_the_longest_hold_does
 async fn with_finish_a_time_limit_inside_ends_the_handler() {
     const LIMIT: Duration = Duration::from_secs(1);
     let locks = LockManager::in_process();
-    let layer = LockLayer::new(locks.clone(), orders()).on_disconnect(OnDisconnect::Finish);
+    let layer = LockLayer::new(locks.clone(), orders()).on_disconnect(OnDisconnect::Continue);
     let inside = Arc::new(Notify::new());
     let enter = Arc::clone(&inside);
     let hanging = service_fn(move |_: Request<()>| {
@@ -214,7 +214,7 @@ async fn with_finish_a_time_limit_inside_ends_the_handler() {
 async fn whoever_shuts_down_can_wait_for_what_is_to_be_finished() {
     const WORK: Duration = Duration::from_secs(5);
     let locks = LockManager::in_process();
-    let layer = LockLayer::new(locks.clone(), orders()).on_disconnect(OnDisconnect::Finish);
+    let layer = LockLayer::new(locks.clone(), orders()).on_disconnect(OnDisconnect::Continue);
     // Twice: a layer goes on after it.
     for _ in 0..2 {
         layer.finished().await;
@@ -245,7 +245,7 @@ async fn whoever_shuts_down_can_wait_for_what_is_to_be_finished() {
 async fn with_finish_who_still_waits_gives_up() {
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), orders())
-        .on_disconnect(OnDisconnect::Finish)
+        .on_disconnect(OnDisconnect::Continue)
         .wait(Duration::MAX);
     let runs = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&runs);

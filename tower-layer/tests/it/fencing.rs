@@ -73,7 +73,7 @@ async fn send(app: &Router, request: Request<Body>) -> Response<Body> {
 async fn what_was_admitted_is_done_before_the_next_and_the_older_is_refused() {
     let file = File::default();
     let app = file.app(InProcessFenceStore::new(), |layer| {
-        layer.line_limit(Duration::from_secs(60))
+        layer.queue_timeout(Duration::from_secs(60))
     });
     let older = tokio::spawn(app.clone().oneshot(write("held", "5")));
     file.admitted.notified().await;
@@ -134,7 +134,7 @@ async fn operators_are_told_of_a_stale_request_with_its_resource() {
 async fn who_hangs_holds_others_up_no_longer_than_the_limit() {
     let file = File::default();
     let app = file.app(InProcessFenceStore::new(), |layer| {
-        layer.line_limit(Duration::from_secs(2))
+        layer.queue_timeout(Duration::from_secs(2))
     });
     let hanging = tokio::spawn(app.clone().oneshot(write("held", "5")));
     file.admitted.notified().await;

@@ -26,7 +26,7 @@ async fn readers_are_handled_together_and_not_beside_a_writer() {
             Arc::clone(&inside)
         }
     };
-    let reads = LockLayer::new(locks.clone(), orders()).shared();
+    let reads = LockLayer::new(locks.clone(), orders()).read();
     let reading = count.clone();
     let read = behind(reads.methods([Method::GET]).wait(wait), move |request| {
         let inside = reading();
@@ -68,7 +68,7 @@ async fn readers_are_handled_together_and_not_beside_a_writer() {
 async fn no_more_requests_at_once_than_there_are_permits() {
     let locks = LockManager::in_process();
     let (inside, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let layer = || LockLayer::new(locks.clone(), orders()).permits(3);
+    let layer = || LockLayer::new(locks.clone(), orders()).max_concurrent(3);
     let counted = {
         let (inside, most) = (Arc::clone(&inside), Arc::clone(&most));
         move |request: http::Request<()>| {
@@ -97,7 +97,7 @@ async fn no_more_requests_at_once_than_there_are_permits() {
 #[tokio::test(start_paused = true)]
 async fn a_key_for_both_is_the_servers_mistake() {
     let locks = LockManager::in_process();
-    let limited = LockLayer::new(locks.clone(), orders()).permits(3);
+    let limited = LockLayer::new(locks.clone(), orders()).max_concurrent(3);
     let service = behind(limited, async |_| done());
     let _alone = locks.lock("order:7").acquire().await.unwrap();
     let answer = problem(send(&service, post("/orders/7")).await).await;
@@ -106,7 +106,7 @@ async fn a_key_for_both_is_the_servers_mistake() {
 
 #[tokio::test(start_paused = true)]
 async fn a_semaphore_without_permits_is_the_servers_mistake() {
-    let none = LockLayer::new(LockManager::in_process(), orders()).permits(0);
+    let none = LockLayer::new(LockManager::in_process(), orders()).max_concurrent(0);
     let service = behind(none, async |_| done());
     let answer = problem(send(&service, post("/orders/7")).await).await;
     assert_eq!(answer, (500, "misconfigured".to_owned()));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use leasehold::{AcquireError, LockManager};
+use leasehold::{Error, LockManager};
 use leasehold_tower::{LockLayer, Locked, key};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -94,7 +94,7 @@ async fn a_nested_lock_is_told_and_no_deadlock() {
         async move {
             let nested = locks.lock("order:7").acquire().await;
             assert!(
-                matches!(nested, Err(AcquireError::AlreadyHeld { .. })),
+                matches!(nested, Err(Error::AlreadyHeld { .. })),
                 "{nested:?}"
             );
             done()

@@ -19,8 +19,8 @@ const TTL: Duration = Duration::from_secs(1);
 
 /// Locks that nobody renews: they are lost after a second.
 fn short_lived() -> LockManager {
-    let builder = LockManager::builder(InProcess::new()).ttl(TTL);
-    builder.without_renewal().build().unwrap()
+    let builder = LockManager::builder().ttl(TTL);
+    builder.without_renewal().build(InProcess::new()).unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -47,7 +47,7 @@ async fn the_handler_is_dropped_and_the_problem_says_so() {
         (503, "https://docs.rs/leasehold-tower#lost")
     );
     assert!(
-        told["detail"].as_str().unwrap().contains("in part"),
+        told["detail"].as_str().unwrap().contains("partly done"),
         "{told}"
     );
     assert!(!told.to_string().contains("order:7"), "{told}");
@@ -131,7 +131,7 @@ async fn who_had_completed_is_told_but_not_who_had_failed() {
     let (status_code, told) = document(send(&completed, post("/orders/7")).await).await;
     assert_eq!(status_code, 503);
     assert!(
-        told["detail"].as_str().unwrap().contains("work was done"),
+        told["detail"].as_str().unwrap().contains("work is done"),
         "{told}"
     );
     for own in [StatusCode::NOT_FOUND, StatusCode::INTERNAL_SERVER_ERROR] {

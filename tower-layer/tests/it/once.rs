@@ -83,7 +83,7 @@ async fn released_once_however_it_ends() {
         }
     }
     for end in [End::Answered, End::Failed, End::Panicked] {
-        let finish = |layer: LockLayer<Path>| layer.on_disconnect(OnDisconnect::Finish);
+        let finish = |layer: LockLayer<Path>| layer.on_disconnect(OnDisconnect::Continue);
         assert_eq!(releases(end, finish, true).await, 1, "{end:?}");
     }
 }

@@ -7,8 +7,7 @@ use http::StatusCode;
 use leasehold::backend::{Applied, BackendError, InProcess};
 use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::{
-    AcquireError, AdmitError, ConvertError, Error, FencingToken, HandoverTicket, Key, LockManager,
-    Stale,
+    AdmitError, Error, FencingToken, HandoverTicket, Key, LockManager, Lost, Operation, Stale,
 };
 use leasehold_tower::{Problem, ProblemKind};
 
@@ -24,12 +23,12 @@ fn backend(temporary: bool) -> Error {
         source.permanent()
     };
     let applied = Applied::No;
-    AcquireError::Backend {
+    Error::Backend {
+        operation: Operation::Acquire,
         key: key(),
         applied,
         source,
     }
-    .into()
 }
 
 fn stale() -> Stale {
@@ -45,7 +44,7 @@ async fn table() -> Vec<(Error, ProblemKind)> {
     let locks = LockManager::in_process();
     let guard = locks.lock("s3cret").acquire().await.unwrap();
     guard.simulate_loss();
-    let lost = guard.lost().await;
+    let lost = Lost::from(guard.ended().await);
     let not_renewed = guard.renew().await.unwrap_err();
     let short = locks
         .lock("k")
@@ -53,7 +52,7 @@ async fn table() -> Vec<(Error, ProblemKind)> {
         .acquire()
         .await
         .unwrap_err();
-    let timed_out = AcquireError::TimedOut {
+    let timed_out = Error::TimedOut {
         key: key(),
         waited: Duration::ZERO,
     };
@@ -62,17 +61,14 @@ async fn table() -> Vec<(Error, ProblemKind)> {
         source: "s3cret".into(),
     };
     vec![
-        (timed_out.into(), ProblemKind::Contended),
+        (timed_out, ProblemKind::Contended),
+        (Error::Closed { key: key() }, ProblemKind::Unavailable),
         (
-            AcquireError::Closed { key: key() }.into(),
-            ProblemKind::Unavailable,
-        ),
-        (
-            AcquireError::AlreadyHeld { key: key() }.into(),
+            Error::AlreadyHeld { key: key() },
             ProblemKind::Misconfigured,
         ),
-        (AcquireError::NoRuntime.into(), ProblemKind::Misconfigured),
-        (short.into(), ProblemKind::Misconfigured),
+        (Error::NoRuntime, ProblemKind::Misconfigured),
+        (short, ProblemKind::Misconfigured),
         (
             LockManager::current().unwrap_err().into(),
             ProblemKind::Misconfigured,
@@ -80,7 +76,7 @@ async fn table() -> Vec<(Error, ProblemKind)> {
         (backend(true), ProblemKind::Unavailable),
         (backend(false), ProblemKind::Unavailable),
         (lost.into(), ProblemKind::Lost),
-        (not_renewed.into(), ProblemKind::Lost),
+        (not_renewed, ProblemKind::Lost),
         (
             Key::new("", "s3cret\n").unwrap_err().into(),
             ProblemKind::InvalidKey,
@@ -93,10 +89,7 @@ async fn table() -> Vec<(Error, ProblemKind)> {
             "s3cret".parse::<HandoverTicket>().unwrap_err().into(),
             ProblemKind::InvalidKey,
         ),
-        (
-            AcquireError::HandoverSpent { key: key() }.into(),
-            ProblemKind::InvalidKey,
-        ),
+        (Error::HandoverSpent { key: key() }, ProblemKind::InvalidKey),
         (stale().into(), ProblemKind::Stale),
         (AdmitError::from(stale()).into(), ProblemKind::Stale),
         (store.into(), ProblemKind::Unavailable),
@@ -128,7 +121,7 @@ async fn afterwards() -> Vec<(Error, ProblemKind)> {
     let set = locks.lock_all(keys).acquire().await.unwrap();
     assert!(set.simulate_loss(keys[0]));
     let one_lost = set.release().await.unwrap_err();
-    assert_eq!(one_lost.lost.len(), 1);
+    assert!(one_lost.is_lost());
 
     let locks = mute_after(0, Command::Renew);
     let guard = locks.lock("s3cret").acquire().await.unwrap();
@@ -141,7 +134,8 @@ async fn afterwards() -> Vec<(Error, ProblemKind)> {
     let guard = locks.lock("s3cret").acquire().await.unwrap();
     guard.simulate_loss();
     let lost_before = guard.downgrade().await.unwrap_err();
-    let unsupported = ConvertError::Unsupported {
+    let unsupported = Error::Unsupported {
+        operation: Operation::Downgrade,
         key: key(),
         what: "readers",
     };
@@ -149,14 +143,14 @@ async fn afterwards() -> Vec<(Error, ProblemKind)> {
     let _held = locks.lock("s3cret").acquire().await.unwrap();
     let shutdown = locks.shutdown().await.unwrap_err();
     vec![
-        (not_released.into(), ProblemKind::OutcomeUnknown),
-        (none_released.into(), ProblemKind::OutcomeUnknown),
-        (one_lost.into(), ProblemKind::Lost),
-        (not_renewed.into(), ProblemKind::OutcomeUnknown),
-        (not_downgraded.into(), ProblemKind::OutcomeUnknown),
-        (lost_before.into(), ProblemKind::Lost),
-        (unsupported.into(), ProblemKind::Misconfigured),
-        (shutdown.into(), ProblemKind::OutcomeUnknown),
+        (not_released, ProblemKind::OutcomeUnknown),
+        (none_released, ProblemKind::OutcomeUnknown),
+        (one_lost, ProblemKind::Lost),
+        (not_renewed, ProblemKind::OutcomeUnknown),
+        (not_downgraded, ProblemKind::OutcomeUnknown),
+        (lost_before, ProblemKind::Lost),
+        (unsupported, ProblemKind::Misconfigured),
+        (shutdown, ProblemKind::OutcomeUnknown),
     ]
 }
 
@@ -167,7 +161,7 @@ async fn after_the_lock_was_had_nobody_is_asked_to_send_again() {
         let problem = Problem::from(error);
         assert_eq!(problem.retry_after(), None, "{told}");
         let detail = problem.detail().unwrap_or_default();
-        assert!(detail.contains("may have been done"), "{told}: {detail}");
+        assert!(detail.contains("the work may be"), "{told}: {detail}");
         let code = tonic::Status::from(problem.clone()).code();
         assert_ne!(code, tonic::Code::Unavailable, "{told}");
         assert!(!problem.into_http().headers().contains_key("retry-after"));

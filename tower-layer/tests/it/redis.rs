@@ -148,9 +148,9 @@ async fn a_backend_that_is_down_is_unavailable_and_nothing_runs() {
     let server = RedisServer::start().await.unwrap();
     let limit = Duration::from_millis(500);
     let redis = Redis::connect(&server.url()).await.unwrap();
-    let locks = LockManager::builder(redis)
+    let locks = LockManager::builder()
         .command_timeout(limit)
-        .build()
+        .build(redis)
         .unwrap();
     let site = Hanging::new(locks, |layer| layer, Duration::ZERO).await;
     assert_eq!(site.browser.post(site.at, "/orders/7").await, 200);

@@ -14,7 +14,7 @@ use http_body_util::Empty;
 use hyper::client::conn::http2;
 use hyper::ext::Protocol;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use leasehold::{LockGuard, LockManager, LossReason};
+use leasehold::{EndReason, LockGuard, LockManager};
 use leasehold_tower::{LockLayer, Locked, OnDisconnect, Problem, key};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -59,7 +59,7 @@ async fn http2_status(at: SocketAddr) -> u16 {
 
 #[tokio::test]
 async fn a_layer_releases_with_the_handshake_and_the_session_is_told() {
-    for finish in [OnDisconnect::Cancel, OnDisconnect::Finish] {
+    for finish in [OnDisconnect::Cancel, OnDisconnect::Continue] {
         let locks = LockManager::in_process();
         let layer = LockLayer::new(locks.clone(), key::path("doc:{id}"))
             .all_methods()
@@ -67,7 +67,7 @@ async fn a_layer_releases_with_the_handshake_and_the_session_is_told() {
             .on_disconnect(finish);
         let (told, mut hear) = mpsc::channel(8);
         let open = any(async move |Locked(lock): Locked, ws: WebSocketUpgrade| {
-            ws.on_upgrade(async move |_socket| told.send(lock.lost().await.reason).await.unwrap())
+            ws.on_upgrade(async move |_socket| told.send(lock.ended().await.reason).await.unwrap())
         });
         let app = Router::new().route("/docs/{id}", open).route_layer(layer);
         let at = serve(app).await;
@@ -75,7 +75,7 @@ async fn a_layer_releases_with_the_handshake_and_the_session_is_told() {
         let head = socket.read_until("\r\n\r\n").await;
         assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
         assert!(is_free(&locks, "doc:7").await);
-        assert_eq!(hear.recv().await, Some(LossReason::Released));
+        assert_eq!(hear.recv().await, Some(EndReason::Released));
     }
 }
 
@@ -114,12 +114,12 @@ async fn edit(
 }
 
 async fn session(mut socket: WebSocket, guard: LockGuard) {
-    let edits = async {
+    let edits = async |_| {
         socket.send("yours".into()).await?;
         while let Some(message) = socket.recv().await {
             let _edit = message?;
         }
-        Ok::<_, axum::Error>(())
+        Ok::<_, leasehold_tower::BoxError>(())
     };
     if guard.run(edits).await.is_err() {
         let _gone = socket.send(Message::from("lost")).await;

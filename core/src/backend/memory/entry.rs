@@ -13,29 +13,29 @@ use crate::backend::{
     Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, Mode, Refusal,
     ReleaseAnswer, RenewAnswer,
 };
-use crate::{FencingToken, OwnerId};
+use crate::{AttemptId, FencingToken};
 
-/// How long a waiter that was handed the lock has to confirm it.
+/// How long a waiter has to confirm a grant.
 const GRANT_TTL: Duration = Duration::from_secs(2);
 
 /// The state of one key.
 #[derive(Debug, Default)]
 pub(super) struct KeyState {
-    /// One, or several whose modes fit beside each other.
+    /// One holder, or several whose modes are compatible.
     holders: SmallVec<[Holder; 1]>,
     queue: WaitQueue,
 }
 
 #[derive(Debug)]
 struct Holder {
-    owner: OwnerId,
+    owner: AttemptId,
     mode: Mode,
     expires: Instant,
-    /// None while the owner was handed the lock and has not confirmed it.
+    /// `None` while the owner was granted the lock and has not confirmed it.
     token: Option<FencingToken>,
-    /// It was granted the lock alone, and shares it since.
+    /// The lock was granted exclusively, and was downgraded since.
     downgraded: bool,
-    /// It hands the lock over to whoever knows this.
+    /// The secret with which another attempt can accept the lock.
     secret: Option<HandoverSecret>,
 }
 
@@ -64,7 +64,7 @@ impl KeyState {
             .is_some_and(|h| h.mode != attempt.mode)
         {
             return Err(BackendError::not_applied(
-                "a request came after the lock that it made was downgraded",
+                "the request arrived after its lock was downgraded",
             ));
         }
         if self.holder(attempt.owner).is_none() {
@@ -107,8 +107,8 @@ impl KeyState {
         }
     }
 
-    /// The token that the attempt has drawn, or that readers share with it: it refuses every writer before
-    /// them, and none of them refuses another.
+    /// Returns the token that this attempt already has, or that of the readers that hold the lock. With a common token
+    /// fences reject every earlier writer, and accept all of these readers.
     fn token_of(&self, attempt: &Attempt) -> Option<FencingToken> {
         let holders = self.holders.iter();
         match attempt.mode {
@@ -168,11 +168,11 @@ impl KeyState {
         }
     }
 
-    pub(super) fn cleanup(&mut self, owner: OwnerId, now: Instant) {
+    pub(super) fn cleanup(&mut self, owner: AttemptId, now: Instant) {
         self.settle(now);
         self.queue.remove(owner);
         self.remove(owner);
-        // A waiter that gives up may have been the one that did not fit.
+        // The mode of the waiter that left may have blocked the waiters after it.
         self.grant_next(now);
     }
 
@@ -198,25 +198,25 @@ impl KeyState {
         }
     }
 
-    pub(super) fn wake_up(&self, owner: OwnerId) -> Option<Arc<Notify>> {
+    pub(super) fn wake_up(&self, owner: AttemptId) -> Option<Arc<Notify>> {
         self.queue.wake_up(owner)
     }
 
-    /// Nobody holds and nobody waits: the entry can be forgotten.
+    /// Returns whether there are no holders and no waiters, so that the entry can be removed.
     pub(super) fn is_idle(&self) -> bool {
         self.holders.is_empty() && self.queue.len() == 0
     }
 
-    /// Lets what has run out be over. Afterwards whoever waits is kept out by those who hold, so that one
-    /// who finds a place takes it from nobody.
+    /// Removes everything that has expired. Afterwards only holders block waiters, so that a newcomer cannot overtake a
+    /// waiter.
     pub(super) fn settle(&mut self, now: Instant) {
         self.queue.drop_expired(now);
         self.holders.retain(|h| h.expires > now);
         self.grant_next(now);
     }
 
-    /// Lets those in front have the lock, as far as they fit. One who does not stops those behind it, so that
-    /// a writer is not starved by readers.
+    /// Grants the lock to the first waiters whose modes are compatible. A waiter whose mode is not compatible blocks
+    /// the waiters after it, so that a writer does not wait forever for readers.
     fn grant_next(&mut self, now: Instant) {
         let expires = now + GRANT_TTL;
         let mut place = 0;
@@ -251,15 +251,15 @@ impl KeyState {
         }
     }
 
-    fn holder(&mut self, owner: OwnerId) -> Option<&mut Holder> {
+    fn holder(&mut self, owner: AttemptId) -> Option<&mut Holder> {
         self.holders.iter_mut().find(|h| h.owner == owner)
     }
 
-    fn holds(&self, owner: OwnerId) -> bool {
+    fn holds(&self, owner: AttemptId) -> bool {
         self.holders.iter().any(|h| h.owner == owner)
     }
 
-    fn remove(&mut self, owner: OwnerId) {
+    fn remove(&mut self, owner: AttemptId) {
         self.holders.retain(|h| h.owner != owner);
     }
 }

@@ -1,18 +1,18 @@
-//! Draws the fencing tokens of the in-process backend.
+//! Generates the fencing tokens of the in-process backend.
 
 use std::time::{Duration, SystemTime};
 
 use crate::FencingToken;
 use crate::backend::BackendError;
 
-/// Above this, numbers are not exact in every system that tokens pass through (JSON, Lua): the year 2255.
+/// JSON and Lua, for example, do not represent larger numbers exactly. The clock reaches this number in the year 2255.
 const LIMIT: i64 = 1 << 53;
 
-/// Draws tokens that grow by themselves and never fall behind the clock.
+/// Generates tokens that always increase and are never less than the clock.
 ///
-/// The clock's microseconds are a floor, so that a world made after a restart goes on above the
-/// tokens of the one before, unless the clock was set back. One counter serves all keys: it needs
-/// no memory per key, and growing over all keys implies growing for each.
+/// The clock's microseconds are the minimum. So after a restart of the process tokens continue above the earlier ones,
+/// unless the clock was set back. One counter serves all keys: it needs no memory per key, and tokens that increase
+/// over all keys increase for each key.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     last: i64,
@@ -35,7 +35,7 @@ impl Tokens {
                 Ok(token)
             }
             _ => Err(BackendError::not_applied(format!(
-                "the next fencing token, {next}, would not stay below 2^53; set this machine's clock right"
+                "the next fencing token, {next}, would exceed 2^53; correct this machine's clock"
             ))
             .permanent()),
         }

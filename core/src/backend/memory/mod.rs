@@ -1,8 +1,8 @@
-//! Locks inside one process: the embedded default, and the backend for users' own tests.
+//! Locks inside one process: the default without a server, and the backend for users' own tests.
 
+mod attempt_id_source;
 mod entry;
 mod fencing_tokens;
-mod owner_id_source;
 mod store;
 mod wait_queue;
 
@@ -19,19 +19,19 @@ use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
     ReleaseAnswer, RenewAnswer,
 };
-use crate::{Key, OwnerId};
-use owner_id_source::OwnerIdSource;
+use crate::{AttemptId, Key};
+use attempt_id_source::AttemptIdSource;
 use store::Store;
 
-/// Locks that live and die with this process.
+/// Locks that exist only inside this process.
 ///
-/// Waiters are served in the order in which they came. Leases end on tokio's clock, so that a test
-/// with paused time runs through hours in an instant. Each `new()` is a world of its own; clones
-/// share it, as several processes share a server.
+/// Waiters are served first come, first served. Leases end by tokio's clock, so that a test with paused time can
+/// advance it by hours immediately. Values of different `new()` calls have separate locks; clones share their locks, as
+/// processes share a server.
 ///
 /// # Examples
 ///
-/// Two managers over one world stand for two processes:
+/// Two managers with clones of one value behave like two processes:
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -49,10 +49,10 @@ use store::Store;
 ///
 /// # Implementation details
 ///
-/// The protocol is the one of a server, so that tests in process meet the same outcomes: a release
-/// makes the first live waiter the owner for a short *grant*, and its next attempt confirms it. The
-/// wake-up itself grants nothing. A waiter keeps its place by repeating its attempt; one whose task
-/// died without a cleanup (its runtime was shut down) is passed over when its lease has run out.
+/// The protocol is that of a server, so that tests in process see the same outcomes. A release makes the first active
+/// waiter the owner for a short *grant*, and the waiter's next attempt confirms the grant. The notification itself
+/// grants nothing. A waiter keeps its position by repeating its attempt. A waiter whose task ended without a cleanup
+/// (its runtime was shut down) is skipped when its lease has expired.
 #[derive(Clone, Default)]
 pub struct InProcess {
     shared: Arc<Shared>,
@@ -61,12 +61,12 @@ pub struct InProcess {
 #[derive(Default)]
 struct Shared {
     world: Mutex<Store>,
-    /// Apart from the world: nobody waits there for the system.
-    ids: Mutex<OwnerIdSource>,
+    /// A separate mutex: no caller waits for the operating system while it holds the mutex of the store.
+    ids: Mutex<AttemptIdSource>,
 }
 
 impl InProcess {
-    /// A new world without locks.
+    /// Creates a backend without locks.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -87,7 +87,7 @@ impl Backend for InProcess {
             .with_handover(true)
     }
 
-    fn owner_id(&self) -> OwnerId {
+    fn attempt_id(&self) -> AttemptId {
         self.shared.ids.lock().draw()
     }
 
@@ -167,7 +167,7 @@ impl Backend for InProcess {
         pending().await
     }
 
-    /// Nothing to do: the world belongs to all its clones and ends with the last of them.
+    /// Does nothing: the locks belong to all clones, and end when the last clone is dropped.
     async fn close(&self) {}
 }
 

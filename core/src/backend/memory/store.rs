@@ -1,4 +1,4 @@
-//! All keys of the in-process backend behind one mutex.
+//! All keys of the in-process backend, protected by one mutex.
 
 use std::collections::HashMap;
 use std::collections::hash_map;
@@ -15,21 +15,21 @@ use crate::backend::{
     RenewAnswer,
 };
 
-/// Below this many keys nobody looks for leases that ran out unattended.
+/// With fewer keys than this, the store does not search for expired leases.
 const SWEEP_FROM: usize = 1024;
 
-/// All keys of one world. Only keys in use are in memory.
+/// All keys of one backend. Only keys in use are in memory.
 #[derive(Debug, Default)]
 pub(super) struct Store {
     entries: HashMap<Key, KeyState>,
     tokens: Tokens,
     sweep_at: usize,
-    /// The latest time that anybody has read: some read the clock before they have their turn here.
+    /// The latest time of any caller: some callers read the clock before they have locked the mutex.
     latest: Option<Instant>,
 }
 
 impl Store {
-    /// Time does not run backwards.
+    /// Returns a time that never decreases.
     fn at(&mut self, now: Instant) -> Instant {
         let latest = self.latest.map_or(now, |latest| latest.max(now));
         self.latest = Some(latest);
@@ -107,7 +107,7 @@ impl Store {
     }
 
     fn visit<T>(&mut self, key: &Key, absent: T, visit: impl FnOnce(&mut KeyState) -> T) -> T {
-        // A clone of the key costs less than to look it up once more where its entry goes.
+        // A clone of the key costs less than a second lookup when its entry is removed.
         let hash_map::Entry::Occupied(mut entry) = self.entries.entry(key.clone()) else {
             return absent;
         };
@@ -118,8 +118,8 @@ impl Store {
         answer
     }
 
-    /// A holder that died leaves its entry behind. Looking at all of them each time their number has
-    /// doubled keeps memory within twice what is in use, at a constant cost per attempt.
+    /// Removes entries whose holders stopped renewing them. A search runs each time their number has doubled. So the
+    /// number of entries is at most twice that of used entries, at a constant cost per attempt.
     fn sweep(&mut self, now: Instant) {
         if self.entries.len() < self.sweep_at.max(SWEEP_FROM) {
             return;
@@ -161,7 +161,7 @@ mod tests {
         let attempt = || Attempt::new(key.clone(), Duration::from_secs(30), true);
         let (first, second, third) = (attempt(), attempt(), attempt());
         let Ok(AttemptAnswer::Granted { token, .. }) = world.attempt(&first, early) else {
-            panic!("nobody holds it");
+            panic!("it is not held");
         };
         let late = early + Duration::from_secs(10);
         for waiting in [&second, &third] {
@@ -179,7 +179,7 @@ mod tests {
         let key = Key::new("", "k").unwrap();
         let attempt = Attempt::new(key, Duration::from_secs(1), false);
         let Ok(AttemptAnswer::Granted { token, .. }) = world.attempt(&attempt, now) else {
-            panic!("nobody holds it");
+            panic!("it is not held");
         };
         assert_eq!(world.len(), 1);
         let released = world.release(&attempt.claim(token), now);

@@ -7,16 +7,16 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::OwnerId;
+use crate::AttemptId;
 use crate::backend::Mode;
 
-/// How long a waiter that falls silent keeps its place.
+/// The time after which a waiter that stops polling loses its position.
 const WAITER_LEASE: Duration = Duration::from_secs(6);
 
-/// How often a waiter repeats its attempt to keep its place.
+/// How often a waiter repeats its attempt to keep its position.
 pub(super) const REFRESH: Duration = Duration::from_secs(2);
 
-/// Those who wait for one key, in the order in which they came.
+/// The waiters of one key, in the order of their arrival.
 #[derive(Debug, Default)]
 pub(super) struct WaitQueue {
     waiters: VecDeque<QueuedWaiter>,
@@ -24,7 +24,7 @@ pub(super) struct WaitQueue {
 
 #[derive(Debug)]
 struct QueuedWaiter {
-    owner: OwnerId,
+    owner: AttemptId,
     mode: Mode,
     until: Instant,
     wake_up: Arc<Notify>,
@@ -35,8 +35,8 @@ impl WaitQueue {
         self.waiters.len()
     }
 
-    /// Enters `owner` at the end, or refreshes the lease on the place it has. Answers whether it is first.
-    pub(super) fn enter(&mut self, owner: OwnerId, mode: Mode, now: Instant) -> bool {
+    /// Adds `owner` at the end, or renews the lease of its position. Returns whether `owner` is first.
+    pub(super) fn enter(&mut self, owner: AttemptId, mode: Mode, now: Instant) -> bool {
         let until = now + WAITER_LEASE;
         match self.waiters.iter_mut().position(|w| w.owner == owner) {
             Some(place) => {
@@ -55,7 +55,7 @@ impl WaitQueue {
         }
     }
 
-    pub(super) fn remove(&mut self, owner: OwnerId) {
+    pub(super) fn remove(&mut self, owner: AttemptId) {
         self.waiters.retain(|w| w.owner != owner);
     }
 
@@ -63,19 +63,20 @@ impl WaitQueue {
         self.waiters.retain(|w| w.until > now);
     }
 
-    /// Who stands at `place`, counted from the front.
-    pub(super) fn at(&self, place: usize) -> Option<(OwnerId, Mode)> {
+    /// Returns the waiter at position `place`, counted from the front.
+    pub(super) fn at(&self, place: usize) -> Option<(AttemptId, Mode)> {
         self.waiters.get(place).map(|w| (w.owner, w.mode))
     }
 
-    /// Whether somebody stands before `owner` who has not been let in; without a place of its own, all do.
-    pub(super) fn is_before(&self, owner: OwnerId, let_in: impl Fn(OwnerId) -> bool) -> bool {
+    /// Returns whether a waiter before `owner` has not been granted the lock. If `owner` is not queued, all waiters are
+    /// before it.
+    pub(super) fn is_before(&self, owner: AttemptId, let_in: impl Fn(AttemptId) -> bool) -> bool {
         let mut before = self.waiters.iter().take_while(|w| w.owner != owner);
         before.any(|w| !let_in(w.owner))
     }
 
-    /// Wakes a waiter. Its place ends with its grant, so that one who does not confirm stands in nobody's
-    /// way.
+    /// Notifies a waiter. The waiter's position ends with its grant, so that a waiter without a confirmation does not
+    /// block others.
     pub(super) fn wake(&mut self, place: usize, grant_ends: Instant) {
         if let Some(waiter) = self.waiters.get_mut(place) {
             waiter.until = grant_ends;
@@ -83,7 +84,7 @@ impl WaitQueue {
         }
     }
 
-    pub(super) fn wake_up(&self, owner: OwnerId) -> Option<Arc<Notify>> {
+    pub(super) fn wake_up(&self, owner: AttemptId) -> Option<Arc<Notify>> {
         let waiter = self.waiters.iter().find(|w| w.owner == owner)?;
         Some(Arc::clone(&waiter.wake_up))
     }

@@ -1,4 +1,4 @@
-//! Acquires: what a release of this process has granted, or what the server answers to a request.
+//! Acquires: by a hand-off inside this process, or by a request to the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::backend::{Applied, Attempt, AttemptAnswer, BackendError, Mode};
 use crate::clock::LeaseInstant;
 use crate::{Key, metrics};
 
-/// Who wants an answer sooner than that is not parked.
+/// The smallest `answer_within` with which a waiter may be parked.
 const IN_A_HURRY: Duration = Duration::from_millis(100);
 
 impl Redis {
@@ -52,13 +52,13 @@ impl Redis {
             let is_sure = self.synced.is_none() && interruptions == self.waiters.interruptions();
             asked = match is_sure {
                 true => Ok(outcome),
-                // Boxed, as is all that hardly ever happens: each request would be as large as this.
+                // Rare paths are boxed, so that each request's future stays small.
                 false => Box::pin(self.confirm(attempt, how, outcome, interruptions)).await,
             };
         }
         let answer = asked.and_then(|outcome| self.answer(attempt, registration, outcome));
         answer.map_err(|failed| {
-            // It may have the lock all the same; so it may if the release that asked on its behalf was not answered.
+            // The attempt may have the lock anyway, for example if a release with its request had no reply.
             if granted.is_some() || self.copies.latest_expiry(*owner) > 0 {
                 return maybe_applied(failed);
             }
@@ -66,8 +66,8 @@ impl Redis {
         })
     }
 
-    /// Whether the lock can be passed on to an attempt. Others have more to say than that, or more to wait for, or would have
-    /// less time to take it than to confirm it.
+    /// Returns whether a release may hand the lock to an attempt. Attempts with other modes, handovers or required
+    /// replicas must send a request. Attempts with too little time must send a request, too.
     fn arrival(&self, attempt: &Attempt) -> Arrival {
         let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none();
         let lasts = attempt.ttl >= GRANT_TTL;
@@ -102,8 +102,8 @@ impl Redis {
                     registration.keep();
                 }
                 let expires = holder_left.unwrap_or(FIRST_LOOKS).min(REFRESH);
-                // The first of all looks for foreign releases, and the first of each process is there
-                // when the lease runs out: all before it may have died with the holder.
+                // The first waiter polls for releases by other programs. The first waiter of each process polls when
+                // the lease expires. The processes of all waiters before it may have ended with the holder.
                 let retry_after = if first {
                     expires.min(FIRST_LOOKS)
                 } else if self.waiters.is_first(key, *owner) {
@@ -115,17 +115,17 @@ impl Redis {
             }
             AcquireOutcome::Refused(refusal) => Ok(AttemptAnswer::Refused(refusal)),
             AcquireOutcome::Late => Err(BackendError::not_applied(
-                "the request came to the server after its time; the server's clock may have jumped",
+                "the request reached the server after its deadline; the server's clock may have jumped",
             )),
             AcquireOutcome::Exhausted => Err(BackendError::not_applied(
-                "the next fencing token would not stay below 2^53; set the server's clock right",
+                "the next fencing token would exceed 2^53; correct the server's clock",
             )
             .permanent()),
         }
     }
 
-    /// Asks again for what was granted. If its connection was given up since, another server may be in charge, and know
-    /// nothing of it. Replicas acknowledge the grant if that is required.
+    /// Confirms a grant. If the connection was dropped since the grant, another server may be the primary, and may not
+    /// have the lock. Also requires that replicas acknowledge the grant, if the builder set this.
     async fn confirm(
         &self,
         attempt: &Attempt,
@@ -143,7 +143,7 @@ impl Redis {
         Ok(outcome)
     }
 
-    /// Sends a request, and keeps account of its copies.
+    /// Sends a request, and records that duplicates of it may arrive.
     pub(super) async fn send_acquire(
         &self,
         attempt: &Attempt,
@@ -182,13 +182,14 @@ impl Redis {
         })
     }
 
-    /// Sends a request together with others; none if it is to be sent alone.
+    /// Sends a request in a batch; returns `None` if it must be sent alone.
     async fn send_in_batch(
         &self,
         command: &AcquireCommand,
         how: SendOptions,
     ) -> Option<Result<AcquireReply, BackendError>> {
-        // It is not its turn yet, and others may have something to ask as well, be it the release of who is before it.
+        // Other waiters are before this attempt, so its request can wait for other requests, even for a release by the
+        // waiter before it.
         let haste = if command.queue && self.waiters.is_behind_another(&command.key, command.owner)
         {
             Urgency::None
@@ -202,7 +203,7 @@ impl Redis {
             .await
     }
 
-    /// What the requests of a batch have in common.
+    /// Returns the settings for all requests of a batch.
     pub(super) fn terms(&self) -> ClientContext {
         self.terms_with(self.waiters.channel())
     }
@@ -234,7 +235,8 @@ impl Redis {
     }
 }
 
-/// The answer to a request that was granted before. What is refused now may be held there all the same.
+/// Returns the reply to a request that was granted before. If the server refuses the request now, the attempt may hold
+/// the lock anyway.
 fn still_granted(verdict: AcquireOutcome) -> Result<AcquireOutcome, BackendError> {
     match verdict {
         AcquireOutcome::Late | AcquireOutcome::Exhausted => Err(BackendError::unknown(
@@ -244,11 +246,11 @@ fn still_granted(verdict: AcquireOutcome) -> Result<AcquireOutcome, BackendError
     }
 }
 
-/// Returns the first lease of an attempt that began at `begun` and was granted the lock by a release of its process.
+/// Returns the first lease of an attempt that began at `begun`, and to which a release of its process granted the lock.
 ///
-/// The grant lasts from the sending of the release. The lease is what is left of it, less 2 % of its age, because the clock of
-/// the server may be faster. Returns none if less than half of the grant is left. The attempt asks the server then, which
-/// confirms the grant for the whole TTL.
+/// The grant lasts from when the release was sent. The lease is the rest of the grant, less 2 % of its age, because the
+/// clock of the server may be faster. Returns `None` if less than half of the grant is left. After `None` the attempt
+/// sends a request, which confirms the grant for the whole TTL.
 fn lease_of(grant: LocalGrant, begun: LeaseInstant) -> Option<Duration> {
     let age = begun.since(grant.sent);
     let lease = GRANT_TTL.saturating_sub(age + age / 50);

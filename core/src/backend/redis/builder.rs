@@ -30,7 +30,7 @@ use crate::backend::redis::connection::wait_command_pool::ReplicaRequirement;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::event_macro::event;
 
-/// How to connect to a server. Made by [`Redis::builder`].
+/// Configures the connection to a server. Created by [`Redis::builder`].
 #[derive(Debug, Clone, Default)]
 #[must_use = "a builder does nothing until it connects"]
 pub struct RedisBuilder {
@@ -42,35 +42,37 @@ pub struct RedisBuilder {
 }
 
 impl RedisBuilder {
-    /// Gives a lock key that is found without TTL the TTL that its finder asks for. Such a key was left by a
-    /// program that died between two commands, and stays locked for ever. Off by default: another
-    /// program may mean it.
+    /// Sets whether a lock key without a TTL gets the TTL of the next acquire. A program that was killed between two
+    /// commands can leave such a key, which stays locked forever. This is off by default, because another program may
+    /// have set the key on purpose.
     pub fn heal_keys_without_ttl(mut self, heal: bool) -> Self {
         self.heal = heal;
         self
     }
 
-    /// Grants a lock only once so many replicas have acknowledged it within this time, and prolongs its lease only
-    /// if they acknowledge that, too. None by default.
+    /// Requires that the given number of replicas acknowledges each grant and each renewal within this time. By default
+    /// no acknowledgement is required.
     ///
-    /// A primary that dies takes with it what no replica has yet: the lock is granted a second time, beside a holder who
-    /// knows nothing. With as many acknowledgements as there are replicas that can be promoted, it is not. With
-    /// fewer, a replica without the lock may be the one that is promoted: ask for all of them, or fence.
+    /// If a primary fails, writes that no replica has received are lost. The new primary then grants the lock a second
+    /// time, and the first holder is not notified. Require as many acknowledgements as there are replicas that can be
+    /// promoted. With fewer acknowledgements, a replica without the lock may be promoted. Require all replicas, or use
+    /// a fence.
     ///
-    /// With too few acknowledgements the lock is given back, and the error says how many there were. Callers that wait
-    /// try again, as after any failure. A guard whose renewals are not acknowledged is lost by its deadline.
+    /// With too few acknowledgements the lock is released, and the error contains the number of acknowledgements.
+    /// Acquires with a wait retry, as after any failure. A lock whose renewals are not acknowledged is lost no later
+    /// than the guard's deadline.
     ///
-    /// While too few replicas can be reached, whoever is first holds the lock for as long as they are waited for, and gives
-    /// it back. The others find it busy meanwhile. So in such an outage most of those who want the same key have
-    /// [`TimedOut`](crate::AcquireError::TimedOut), as they would if somebody held it for long, and only those who had their
-    /// turn last are told how many replicas there were. The event `leasehold.attempt_failed` has it each time.
+    /// While too few replicas can be reached, the first attempt holds the lock while it waits for them, and then
+    /// releases it. Until then other attempts return busy. So in such an outage most acquires of one key return
+    /// [`TimedOut`](crate::Error::TimedOut), as if another holder had the lock. Only the errors of the last attempts
+    /// contain the number of replicas. The event `leasehold.attempt_failed` always contains it.
     ///
-    /// The time counts against the manager's command timeout and against the TTL, so it should be far below both; a
-    /// replica nearby acknowledges in less than a millisecond, and an acquire takes one more round trip. Each acquire
-    /// that waits for replicas has a connection of its own.
+    /// The time counts against the manager's command timeout and against the TTL, so it should be far shorter than
+    /// both. A nearby replica acknowledges in less than a millisecond, and an acquire takes one more round trip. Each
+    /// acquire that waits for replicas uses a connection of its own.
     ///
-    /// Replicas acknowledge what they have in memory. What a power failure of all of them leaves is a matter of their
-    /// `appendfsync`.
+    /// Replicas acknowledge writes that they have in memory. Their `appendfsync` decides which writes survive a power
+    /// failure of all replicas.
     ///
     /// # Examples
     ///
@@ -90,15 +92,17 @@ impl RedisBuilder {
         self
     }
 
-    /// Sets how long the server keeps the last fencing token of a key after its last acquisition: two days if not set, ten
-    /// minutes at least, and a year at most.
+    /// Sets how long the server keeps the last fencing token of a key after its last acquisition. The default is two
+    /// days, the minimum ten minutes, and the maximum a year.
     ///
-    /// Each key that was locked once takes about 225 bytes for that long. Where clients choose keys that are used once, such
-    /// as idempotency keys, a shorter time saves memory. All managers of a server may have times of their own.
+    /// Each key that was locked once uses about 225 bytes until its token is deleted. If clients choose keys that are
+    /// used once, such as idempotency keys, a shorter time saves memory. The managers of one server may use different
+    /// times.
     ///
-    /// It costs this: once a token is forgotten, the next one is taken from the server's clock alone. So it is larger than
-    /// the forgotten one unless that clock was set back, or a failover led to a server whose clock is behind, by more than
-    /// this time. Locks may have a TTL of half this time at most, because a token is to outlast its lease.
+    /// A shorter time has a cost: once a token is deleted, the next token depends only on the server's clock. That
+    /// token may be smaller than the last one if the server's clock was set back by more than this time. A failover to
+    /// a server whose clock is slow by more than this time has the same effect. The TTL of a lock may be at most half
+    /// this time, because a token must outlast its lease.
     ///
     /// # Examples
     ///
@@ -118,8 +122,8 @@ impl RedisBuilder {
         self
     }
 
-    /// Trusts servers whose certificates these authorities have signed, and no others. As PEM, with any number of
-    /// certificates. For URLs that begin with `rediss`: of one server, of Sentinels and the servers that they name, and
+    /// Trusts only servers whose certificates these authorities have signed. The format is PEM, with any number of
+    /// certificates. This applies to URLs that begin with `rediss`: of one server, of Sentinels and their servers, and
     /// of a Cluster.
     ///
     /// # Examples
@@ -147,8 +151,8 @@ impl RedisBuilder {
         self
     }
 
-    /// Shows servers that ask for it this certificate, followed by those between it and its authority, all as PEM.
-    /// The private key is PEM without a password. For URLs that begin with `rediss`.
+    /// Presents this certificate, followed by its intermediates, to servers that request one. The format of the
+    /// certificates is PEM. The private key is PEM without a password. This applies to URLs that begin with `rediss`.
     #[cfg(feature = "tls-rustls")]
     #[cfg_attr(docsrs, doc(cfg(feature = "tls-rustls")))]
     pub fn client_certificate(
@@ -164,8 +168,8 @@ impl RedisBuilder {
     ///
     /// # Errors
     ///
-    /// As [`Redis::connect`], and [`ConnectError::Certificates`] if there are some that cannot be used, or `url` does not
-    /// ask for TLS, [`ConnectError::Option`] for an option that cannot work.
+    /// Returns the errors of [`Redis::connect`]. Also returns [`ConnectError::Certificates`] if the certificates are
+    /// invalid or `url` does not use TLS, and [`ConnectError::Option`] for an invalid option.
     pub async fn connect(self, url: &str) -> Result<Redis, ConnectError> {
         #[cfg(feature = "tls-rustls")]
         let certificates = tls::read(&self.certificates, url)?;
@@ -181,37 +185,37 @@ impl RedisBuilder {
             {
                 let waiters = WaiterRegistry::sharded();
                 let cluster = Cluster::at(url, waiters.clone(), scripts.load(), prepared)?;
-                return self
-                    .connect_to(Topology::Cluster(Arc::new(cluster)), waiters, scripts)
-                    .await;
+                let topology = Topology::Cluster(Arc::new(cluster));
+                return self.connect_to(topology, waiters, scripts).await;
             }
             #[cfg(not(feature = "cluster"))]
             {
-                let told = "Cluster is not built in; enable the feature `cluster`";
-                return Err(ConnectError::url(told));
+                let message = "this build does not support Cluster; enable the feature `cluster`";
+                return Err(ConnectError::url(message));
             }
         }
-        self.connect_at(ServerLocator::at(url, prepared)?, scripts)
-            .await
+        let server = ServerLocator::at(url, prepared)?;
+        self.connect_at(server, scripts).await
     }
 
-    /// Connects as `client` would: with a TLS configuration or credentials of your own, in place of this builder's
-    /// certificates. Its protocol is set to RESP3, and `TCP_NODELAY` is turned on.
+    /// Connects as `client` would: with your own TLS configuration or credentials instead of this builder's
+    /// certificates. This method sets the protocol to RESP3, and turns `TCP_NODELAY` on.
     ///
-    /// Tied to version 1 of the `redis` crate, which opens the connection by itself if the client has certificates of its
-    /// own, or a linger time: the size of replies is not bounded there ([`ReplyTooLarge`](super::ReplyTooLarge)), nor how much
-    /// is read in one go. [`authorities`](Self::authorities) and [`client_certificate`](Self::client_certificate) have no such gap.
+    /// This method depends on version 1 of the `redis` crate. That crate opens the connection itself if the client has
+    /// its own certificates, or a linger time. On such connections the size of replies
+    /// ([`ReplyTooLarge`](super::ReplyTooLarge)) and the amount of input per poll are not limited. Both limits apply
+    /// with [`authorities`](Self::authorities) and [`client_certificate`](Self::client_certificate).
     ///
     /// # Errors
     ///
-    /// As [`Redis::connect`].
+    /// Returns the errors of [`Redis::connect`].
     pub async fn connect_client(self, client: Client) -> Result<Redis, ConnectError> {
         let target = opened(client.get_connection_info().clone())?;
         let scripts = self.scripts()?;
         self.connect_at(target.into(), scripts).await
     }
 
-    /// Connects over a network that is not the operating system's, without [`synced`](Self::synced).
+    /// Connects over a simulated network, without [`synced`](Self::synced).
     #[cfg(feature = "simulation")]
     #[doc(hidden)]
     pub async fn connect_over(
@@ -223,8 +227,8 @@ impl RedisBuilder {
         let client = Client::open(prepared(simulated)).map_err(ConnectError::url)?;
         let transport = SimulatedTransport::new(client, connector);
         let scripts = self.scripts()?;
-        self.connect_at(ServerLocator::Simulated(transport), scripts)
-            .await
+        let server = ServerLocator::Simulated(transport);
+        self.connect_at(server, scripts).await
     }
 
     /// Returns the longest TTL that a lock may have.
@@ -232,7 +236,7 @@ impl RedisBuilder {
         self.fence_ttl.unwrap_or(FENCE_TTL) / 2
     }
 
-    /// Returns the scripts with this builder's settings in them.
+    /// Returns the scripts with this builder's settings.
     fn scripts(&self) -> Result<Arc<LockScripts>, ConnectError> {
         let fence_ttl = self.fence_ttl.unwrap_or(FENCE_TTL);
         check_fence_ttl(fence_ttl, Duration::ZERO)?;
@@ -262,18 +266,18 @@ impl RedisBuilder {
     }
 }
 
-/// Whether `url` leads to a Redis Cluster.
+/// Returns whether `url` is the URL of a Redis Cluster.
 pub(crate) fn is_cluster(url: &str) -> bool {
     let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
     scheme.ends_with("+cluster")
 }
 
-/// The server, with what our connections need.
+/// Returns the server with the settings that our connections need.
 pub(crate) fn opened(info: ConnectionInfo) -> Result<Target, ConnectError> {
     Target::open(prepared(info)).map_err(ConnectError::url)
 }
 
-/// Wake-ups come as pushes, on the connection that carries the commands.
+/// Notifications arrive as pushes, on the connection that carries the commands.
 pub(crate) fn prepared(info: ConnectionInfo) -> ConnectionInfo {
     let settings = info.redis_settings().clone();
     let settings = settings.set_protocol(ProtocolVersion::RESP3);
@@ -285,31 +289,33 @@ pub(crate) fn prepared(info: ConnectionInfo) -> ConnectionInfo {
 }
 
 impl Redis {
-    /// Connects to the server at `url`: `redis://user:password@host:port/database`, or
-    /// `unix:///path?db=0`. `valkey` works in place of `redis`. `rediss` and `valkeys` speak TLS, with the feature
-    /// `tls-rustls` and the authorities that the system trusts (`SSL_CERT_FILE` names others); for certificates
-    /// of your own see [`RedisBuilder`]. A server's certificate has to be for the name, or address, by which it is
-    /// reached: that in the URL, and with Sentinels and in a Cluster the one that these tell.
+    /// Connects to the server at `url`: `redis://user:password@host:port/database`, or `unix:///path?db=0`. `valkey` is
+    /// an alias of `redis`.
+    ///
+    /// `rediss` and `valkeys` use TLS, with the feature `tls-rustls` and the authorities that the system trusts
+    /// (`SSL_CERT_FILE` overrides them). For your own certificates see [`RedisBuilder`]. A server's certificate must
+    /// match the name or address to which the client connects. This is the name in the URL, or the name that Sentinels
+    /// or Cluster members report.
     ///
     /// `redis+sentinel://user:password@host:26379,host:26379/master-name/database`, with the feature `sentinel`,
-    /// connects to the primary that these Sentinels name, and to the next one after a failover. The user is the
-    /// servers'; `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` speaks TLS to
-    /// all. Name all Sentinels: more than half of those in the URL have to name the same primary, so that one alone that lies
-    /// leads nobody to a server of its own, with the servers' password. Where so many do not answer, those that do have to
-    /// be unanimous, be it one.
+    /// connects to the primary that these Sentinels report, also after a failover. The user is the servers' user;
+    /// `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` uses TLS for all.
     ///
-    /// `redis+cluster://user:password@host,host`, with the feature `cluster`, connects to the Redis Cluster, version 7 or
-    /// later, that these hosts are members of. `rediss+cluster` speaks TLS.
+    /// List all Sentinels. More than half of the Sentinels in the URL must name the same primary. So a single malicious
+    /// Sentinel cannot make clients send the servers' password to another server. If too many Sentinels do not respond,
+    /// all that respond must name the same primary, even if only one responds.
+    ///
+    /// `redis+cluster://user:password@host,host`, with the feature `cluster`, connects to the Redis Cluster, version 7
+    /// or later, of these members. `rediss+cluster` uses TLS.
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] says whether the URL, the way to the server, the credentials or the server's
-    /// version is wrong, and what to do. A server that evicts keys, or a user who may not use channels, is
-    /// a warning in the trace.
+    /// A [`ConnectError`] identifies the cause (the URL, the network, the credentials or the server's version) and the
+    /// remedy. A server that evicts keys, or a user without access to channels, is reported as a warning event.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future closes what was opened.
+    /// Dropping the future closes the connections it opened.
     ///
     /// # Examples
     ///
@@ -326,7 +332,7 @@ impl Redis {
         Self::builder().connect(url).await
     }
 
-    /// Connects with other options.
+    /// Returns a builder, to set options.
     pub fn builder() -> RedisBuilder {
         RedisBuilder::default()
     }
@@ -337,7 +343,7 @@ impl Redis {
         infos
             .iter()
             .try_for_each(|(address, info)| judge(address, info, least))?;
-        // The URL may not say so.
+        // The server may be part of a Cluster even if the URL is that of a single server.
         let is_of_a_cluster = |info: &str| reply::info_field(info, "cluster_enabled") == Some("1");
         self.names_all |= infos.iter().any(|(_, info)| is_of_a_cluster(info));
         if let Err(error) = self.servers.publish(&self.waiters).await {
@@ -347,7 +353,7 @@ impl Redis {
     }
 }
 
-/// Fails if the server cannot keep locks, and warns of what it cannot do well.
+/// Fails if the server cannot be used for locks, and logs warnings about its limitations.
 pub(crate) fn judge(address: &str, info: &str, least: (u32, u32)) -> Result<(), ConnectError> {
     let version = reply::info_field(info, "redis_version").unwrap_or_default();
     check_version(address, version, least)?;
@@ -384,7 +390,7 @@ pub(crate) fn check_version(
     })
 }
 
-/// Valkey says which Redis it is compatible with in the same field.
+/// Returns whether the version is supported. Valkey reports its compatible Redis version in the same field.
 fn is_recent(version: &str, least: (u32, u32)) -> bool {
     let mut numbers = version.split('.').map_while(|part| part.parse().ok());
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= least

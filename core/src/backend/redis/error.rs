@@ -11,15 +11,14 @@ use rustls::CertificateError;
 use super::reply_size::ReplyTooLarge;
 use crate::backend::{Applied, BackendError};
 
-/// What an error of the server or of the connection means for the command that met it.
+/// Converts an error of the server or of the connection into the backend error of its command.
 pub(crate) fn failure(error: RedisError) -> BackendError {
     if let Some(too_large) = is_too_large(&error) {
         return reply_too_large(too_large);
     }
     let advice = advice(&error);
     let failed = match error.kind() {
-        // The server has looked at the command and refused it. Scripts write nothing before they are
-        // past what can be refused.
+        // The server has refused the command. A script writes only after its last check that can fail.
         ErrorKind::Server(_) | ErrorKind::Extension => BackendError::not_applied(advice),
         _ if error.is_connection_refusal() => BackendError::not_applied(advice),
         _ => BackendError::unknown(advice),
@@ -32,16 +31,16 @@ pub(crate) fn failure(error: RedisError) -> BackendError {
     failed.with_source(error)
 }
 
-/// Nothing can be awaited there.
+/// Returns the error for a caller outside a tokio runtime, where futures cannot be awaited.
 pub(crate) fn outside_a_runtime() -> BackendError {
-    let refusal = "a server can only be used inside a tokio runtime; enter one first";
+    let refusal = "not inside a tokio runtime; enter one first";
     BackendError::not_applied(refusal).permanent()
 }
 
-/// We have closed the connection.
+/// Returns the error for a connection that we closed.
 pub(super) fn reply_too_large(too_large: ReplyTooLarge) -> BackendError {
-    let told = "the server's reply is too large; the connection was closed";
-    BackendError::unknown(told).with_source(too_large)
+    let message = "the server's reply is too large; the connection was closed";
+    BackendError::unknown(message).with_source(too_large)
 }
 
 fn is_too_large(error: &RedisError) -> Option<ReplyTooLarge> {
@@ -54,13 +53,13 @@ fn io_cause(error: &RedisError) -> Option<&(dyn Error + Send + Sync + 'static)> 
     failed.get_ref()
 }
 
-/// Whether a server refused a command because its keys are in several slots.
+/// Returns whether a server refused a command because its keys are in several slots.
 pub(super) fn is_of_a_cluster(failed: &BackendError) -> bool {
     let cause = failed.source().and_then(|cause| cause.downcast_ref());
     cause.is_some_and(|cause: &RedisError| code(cause) == Some("CROSSSLOT"))
 }
 
-/// A manager keeps the user and the password that it was made with.
+/// A manager does not change its user and password, so a retry does not help.
 const LOGIN_REFUSED: &str = "refused the user or the password; check the URL, and connect again \
                              with another one if they were changed";
 
@@ -79,49 +78,51 @@ fn is_permanent(error: &RedisError) -> bool {
 fn advice(error: &RedisError) -> String {
     let advice = match (error.kind(), code(error)) {
         (_, Some("WRONGTYPE")) => {
-            "the key holds data of another type; give locks, and fences, a prefix of their own"
+            "the key holds data of another type; use a separate prefix for locks and fences"
         }
         (_, Some("CROSSSLOT")) => {
-            "the server is part of a Cluster; connect with redis+cluster:// in place of redis://"
+            "the server is part of a Cluster; connect with redis+cluster:// instead of redis://"
         }
-        (_, Some("OOM")) => "the server is out of memory; raise maxmemory, or free some",
+        (_, Some("OOM")) => "the server is out of memory; raise maxmemory, or free memory",
         (_, Some("NOPERM")) => {
-            "the user may not do this; the documentation of `Redis` has the least ACL line"
+            "the user lacks a permission; the documentation of `Redis` has the least ACL line"
         }
         _ if is_login_refused(error) => return format!("the server {LOGIN_REFUSED}"),
         (_, Some("READONLY")) => {
-            "the server is a replica and takes no writes; connect to the primary"
+            "the server is a replica and refuses writes; connect to the primary"
         }
         (_, Some("LOADING")) => "the server is still loading its data",
-        _ if error.is_connection_refusal() => "nobody listens at the server's address",
-        _ if error.is_timeout() => "the server did not answer in time",
+        _ if error.is_connection_refusal() => "connection refused at the server's address",
+        _ if error.is_timeout() => "the server did not reply in time",
         _ if error.is_io_error() => "the connection to the server broke",
-        _ => "the server answered with an error",
+        _ => "the server replied with an error",
     };
     advice.to_owned()
 }
 
-/// Why there is no connection. Nothing was sent, whatever the failure says of it.
+/// Returns the error of a failed connect. The command was not sent, even if the error is one after which a command may
+/// have been applied.
 pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendError {
-    let told = if error.is_connection_refusal() {
-        format!("nobody listens at {to}")
+    let message = if error.is_connection_refusal() {
+        format!("connection refused at {to}")
     } else if is_unresolved(&error) {
         format!("the name in {to} could not be resolved")
     } else if error.is_timeout() {
-        format!("{to} did not answer in time")
+        format!("{to} did not reply in time")
     } else if let Some(why) = refused_certificate(&error) {
         format!("the certificate of {to} {why}")
     } else if error.is_io_error() {
-        format!("no connection to {to} can be made")
+        format!("cannot connect to {to}")
     } else if is_login_refused(&error) {
         format!("{to} {LOGIN_REFUSED}")
     } else {
         return unsent(failure(error));
     };
-    unsent(failure(error)).with_message(told)
+    unsent(failure(error)).with_message(message)
 }
 
-/// What is wrong with the server's certificate. A Redlock shows the message of each node without its cause.
+/// Returns the problem of the server's certificate. The errors of a Redlock contain each node's message without its
+/// cause.
 #[cfg(feature = "tls-rustls")]
 fn refused_certificate(error: &RedisError) -> Option<&'static str> {
     let Some(rustls::Error::InvalidCertificate(why)) = io_cause(error)?.downcast_ref() else {
@@ -135,7 +136,7 @@ fn refused_certificate(error: &RedisError) -> Option<&'static str> {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "is for another name"
         }
-        CertificateError::UnknownIssuer => "is of an authority that is not trusted",
+        CertificateError::UnknownIssuer => "is from an authority that is not trusted",
         _ => "is refused",
     })
 }
@@ -145,8 +146,8 @@ fn refused_certificate(_error: &RedisError) -> Option<&'static str> {
     None
 }
 
-/// A name leads nowhere, or nobody answers who knows. The type of the error does not tell, but the words are the same on
-/// each system that has `getaddrinfo`.
+/// Returns whether a name could not be resolved. The error does not have a specific type, but its text is the same on
+/// each system with `getaddrinfo`.
 fn is_unresolved(error: &RedisError) -> bool {
     error.is_io_error()
         && error
@@ -154,22 +155,22 @@ fn is_unresolved(error: &RedisError) -> bool {
             .contains("failed to lookup address information")
 }
 
-/// Without a connection nothing was sent, whatever the failure says of it.
+/// Makes an error "not applied": without a connection nothing was sent.
 pub(crate) fn unsent(failed: BackendError) -> BackendError {
     failed.with_applied(Applied::No)
 }
 
-/// The failure of a request that is not the first of its kind: the first may have been carried out.
+/// Makes the error of a repeated request "unknown": the first request may have been applied.
 pub(super) fn maybe_applied(failed: BackendError) -> BackendError {
     failed.with_applied(Applied::Unknown)
 }
 
-/// Where a script stood, as servers before 7.0 write it.
+/// The prefix of a script position, as servers before 7.0 write it.
 const PLACE: &str = "@user_script:";
 
-/// The code of an error; of one that a script met, the one that it met.
+/// Returns the code of an error; for an error inside a script, the code of that error.
 ///
-/// Before 7.0 a server says first that a script failed, and where, and only then why.
+/// Servers before 7.0 begin the error with the fact and the position of the script's failure; the cause follows.
 pub(super) fn code(error: &RedisError) -> Option<&str> {
     let said = error.code()?;
     let detail = error.detail().unwrap_or_default();
@@ -181,12 +182,12 @@ pub(super) fn code(error: &RedisError) -> Option<&str> {
     reason.and_then(first_code).or(Some(said))
 }
 
-/// Whether a server refused a write, for it is a replica.
+/// Returns whether a server refused a write because it is a replica.
 pub(crate) fn is_readonly(error: &RedisError) -> bool {
     code(error) == Some("READONLY")
 }
 
-/// The code after the number of a line.
+/// Returns the code after the line number.
 fn first_code(reason: &str) -> Option<&str> {
     let reason = reason.trim_start_matches(|c: char| c.is_ascii_digit() || " :".contains(c));
     let word = reason.trim_start_matches('-').split(' ').next()?;
@@ -229,11 +230,12 @@ mod tests {
     #[test]
     fn who_is_not_reached_is_named() {
         let to = ConnectionAddr::Tcp("redis.example".into(), 6379);
-        let told = |kind: io::ErrorKind| unconnected(&to, io::Error::from(kind).into()).to_string();
-        let refused = told(io::ErrorKind::ConnectionRefused);
-        assert_eq!(refused, "nobody listens at redis.example:6379");
-        let late = told(io::ErrorKind::TimedOut);
-        assert_eq!(late, "redis.example:6379 did not answer in time");
+        let message_of =
+            |kind: io::ErrorKind| unconnected(&to, io::Error::from(kind).into()).to_string();
+        let refused = message_of(io::ErrorKind::ConnectionRefused);
+        assert_eq!(refused, "connection refused at redis.example:6379");
+        let late = message_of(io::ErrorKind::TimedOut);
+        assert_eq!(late, "redis.example:6379 did not reply in time");
         let lookup =
             io::Error::other("failed to lookup address information: Name or service not known");
         let unresolved = unconnected(&to, lookup.into()).to_string();
@@ -241,8 +243,8 @@ mod tests {
             unresolved,
             "the name in redis.example:6379 could not be resolved"
         );
-        let other = told(io::ErrorKind::HostUnreachable);
-        assert_eq!(other, "no connection to redis.example:6379 can be made");
+        let other = message_of(io::ErrorKind::HostUnreachable);
+        assert_eq!(other, "cannot connect to redis.example:6379");
     }
 
     fn code_of(line: &str) -> String {
@@ -254,7 +256,7 @@ mod tests {
     #[test]
     fn a_script_that_met_an_error_says_which() {
         for (line, expected) in [
-            // 6.2.14
+            // This is the reply of 6.2.14.
             (
                 "ERR Error running script (call to f_0d0fafb3): @user_script:10: WRONGTYPE Operation against a key",
                 "WRONGTYPE",
@@ -271,7 +273,7 @@ mod tests {
                 "ERR Error running script (call to f_398b0733): @user_script:3: attempt to compare nil with number",
                 "ERR",
             ),
-            // 7.0.15
+            // This is the reply of 7.0.15.
             (
                 "WRONGTYPE Operation against a key holding the wrong kind of value script: f_0d0fafb3, on @user_script:10.",
                 "WRONGTYPE",

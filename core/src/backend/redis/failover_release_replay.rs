@@ -1,9 +1,9 @@
-//! Who has left, and which server was told. Soon another one may be in charge, which was not.
+//! Repeats recent releases to a server that becomes the primary, because it may not have received them.
 //!
-//! While a failover that somebody asked for is under way, two servers take themselves for the primary. What the old one
-//! is told then the new one never hears: there whoever has left still holds the lock, or stands in line, and is granted
-//! the lock in its turn. So what was confirmed a short while ago is said again to a server that comes after: whatever an
-//! owner has there ends, and an owner that has left never comes back.
+//! During a planned failover, two servers act as the primary. The new primary does not receive releases that only the
+//! old primary received. On the new primary, an owner that has left may still hold the lock, or may still queue and be
+//! granted the lock later. So recently confirmed releases are repeated to the next server. A repeated release ends the
+//! owner's lock or queue position there. This is safe, because an owner that has left never acquires again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -24,25 +24,26 @@ use crate::backend::redis::scripts::LockScripts;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::Runtime;
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 
-/// How long it is known that somebody left. A failover takes less, from the handing over until all have followed.
+/// How long a release is remembered. A failover takes less time, from its start until all clients have followed.
 const KNOWN: Duration = Duration::from_secs(30);
 
-/// How many are known at most, the last ones.
+/// The maximum number of remembered releases; older ones are forgotten.
 const MOST: usize = 4096;
 
-/// How many are told to a server in one go: nobody waits for the answers, but others have something to ask as well.
+/// The number of releases in one batch. Batches are small, because other requests may be due while no caller waits for
+/// these replies.
 const AT_ONCE: usize = 64;
 
-/// After a server could not be told, and twice as long each time.
+/// The pause after a server could not be reached; the pause doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The releases and cleanups of the last while.
+/// The recent releases and cleanups.
 #[derive(Debug)]
 pub(super) struct ReleaseReplay {
-    /// Keys and servers stay together where there is only one address.
+    /// False if there is only one address, because keys never move then.
     is_needed: bool,
     recent: Arc<Mutex<RecentReleases>>,
     moves: watch::Sender<u64>,
@@ -53,15 +54,15 @@ pub(super) struct ReleaseReplay {
 #[derive(Debug, Default)]
 struct RecentReleases {
     recent: VecDeque<RecentRelease>,
-    /// The runtimes that have a task which looks after it: if nobody drives the one, another does.
+    /// The runtimes with a task that repeats releases. If one runtime is not driven, the task of another continues.
     runtimes: Vec<Id>,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct RecentRelease {
     leave: ReleaseCommand,
-    /// Which server has confirmed it; none if nobody knows.
-    told: Option<ServerNumber>,
+    /// The server that has confirmed the release; `None` if unknown.
+    confirmed_by: Option<ServerNumber>,
     until: LeaseInstant,
 }
 
@@ -80,12 +81,12 @@ impl ReleaseReplay {
         }
     }
 
-    /// Notes which server is about to be told that somebody leaves.
+    /// Records to which server a release is about to be sent.
     pub(super) fn begin(
         &self,
         servers: &Topology,
         key: &Key,
-        owner: OwnerId,
+        owner: AttemptId,
         latest_expiry: impl FnOnce() -> u64,
     ) -> Option<RecentRelease> {
         self.is_needed.then(|| RecentRelease {
@@ -95,17 +96,17 @@ impl ReleaseReplay {
                 latest_expiry: latest_expiry(),
                 named: None,
             },
-            told: servers.place(key),
+            confirmed_by: servers.place(key),
             until: LeaseInstant::now().after(KNOWN),
         })
     }
 
-    /// A server has confirmed it.
+    /// Records that a server has confirmed a release.
     pub(super) fn confirmed(&self, servers: &Arc<Topology>, departure: RecentRelease) {
         let Some(runtime) = Runtime::current() else {
             return;
         };
-        let is_elsewhere = servers.place(&departure.leave.key) != departure.told;
+        let is_elsewhere = servers.place(&departure.leave.key) != departure.confirmed_by;
         let mut recent = self.recent.lock();
         if recent.recent.len() >= MOST {
             recent.recent.pop_front();
@@ -117,7 +118,7 @@ impl ReleaseReplay {
         }
         drop(recent);
         if is_elsewhere {
-            // It moved while the answer was on its way, and nobody may look again.
+            // The key moved while the reply was in flight, and there may be no other check.
             self.moves.send_modify(|count| *count += 1);
         }
         if !is_kept {
@@ -133,7 +134,7 @@ impl ReleaseReplay {
         }
     }
 
-    /// From here on nobody is told.
+    /// Forgets all releases, so that none is repeated.
     pub(super) fn forget(&self) {
         self.recent.lock().recent.clear();
     }
@@ -147,31 +148,31 @@ impl RecentReleases {
         }
     }
 
-    /// Those of whom the servers that are in charge now have not heard.
+    /// Returns the releases that the current servers have not received.
     fn owed(&mut self, servers: &Topology) -> Vec<RecentRelease> {
         self.forget_the_old();
-        let is_owed = |it: &&RecentRelease| servers.place(&it.leave.key) != it.told;
+        let is_owed = |it: &&RecentRelease| servers.place(&it.leave.key) != it.confirmed_by;
         let owed = self.recent.iter().filter(is_owed);
         owed.take(AT_ONCE).cloned().collect()
     }
 
-    fn told(&mut self, owner: OwnerId, place: Option<ServerNumber>) {
+    fn confirm(&mut self, owner: AttemptId, place: Option<ServerNumber>) {
         let departures = self.recent.iter_mut();
         for departure in departures.filter(|it| it.leave.owner == owner) {
-            departure.told = place;
+            departure.confirmed_by = place;
         }
     }
 
-    fn drop_owner(&mut self, owner: OwnerId) {
+    fn drop_owner(&mut self, owner: AttemptId) {
         self.recent.retain(|it| it.leave.owner != owner);
     }
 }
 
-/// Tells servers that are newly in charge, as long as there is somebody to tell of.
+/// Repeats releases to new servers, while there are any.
 struct ReplayTask {
     recent: Arc<Mutex<RecentReleases>>,
     runtime: Id,
-    /// Connections end with the last one who uses them.
+    /// The reference is weak, because connections end with their last user.
     servers: Weak<Topology>,
     moves: watch::Receiver<u64>,
     waiters: WaiterRegistry,
@@ -182,7 +183,7 @@ impl ReplayTask {
     async fn run(mut self) {
         let mut pause = FIRST_PAUSE;
         while self.is_needed() {
-            // What changes from here on is looked at once more.
+            // Later changes cause another check.
             let (moves, interruptions) = (
                 *self.moves.borrow_and_update(),
                 self.waiters.interruptions(),
@@ -206,13 +207,13 @@ impl ReplayTask {
         let mut recent = self.recent.lock();
         recent.forget_the_old();
         if recent.recent.is_empty() {
-            // As long as it is locked: who comes now needs another.
+            // This happens under the same mutex, so that a later release starts another task.
             recent.runtimes.retain(|it| *it != self.runtime);
         }
         !recent.recent.is_empty()
     }
 
-    /// Waits until keys may be elsewhere, or for so long that there may be nobody left to tell of.
+    /// Waits until keys may have moved, or until all releases may have been removed.
     async fn changed(&mut self, moves: u64, interruptions: u64) {
         let Self {
             moves: counted,
@@ -226,7 +227,7 @@ impl ReplayTask {
         }
     }
 
-    /// Tells some; none if there are no servers any more.
+    /// Sends some releases; `None` if the servers were dropped.
     async fn tell(&self) -> Option<Result<ReplayProgress, BackendError>> {
         let servers = self.servers.upgrade()?;
         if let Err(error) = servers.ready().await {
@@ -250,7 +251,7 @@ impl ReplayTask {
             let answer = answers.next().unwrap_or_else(unanswered);
             let owner = departure.leave.owner;
             match answer.and_then(reply::left) {
-                Ok(ReleaseReply::Ended { .. }) => self.recent.lock().told(owner, place),
+                Ok(ReleaseReply::Ended { .. }) => self.recent.lock().confirm(owner, place),
                 Ok(ReleaseReply::Unsealed) => failed = Some(no_memory()),
                 Err(error) if error.is_temporary() => failed = Some(error),
                 Err(_refused_for_good) => self.recent.lock().drop_owner(owner),
@@ -262,21 +263,21 @@ impl ReplayTask {
 
 impl Drop for ReplayTask {
     fn drop(&mut self) {
-        // Its runtime has ended.
+        // The runtime of the first task has ended.
         self.recent.lock().runtimes.retain(|it| *it != self.runtime);
     }
 }
 
 enum ReplayProgress {
     All,
-    /// There may be more.
+    /// There may be more releases to repeat.
     Some,
 }
 
 fn unanswered() -> Result<Value, BackendError> {
-    Err(BackendError::unknown("the server did not answer"))
+    Err(BackendError::unknown("the server did not reply"))
 }
 
 fn no_memory() -> BackendError {
-    BackendError::unknown("the server has no memory left to note that an attempt is over")
+    BackendError::unknown("the server has no memory left to record the end of an attempt")
 }

@@ -1,9 +1,9 @@
 //! The names of the keys and channels on the server.
 
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 
-/// The version of the layout of a lock's companions and of the scripts that read them: two versions may
-/// meet on one server during a roll-out, and must not read each other's entries.
+/// The version of the layout of auxiliary keys and scripts. Two versions may use one server during a roll-out, and must
+/// not read each other's auxiliary keys.
 const LAYOUT: &str = "lh1";
 
 /// The keys of one lock on the server, all in one slot of a Cluster.
@@ -24,13 +24,13 @@ impl LockKeys {
         ]))
     }
 
-    /// In the order in which the scripts name them that are always given all.
+    /// Returns all keys, in the order in which scripts that are given all keys expect them.
     pub(crate) fn all(&self) -> [&str; 5] {
         self.0.all()
     }
 }
 
-/// The companions of one lock, named one after the other in one place.
+/// Builds the names of the auxiliary keys of one lock in one buffer.
 #[derive(Debug)]
 pub(crate) struct KeyBuilder {
     name: String,
@@ -39,7 +39,7 @@ pub(crate) struct KeyBuilder {
 
 impl KeyBuilder {
     pub(crate) fn of(key: &Key) -> Self {
-        const LONGEST: usize = "{}:sealed:".len() + LAYOUT.len() + 1 + OwnerId::buffer().len();
+        const LONGEST: usize = "{}:sealed:".len() + LAYOUT.len() + 1 + AttemptId::buffer().len();
         let mut name = String::with_capacity(key.full().len() + LONGEST);
         write_stem(key, &mut name);
         let stem_bytes = name.len();
@@ -62,14 +62,14 @@ impl KeyBuilder {
         self.named("shares")
     }
 
-    /// Where the secret of a handover is.
+    /// Returns the key of a handover's secret.
     pub(crate) fn handover(&mut self) -> &str {
         self.named("handover")
     }
 
-    /// Where it is noted that an attempt is over, as long as copies of its request may come.
-    pub(crate) fn seal(&mut self, owner: OwnerId) -> &str {
-        let mut buffer = OwnerId::buffer();
+    /// Returns the key of an attempt's tombstone, which exists while duplicates of its request may arrive.
+    pub(crate) fn seal(&mut self, owner: AttemptId) -> &str {
+        let mut buffer = AttemptId::buffer();
         self.name.truncate(self.stem_bytes);
         self.name.push_str("sealed:");
         self.name.push_str(owner.written(&mut buffer));
@@ -83,7 +83,7 @@ impl KeyBuilder {
     }
 }
 
-/// The fence of a lock alone, written into `name`.
+/// Writes the fence key of a lock into `name`.
 pub(crate) fn write_fence(key: &Key, name: &mut String) {
     write_stem(key, name);
     name.push_str("fence");
@@ -97,8 +97,9 @@ fn write_stem(key: &Key, name: &mut String) {
     }
 }
 
-/// A key with a `{hash tag}` of its own is placed by it, and so are its companions. A `Key` has at most one `}`, and it
-/// closes a tag that is not all of the key: else `{a}` would have the companions of `a`.
+/// Returns the braces around a lock's name in its auxiliary keys. If the name contains a `{hash tag}`, that tag decides
+/// the slot of all of them. A `Key` has at most one `}`, and its tag is not the whole key. Otherwise `{a}` and `a`
+/// would have the same auxiliary keys.
 fn braces(lock: &str) -> (&'static str, &'static str) {
     if lock.contains('}') {
         ("", "")
@@ -114,8 +115,8 @@ pub(crate) struct NodeKeys(PackedStrs<6>);
 
 #[cfg(any(test, feature = "redlock"))]
 impl NodeKeys {
-    pub(crate) fn of(key: &Key, round: OwnerId) -> Self {
-        let (lock, mut buffer) = (key.full(), OwnerId::buffer());
+    pub(crate) fn of(key: &Key, round: AttemptId) -> Self {
+        let (lock, mut buffer) = (key.full(), AttemptId::buffer());
         let (mut stem, round) = (String::new(), round.written(&mut buffer));
         write_stem(key, &mut stem);
         let stem = stem.as_str();
@@ -129,13 +130,13 @@ impl NodeKeys {
         ]))
     }
 
-    /// In the order in which scripts name them.
+    /// Returns all keys, in the order that the scripts expect.
     pub(crate) fn all(&self) -> [&str; 6] {
         self.0.all()
     }
 }
 
-/// Names in one text, and where each ends in it.
+/// Several names in one string, with the end of each name.
 #[derive(Debug)]
 struct PackedStrs<const N: usize> {
     text: String,
@@ -143,7 +144,7 @@ struct PackedStrs<const N: usize> {
 }
 
 impl<const N: usize> PackedStrs<N> {
-    /// Each name in its parts.
+    /// Creates the names; each consists of three parts.
     fn of(names: [[&str; 3]; N]) -> Self {
         let text = names.as_flattened().concat();
         let mut end = 0;
@@ -176,7 +177,7 @@ mod tests {
     fn aux_keys_are_in_the_slot_of_their_lock() {
         assert_eq!(fence("lock:order:42"), "{lock:order:42}:lh1:fence");
         assert_eq!(fence("lock:{42}:order"), "lock:{42}:order:lh1:fence");
-        // Without a `}` the whole name places the lock, and `{a{b}` has the tag `a{b`.
+        // Without a `}` the whole name decides the slot, and `{a{b}` has the tag `a{b`.
         assert_eq!(fence("a{b"), "{a{b}:lh1:fence");
         for full in ["lock:order:42", "lock:{42}:order", "a{b"] {
             let mut alone = String::new();
@@ -185,7 +186,7 @@ mod tests {
         }
     }
 
-    /// All short names that a lock may have, of the characters that matter.
+    /// Returns all short keys that consist of the significant characters.
     fn short_keys() -> Vec<Key> {
         let (mut names, mut keys) = (vec![String::new()], Vec::new());
         for _ in 0..5 {
@@ -200,7 +201,7 @@ mod tests {
 
     #[test]
     fn no_two_locks_have_an_entry_in_common() {
-        let (keys, owner) = (short_keys(), OwnerId::random());
+        let (keys, owner) = (short_keys(), AttemptId::random());
         assert!(keys.len() > 300, "{}", keys.len());
         let mut whose = BTreeMap::new();
         for key in &keys {
@@ -224,7 +225,7 @@ mod tests {
                     continue;
                 };
                 assert_eq!(key.full(), [prefix, name].concat());
-                let owner = OwnerId::random();
+                let owner = AttemptId::random();
                 let (names, at_node) = (LockKeys::of(&key), NodeKeys::of(&key, owner));
                 let mut all: Vec<String> = names.all().map(ToOwned::to_owned).into();
                 all.extend(at_node.all().map(ToOwned::to_owned));
@@ -236,7 +237,7 @@ mod tests {
                 }
                 all.sort();
                 all.dedup();
-                // Both deployments call the lock and its counter the same, and a sealed attempt.
+                // Both deployments use the same names for the lock, its counter and the tombstone.
                 assert_eq!(all.len(), 9, "{all:?}");
             }
         });
@@ -244,7 +245,7 @@ mod tests {
 
     #[test]
     fn each_key_has_its_name() {
-        let (key, owner) = (Key::new("lock:", "k").unwrap(), OwnerId::random());
+        let (key, owner) = (Key::new("lock:", "k").unwrap(), AttemptId::random());
         let names = LockKeys::of(&key);
         let companion = |what: &str| format!("{{lock:k}}:lh1:{what}");
         let [fence, queue, leases, shares] = ["fence", "queue", "leases", "shares"].map(companion);

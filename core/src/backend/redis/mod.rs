@@ -1,4 +1,4 @@
-//! Locks on a Redis or Valkey server, on the primary that Sentinels name, and on a Cluster.
+//! Locks on a Redis or Valkey server, on the primary that Sentinels report, and on a Cluster.
 
 mod acquire;
 mod batch;
@@ -52,85 +52,105 @@ use wait::waiter_registry::WaiterRegistry;
 
 /// Locks on one Redis (6.2 or later) or Valkey server.
 ///
-/// Waiters are served in the order in which they came, over all processes; one that comes within 10 ms after another task
-/// of its process got the lock stands in line after 10 ms, or once that one has released it. It stands in line at once if its wait
-/// or the command timeout is shorter than 100 ms, its TTL shorter than 2 s, or with [`synced`](RedisBuilder::synced). A lock is a
-/// plain string key that holds its owner's id, with a TTL, or a mark while several share it: programs in other languages that lock with `SET key id NX PX` and
-/// release by comparing and deleting exclude us and are excluded by us. They are not queued, though: a
-/// poller rarely finds the key free while our waiters wait.
+/// Waiters are served first come, first served, across all processes. There is one exception: a waiter that arrives
+/// within 10 ms after another task of its process acquired the lock. Such a waiter queues after 10 ms, or once that
+/// task has released the lock. The waiter queues immediately if its wait or the command timeout is shorter than 100 ms,
+/// or if its TTL is shorter than 2 s. With [`synced`](RedisBuilder::synced) every waiter queues immediately.
 ///
-/// A release passes the lock on to the next in line by itself if that one waits for it alone, at the same `Redis`, with a
-/// TTL of at least 2 s and without [`synced`](RedisBuilder::synced): it comes with the answer, under a token of its own, and the
-/// waiter need not ask. The first lease is 2 s, so that a waiter that is not polled, or has died, keeps the lock from others for
-/// no longer. After 100 ms the watchdog renews the lease, in the background, and it has the whole TTL. If the runtime is blocked
-/// for 2 s before that renewal, the lock is lost. A lock that is not renewed gets its whole TTL at once: its waiter sends a
-/// request. A waiter of another process, or of another `Redis`, is woken, and sends a request. So a process that ends should
-/// [`shutdown`](crate::LockManager::shutdown) first: the lock that it released last may be another of its waiters'.
+/// A lock is a plain string key with a TTL. Its value is the owner's id, or a marker while there are several holders.
+/// So a lock also works with programs in other languages that lock with `SET key id NX PX` and release by comparing and
+/// deleting. Those programs do not queue, though: a program that polls rarely finds the key free while our waiters
+/// wait.
 ///
-/// What many tasks ask at the same time goes to the server together, up to 32 requests in one call. Nothing waits for
-/// that: a request is sent at once while fewer than eight others are on their way, and what is asked beside more, or behind
-/// others for the same lock, is sent when the runtime has polled the tasks that were due, or before that as soon as it is a
-/// third of all. Each request has an answer, an error and a deadline of its own, as if it had been sent alone. In a Cluster
-/// each is.
+/// One round trip can release the lock and grant it to the next waiter. That waiter must wait for this lock alone, at
+/// the same `Redis`, with a TTL of at least 2 s and without [`synced`](RedisBuilder::synced). The waiter receives its
+/// own token with the reply to the release, and sends no request.
 ///
-/// The connection is made anew when it is lost. A guard is kept if its lease survived, and lost no later
-/// than its deadline if not.
+/// The first lease after such a hand-off is 2 s. So a waiter that is not polled, or has ended, does not block others
+/// for longer. After 100 ms the watchdog extends the lease to the whole TTL, in the background. If the runtime is
+/// blocked for 2 s before that renewal, the lock is lost. A lock without renewal has its whole TTL immediately, because
+/// its waiter sends a request.
+///
+/// A waiter of another process, or of another `Redis`, is notified, and sends a request. Call
+/// [`shutdown`](crate::LockManager::shutdown) before the process ends, because a release may have handed the lock to
+/// another waiter of the same manager.
+///
+/// Concurrent requests are batched, up to 32 in one call. No request waits for a timer: it is sent immediately while
+/// fewer than eight others are unanswered. Further requests, and requests that wait for others for the same lock, are
+/// sent when the runtime has polled the tasks that were due. A batch is sent earlier if it contains a third of all
+/// unanswered requests. Each request has its own reply, error and deadline, as if it had been sent alone. In a Cluster
+/// each is sent alone.
+///
+/// A broken connection is replaced. A guard stays valid if its lease lasts until then; otherwise the lock is lost no
+/// later than the guard's deadline.
 ///
 /// # Replicas and failovers
 ///
-/// With Sentinels (feature `sentinel`, see [`Redis::connect`]) the connection follows each failover: it is led to the
-/// new primary when a Sentinel tells of it, when the connection breaks, and when the server takes no writes. Waiters
-/// queue again, and holders renew at once. A lock that the new primary knows goes on; one that it does not know is
-/// lost, loudly.
+/// With Sentinels (feature `sentinel`, see [`Redis::connect`]) the client follows each failover. The client connects to
+/// the new primary when a Sentinel reports it, when the connection breaks, and when the server refuses writes. Waiters
+/// queue again, and holders renew immediately. The holder keeps a lock that was replicated to the new primary. A lock
+/// that was not replicated is lost, and the loss is reported.
 ///
-/// The hole of every failover, planned or not: a primary may die, or serve for a moment beside its successor, with a lock
-/// that no replica had, and the new one grants it a second time while the first holder has not heard of anything. [`RedisBuilder::synced`] closes it as far as replicas
-/// acknowledge; a fence ([`FenceStore`](crate::FenceStore), or the `leasehold-sqlx` crate) makes it harmless. Tokens
-/// are never less than the server's clock, in microseconds, when they are drawn. So they go on growing over a failover
-/// that lost them, if the new primary's clock is past the newest of the lost tokens: if clocks differ by less than
-/// a failover takes.
+/// Every failover has a gap, planned or not. A primary may fail with a lock that no replica has. A primary may also
+/// grant such a lock while its successor is already active. The new primary grants the lock a second time before the
+/// first holder is notified of the loss. [`RedisBuilder::synced`] closes the gap if enough replicas acknowledge each
+/// write. A fence ([`FenceStore`](crate::FenceStore), or the `leasehold-sqlx` crate) rejects the first holder's writes
+/// after the second holder's.
 ///
-/// An old primary that was only cut off, and comes back, serves those who reach no Sentinel that knows better, until
-/// it is made a replica. Tokens that both draw within the difference of their clocks need not be in order;
-/// `min-replicas-to-write 1` keeps a primary without replicas from granting anything.
+/// When a token is generated, it is never less than the server's clock in microseconds. So tokens increase even if a
+/// failover lost the last token, unless the clocks differ by more than the duration of the failover.
+///
+/// An old primary that was only disconnected may reconnect. Such a primary serves clients that reach only outdated
+/// Sentinels, until a Sentinel makes it a replica. Tokens of both servers within the difference of their clocks may be
+/// out of order. `min-replicas-to-write 1` stops a primary without replicas from granting locks.
 ///
 /// # Clusters
 ///
-/// In a Redis Cluster (feature `cluster`, version 7 or later, see [`Redis::connect`]) each lock is on the master of its
-/// key's slot, with all that belongs to it. Each master has a connection for commands, and one for wake-ups where
-/// somebody waits; each address of the URL that is no master by that name may have one, too. After a command that was not
-/// answered the next one asks its way first, which takes up to 100 ms while a member is silent. A replica that is promoted is found as with Sentinels, and the same holds for what it does not know.
-/// Several keys ([`LockManager::lock_all`](crate::LockManager::lock_all)) may be on several masters: each is
-/// asked for those that it has, and all are locked or none.
+/// A Redis Cluster needs the feature `cluster`, and version 7 or later (see [`Redis::connect`]). Each lock is on the
+/// master of its key's slot, together with its auxiliary keys. Each master has one connection for commands, and one for
+/// notifications if there are waiters. Each address of the URL that is not the name of a master may have a connection,
+/// too. After a command without a reply the client queries the slots again before the next command. The query takes 100
+/// ms at most while a member does not respond. The client then uses a promoted replica, with the same gap as with
+/// Sentinels.
 ///
-/// Before `CLUSTER FAILOVER`, wait until `INFO replication` of the replica has `master_link_status:up`, and `CLUSTER NODES`
-/// of every master ends the replica's line with `connected`: after a restart of the replica that takes about 100 ms longer.
-/// Before that the masters' votes do not reach it. The master then takes no writes until another election or for 5 s, so
-/// nothing is granted, released or renewed, and short leases end.
+/// Several keys ([`LockManager::lock_all`](crate::LockManager::lock_all)) may be on several masters: each master
+/// receives its own keys, and `lock_all` locks all keys or none.
 ///
-/// While a slot moves to another master its locks can be neither taken nor released, nor renewed once their keys have
-/// begun to move, for the server refuses scripts with keys of which some are missing: these calls fail, surely without
-/// effect, and are tried again. A guard outlives the move if its lease does. The masters' clocks should not differ: by as
-/// much a lease ends sooner or later where its slot has moved.
+/// Before `CLUSTER FAILOVER`, wait for two conditions. `INFO replication` of the replica must have
+/// `master_link_status:up`. `CLUSTER NODES` of every master must report the replica as `connected`. After a restart of
+/// the replica the second condition takes about 100 ms longer. Until the second condition is met, the replica does not
+/// receive the masters' votes. The master then refuses writes until another election or for 5 s: nothing is granted,
+/// released or renewed, and short leases end.
+///
+/// While a slot moves to another master its locks can be neither acquired nor released. Once its keys have begun to
+/// move, a lock cannot be renewed either, because the server refuses scripts if some keys are missing. These calls
+/// fail, definitely without effect, and are retried. A guard stays valid if its lease is longer than the move. The
+/// masters' clocks should not differ: a lease in a moved slot ends earlier or later by the difference.
 ///
 /// # Keys
 ///
-/// `K` is the prefix and the key: the owner's id, with a TTL. Beside it, in the same slot of a Cluster:
-/// `{K}:lh1:fence`, the last token and who drew it, for two days after the last acquisition, or up to 17 minutes less, or for
-/// the [`fence_ttl`](RedisBuilder::fence_ttl) that is set;
-/// `{K}:lh1:queue` and `{K}:lh1:leases` while somebody waits; `{K}:lh1:shares` while several hold it; `{K}:lh1:handover` while it is
-/// handed over; `{K}:lh1:sealed:…` for a minute after an attempt that was given up unanswered. Every key has a TTL.
+/// The key `K` is the prefix and the lock's key. Its value is the owner's id, and it has a TTL. The auxiliary keys are
+/// in the same slot of a Cluster:
 ///
-/// **Each key that is locked once leaves its last token for two days**: a million of them are about 225 MB, and a server
-/// that is full (`noeviction`) grants no lock to anybody. Where clients choose keys, such as idempotency keys, leave them no
-/// number without end: limit how many requests each may make, or lock one of a fixed number of names that the key is hashed
-/// into, and watch `used_memory`. A shorter [`fence_ttl`](RedisBuilder::fence_ttl) keeps tokens for less long. A semaphore of
-/// one permit is a lock without a fencing token, and leaves nothing a minute after its last lease. What evicts keys loses
-/// locks.
+/// - `{K}:lh1:fence`: the last token and its owner, for two days after the last acquisition, up to 17 minutes less, or
+///   for the [`fence_ttl`](RedisBuilder::fence_ttl)
+/// - `{K}:lh1:queue` and `{K}:lh1:leases`: while there are waiters
+/// - `{K}:lh1:shares`: while the lock has several holders
+/// - `{K}:lh1:handover`: while the lock is handed over
+/// - `{K}:lh1:sealed:…`: for a minute after the cleanup of an attempt without a reply
 ///
-/// # Rights
+/// Every key has a TTL.
 ///
-/// The least that a user needs, with the default prefix:
+/// **Each key that is locked once keeps its last token for two days.** A million keys use about 225 MB, and a full
+/// server (`noeviction`) does not grant locks. If clients choose keys, such as idempotency keys, limit the number of
+/// keys. For example, limit the requests of each client, or hash the key into a fixed number of names. Also watch
+/// `used_memory`. With a shorter [`fence_ttl`](RedisBuilder::fence_ttl) the server keeps tokens for less time. A
+/// semaphore of one permit is a lock without a fencing token, and the server stores nothing about it a minute after its
+/// last lease. A server that evicts keys loses locks.
+///
+/// # Permissions
+///
+/// A user needs at least these permissions, with the default prefix:
 ///
 /// ```text
 /// ~lock:* ~{lock:*}:lh1:* resetchannels &leasehold:inbox:*
@@ -139,38 +159,40 @@ use wait::waiter_registry::WaiterRegistry;
 /// +hget +hset +hdel +hgetall
 /// ```
 ///
-/// With Sentinels `+role`, in a Cluster `+cluster|info +cluster|slots +spublish +ssubscribe`, and with [`RedisBuilder::synced`] `+wait`.
-/// Where the Sentinels have users, a user of the Sentinels needs
+/// With Sentinels `+role`, in a Cluster `+cluster|info +cluster|slots +spublish +ssubscribe`, and with
+/// [`RedisBuilder::synced`] `+wait`. If the Sentinels have users, a user of the Sentinels needs
 /// `resetchannels &+switch-master +hello +auth +ping +subscribe +sentinel|master +sentinel|get-master-addr-by-name`.
 ///
-/// Without the channels nobody is woken, and waiters poll. Do not give `+@connection`: it has `CLIENT PAUSE`, `CLIENT KILL` and
-/// `CLIENT TRACKING`, which stall and disconnect others and tell of their keys. Servers other than 7.0 note in their `ACL LOG`
-/// that a connection did not tell the name of its library; from 7.2 on `+client|setinfo` ends that. With the right to run
-/// scripts one that has no end can be run, too: that keeps everybody waiting.
+/// Without the channels waiters are not notified, and poll. Do not give `+@connection`: it includes `CLIENT PAUSE`,
+/// `CLIENT KILL` and `CLIENT TRACKING`, which stall and disconnect other clients and reveal their keys. Servers other
+/// than 7.0 record in their `ACL LOG` that a connection was refused `CLIENT SETINFO`. From 7.2 on `+client|setinfo`
+/// avoids that. A user with permission to run scripts can also run an endless script, which blocks all clients.
 ///
 /// # Changing a password or a certificate
 ///
-/// A manager keeps the user, the password and the certificates that it was made with. To use others, connect again, and
-/// [shut down](crate::LockManager::shutdown) the manager before. No lock is lost if the servers accept both meanwhile:
+/// A manager uses the user, the password and the certificates with which it was created. To use others, connect again,
+/// and [shut down](crate::LockManager::shutdown) the old manager first. No lock is lost if the servers accept both
+/// credentials during the change:
 ///
-/// 1. `ACL SETUSER user >new` on every server, replicas included. Servers do not replicate users, and forget this in a
-///    restart unless `ACL SAVE` or `CONFIG REWRITE` has written it.
+/// 1. `ACL SETUSER user >new` on every server, replicas included. Servers do not replicate users. A restarted server
+///    loses the change unless `ACL SAVE` or `CONFIG REWRITE` has written it.
 /// 2. Restart the processes with the new URL.
 /// 3. `ACL SETUSER user <old` on every server.
 ///
-/// If replicas and Sentinels log in as this user, give them the new password before step 3: `CONFIG SET masterauth new` on
-/// every server, `SENTINEL SET master-name auth-pass new` on every Sentinel. The Sentinels' own password is changed by
-/// the same steps on every Sentinel, with `SENTINEL CONFIG SET sentinel-pass new` before step 3. A Sentinel that refuses the
-/// password counts as one that is down. While all are, open connections stay open, and no other can be made.
+/// If replicas and Sentinels log in as this user, set the new password there before step 3: `CONFIG SET masterauth new`
+/// on every server, `SENTINEL SET master-name auth-pass new` on every Sentinel. The Sentinels' own password is changed
+/// by the same steps on every Sentinel, with `SENTINEL CONFIG SET sentinel-pass new` before step 3. A Sentinel that
+/// refuses the password counts as down. While all Sentinels count as down, open connections stay open, but the client
+/// cannot open new connections.
 ///
 /// Open connections stay open during these steps. `CONFIG SET requirepass` replaces the password immediately. A manager
-/// with the old one works until it has to connect again. Then each acquire fails immediately with an error that names the
-/// server, and a guard is lost at its deadline. The manager repeats releases in the background until the leases end,
-/// because the old password may be restored.
+/// with the old password works until it has to connect again. After that each acquire fails immediately with an error
+/// that names the server, and each held lock is lost at its guard's deadline. The manager repeats releases in the
+/// background until the leases end, because the old password may be restored.
 ///
 /// Before servers change to certificates of another authority, restart the processes with both authorities in
-/// [`RedisBuilder::authorities`]. A server whose certificate is not trusted, or has expired, counts as one that is down:
-/// waiters try again, until the outage limit. Another certificate of the same authority needs no restart.
+/// [`RedisBuilder::authorities`]. A server whose certificate is not trusted, or has expired, counts as down: acquires
+/// retry until the backend retry timeout. Another certificate of the same authority needs no restart.
 pub struct Redis {
     servers: Arc<Topology>,
     waiters: WaiterRegistry,
@@ -179,7 +201,7 @@ pub struct Redis {
     batches: Batcher,
     scripts: Arc<LockScripts>,
     max_ttl: Duration,
-    /// Whether the scripts are told of all keys of a lock, as a Cluster wants it.
+    /// Whether scripts are given all keys of a lock, as a Cluster requires.
     names_all: bool,
     heal: bool,
     synced: Option<ReplicaRequirement>,
@@ -206,7 +228,7 @@ impl Redis {
         }
     }
 
-    /// What a lock is to become, which replicas have to know of if that was wished for.
+    /// Runs a conversion of a held lock. Requires that replicas acknowledge it if the builder set this.
     async fn run_and_require_replicas(
         &self,
         key: &Key,

@@ -1,4 +1,4 @@
-//! Releases and cleanups, and the waiter of this process that a release names.
+//! Sends releases and cleanups, and handles the waiter of this process that a release names.
 
 use super::Redis;
 use super::batch::Urgency;
@@ -6,12 +6,12 @@ use super::protocol::release_command::ReleaseCommand;
 use super::protocol::reply::{self, ReleaseReply};
 use super::wait::release_in_flight::ReleaseInFlight;
 use crate::backend::BackendError;
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 
 impl Redis {
-    /// Ends the lock or the queue position of the owner for good. Returns whether it held the lock. After a failover the new
-    /// primary is sent the release, too.
-    pub(super) async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
+    /// Permanently ends the lock or the queue position of the owner. Returns whether it held the lock. The release is
+    /// also sent to the new primary after a failover.
+    pub(super) async fn leave(&self, key: &Key, owner: AttemptId) -> Result<bool, BackendError> {
         let latest_expiry = || self.copies.latest_expiry(owner);
         let departure = self
             .departures
@@ -23,11 +23,12 @@ impl Redis {
         Ok(held)
     }
 
-    /// Ends whatever the owner has: true if it held the lock. It may come back.
+    /// Ends the owner's lock or queue position, and returns whether it held the lock. The owner may send further
+    /// requests.
     pub(super) async fn leave_for_now(
         &self,
         key: &Key,
-        owner: OwnerId,
+        owner: AttemptId,
     ) -> Result<bool, BackendError> {
         let latest_expiry = self.copies.latest_expiry(owner);
         let release =
@@ -40,7 +41,7 @@ impl Redis {
         };
         let ReleaseReply::Ended { held, outcome } = self.send_leave(leave).await? else {
             return Err(BackendError::unknown(
-                "the server has no memory left to note that an attempt is over; asking again",
+                "the server has no memory left to record the end of an attempt; retrying",
             ));
         };
         release.answered(outcome);

@@ -10,28 +10,28 @@ use super::keys::{self, LockKeys};
 use super::protocol::reply;
 use super::required_replicas::too_few;
 use super::scripts::LockScripts;
-use crate::OwnerId;
+use crate::AttemptId;
 use crate::backend::redis::connection::wait_command_pool::Acknowledged;
 use crate::backend::redis::protocol::{millis, written};
 use crate::backend::{Applied, BackendError, Claim, Mode, RenewAnswer};
 
-/// How many leases are extended in one step: the server does nothing else meanwhile.
+/// The maximum number of leases that one script call extends. The server is blocked during the call.
 const AT_ONCE: usize = 32;
 
-/// How often leases are asked for again where a connection was made, or given up, meanwhile: another server may be in charge
-/// since, and know nothing of them. One connection that ends may be told of twice, and the next one once.
+/// How often a renewal is sent again if a connection was opened or dropped during the renewal. Another server may then
+/// be the primary, without these leases. One ended connection may be reported twice, and the next connection once.
 const ROUNDS: usize = 4;
 
-/// About how many bytes the words about one claim have.
+/// The approximate size of one claim in a request, in bytes.
 const BYTES: usize = 160;
 
-/// What one command asks for: the places of its claims in the list.
+/// The claims of one command, as indexes into the list.
 type RenewCall = Vec<usize>;
 
 type RenewReply = Result<RenewAnswer, BackendError>;
 
 impl Redis {
-    /// Extends leases: an answer for each, in order.
+    /// Extends leases; returns a reply for each, in order.
     pub(super) async fn extend(&self, claims: &[Claim]) -> Vec<RenewReply> {
         for round in 0..ROUNDS {
             let (answers, is_doubted) = self.extend_once(claims).await;
@@ -43,11 +43,12 @@ impl Redis {
                 };
             }
         }
-        let told = "a connection was given up each time that the renewal was asked for";
-        vec![Err(BackendError::unknown(told))]
+        let message = "the connection was dropped during each try of the renewal";
+        vec![Err(BackendError::unknown(message))]
     }
 
-    /// Asks once, and says whether a lease was extended by a server that may not be in charge any more.
+    /// Sends the renewals once. Also returns whether a lease was extended by a server that may no longer be the
+    /// primary.
     async fn extend_once(&self, claims: &[Claim]) -> (Vec<RenewReply>, bool) {
         let interruptions = self.waiters.interruptions();
         // In a Cluster the keys of a command must be in one slot.
@@ -63,8 +64,9 @@ impl Redis {
             }
         }
         if !refused.is_empty() {
-            // Something about one of them cannot be, and it must not spoil the others; or it is all of them together that
-            // cannot, where the URL does not say that the server is one of a Cluster.
+            // The server may have refused one of the claims, which must not fail the others. The server may also be
+            // part of a Cluster whose URL is that of a single server. It then refuses claims of several slots in one
+            // command.
             for (call, settled) in self.carry_out(claims, refused).await {
                 self.read(claims, &call, settled, &mut answered);
             }
@@ -98,11 +100,11 @@ impl Redis {
         };
         let mut answers = answers.into_iter();
         let calls = calls.into_iter();
-        let told = |call| (call, answers.next().unwrap_or_else(unanswered));
-        calls.map(told).collect()
+        let with_replies = |call| (call, answers.next().unwrap_or_else(unanswered));
+        calls.map(with_replies).collect()
     }
 
-    /// What is said about each claim of a call.
+    /// Reads the reply about each claim of a call.
     fn read(
         &self,
         claims: &[Claim],
@@ -132,7 +134,7 @@ impl Redis {
         }
     }
 
-    /// Word that a lock is gone needs no replica.
+    /// Checks the acknowledgements of one renewal. A reply that a lock is lost does not need acknowledgements.
     fn judge(&self, extended: Option<Duration>, acknowledged: u32) -> RenewReply {
         match (extended, self.synced) {
             (None, _) => Ok(RenewAnswer::Gone),
@@ -144,7 +146,7 @@ impl Redis {
     }
 }
 
-/// Claims to a share are about more keys than the others, and each has a call of its own.
+/// Groups the claims. Claims of shared holders and permits use more keys, so each has its own call.
 fn calls(claims: &[Claim], at_once: usize) -> Vec<RenewCall> {
     let places = |shared: bool| {
         let of_kind = move |it: &(usize, &Claim)| (it.1.mode != Mode::Exclusive) == shared;
@@ -185,7 +187,7 @@ fn alone(scripts: &LockScripts, claims: &[&Claim]) -> Cmd {
         keys::write_fence(&claim.key, &mut word);
         command.arg(claim.key.full()).arg(&word);
     }
-    let mut buffer = OwnerId::buffer();
+    let mut buffer = AttemptId::buffer();
     for claim in claims {
         command
             .arg(claim.owner.written(&mut buffer))
@@ -197,6 +199,6 @@ fn alone(scripts: &LockScripts, claims: &[&Claim]) -> Cmd {
 
 fn unanswered() -> Result<Acknowledged<Value>, BackendError> {
     Err(BackendError::unknown(
-        "the server did not answer for this lease",
+        "the server did not reply for this lease",
     ))
 }

@@ -1,27 +1,28 @@
-//! How large a reply may be, judged by its headers before memory is allocated for it.
+//! Limits the size of a reply. This module reads the headers before the `redis` crate allocates memory for the reply.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// The most that a line may have, as long as Redis takes one from us: errors and statuses are lines.
+/// The longest line: the same limit that Redis has for lines from clients. Errors and statuses are lines.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// What a part of a reply takes beside its bytes. The `redis` crate makes room for as many as a header announces.
+/// The memory of one item of a reply in addition to its bytes. The `redis` crate allocates as many items as a header
+/// announces.
 const PART: usize = 64;
 
-/// The longest number of a header that is read as one.
+/// The longest number in a header.
 const LONGEST_NUMBER: usize = 32;
 
-/// A server's reply, or a message that it pushed, is larger than a client takes: more than 16 MiB on a lock's connection, more
-/// than 64 MiB on that of a [`RedisFenceStore`](crate::RedisFenceStore), where each part of a list counts with 64 bytes
-/// more than it has, or a line of more than 64 KiB. The client has closed the connection.
+/// A server's reply, or a message that it pushed, exceeds the limit. The limit is 16 MiB on a lock's connection, and 64
+/// MiB on that of a [`RedisFenceStore`](crate::RedisFenceStore). Each item of a list counts 64 bytes extra. A line may
+/// have 64 KiB. The client has closed the connection.
 ///
-/// It is the source of the [`BackendError`](crate::backend::BackendError) that a call ends with.
+/// This error is the source of the [`BackendError`](crate::backend::BackendError) of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplyTooLarge {
-    /// How many bytes a reply, or a line of it, may have.
+    /// The limit in bytes, for a reply or one of its lines.
     pub limit: usize,
 }
 
@@ -39,35 +40,35 @@ impl Error for ReplyTooLarge {}
 
 impl From<ReplyTooLarge> for io::Error {
     fn from(error: ReplyTooLarge) -> Self {
-        // Of a kind for which the `redis` crate closes a connection.
+        // A kind for which the `redis` crate closes the connection.
         Self::new(io::ErrorKind::ConnectionAborted, error)
     }
 }
 
-/// Follows what a server says, and how large each reply is.
+/// Tracks the replies of a server, and the size of each.
 ///
-/// It knows of the protocol where a value begins and ends, and leaves everything else to the `redis` crate. What it cannot
-/// follow counts as one reply without an end.
+/// This type finds only the beginning and end of each value. The `redis` crate parses the rest of the protocol. Input
+/// that it cannot parse counts as one endless reply.
 #[derive(Debug)]
 pub(super) struct ReplySize {
     limit: usize,
-    /// What is left of the limit for the reply that is being read.
+    /// The rest of the limit for the current reply.
     left: usize,
-    /// How many values there are to come until it is whole.
+    /// The number of values that are still missing in the current reply.
     values: usize,
     place: Place,
 }
 
 #[derive(Debug)]
 enum Place {
-    /// Where a value begins.
+    /// The next byte begins a value.
     Begin,
     Line(Line),
-    /// In a string, and the end of its line.
+    /// The next byte belongs to a string, or to the line end after it.
     String {
         left: usize,
     },
-    /// After something that is no value.
+    /// The input contained bytes that are not a value.
     Lost,
 }
 
@@ -79,10 +80,10 @@ struct Line {
     is_ending: bool,
 }
 
-/// What a header announces.
+/// The contents that a header announces.
 enum Announced {
     Nothing,
-    /// So many bytes, and the end of their line.
+    /// The value has this many bytes, followed by a line end.
     Bytes(usize),
     Values(usize),
     Nonsense,
@@ -98,7 +99,7 @@ impl ReplySize {
         }
     }
 
-    /// What the server says next.
+    /// Reads the server's next bytes.
     pub(super) fn follow(&mut self, mut bytes: &[u8]) -> Result<(), ReplyTooLarge> {
         while let Some((&first, rest)) = bytes.split_first() {
             match &mut self.place {
@@ -140,7 +141,7 @@ impl ReplySize {
             }
             Announced::Values(count) => {
                 self.take(count.saturating_mul(PART))?;
-                // It cannot overflow: each was taken from the limit.
+                // This cannot overflow, because both sizes were subtracted from the limit.
                 self.values += count;
                 self.value_ends();
             }
@@ -174,7 +175,8 @@ impl Line {
         }
     }
 
-    /// What it announces, and what comes behind it; none if it goes on.
+    /// Returns the contents that the header announces, and the bytes after the header; `None` if the header is
+    /// incomplete.
     fn follow<'b>(
         &mut self,
         bytes: &'b [u8],
@@ -212,7 +214,7 @@ impl Line {
             b'%' => counted(self.number(), |pairs| {
                 Announced::Values(pairs.saturating_mul(2))
             }),
-            // They come before the value that they are of.
+            // Attributes precede the value that they describe.
             b'|' => counted(self.number(), |pairs| {
                 Announced::Values(pairs.saturating_mul(2).saturating_add(1))
             }),
@@ -220,9 +222,9 @@ impl Line {
         }
     }
 
-    /// As the `redis` crate reads it.
+    /// Parses a number as the `redis` crate does.
     fn number(&self) -> Option<i64> {
-        // Without the first byte of the line's end.
+        // The number ends before the first byte of the line end.
         let digits = self.number.get(..self.length.checked_sub(1)?)?;
         str::from_utf8(digits).ok()?.trim().parse().ok()
     }

@@ -11,7 +11,8 @@ use crate::backend::redis::protocol::reply::AcquireOutcome;
 use crate::backend::{Attempt, BackendError};
 
 impl Redis {
-    /// Sends a granted request again, where the replicas are waited for: a write, which changes nothing but the lease.
+    /// Sends a granted request again, on a connection that waits for replicas. The request is a write that changes only
+    /// the lease.
     pub(super) async fn require_replicas(
         &self,
         attempt: &Attempt,
@@ -34,20 +35,20 @@ impl Redis {
         Err(self.undo(attempt, too_few(acknowledged, synced)).await)
     }
 
-    /// Gives back what too few replicas have.
+    /// Releases a lock that too few replicas have.
     async fn undo(&self, attempt: &Attempt, too_few: String) -> BackendError {
-        // While copies may come a cleanup ends the attempt for good, and it may yet be tried again; and what was taken
-        // up cannot be taken up twice. The caller cleans up when it gives up.
+        // If duplicates may arrive, a cleanup would end the attempt permanently, but the caller may still retry it. A
+        // handover cannot be accepted twice, either. The caller cleans up when it stops retrying.
         if attempt.handover.is_some() || self.copies.latest_expiry(attempt.owner) > 0 {
             return BackendError::unknown(too_few);
         }
         match self.leave_for_now(&attempt.key, attempt.owner).await {
-            Ok(_) => BackendError::not_applied(format!("{too_few}; it was given back")),
+            Ok(_) => BackendError::not_applied(format!("{too_few}; it was released")),
             Err(error) => BackendError::unknown(too_few).with_source(error),
         }
     }
 
-    /// One answer, which is an error if too few replicas have what it says.
+    /// Returns a reply, or an error if too few replicas acknowledged it.
     pub(super) async fn insist(
         &self,
         key: &Key,
@@ -62,7 +63,7 @@ impl Redis {
     }
 }
 
-/// Word that a lock is gone needs no replica.
+/// Checks the acknowledgements of one reply. A reply that a lock is lost does not need acknowledgements.
 fn accepted(
     settled: Acknowledged<Value>,
     synced: ReplicaRequirement,

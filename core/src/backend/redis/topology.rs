@@ -1,4 +1,4 @@
-//! The topology: one server, the primary that Sentinels name, or a Cluster.
+//! The topology: one server, the primary that Sentinels report, or a Cluster.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::backend::redis::connection::wait_command_pool::{Acknowledged, Replica
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::backend::{BackendError, ConnectError};
 
-/// How many connections wait for replicas at once, on behalf of one batch of renewals.
+/// The number of connections that wait for replicas concurrently, for one batch of renewals.
 #[cfg(feature = "cluster")]
 const WAITING: usize = 8;
 
@@ -30,7 +30,7 @@ pub(super) enum Topology {
 }
 
 impl Topology {
-    /// The server that has `key`, as far as known.
+    /// Returns the server that stores `key`, if the slot map contains it.
     pub(super) fn place(&self, key: &Key) -> Option<ServerNumber> {
         let _places_it = key;
         match self {
@@ -40,7 +40,7 @@ impl Topology {
         }
     }
 
-    /// Whether a key may be on another server by and by.
+    /// Returns whether a key may move to another server.
     pub(super) fn may_move(&self) -> bool {
         match self {
             Self::One(node) => node.may_move(),
@@ -49,7 +49,7 @@ impl Topology {
         }
     }
 
-    /// Counts what moves keys while connections stay.
+    /// Counts moves of keys to another server that do not close a connection.
     pub(super) fn moves(&self) -> watch::Sender<u64> {
         match self {
             Self::One(_) => watch::Sender::default(),
@@ -58,7 +58,7 @@ impl Topology {
         }
     }
 
-    /// Returns when it is known where each key is.
+    /// Waits until the location of each key is known.
     pub(super) async fn ready(&self) -> Result<(), BackendError> {
         match self {
             Self::One(node) => node.ready().await,
@@ -77,7 +77,7 @@ impl Topology {
         }
     }
 
-    /// A number for the server that has `key`.
+    /// Returns a number for the server that stores `key`.
     pub(super) fn server_of(&self, key: &Key) -> u64 {
         let _places_it = key;
         match self {
@@ -87,12 +87,12 @@ impl Topology {
         }
     }
 
-    /// Whether all locks are on one server.
+    /// Returns whether all locks are on one server.
     pub(super) fn is_one(&self) -> bool {
         matches!(self, Self::One(_))
     }
 
-    /// The server that all locks are on, if there is only one.
+    /// Returns the server that stores all locks, if there is only one.
     pub(super) fn one(&self) -> Option<&Arc<ServerClient>> {
         match self {
             Self::One(node) => Some(node),
@@ -101,7 +101,7 @@ impl Topology {
         }
     }
 
-    /// Has a command about one key carried out.
+    /// Executes a command about one key.
     pub(super) async fn call(&self, key: &Key, command: &Cmd) -> Result<Value, BackendError> {
         Ok(self
             .send(key, command, SendOptions::default())
@@ -109,7 +109,7 @@ impl Topology {
             .answer)
     }
 
-    /// As [`call`](Self::call), and says how many replicas have it if that is asked.
+    /// Works as [`call`](Self::call), and returns how many replicas acknowledged if acknowledgements are required.
     pub(super) async fn send(
         &self,
         key: &Key,
@@ -124,7 +124,7 @@ impl Topology {
         }
     }
 
-    /// Has commands carried out, each about its key, in as few round trips as may be: an answer for each, in order.
+    /// Executes commands, each about its key, in as few round trips as possible. Returns a reply for each, in order.
     pub(super) async fn call_each(
         &self,
         commands: Vec<(&Key, Cmd)>,
@@ -146,7 +146,7 @@ impl Topology {
         }
     }
 
-    /// As [`call_each`](Self::call_each), and says of each how many replicas have it.
+    /// Works as [`call_each`](Self::call_each), and returns for each how many replicas acknowledged it.
     pub(super) async fn call_each_synced(
         &self,
         commands: Vec<(&Key, Cmd)>,
@@ -186,7 +186,7 @@ impl Topology {
         }
     }
 
-    /// What each primary says of itself, with its address.
+    /// Returns the `INFO` of each primary, with its address.
     pub(super) async fn infos(&self) -> Result<Vec<(String, String)>, ConnectError> {
         match self {
             Self::One(node) => Ok(vec![info(node).await?]),
@@ -204,7 +204,7 @@ impl Topology {
         }
     }
 
-    /// Tries whether waiters can be told.
+    /// Checks whether waiters can be notified.
     pub(super) async fn publish(&self, waiters: &WaiterRegistry) -> Result<(), BackendError> {
         match self {
             Self::One(node) => {
@@ -212,13 +212,13 @@ impl Topology {
                 publish.arg(&*waiters.channel()).arg("");
                 node.call_in_time(&publish).await.map(drop)
             }
-            // It is tried for each slot when somebody waits there.
+            // In a Cluster this is checked for each slot when it has a waiter.
             #[cfg(feature = "cluster")]
             Self::Cluster(_) => Ok(()),
         }
     }
 
-    /// The oldest version whose scripts and channels behave as ours expect.
+    /// Returns the oldest version that our scripts and channels support.
     pub(super) fn least_version(&self) -> (u32, u32) {
         match self {
             Self::One(_) => (6, 2),

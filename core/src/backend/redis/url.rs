@@ -4,10 +4,10 @@ use redis::{ConnectionInfo, IntoConnectionInfo};
 
 use crate::backend::ConnectError;
 
-/// How to connect to the one server that `url` names.
+/// Parses the URL of one server.
 pub(crate) fn one(url: &str) -> Result<ConnectionInfo, ConnectError> {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    // Part of the password would be taken for a port, and told with the address.
+    // Without this check part of the password would be parsed as a port, and appear with the address.
     if let Some(end) = rest.find(['/', '?', '#'])
         && rest[end..].contains('@')
         && !scheme.ends_with("unix")
@@ -19,19 +19,19 @@ pub(crate) fn one(url: &str) -> Result<ConnectionInfo, ConnectError> {
     url.into_connection_info().map_err(|error| {
         let tls = url.starts_with("rediss:") || url.starts_with("valkeys:");
         if tls && !cfg!(feature = "tls-rustls") {
-            ConnectError::url("TLS is not built in; enable the feature `tls-rustls`")
+            ConnectError::url("this build does not support TLS; enable the feature `tls-rustls`")
         } else {
             ConnectError::url(error)
         }
     })
 }
 
-/// `scheme+kind://login@host:port,host:port/path?name=value`, taken apart.
+/// The parts of `scheme+kind://login@host:port,host:port/path?name=value`.
 #[cfg(any(test, feature = "cluster", feature = "sentinel"))]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MultiHostUrl<'a> {
     scheme: &'a str,
-    /// With its `@`, or empty.
+    /// The login with its `@`, or an empty text.
     login: &'a str,
     hosts: Vec<&'a str>,
     pub(super) path: &'a str,
@@ -49,7 +49,7 @@ impl<'a> MultiHostUrl<'a> {
         let at = authority.rfind('@').map_or(0, |at| at + 1);
         let (login, hosts) = authority.split_at(at);
         let hosts: Vec<_> = hosts.split(',').collect();
-        // An `@` behind the hosts ends a password that has a `/`.
+        // An `@` after the hosts ends a password that contains a `/`.
         if hosts.iter().any(|host| host.is_empty()) || path.contains('@') {
             return Err(refused());
         }
@@ -64,26 +64,28 @@ impl<'a> MultiHostUrl<'a> {
         })
     }
 
-    /// A value of the query, which no longer has it.
+    /// Removes a value from the query and returns it.
     #[cfg(any(feature = "sentinel", test))]
     pub(super) fn take(&mut self, name: &str) -> Option<&'a str> {
         let found = self.query.iter().position(|(it, _)| *it == name)?;
         Some(self.query.swap_remove(found).1)
     }
 
-    /// Refuses what nobody has asked for.
+    /// Refuses unknown settings.
     pub(super) fn finish(&self) -> Result<(), ConnectError> {
         match self.query.first() {
-            // A password that has a `?`.
+            // The part after this `?` belongs to the password.
             Some((_, value)) if value.contains('@') => Err(ConnectError::url(
                 "its user or password has a `?`; write %3F",
             )),
-            Some((name, _)) => Err(ConnectError::url(format!("`{name}` is no setting of it"))),
+            Some((name, _)) => Err(ConnectError::url(format!(
+                "`{name}` is not a known setting"
+            ))),
             None => Ok(()),
         }
     }
 
-    /// How to connect to each host, with the URL's own login.
+    /// Returns the connection settings for each host, with the URL's own login.
     pub(super) fn servers(
         &self,
         port: u16,
@@ -92,7 +94,7 @@ impl<'a> MultiHostUrl<'a> {
         self.with_login(self.login, port, database)
     }
 
-    /// How to connect to each host, with another login: `user:password@`, or none if empty.
+    /// Returns the connection settings for each host, with another login: `user:password@`, or an empty text for none.
     pub(super) fn with_login(
         &self,
         login: &str,
@@ -100,7 +102,7 @@ impl<'a> MultiHostUrl<'a> {
         database: &str,
     ) -> Result<Vec<ConnectionInfo>, ConnectError> {
         let hosts = self.hosts.iter().map(|host| {
-            // An address of IPv6 has colons of its own, in brackets.
+            // An IPv6 address contains colons, in brackets.
             let last = host.rsplit(']').next().unwrap_or(host);
             let port = match last.contains(':') {
                 true => String::new(),

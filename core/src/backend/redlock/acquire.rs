@@ -14,10 +14,10 @@ use crate::backend::redis::protocol::micros;
 use crate::backend::{Attempt, AttemptAnswer, BackendError, RenewAnswer};
 use crate::clock::{self, LeaseInstant};
 
-/// How many rounds in a row may elect nobody before the caller is told that the lock is busy.
+/// The number of consecutive rounds without a holder after which the caller receives busy.
 const SPLITS_AT_MOST: u32 = 4;
 
-/// How often those who need a majority look whether there is one.
+/// The interval at which a caller without a majority checks again.
 const LOOK: Duration = Duration::from_millis(10);
 
 impl Redlock {
@@ -47,7 +47,8 @@ impl Redlock {
         Ok(answer)
     }
 
-    /// A request that is sent again after its owner was elected is the same acquisition, as long as that is not lost.
+    /// Confirms an earlier election. A request that is repeated after its owner was elected belongs to the same
+    /// acquisition, unless the lock was lost.
     async fn again(
         &self,
         attempt: &Attempt,
@@ -63,7 +64,7 @@ impl Redlock {
         }
     }
 
-    /// Holds rounds until somebody is elected.
+    /// Runs rounds until a holder is elected.
     async fn run_rounds(
         &self,
         attempt: &Attempt,
@@ -75,7 +76,7 @@ impl Redlock {
             let begin = LeaseInstant::now();
             let (round, unfinished) = pursuit.round();
             if let Some(unfinished) = unfinished {
-                // Its own locks would be taken for somebody else's.
+                // The next round would mistake the locks of this round for another holder's.
                 self.undo(attempt, unfinished)
                     .until(begin.after(GRACE))
                     .await;
@@ -94,7 +95,7 @@ impl Redlock {
             let (outcome, floor) = round::hold(&self.members, &round, &request, limit).await;
             let took = LeaseInstant::now().since(begin);
             match outcome {
-                // What has taken most of its lease to come about is worth nothing any more.
+                // If the election took most of the lease, the rest is too short to use.
                 RoundOutcome::Elected(token) if took < attempt.ttl / 2 => {
                     let token = valid(token)?;
                     pursuit.elected(token);
@@ -111,7 +112,7 @@ impl Redlock {
                 RoundOutcome::NoQuorum { answered, failures } => {
                     pursuit.failed(floor);
                     self.abandon(attempt, round);
-                    // They may be back already, and nobody has looked.
+                    // The nodes may be up again without having been checked since.
                     if !std::mem::replace(&mut waited, true) && self.are_back(limit).await {
                         continue;
                     }
@@ -124,7 +125,7 @@ impl Redlock {
             let pause = apart(took, splits);
             if splits.is_multiple_of(SPLITS_AT_MOST) {
                 undoing.go_on();
-                // Counted from when the attempt began.
+                // The time is counted from the start of the attempt.
                 let retry_after = LeaseInstant::now().since(started) + pause;
                 return Ok(AttemptAnswer::Busy { retry_after });
             }
@@ -132,7 +133,7 @@ impl Redlock {
         }
     }
 
-    /// Waits until a majority of nodes is up, for no longer than `limit`.
+    /// Waits until a majority of nodes is up, but no longer than `limit`.
     async fn are_back(&self, limit: Duration) -> bool {
         let end = LeaseInstant::now().after(limit);
         loop {
@@ -151,7 +152,7 @@ impl Redlock {
 fn valid(token: u64) -> Result<FencingToken, BackendError> {
     let token = i64::try_from(token).ok();
     let token = token.and_then(|token| FencingToken::try_from(token).ok());
-    token.ok_or_else(|| BackendError::unknown("the nodes drew no valid token"))
+    token.ok_or_else(|| BackendError::unknown("the nodes drew an invalid token"))
 }
 
 #[cfg(test)]
@@ -172,7 +173,7 @@ mod tests {
         for (asleep, is_in_time) in [(ttl / 2, false), (Duration::from_secs(1), true)] {
             let key = Key::new("lock:", &asleep.as_secs().to_string()).unwrap();
             let attempt = Attempt::new(key, ttl, false);
-            // The machine sleeps while the first answer is on its way.
+            // The machine is suspended while the first reply is in flight.
             let (answer, ()) = tokio::join!(biased; redlock.attempt(&attempt), async {
                 simulate_suspension(asleep);
             });
@@ -181,7 +182,7 @@ mod tests {
                 matches!(answer, AttemptAnswer::Granted { .. }),
                 "{answer:?}"
             );
-            // The first round goes by the attempt's own id.
+            // The first round uses the attempt's own id.
             let seen = redlock.inspect(&attempt.key).await.unwrap();
             let by_the_first = seen.owner == Some(attempt.owner.to_string());
             assert_eq!(by_the_first, is_in_time, "{seen:?}");

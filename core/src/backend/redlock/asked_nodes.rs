@@ -1,28 +1,28 @@
-//! Which nodes a round has asked, and which have answered.
+//! Tracks to which nodes a round has sent requests, and which nodes have replied.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::sync::Notify;
 
-use crate::OwnerId;
+use crate::AttemptId;
 
-/// One try at a majority, under an id of its own: a late release of a failed round must not end the next one's grants,
-/// nor a late request of it be taken for the next one's.
+/// One attempt to get a majority, with its own id. A late release of a failed round must not end the next round's
+/// grants, and a late request must not count for the next round.
 #[derive(Debug)]
 pub(super) struct Round {
-    pub(super) id: OwnerId,
-    /// The nodes that were asked in earlier rounds, one bit each,
+    pub(super) id: AttemptId,
+    /// The nodes that received requests in earlier rounds, one bit each.
     before: u32,
-    /// those that were asked in this one,
+    /// The nodes that received a request in this round, one bit each.
     asked: AtomicU32,
-    /// and those among them whose answers are on their way.
+    /// The nodes that have received a request in this round, and have not replied yet.
     open: Arc<UnansweredNodes>,
-    /// The same of the attempt's earlier rounds.
+    /// The requests of the attempt's earlier rounds that are pending.
     earlier: Vec<Arc<UnansweredNodes>>,
 }
 
-/// The nodes whose answers to a round are on their way, one bit each.
+/// The nodes whose replies to a round are pending, one bit each.
 #[derive(Debug, Default)]
 pub(super) struct UnansweredNodes {
     nodes: AtomicU32,
@@ -30,8 +30,8 @@ pub(super) struct UnansweredNodes {
 }
 
 impl Round {
-    /// A round of an attempt that has asked these nodes before, and may still be asking some.
-    pub(super) fn new(id: OwnerId, before: u32, earlier: Vec<Arc<UnansweredNodes>>) -> Self {
+    /// Creates a round of an attempt. The attempt has sent requests to these nodes before, and some may be pending.
+    pub(super) fn new(id: AttemptId, before: u32, earlier: Vec<Arc<UnansweredNodes>>) -> Self {
         Self {
             id,
             before,
@@ -41,16 +41,16 @@ impl Round {
         }
     }
 
-    /// A round of which nothing is known but its id: every node may have heard of it.
-    pub(super) fn unknown(id: OwnerId) -> Self {
+    /// Creates a round of which only the id is known, so every node may have received it.
+    pub(super) fn unknown(id: AttemptId) -> Self {
         Self {
             asked: AtomicU32::new(u32::MAX),
             ..Self::new(id, u32::MAX, Vec::new())
         }
     }
 
-    /// Notes that a node is to be asked, until the returned note is dropped. Noted before anything is sent: who ends the
-    /// round must not miss a node that is asked late.
+    /// Records a request to a node, until the returned guard is dropped. The caller records a request before it sends
+    /// it, so that a release of the round does not miss a late request.
     pub(super) fn asking(self: &Arc<Self>, place: usize) -> UnansweredGuard {
         let bit = 1 << place;
         self.open.nodes.fetch_or(bit, Ordering::AcqRel);
@@ -61,17 +61,17 @@ impl Round {
         }
     }
 
-    /// The nodes that may know of the attempt, one bit each.
+    /// Returns the nodes that may have received the attempt, one bit each.
     pub(super) fn asked(&self) -> u32 {
         self.before | self.asked.load(Ordering::Acquire)
     }
 
-    /// Whether the node may know of the attempt.
+    /// Returns whether the node may have received the attempt.
     pub(super) fn may_wait_at(&self, place: usize) -> bool {
         self.asked() & (1 << place) != 0
     }
 
-    /// Whether the node may know of this round.
+    /// Returns whether the node may have received this round.
     pub(super) fn was_asked(&self, place: usize) -> bool {
         self.asked.load(Ordering::Acquire) & (1 << place) != 0
     }
@@ -80,22 +80,23 @@ impl Round {
         &self.open
     }
 
-    /// Whether the node has answered, or will not.
+    /// Returns whether the node has replied, or will not.
     pub(super) fn is_settled(&self, place: usize) -> bool {
         self.open.is_settled(place)
     }
 
-    /// The same of all rounds of the attempt so far: each may give its waiter a place.
+    /// Returns whether the node has replied to all rounds of the attempt so far, or will not. Each round may queue the
+    /// waiter.
     pub(super) fn attempt_is_settled(&self, place: usize) -> bool {
         self.is_settled(place) && self.earlier.iter().all(|it| it.is_settled(place))
     }
 
-    /// Waits until the node has answered, or will not.
+    /// Waits until the node has replied, or will not.
     pub(super) async fn settled(&self, place: usize) {
         self.open.settled(place).await;
     }
 
-    /// The same of all rounds of the attempt so far.
+    /// Waits until the node has replied to all rounds of the attempt so far, or will not.
     pub(super) async fn attempt_settled(&self, place: usize) {
         for round in &self.earlier {
             round.settled(place).await;
@@ -105,7 +106,7 @@ impl Round {
 }
 
 impl UnansweredNodes {
-    /// Whether all nodes that were asked have answered, or will not.
+    /// Returns whether all requests have a reply, or will never have one.
     pub(super) fn is_over(&self) -> bool {
         self.nodes.load(Ordering::Acquire) == 0
     }
@@ -130,7 +131,7 @@ impl UnansweredNodes {
     }
 }
 
-/// A request under way.
+/// A pending request.
 #[derive(Debug)]
 pub(super) struct UnansweredGuard {
     round: Arc<Round>,
@@ -138,7 +139,7 @@ pub(super) struct UnansweredGuard {
 }
 
 impl UnansweredGuard {
-    /// Nothing was sent, and nothing will be.
+    /// Records that the request was not sent, and will not be sent.
     pub(super) fn never_sent(self) {
         self.round.asked.fetch_and(!self.bit, Ordering::AcqRel);
     }
@@ -158,7 +159,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_node_has_heard_of_a_round_unless_nothing_was_sent() {
-        let round = Arc::new(Round::new(OwnerId::random(), 0b1, Vec::new()));
+        let round = Arc::new(Round::new(AttemptId::random(), 0b1, Vec::new()));
         let settled = |place| round.settled(place).now_or_never().is_some();
         let (sent, unsent) = (round.asking(1), round.asking(2));
         assert_eq!([0, 1, 2].map(|it| round.was_asked(it)), [false, true, true]);
@@ -174,7 +175,7 @@ mod tests {
             [true, true, false]
         );
         assert_eq!([0, 1, 2].map(settled), [true, true, true]);
-        let unknown = Round::unknown(OwnerId::random());
+        let unknown = Round::unknown(AttemptId::random());
         assert!(unknown.was_asked(14) && unknown.may_wait_at(14));
     }
 }

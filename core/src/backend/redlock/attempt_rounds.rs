@@ -1,4 +1,4 @@
-//! What this process knows of one attempt across its rounds.
+//! The state of one attempt in this process, across its rounds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,20 +6,20 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::asked_nodes::{Round, UnansweredNodes};
+use crate::attempt_id::AttemptMap;
 use crate::backend::Claim;
 use crate::backend::redis::timing::WAITER_LEASE;
 use crate::clock::{self, LeaseInstant};
-use crate::owner_id::OwnerMap;
-use crate::{FencingToken, OwnerId};
+use crate::{AttemptId, FencingToken};
 
-/// From how many pursuits on those that nobody asks about any more are cleared away.
+/// The number of attempts from which unused ones are removed.
 const SWEPT_FROM: usize = 64;
 
 /// The rounds of one attempt, from its first to the one in which it was elected.
 #[derive(Debug)]
 pub(super) struct RedlockAttempt {
-    owner: OwnerId,
-    /// Since when it waits, by this machine's time of day.
+    owner: AttemptId,
+    /// When the attempt began to wait, by this machine's time of day.
     pub(super) since: u64,
     state: Mutex<AttemptRounds>,
 }
@@ -27,22 +27,22 @@ pub(super) struct RedlockAttempt {
 #[derive(Debug)]
 struct AttemptRounds {
     rounds: u32,
-    /// The nodes that were asked in rounds that are over, one bit each.
+    /// The nodes that received requests in completed rounds, one bit each.
     asked: u32,
-    /// What of them is still on its way.
+    /// The requests to these nodes that are pending.
     open: Vec<Arc<UnansweredNodes>>,
     last: Option<Arc<Round>>,
     /// The token under which the last round elected its owner.
     elected: Option<FencingToken>,
-    /// The next token is to be no less.
+    /// The minimum of the next token.
     floor: u64,
-    /// How often in a row nobody was elected.
+    /// The number of consecutive rounds that elected no holder.
     splits: u32,
     forget_at: LeaseInstant,
 }
 
 impl RedlockAttempt {
-    fn new(owner: OwnerId) -> Self {
+    fn new(owner: AttemptId) -> Self {
         Self {
             owner,
             since: clock::micros_of_day(),
@@ -59,13 +59,13 @@ impl RedlockAttempt {
         }
     }
 
-    /// A round to hold, and one before it that was never finished, or has lost its majority.
+    /// Returns a round to run. Also returns an earlier round, if that was never completed or has lost its majority.
     pub(super) fn round(&self) -> (Arc<Round>, Option<Arc<Round>>) {
         let mut state = self.state.lock();
-        // The first goes by the attempt's own id, and that is what is mostly seen on the nodes.
+        // The first round uses the attempt's own id, so inspections usually return this id.
         let id = match state.rounds {
             0 => self.owner,
-            _ => OwnerId::random(),
+            _ => AttemptId::random(),
         };
         state.rounds += 1;
         let unfinished = state.finish();
@@ -81,12 +81,12 @@ impl RedlockAttempt {
         state.elected = Some(token);
     }
 
-    /// The token of the round that elected its owner.
+    /// Returns the token of the round that elected its owner.
     pub(super) fn elected_with(&self) -> Option<FencingToken> {
         self.state.lock().elected
     }
 
-    /// The last round is over.
+    /// Records that the last round is over.
     pub(super) fn failed(&self, floor: u64) {
         let mut state = self.state.lock();
         state.floor = state.floor.max(floor);
@@ -97,7 +97,7 @@ impl RedlockAttempt {
         self.state.lock().floor
     }
 
-    /// How often in a row nobody was elected, this time included.
+    /// Returns the number of consecutive rounds that elected no holder, including this round.
     pub(super) fn split(&self) -> u32 {
         let mut state = self.state.lock();
         state.splits = state.splits.saturating_add(1);
@@ -108,14 +108,15 @@ impl RedlockAttempt {
         self.state.lock().splits = 0;
     }
 
-    /// The round that may have something on the nodes; if none is, where the attempt may have a place.
+    /// Returns the round that may still have a grant on the nodes. Otherwise returns a round with the nodes where the
+    /// attempt may be queued.
     pub(super) fn last(&self) -> Arc<Round> {
         let state = self.state.lock();
         let last = state.last.clone();
         last.unwrap_or_else(|| Arc::new(state.next(self.owner)))
     }
 
-    /// Remembers it for longer than anybody who waits or holds is silent.
+    /// Keeps the state for longer than any waiter or holder may be inactive.
     fn touch(&self, ttl: Duration) {
         let keep = (ttl * 4).max(WAITER_LEASE * 2);
         let mut state = self.state.lock();
@@ -128,7 +129,7 @@ impl RedlockAttempt {
 }
 
 impl AttemptRounds {
-    /// Notes whom the last round has asked, and may still be asking.
+    /// Records the nodes of the last round, and its pending requests.
     fn finish(&mut self) -> Option<Arc<Round>> {
         let last = self.last.take()?;
         self.asked |= last.asked();
@@ -137,25 +138,25 @@ impl AttemptRounds {
         Some(last)
     }
 
-    /// A round after all that are over.
-    fn next(&self, id: OwnerId) -> Round {
+    /// Creates a round that follows all completed ones.
+    fn next(&self, id: AttemptId) -> Round {
         Round::new(id, self.asked, self.open.clone())
     }
 }
 
-/// The pursuits of this process.
+/// The attempts of this process.
 #[derive(Debug, Default)]
 pub(super) struct RedlockAttempts(Mutex<AttemptsByOwner>);
 
 #[derive(Debug)]
 struct AttemptsByOwner {
-    by_owner: OwnerMap<Arc<RedlockAttempt>>,
+    by_owner: AttemptMap<Arc<RedlockAttempt>>,
     sweep_at: usize,
 }
 
 impl RedlockAttempts {
-    /// The attempt's pursuit, which is remembered for longer than `ttl` lasts.
-    pub(super) fn of(&self, owner: OwnerId, ttl: Duration) -> Arc<RedlockAttempt> {
+    /// Returns the attempt's state, which is kept for longer than `ttl`.
+    pub(super) fn of(&self, owner: AttemptId, ttl: Duration) -> Arc<RedlockAttempt> {
         let mut known = self.0.lock();
         if known.by_owner.len() >= known.sweep_at {
             known.by_owner.retain(|_, it| !it.is_forgotten());
@@ -167,23 +168,23 @@ impl RedlockAttempts {
         Arc::clone(pursuit)
     }
 
-    /// The id under which the nodes know a claim, if its owner was elected with its token.
-    pub(super) fn round_of(&self, claim: &Claim) -> Option<OwnerId> {
+    /// Returns the id that the nodes use for a claim, if its owner was elected with its token.
+    pub(super) fn round_of(&self, claim: &Claim) -> Option<AttemptId> {
         let known = self.0.lock();
         let pursuit = known.by_owner.get(&claim.owner)?;
         pursuit.touch(claim.ttl);
         (pursuit.elected_with()? == claim.token).then(|| pursuit.last().id)
     }
 
-    /// What the owner may have on the nodes.
-    pub(super) fn last_round(&self, owner: OwnerId) -> Arc<Round> {
+    /// Returns the round of the owner that may have an effect on the nodes.
+    pub(super) fn last_round(&self, owner: AttemptId) -> Arc<Round> {
         let known = self.0.lock();
         let pursuit = known.by_owner.get(&owner);
         let round = pursuit.map(|it| it.last());
         round.unwrap_or_else(|| Arc::new(Round::unknown(owner)))
     }
 
-    pub(super) fn forget(&self, owner: OwnerId) {
+    pub(super) fn forget(&self, owner: AttemptId) {
         self.0.lock().by_owner.remove(&owner);
     }
 }
@@ -191,7 +192,7 @@ impl RedlockAttempts {
 impl Default for AttemptsByOwner {
     fn default() -> Self {
         Self {
-            by_owner: OwnerMap::default(),
+            by_owner: AttemptMap::default(),
             sweep_at: SWEPT_FROM,
         }
     }
@@ -205,7 +206,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_earlier_rounds_have_asked_and_seen_is_not_forgotten() {
-        let owner = OwnerId::random();
+        let owner = AttemptId::random();
         let pursuit = RedlockAttempt::new(owner);
         let (first, unfinished) = pursuit.round();
         assert!(first.id == owner && unfinished.is_none());
@@ -214,7 +215,7 @@ mod tests {
         let (second, unfinished) = pursuit.round();
         assert!(second.id != owner && unfinished.is_none());
         drop(second.asking(1));
-        // Nobody says how the second ended.
+        // The outcome of the second round is unknown.
         let (third, unfinished) = pursuit.round();
         assert_eq!(unfinished.map(|it| it.id), Some(second.id));
         let may_wait = [0, 1, 2].map(|place| third.may_wait_at(place));
@@ -227,7 +228,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_earlier_rounds_still_ask_is_waited_for_at_the_end_of_the_attempt() {
-        let pursuit = RedlockAttempt::new(OwnerId::random());
+        let pursuit = RedlockAttempt::new(AttemptId::random());
         let (first, _) = pursuit.round();
         let late = first.asking(0);
         pursuit.failed(0);
@@ -258,7 +259,7 @@ mod tests {
 
     #[test]
     fn splits_are_counted_in_a_row() {
-        let pursuit = RedlockAttempt::new(OwnerId::random());
+        let pursuit = RedlockAttempt::new(AttemptId::random());
         assert_eq!([pursuit.split(), pursuit.split()], [1, 2]);
         pursuit.held_by_another();
         assert_eq!([pursuit.split(), pursuit.split()], [1, 2]);
@@ -269,10 +270,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_is_silent_for_long_is_forgotten_and_nobody_else() {
         let (attempts, ttl) = (RedlockAttempts::default(), Duration::from_secs(60));
-        let (lasting, others) = (OwnerId::random(), 4 * SWEPT_FROM);
+        let (lasting, others) = (AttemptId::random(), 4 * SWEPT_FROM);
         let others_come = |count| {
             for _ in 0..count {
-                attempts.of(OwnerId::random(), ttl);
+                attempts.of(AttemptId::random(), ttl);
             }
         };
         let first = attempts.of(lasting, ttl);
@@ -289,11 +290,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_waiter_is_remembered_for_longer_than_its_place_lasts_however_short_its_ttl() {
         let (attempts, ttl) = (RedlockAttempts::default(), Duration::from_secs(1));
-        let waiting = OwnerId::random();
+        let waiting = AttemptId::random();
         let first = attempts.of(waiting, ttl);
         tokio::time::advance(WAITER_LEASE).await;
         for _ in 0..=SWEPT_FROM {
-            attempts.of(OwnerId::random(), ttl);
+            attempts.of(AttemptId::random(), ttl);
         }
         assert!(Arc::ptr_eq(&first, &attempts.of(waiting, ttl)));
     }

@@ -24,19 +24,20 @@ use crate::backend::{Applied, BackendError, ConnectError};
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::timeout;
 
-/// The most nodes that there can be: more only cost, for three of five may fail already.
+/// The maximum number of nodes. More nodes only cost time.
 const NODES_AT_MOST: usize = 15;
 
-/// The oldest server whose scripts behave as ours expect.
+/// The oldest server that our scripts support.
 const LEAST_VERSION: (u32, u32) = (6, 2);
 
-/// How long a node may take to answer at first.
+/// The time limit for a node's reply to the first connect.
 const MEETING: Duration = Duration::from_secs(5);
 
-/// A majority has answered: how long the others are waited for, of which one may be no node of its own.
+/// The additional time to wait for the other nodes after a majority has replied. One of them may be the same server as
+/// another node.
 const LATE: Duration = Duration::from_millis(200);
 
-/// How to lock on several nodes. Made by [`Redlock::new`].
+/// Configures locks on several nodes. Created by [`Redlock::new`].
 #[derive(Clone)]
 #[must_use = "a builder does nothing until it connects"]
 pub struct RedlockBuilder {
@@ -47,47 +48,47 @@ pub struct RedlockBuilder {
 }
 
 impl RedlockBuilder {
-    /// How long one node may take to answer before it counts as down; 200 ms if not set. Nobody waits for it as long as
-    /// a majority answers. Locks need a TTL of at least six times as much.
+    /// Sets the time after which a node without a reply counts as down; the default is 200 ms. Calls do not wait for
+    /// such a node if a majority replies. The TTL of locks must be at least six times this time.
     pub fn node_timeout(mut self, limit: Duration) -> Self {
         self.settings.node_timeout = limit;
         self
     }
 
-    /// The longest TTL that a lock may have; a minute if not set. A node that was restarted stays out for at least as
-    /// long, so that whatever it has forgotten has run out when it votes again. All clients of the same nodes must be
-    /// given the same.
+    /// Sets the longest TTL of a lock; the default is a minute. A restarted node does not vote for at least this time.
+    /// So every lock that it has forgotten has expired when it votes again. All clients of the same nodes must use the
+    /// same value.
     pub fn max_ttl(mut self, ttl: Duration) -> Self {
         self.settings.max_ttl = ttl;
         self
     }
 
-    /// By how much the clocks of two nodes may differ; ten seconds if not set. A node that was restarted stays out for
-    /// at least a second longer, so that its tokens are above all that it has forgotten.
+    /// Sets the most by which the clocks of two nodes may differ; the default is ten seconds. A restarted node does not
+    /// vote for at least a second longer, so that its tokens are larger than all forgotten tokens.
     pub fn clock_difference(mut self, difference: Duration) -> Self {
         self.settings.clock_difference = difference;
         self
     }
 
-    /// Sets how long nodes keep the last fencing token of a key after its last acquisition: two days if not set, ten minutes
-    /// at least, and twice `max_ttl` and `clock_difference`, and a year at most. See
-    /// [`RedisBuilder::fence_ttl`](crate::backend::redis::RedisBuilder::fence_ttl).
+    /// Sets how long nodes keep the last fencing token of a key after its last acquisition. The default is two days,
+    /// and the maximum a year. The minimum is ten minutes, twice `max_ttl` or twice `clock_difference`, whichever is
+    /// longest. See [`RedisBuilder::fence_ttl`](crate::backend::redis::RedisBuilder::fence_ttl).
     pub fn fence_ttl(mut self, fence_ttl: Duration) -> Self {
         self.settings.fence_ttl = fence_ttl;
         self
     }
 
-    /// Says that no node ever forgets what it has answered (`appendfsync always`, `noeviction`, no replica that is
-    /// promoted in its place): then a restarted node votes at once.
+    /// Declares that no node ever loses data that its replies have confirmed (`appendfsync always`, `noeviction`, no
+    /// replica that can replace it). With this setting a restarted node votes immediately.
     ///
-    /// If that is not true, two clients can hold one lock after a restart, and tokens can be drawn twice.
+    /// If this is not true, two clients can hold one lock after a restart, and a token can be generated twice.
     pub fn durable_nodes(mut self, durable: bool) -> Self {
         self.settings.durable = durable;
         self
     }
 
-    /// Trusts nodes whose certificates these authorities have signed, and no others. As PEM, with any number of
-    /// certificates. All URLs have to begin with `rediss`.
+    /// Trusts only nodes whose certificates these authorities have signed. The format is PEM, with any number of
+    /// certificates. All URLs must begin with `rediss`.
     #[cfg(feature = "tls-rustls")]
     #[cfg_attr(docsrs, doc(cfg(feature = "tls-rustls")))]
     pub fn authorities(mut self, pem: impl Into<String>) -> Self {
@@ -95,8 +96,8 @@ impl RedlockBuilder {
         self
     }
 
-    /// Shows nodes that ask for it this certificate, followed by those between it and its authority, all as PEM.
-    /// The private key is PEM without a password. All URLs have to begin with `rediss`.
+    /// Presents this certificate, followed by its intermediates, to nodes that request one. The format of the
+    /// certificates is PEM. The private key is PEM without a password. All URLs must begin with `rediss`.
     #[cfg(feature = "tls-rustls")]
     #[cfg_attr(docsrs, doc(cfg(feature = "tls-rustls")))]
     pub fn client_certificate(
@@ -108,7 +109,7 @@ impl RedlockBuilder {
         self
     }
 
-    /// What one node's URL names, with what our connections need.
+    /// Returns the node of a URL, with the settings that our connections need.
     fn target(&self, url: &str) -> Result<Target, ConnectError> {
         let target = opened(url::one(url)?)?;
         #[cfg(feature = "tls-rustls")]
@@ -116,21 +117,24 @@ impl RedlockBuilder {
         Ok(target)
     }
 
-    /// Connects to the nodes, and waits for a majority of them, and 200 ms for the others.
+    /// Connects to the nodes; waits for a majority of them, and 200 ms longer for the other nodes.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::NoQuorum`] if less than a majority can be used, [`ConnectError::NotIndependent`] if two names lead
-    /// to one server, [`ConnectError::Server`] if a server is a replica or a member of a Cluster, [`ConnectError::TooOld`]
-    /// if one of the servers is, [`ConnectError::Url`] if a URL is wrong, or names a node twice, and
-    /// [`ConnectError::Option`] for an option that cannot work, [`ConnectError::Certificates`] for certificates that cannot be
-    /// used. A node that does not vote yet, for it was restarted a
-    /// short while ago, can be used. What is found out later about a node that was not waited for is a warning in the
-    /// trace, and such a node has no vote.
+    /// - [`ConnectError::NoQuorum`]: fewer nodes than a majority can be reached.
+    /// - [`ConnectError::NotIndependent`]: two names lead to one server.
+    /// - [`ConnectError::Server`]: a server is a replica or a member of a Cluster.
+    /// - [`ConnectError::TooOld`]: a server is too old.
+    /// - [`ConnectError::Url`]: a URL is invalid, or names a node twice.
+    /// - [`ConnectError::Option`]: an option is invalid.
+    /// - [`ConnectError::Certificates`]: the certificates are invalid.
+    ///
+    /// A node that does not vote yet, because it was restarted recently, counts as reached. If `connect` does not wait
+    /// for a node, its problems are reported as warning events, and the node does not vote.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future closes what was opened.
+    /// Dropping the future closes the connections it opened.
     pub async fn connect(self) -> Result<Redlock, ConnectError> {
         self.settings.validate()?;
         let waiters = WaiterRegistry::new();
@@ -139,7 +143,7 @@ impl RedlockBuilder {
         let nodes = targets.len();
         if nodes == 0 || nodes > NODES_AT_MOST {
             return Err(ConnectError::url(format!(
-                "{nodes} nodes are named; name between 1 and {NODES_AT_MOST}, and best 5"
+                "{nodes} nodes were given; give between 1 and {NODES_AT_MOST}, ideally 5"
             )));
         }
         let members = QuorumNode::all(targets, &waiters, &self.settings);
@@ -149,7 +153,7 @@ impl RedlockBuilder {
                 .find(|it| it.address() == member.address())
             {
                 return Err(ConnectError::url(format!(
-                    "the node {} is named twice, and would vote twice; name independent servers",
+                    "the node {} is given twice, and would have two votes; use independent servers",
                     twin.address()
                 )));
             }
@@ -161,7 +165,7 @@ impl RedlockBuilder {
 }
 
 impl Redlock {
-    /// Names the nodes, by URLs as those of [`Redis::connect`](crate::backend::redis::Redis::connect).
+    /// Sets the nodes, by URLs as for [`Redis::connect`](crate::backend::redis::Redis::connect).
     ///
     /// # Examples
     ///
@@ -177,7 +181,7 @@ impl Redlock {
     /// ```
     #[allow(
         clippy::new_ret_no_self,
-        reason = "it is nothing before it is connected"
+        reason = "a builder: it is not usable before it connects"
     )]
     pub fn new<U: Into<String>>(urls: impl IntoIterator<Item = U>) -> RedlockBuilder {
         RedlockBuilder {
@@ -188,7 +192,7 @@ impl Redlock {
         }
     }
 
-    /// Waits until a majority was reached, and a little for the others.
+    /// Waits until a majority was reached, and a little longer for the other nodes.
     async fn meet(&self) -> Result<(), ConnectError> {
         let nodes = self.members.len();
         let needed = majority(nodes);
@@ -225,17 +229,17 @@ impl Redlock {
             reached,
             needed,
             nodes,
-            // Nobody has asked for a lock yet.
+            // No lock was requested yet.
             source: source.with_applied(Applied::No),
         })
     }
 }
 
-/// Why a node is not there.
+/// The reason why a node is not usable.
 enum UnusableNode {
-    /// The others may do.
+    /// The other nodes may be enough.
     Down(BackendError),
-    /// Nobody should lock with it among them.
+    /// No lock should be acquired while this node is in the list.
     Wrong(ConnectError),
 }
 
@@ -255,7 +259,7 @@ impl QuorumNode {
     async fn meet(&self, channel: &str) -> Result<(), UnusableNode> {
         let checked = timeout(MEETING, self.check(channel));
         let silent = || {
-            let silent = format!("it did not answer within {MEETING:?}");
+            let silent = format!("it did not reply within {MEETING:?}");
             Err(UnusableNode::Down(BackendError::unknown(silent)))
         };
         let met = match checked {
@@ -266,7 +270,7 @@ impl QuorumNode {
             return met;
         };
         match self.quarantine.quarantined() {
-            // It is there, and its time to vote will come.
+            // The node is up, and will vote later.
             Some(NotAdmitted::TooYoung { version }) if error.is_temporary() => {
                 check_version(self.address(), &version, LEAST_VERSION).map_err(UnusableNode::Wrong)
             }
@@ -286,7 +290,7 @@ impl QuorumNode {
 
 impl fmt::Debug for RedlockBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The URLs may hold passwords.
+        // Omits the URLs, which may contain passwords.
         f.debug_struct("RedlockBuilder")
             .field("nodes", &self.urls.len())
             .field("settings", &self.settings)
@@ -307,7 +311,9 @@ mod tests {
         let too_many = connected(NODES_AT_MOST + 1).await;
         assert!(matches!(too_many, ConnectError::Url { .. }), "{too_many:?}");
         let unreachable = connected(NODES_AT_MOST).await;
-        let expected = matches!(unreachable, ConnectError::NoQuorum { reached: 0, .. });
-        assert!(expected, "{unreachable:?}");
+        let ConnectError::NoQuorum { reached, .. } = unreachable else {
+            panic!("{unreachable:?}")
+        };
+        assert_eq!(reached, 0);
     }
 }

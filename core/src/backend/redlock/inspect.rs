@@ -13,7 +13,7 @@ use crate::Key;
 use crate::backend::redis::protocol::reply::{self, millis};
 use crate::backend::{BackendError, Inspection};
 
-/// Who holds a key, if a majority says so.
+/// Returns the holder of a key according to a majority.
 pub(super) async fn inspect(
     members: &[Arc<QuorumNode>],
     key: &Key,
@@ -41,7 +41,7 @@ pub(super) async fn inspect(
     waiting.sort_unstable();
     Ok(Inspection {
         owner: elected.map(reply::holder_shown),
-        // What a majority has in common is the token, and the majority ends with the first of its leases.
+        // All nodes of a majority have the same token, and the majority ends when the first of its leases ends.
         token: common(&tokens, needed).and_then(|it| it.try_into().ok()),
         expires_in: lefts.len().checked_sub(needed).map(|it| lefts[it]),
         holders: usize::from(elected.is_some()),
@@ -49,7 +49,7 @@ pub(super) async fn inspect(
     })
 }
 
-/// Takes a lock from its holder on every node that can be asked: true unless it is sure that no majority had it held.
+/// Takes a lock from its holder on every reachable node. Returns false only if definitely no majority held it.
 pub(super) async fn force_release(
     members: &[Arc<QuorumNode>],
     key: &Key,
@@ -64,7 +64,7 @@ pub(super) async fn force_release(
 
 #[derive(Debug)]
 struct NodeView {
-    /// As it lies there: other programs' ids need not be text.
+    /// The holder is in raw bytes, because other programs' ids need not be text.
     owner: Vec<u8>,
     token: Option<i64>,
     left: Option<Duration>,
@@ -87,7 +87,7 @@ fn view(value: redis::Value) -> Result<NodeView, BackendError> {
     })
 }
 
-/// The value that at least `needed` of the sorted values have.
+/// Returns the value that at least `needed` of the sorted values have.
 fn common(sorted: &[i64], needed: usize) -> Option<i64> {
     let runs = sorted.chunk_by(|a, b| a == b);
     runs.filter(|run| run.len() >= needed)
@@ -95,7 +95,7 @@ fn common(sorted: &[i64], needed: usize) -> Option<i64> {
         .next_back()
 }
 
-/// The answers of all nodes that give one within the limit, at least a majority.
+/// Returns the replies of all nodes within the limit, if they are a majority.
 async fn ask_all(
     members: &[Arc<QuorumNode>],
     command: &Cmd,

@@ -1,24 +1,24 @@
-//! A majority of the nodes: how many it has, what it answers, and the error when it does not answer.
+//! A majority of the nodes: its size, its decision, and the error if there is none.
 
 use std::sync::Arc;
 
 use super::quorum_node::QuorumNode;
 use crate::backend::BackendError;
 
-/// More than half of all nodes.
+/// Returns the size of a majority: more than half of all nodes.
 pub(super) const fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
-/// What a majority of nodes says to a question.
+/// The decision of a majority of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MajorityDecision {
     Yes,
-    /// So many say no that a majority cannot say yes.
+    /// Too many nodes refuse for a majority to agree.
     No,
 }
 
-/// The answers of nodes to one question.
+/// The replies of the nodes to one request.
 #[derive(Debug)]
 pub(super) struct MajorityCount {
     nodes: usize,
@@ -68,7 +68,7 @@ impl MajorityCount {
     }
 }
 
-/// Says how many nodes could be asked, and what is wrong with the others.
+/// Returns an error with the number of nodes that replied, and the problems of the others.
 pub(super) fn no_quorum(
     members: &[Arc<QuorumNode>],
     answered: usize,
@@ -80,13 +80,13 @@ pub(super) fn no_quorum(
     let (nodes, needed, why) = (members.len(), majority(members.len()), why.join("; "));
     let error = BackendError::unknown(match answered < needed {
         true => {
-            format!("no quorum: {answered} of {nodes} nodes answered, {needed} are needed ({why})")
+            format!("no quorum: {answered} of {nodes} nodes replied, {needed} are needed ({why})")
         }
         false => {
-            format!("no majority: {answered} of {nodes} nodes answered, and do not agree ({why})")
+            format!("no majority: {answered} of {nodes} nodes replied, and do not agree ({why})")
         }
     });
-    // Where so many refuse for good, asking again is of no use.
+    // If too many nodes refuse permanently, a retry cannot succeed.
     let refusing = failures.iter().filter(|it| !it.1.is_temporary()).count();
     let error = match refusing > nodes - needed {
         true => error.permanent(),
@@ -152,13 +152,13 @@ mod tests {
         let error = said(2, 1, 2);
         assert_eq!(
             error.to_string(),
-            "no quorum: 2 of 5 nodes answered, 3 are needed (127.0.0.1:1: it is down; \
+            "no quorum: 2 of 5 nodes replied, 3 are needed (127.0.0.1:1: it is down; \
              127.0.0.2:1: it may not; 127.0.0.3:1: it may not)"
         );
         assert!(error.is_temporary());
         assert_eq!(
             said(3, 2, 0).to_string(),
-            "no majority: 3 of 5 nodes answered, and do not agree (127.0.0.1:1: it is down; \
+            "no majority: 3 of 5 nodes replied, and do not agree (127.0.0.1:1: it is down; \
              127.0.0.2:1: it is down)"
         );
         assert!(said(0, 3, 2).is_temporary());

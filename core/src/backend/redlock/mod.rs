@@ -35,63 +35,67 @@ use settings::Settings;
 
 /// Locks on a majority of independent Redis (6.2 or later) or Valkey servers, with fencing tokens.
 ///
-/// The algorithm is antirez's Redlock ("Distributed Locks with Redis"), with tokens added: a lock is held by whom more
-/// than half of *all* nodes name, for its TTL less the time that the election took. A lock that all nodes have granted
-/// outlives the loss of any minority of them, where a lock on one server and its replicas may be lost with the primary.
-/// One that was acquired while some nodes were down stays without them.
+/// The algorithm is antirez's Redlock ("Distributed Locks with Redis"), with tokens added. A client holds the lock if
+/// more than half of *all* nodes name it as the holder. The lock is valid for its TTL less the duration of the
+/// election. A lock that all nodes have granted survives the failure of any minority of the nodes. A lock on one server
+/// and its replicas may be lost with the primary. Nodes that were down during an acquire do not count for that lock,
+/// even when they are up again.
 ///
-/// Every node is asked at once, and nobody waits for the slowest: a majority decides, on grant, renewal and release
-/// alike. A node that does not answer in time counts as down, and is asked again when it is back. What an acquisition
-/// or a failed round may have left on a node is undone there, as soon as the node can be told.
+/// The client sends requests to all nodes concurrently, and calls do not wait for the slowest node. A majority decides
+/// on grants, renewals and releases. A node that does not reply in time counts as down, and receives requests again
+/// when it is up. The client undoes remaining effects of an acquisition or a failed round as soon as it can reach the
+/// node.
 ///
-/// Waiters are woken by the nodes' messages, mostly in the order in which they came, but no order is promised: nodes
-/// may disagree, and whoever comes can be elected before those who wait. Exclusive locks only.
+/// The nodes notify waiters, usually in the order of their arrival. However, the order is not guaranteed: nodes may
+/// disagree, and a newcomer can be elected before the waiters. This backend supports only exclusive locks.
 ///
 /// # Tokens
 ///
-/// A round sends all nodes the same hint, a little ahead of the client's clock; honest clocks make all nodes answer
-/// the hint, and then one exchange is enough. Nodes that answer less are raised to the largest answer of the first
-/// majority, in a second exchange. As any two majorities share a node, the next token is larger:
+/// A round sends the same hint to all nodes, a time slightly later than the client's clock. If the clocks are right,
+/// all nodes reply with the hint, and one exchange is enough. Otherwise a second exchange raises smaller tokens to the
+/// largest token of the first majority. Any two majorities have a node in common, so the next token is larger:
 ///
-/// - If no node ever forgets anything ([`RedlockBuilder::durable_nodes`]): whatever clocks, delays and pauses do.
-/// - If a node that forgets stays out long enough: likewise. This is the default, see below.
+/// - If no node ever loses data ([`RedlockBuilder::durable_nodes`]), for any clocks, delays and pauses.
+/// - If a node that loses data does not vote for long enough, for any clocks, delays and pauses, too. This is the
+///   default, see below.
 ///
-/// # Nodes that forget
+/// # Nodes that lose data
 ///
-/// A node that was restarted has forgotten some or all of what it had granted, and would grant it again. So a server
-/// that has been up for less than [`max_ttl`](RedlockBuilder::max_ttl), and than
-/// [`clock_difference`](RedlockBuilder::clock_difference) and a second, has no vote. It is recognised by its run id and
-/// by how long it says it has been up, whenever a connection is made. **Five new servers therefore grant nothing for the
-/// first minute**, unless told otherwise.
+/// A restarted node has forgotten some or all of its grants, and would grant those locks again. So it does not vote
+/// until its uptime exceeds [`max_ttl`](RedlockBuilder::max_ttl), and also
+/// [`clock_difference`](RedlockBuilder::clock_difference) and a second. The client recognises a restart by the run id
+/// and the reported uptime, whenever it connects. **By default five new servers grant nothing for the first minute.**
 ///
-/// All that the rule needs is that every client of the nodes keeps to it, with the same `max_ttl`.
+/// Every client of the nodes must apply the rule for restarted nodes, with the same `max_ttl`.
 ///
-/// It cannot recognise a `FLUSHALL`, a replica that is promoted under the same address, or that lets a primary forget,
-/// nor keys that were evicted: give the nodes no replicas, and `noeviction`. Nor can it recognise a virtual machine
-/// that was set back to a snapshot, where the server keeps its run id, nor a restarted server whose clock is set
-/// forward before a client first meets it: a server tells by the time of day how long it has been up, and only clients
-/// that have met it before that count by their own clocks.
+/// Clients cannot recognise some events: a `FLUSHALL`, evicted keys, and a replica that is promoted under the same
+/// address. So run the nodes without replicas, and with `noeviction`. A server in a virtual machine that is restored
+/// from a snapshot keeps its run id, so clients do not recognise the restore. Clients do not recognise a restart either
+/// if the server's clock is set forward before they first connect. A server reports its uptime by the time of day; only
+/// clients that connected before use their own clocks.
 ///
-/// A server whose clock is set forward ends the leases that it keeps. One such node does no harm to a lock that all
-/// nodes have granted. A lock that was acquired while others were down may be granted a second time, as any lock may
-/// when a majority of clocks is set forward: then the fencing tokens are what refuses the older holder.
+/// A server whose clock is set forward ends its leases early. One such node does not endanger a lock that all nodes
+/// have granted. If a lock was acquired while other nodes were down, it may be granted a second time. If a majority of
+/// clocks is set forward, any lock may be granted a second time. In both cases fencing tokens make the resource reject
+/// the older holder.
 ///
-/// # Other nodes
+/// # Changing nodes
 ///
-/// Each node is a server of its own. Two names that lead to one server, at first or later, are recognised by its run id:
-/// only one of them has a vote. A replica, and a member of a Cluster, has none.
+/// Each node must be a separate server. The client recognises two names of one server by its run id, when it connects
+/// or later, and counts only one vote. Replicas and members of a Cluster do not vote.
 ///
-/// Clients that name different nodes do not exclude each other. To replace one of them, stop it, wait for `max_ttl`,
-/// start its successor *under the same name*, and let it stay out as above. To go from three nodes to five, or to
-/// move them all, stop all clients, wait for `max_ttl`, and start them with the new list; tokens go on growing as the
-/// time of day does.
+/// Clients that use different nodes do not exclude each other. To replace a node, stop it, wait for `max_ttl`, and
+/// start its successor *under the same name*. The successor does not vote at first, as above. To change from three
+/// nodes to five, or to replace all nodes, stop all clients. Wait for `max_ttl`, and start the clients with the new
+/// list. Tokens continue to increase, because the time of day does.
 ///
-/// # Keys and rights
+/// # Keys and permissions
 ///
-/// As those of [`Redis`](super::redis::Redis), with `{K}:lh1:line`, `{K}:lh1:places` and `{K}:lh1:turn` in place of `queue` and `leases`.
+/// The keys and permissions are those of [`Redis`](super::redis::Redis), with `{K}:lh1:line`, `{K}:lh1:places` and
+/// `{K}:lh1:turn` instead of `queue` and `leases`.
 pub struct Redlock {
     members: Arc<[Arc<QuorumNode>]>,
-    /// The same for all nodes: a channel of one name on each.
+    /// All nodes use this registry: each has a channel with the same name.
     waiters: WaiterRegistry,
     settings: Settings,
     attempts: RedlockAttempts,
@@ -117,7 +121,7 @@ impl Backend for Redlock {
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
         if attempt.mode != Mode::Exclusive || attempt.handover.is_some() {
-            let refusal = "Redlock has exclusive locks only, and they cannot be handed over";
+            let refusal = "Redlock supports exclusive locks only, without handovers";
             return Err(BackendError::not_applied(refusal).permanent());
         }
         self.acquire(attempt).await
@@ -133,7 +137,7 @@ impl Backend for Redlock {
     }
 
     async fn downgrade(&self, _claim: &Claim) -> Result<RenewAnswer, BackendError> {
-        Err(BackendError::not_applied("Redlock has exclusive locks only").permanent())
+        Err(BackendError::not_applied("Redlock supports exclusive locks only").permanent())
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
@@ -157,7 +161,8 @@ impl Backend for Redlock {
     }
 
     async fn interrupted(&self, _seen: u64) -> u64 {
-        // A node that was away for a while ends no lease: a majority does, and renewals tell.
+        // An outage of one node does not end a lease, because a majority decides. Renewals detect the loss of a
+        // majority.
         std::future::pending().await
     }
 

@@ -1,5 +1,5 @@
-//! Which servers may vote: each node is a server of its own, and one that restarted may have forgotten what it granted, so
-//! that it does not vote until the longest lease is over.
+//! Decides which servers may vote. Each node must be a separate server. A restarted server may have forgotten its
+//! grants, so it does not vote until the longest lease has ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,17 +11,16 @@ use crate::backend::redis::protocol::reply;
 use crate::clock::LeaseInstant;
 use crate::event_macro::event;
 
-/// Keeps away from a server that is no node of its own, and from one that was restarted a short while ago: it may have
-/// forgotten locks that are still held, and tokens that were drawn.
+/// Refuses a server that is not a separate node, or that was restarted recently. A restarted server may have forgotten
+/// locks that are still held, and tokens that it generated.
 ///
-/// A server is known by its run id, so that each connection that is made anew shows whether it is still the same.
-/// How long it has been up is asked once per run and counted on by this process' own clock: a server counts by the
-/// time of day, which can jump.
+/// A server is recognised by its run id, which is compared for each new connection. Its uptime is read once per run,
+/// and then counted by this process's own clock. A server counts by the time of day, which can jump.
 #[derive(Debug)]
 pub(super) struct RestartQuarantine {
     place: usize,
     roster: Arc<DistinctNodes>,
-    /// None where servers forget nothing.
+    /// `None` if servers never lose data.
     away: Option<Duration>,
     state: Mutex<QuarantineState>,
 }
@@ -29,7 +28,7 @@ pub(super) struct RestartQuarantine {
 #[derive(Debug, Default)]
 struct QuarantineState {
     known: Option<KnownServer>,
-    /// Why the server that was met last was kept out, if it was.
+    /// The reason why the last server was refused, if it was refused.
     out: Option<NotAdmitted>,
 }
 
@@ -39,10 +38,10 @@ struct KnownServer {
     admitted_from: LeaseInstant,
 }
 
-/// Why a server that is there is not asked for locks.
+/// The reason why a reachable server is not used for locks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NotAdmitted {
-    /// Its time to vote will come.
+    /// The server will vote later.
     TooYoung {
         version: String,
     },
@@ -50,7 +49,7 @@ pub(super) enum NotAdmitted {
 }
 
 impl RestartQuarantine {
-    /// Admits servers that fit in with the others and have been up for longer than `away`, if that matters.
+    /// Creates the admission: servers must be distinct, and their uptime must exceed `away`, if set.
     pub(super) fn of(place: usize, roster: &Arc<DistinctNodes>, away: Option<Duration>) -> Self {
         Self {
             place,
@@ -60,7 +59,7 @@ impl RestartQuarantine {
         }
     }
 
-    /// Fails if the server behind a new connection is not to be asked for locks, by who it says it is and how old.
+    /// Fails if the server of a new connection must not be used, according to its identity and uptime.
     pub(super) fn admit(&self, info: &str) -> Result<(), BackendError> {
         self.fits(info)?;
         match self.away {
@@ -72,12 +71,13 @@ impl RestartQuarantine {
         }
     }
 
-    /// Why the server that was met last was kept out, if it was.
+    /// Returns the reason why the last server was refused, if it was refused.
     pub(super) fn quarantined(&self) -> Option<NotAdmitted> {
         self.state.lock().out.clone()
     }
 
-    /// Fails for now: its name may lead to another server, and what is owed to that one stays owed.
+    /// Checks the server's identity. A failure is temporary: the name may lead to another server, and pending releases
+    /// stay pending.
     fn fits(&self, info: &str) -> Result<(), BackendError> {
         let Err(unfit) = self.roster.enter(self.place, info) else {
             return Ok(());
@@ -85,7 +85,7 @@ impl RestartQuarantine {
         let refused = BackendError::not_applied(unfit.to_string());
         let out = Some(NotAdmitted::Unfit(unfit));
         let before = std::mem::replace(&mut self.state.lock().out, out.clone());
-        // It is tried again and again.
+        // The client retries the connection continuously.
         if before != out {
             warn_of_unfit_node(&self.roster.address(self.place), &refused);
         }
@@ -97,7 +97,7 @@ impl RestartQuarantine {
         let uptime = field("uptime_in_seconds").and_then(|it| it.parse().ok());
         let (Some(run_id), Some(uptime)) = (field("run_id"), uptime) else {
             return Err(BackendError::not_applied(
-                "the server does not say how long it has been up (INFO server)",
+                "the server does not report its uptime (INFO server)",
             ));
         };
         let mut state = self.state.lock();
@@ -127,11 +127,11 @@ fn warn_of_unfit_node(node: &str, error: &BackendError) {
         warn,
         "leasehold.unfit_node",
         { node = node, error = error as &dyn std::error::Error },
-        "the node has no vote, since its server is none of its own"
+        "the node has no vote, because its server is not a separate node"
     );
 }
 
-/// The nodes, and the run id of the server that each of them led to last.
+/// The nodes, and the run id of each one's last server.
 #[derive(Debug)]
 pub(super) struct DistinctNodes(Mutex<Vec<NodeIdentity>>);
 
@@ -141,21 +141,21 @@ struct NodeIdentity {
     run_id: Option<String>,
 }
 
-/// Why a server cannot be a node, whatever its age.
+/// The reason why a server cannot be a node, whatever its uptime is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum UnfitNode {
-    #[error("it is the same server as {other}, and would vote twice; name independent servers")]
+    #[error("it is the same server as {other}, and would have two votes; use independent servers")]
     Twin { other: String },
     #[error(
-        "it is a member of a Cluster, which moves its keys; name independent servers, or connect with redis+cluster://"
+        "it is a member of a Cluster, which moves its keys; use independent servers, or connect with redis+cluster://"
     )]
     OfACluster,
-    #[error("it is a replica, which only repeats another server; name independent servers")]
+    #[error("it is a replica of another server; use independent servers")]
     Replica,
 }
 
 impl DistinctNodes {
-    /// The nodes at these addresses, in order.
+    /// Creates the nodes at these addresses, in order.
     pub(super) fn of(addresses: impl IntoIterator<Item = String>) -> Self {
         let node = |address| NodeIdentity {
             address,
@@ -171,7 +171,7 @@ impl DistinctNodes {
             .map_or_else(String::new, |node| node.address.clone())
     }
 
-    /// Notes to which server a new connection of a node leads, by what it says of itself, unless it cannot be a node.
+    /// Records the server of a node's new connection by its run id, unless it cannot be a node.
     pub(super) fn enter(&self, place: usize, info: &str) -> Result<(), UnfitNode> {
         let field = |name| reply::info_field(info, name);
         let mut nodes = self.0.lock();
@@ -190,7 +190,8 @@ impl DistinctNodes {
             })
         };
         if let Some(node) = nodes.get_mut(place) {
-            // Who was there is not any more. Two nodes whose names were exchanged would keep each other out.
+            // The name of this node does not lead to the previous server any more. Without this step two nodes with
+            // exchanged names would refuse each other.
             node.run_id = match unfit {
                 Some(_) => None,
                 None => run_id.map(ToOwned::to_owned),
@@ -208,7 +209,7 @@ mod tests {
 
     const AWAY: Duration = Duration::from_secs(60);
 
-    /// The only node.
+    /// The admission of the only node.
     fn admission() -> RestartQuarantine {
         let roster = DistinctNodes::of(["a".to_owned()]);
         RestartQuarantine::of(0, &Arc::new(roster), Some(AWAY))
@@ -224,7 +225,7 @@ mod tests {
         let judge = |run_id, uptime| admission.judge(&info(run_id, uptime), AWAY);
         assert!(judge("old", 60).is_ok());
         assert!(judge("a", 180).is_ok());
-        // Restarted: by its own account it has been up for ten seconds.
+        // The server was restarted: it reports an uptime of ten seconds.
         let refused = judge("new", 10).unwrap_err();
         assert!(
             refused.is_temporary() && refused.to_string().contains("in 50.0s"),
@@ -238,7 +239,7 @@ mod tests {
         advance(Duration::from_secs(49)).await;
         assert!(judge("new", 59).is_err());
         advance(Duration::from_secs(1)).await;
-        // As it was when it was met.
+        // The result is the same as when the client connected.
         assert_eq!(admission.quarantined(), too_young());
         assert!(judge("new", 60).is_ok());
         assert_eq!(admission.quarantined(), None);
@@ -261,7 +262,7 @@ mod tests {
             admission.quarantined(),
             Some(NotAdmitted::Unfit(UnfitNode::Replica))
         );
-        // It was made a primary.
+        // The server was promoted to a primary.
         let primary = info("new", 0);
         assert!(admission.fits(&primary).is_ok());
         assert!(admission.judge(&primary, AWAY).is_err());
@@ -290,10 +291,10 @@ mod tests {
         assert_eq!(enter(1, "one"), twin_of("a"));
         assert_eq!(enter(0, "one"), Ok(()));
         assert_eq!(enter(1, "two"), Ok(()));
-        // The server of the first was restarted.
+        // The server of the first node was restarted.
         assert_eq!(enter(0, "three"), Ok(()));
         assert_eq!(enter(2, "one"), Ok(()));
-        // The names of the first two lead to each other's servers.
+        // The names of the first two nodes lead to each other's servers.
         assert_eq!(enter(0, "two"), twin_of("b"));
         assert_eq!(enter(1, "three"), Ok(()));
         assert_eq!(enter(0, "two"), Ok(()));

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use crate::clock::LeaseInstant;
 
-/// Whether a node is asked.
+/// Whether requests are sent to a node.
 #[derive(Debug, Default)]
 pub(super) struct NodeHealth(Mutex<HealthState>);
 
@@ -16,15 +16,15 @@ enum HealthState {
     Up,
     Down {
         why: String,
-        /// Until when somebody says to look at it.
+        /// The end of the time for which a probe watches the node.
         watched_until: Option<LeaseInstant>,
     },
-    /// For good.
+    /// The node is down permanently.
     Closed,
 }
 
 impl NodeHealth {
-    /// Why it is down, if it is.
+    /// Returns the reason why the node is down, if it is down.
     pub(super) fn trouble(&self) -> Option<String> {
         match &*self.0.lock() {
             HealthState::Up => None,
@@ -47,13 +47,13 @@ impl NodeHealth {
         }
     }
 
-    /// Takes the watch over, for so long, if it is down and nobody has it.
+    /// Starts a probe for `length`, if the node is down and no probe is running.
     pub(super) fn begin_probe(&self, length: Duration) -> bool {
         let mut state = self.0.lock();
         let HealthState::Down { watched_until, .. } = &mut *state else {
             return false;
         };
-        // Nobody may be driving the runtime of whoever said so.
+        // The runtime of the last probe may not be driven.
         let is_free = watched_until.is_none_or(LeaseInstant::has_passed);
         if is_free {
             *watched_until = Some(LeaseInstant::now().after(length));
@@ -61,7 +61,7 @@ impl NodeHealth {
         is_free
     }
 
-    /// Goes on watching for so long, or says that there is nothing to watch any more.
+    /// Extends the probe by `length`; returns false if the node does not need a probe any more.
     pub(super) fn continue_probe(&self, length: Duration) -> bool {
         match &mut *self.0.lock() {
             HealthState::Down { watched_until, .. } => {
@@ -78,7 +78,7 @@ impl NodeHealth {
         }
     }
 
-    /// It is up, if `paid` still says so with the door held.
+    /// Sets the node to up, if `paid` returns true under the mutex.
     pub(super) fn mark_up(&self, paid: impl FnOnce() -> bool) -> bool {
         let mut state = self.0.lock();
         let mark_up = paid();

@@ -1,4 +1,4 @@
-//! The requests of this process that nodes have not answered yet, and how long the replies are waited for.
+//! The pending requests of this process to nodes, and the time limits for replies.
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
@@ -14,26 +14,27 @@ use tokio::time::Sleep;
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::{self, Runtime};
 
-/// Requests to several nodes at once. Nobody waits for the last of them: what is unanswered when this is dropped goes on
-/// in the background, within its own limit, so that a slow answer is not mistaken for a lost one.
+/// Concurrent requests to several nodes. The caller does not wait for the last reply. Requests that are pending when
+/// this is dropped continue in the background, within their own limit. So a slow reply is not mistaken for a lost
+/// reply.
 pub(super) struct NodeRequests<F: Future<Output: Send> + Send + 'static>(RequestFutures<F>);
 
 struct RequestFutures<F> {
-    /// They are large, and are moved to the heap before anything else moves them.
+    /// The futures are large, and are boxed before they are moved.
     unanswered: FuturesUnordered<Pin<Box<F>>>,
-    /// None if each keeps to a limit of its own.
+    /// `None` if each has its own limit.
     deadline: Option<Arc<SharedDeadline>>,
-    /// Made when there is something to wait for.
+    /// The timer is created when the caller first waits for a reply.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<F: Future<Output: Send> + Send + 'static> NodeRequests<F> {
-    /// What keeps to a limit of its own.
+    /// Creates requests that each have their own limit.
     pub(super) fn new(requests: impl IntoIterator<Item = F>) -> Self {
         Self::of(requests, None)
     }
 
-    /// What is asked is made for the limit that it gets.
+    /// Creates requests with a common limit.
     pub(super) fn within<I: IntoIterator<Item = F>>(
         limit: Duration,
         requests: impl FnOnce(AnswerLimit) -> I,
@@ -51,10 +52,10 @@ impl<F: Future<Output: Send> + Send + 'static> NodeRequests<F> {
         })
     }
 
-    /// Sends what nobody waits for.
+    /// Sends the requests without waiting for replies.
     pub(super) fn go_on(self) {}
 
-    /// Pauses until `moment` while the requests are under way.
+    /// Waits until `moment`, while the requests continue.
     pub(super) async fn until(mut self, moment: LeaseInstant) {
         let answers = async {
             while self.next().await.is_some() {}
@@ -90,7 +91,7 @@ impl<F: Future> RequestFutures<F> {
             return Poll::Pending;
         }
         deadline.pass();
-        // Each looks at the deadline when it is polled, and what is put in anew is polled.
+        // Each request checks the deadline when it is polled, and requests that are inserted again are polled.
         let unanswered = std::mem::take(&mut self.unanswered);
         self.unanswered = unanswered.into_iter().collect();
         self.unanswered.poll_next_unpin(cx)
@@ -114,12 +115,12 @@ impl<F: Future<Output: Send> + Send + 'static> Drop for NodeRequests<F> {
     }
 }
 
-/// How long an answer is waited for.
+/// The time limit for a reply.
 #[derive(Debug, Clone)]
 pub(super) enum AnswerLimit {
-    /// From the call on.
+    /// The limit is counted from the call.
     Own(Duration),
-    /// As long as for all that were asked with it, whose timer is one.
+    /// The limit is the common one of all requests of the group, with one timer.
     Shared(Arc<SharedDeadline>),
 }
 
@@ -138,7 +139,7 @@ impl From<Duration> for AnswerLimit {
     }
 }
 
-/// The end of the wait for several answers. Who asked them all keeps the timer.
+/// The deadline of a group of requests. The caller of the group owns the timer.
 #[derive(Debug)]
 pub(super) struct SharedDeadline {
     length: Duration,
@@ -211,7 +212,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_goes_on_in_the_background_ends_with_its_limit() {
-        let (told, ended) = tokio::sync::oneshot::channel();
+        let (done, ended) = tokio::sync::oneshot::channel();
         let (begin, limit) = (Instant::now(), Duration::from_millis(50));
         let asked = NodeRequests::within(limit, |limit| {
             let waits = async move {
@@ -220,7 +221,7 @@ mod tests {
                     _ => Poll::Pending,
                 });
                 end.await;
-                told.send(begin.elapsed())
+                done.send(begin.elapsed())
             };
             [waits]
         });

@@ -1,4 +1,4 @@
-//! One node: its client, its health and its unconfirmed releases, and the probe that looks at it while it is down.
+//! One node: its client, its health and its unconfirmed releases, and the probe that checks it while it is down.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -27,8 +27,9 @@ use crate::runtime::{Runtime, timeout};
 
 /// One of several nodes.
 ///
-/// One that failed to answer in time is down: it is asked nothing until it has answered a PING, and what is owed to it
-/// is paid first. So nodes that hang cost others nothing, and do not find a flood of old requests when they come back.
+/// A node that did not reply in time is down. A node that is down receives no requests until it has replied to a PING
+/// and received the pending releases. So an unresponsive node does not delay other nodes, and does not receive many old
+/// requests when it is up again.
 pub(super) struct QuorumNode {
     pub(super) place: usize,
     address: String,
@@ -60,7 +61,8 @@ impl QuorumNode {
             address,
             node,
             quarantine,
-            // A node that was restarted has forgotten which requests are to be refused, and stays out for longer.
+            // A restarted node has forgotten its tombstones, but it does not vote until requests from before the
+            // restart have expired.
             copies: UnansweredRequests::lasting(settings.max_ttl),
             node_timeout: settings.node_timeout,
             health: NodeHealth::default(),
@@ -69,7 +71,7 @@ impl QuorumNode {
         })
     }
 
-    /// One for each target.
+    /// Creates one node for each target.
     pub(super) fn all(
         targets: Vec<Target>,
         waiters: &WaiterRegistry,
@@ -82,7 +84,7 @@ impl QuorumNode {
             .collect()
     }
 
-    /// What the nodes' errors call it.
+    /// Returns the address, as in the node's errors.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
@@ -97,7 +99,7 @@ impl QuorumNode {
         self.within(limit, pin!(self.node.call(command))).await
     }
 
-    /// Sends several commands at once, unless the node is down.
+    /// Sends several commands concurrently, unless the node is down.
     pub(super) async fn call_all(
         &self,
         limit: &AnswerLimit,
@@ -109,7 +111,7 @@ impl QuorumNode {
             .await
     }
 
-    /// Waits for an answer, and takes the node for down if there is none.
+    /// Waits for a reply, and sets the node to down if there is none.
     pub(super) async fn within<T>(
         &self,
         limit: &AnswerLimit,
@@ -131,12 +133,12 @@ impl QuorumNode {
             AnswerLimit::Shared(_) => return Err(outside_a_runtime()),
         };
         let Some(answer) = answer else {
-            let silent = format!("it did not answer within {:?}", limit.length());
+            let silent = format!("it did not reply within {:?}", limit.length());
             self.health.mark_down(silent.clone());
             self.watch();
             return Err(BackendError::unknown(silent));
         };
-        // A server that refuses a command is there.
+        // A server that refuses a command is up.
         if let Err(error) = &answer
             && !self.node.is_connected()
         {
@@ -149,7 +151,7 @@ impl QuorumNode {
 
 #[cfg(test)]
 impl QuorumNode {
-    /// Nodes that nobody can reach.
+    /// Returns nodes that cannot be reached.
     pub(super) fn unreachable(count: usize, waiters: &WaiterRegistry) -> Vec<Arc<Self>> {
         let target = |place| {
             let url = format!("redis://127.0.0.{}:1", place + 1);
@@ -173,17 +175,17 @@ impl fmt::Debug for QuorumNode {
     }
 }
 
-/// Pauses between looks: from the first to the longest.
+/// The pauses between probes: from the first to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long making a connection may take, over a network that is far,
+/// The time limit for connecting, which must be enough for a slow network.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// and how long an answer, at least.
+/// The minimum time limit for a reply.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long somebody who watches is believed to.
+/// How long a probe is assumed to be running without a report.
 const BELIEVED: Duration = Duration::from_secs(8);
 
 impl QuorumNode {
@@ -196,12 +198,12 @@ impl QuorumNode {
         Err(BackendError::not_applied(why))
     }
 
-    /// Looks at the node until it is up and has been paid, in the background.
+    /// Probes the node in the background until it is up and has received the pending releases.
     pub(super) fn watch(&self) {
-        // Also where nobody can look: whoever asks for the node next begins to.
+        // This also works without a runtime: the next request to the node starts the probe.
         if self.health.trouble().is_none() && !self.backlog.is_empty() {
             self.health
-                .mark_down("what is owed to it has to be paid first".to_owned());
+                .mark_down("its pending releases must be sent first".to_owned());
         }
         let Some(runtime) = Runtime::current() else {
             return;
@@ -211,7 +213,7 @@ impl QuorumNode {
         }
     }
 
-    /// Whether the node answers, and has been paid.
+    /// Returns whether the node replies, and has received the pending releases.
     async fn is_back(&self) -> bool {
         let ping = redis::cmd("PING");
         let look = LOOK.max(self.node_timeout);
@@ -247,7 +249,7 @@ impl QuorumNode {
     }
 }
 
-/// The task that looks at a node which is down. Should its runtime end, another can begin.
+/// The task that probes a node which is down. If the runtime of the task ends, another task can start.
 struct NodeProbe(Weak<QuorumNode>);
 
 impl NodeProbe {
@@ -287,7 +289,7 @@ mod tests {
     use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
     use crate::backend::redlock::node_requests::SharedDeadline;
     use crate::backend::redlock::release_backlog::PendingNodeRelease;
-    use crate::{Key, OwnerId};
+    use crate::{AttemptId, Key};
 
     #[test]
     fn outside_a_runtime_nothing_is_asked() {
@@ -307,7 +309,7 @@ mod tests {
     fn push_pending(member: &QuorumNode) {
         member.backlog.push_pending(PendingNodeRelease {
             key: Key::new("", "k").unwrap(),
-            round: OwnerId::random(),
+            round: AttemptId::random(),
             waiter: None,
             until: LeaseInstant::now().after(LOOK),
         });
@@ -319,14 +321,14 @@ mod tests {
         push_pending(member);
         member.watch();
         assert!(member.health.trouble().is_some());
-        // Nobody has begun to look at it: whoever asks for it next does.
+        // No probe has been started: the next request starts one.
         assert!(member.health.begin_probe(BELIEVED));
     }
 
     #[tokio::test]
     async fn a_node_that_is_owed_something_is_down_and_one_that_is_down_keeps_its_reason() {
         let members = QuorumNode::unreachable(2, &WaiterRegistry::new());
-        for (member, reason) in members.iter().zip(["what is owed", "silent"]) {
+        for (member, reason) in members.iter().zip(["its pending", "silent"]) {
             if reason == "silent" {
                 member.health.mark_down(reason.to_owned());
             }

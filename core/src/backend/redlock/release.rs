@@ -1,4 +1,4 @@
-//! Releases on all nodes, and confirms it by majority. A node that does not confirm is sent the release again.
+//! Releases on all nodes, confirmed by a majority. The client repeats the release to a node that does not confirm it.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::request::NodeRelease;
 use crate::backend::redis::protocol::reply;
 use crate::backend::{Attempt, BackendError};
 use crate::runtime::timeout;
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 
 impl Redlock {
-    /// Undoes a round that came to nothing, in the background.
+    /// Undoes a failed round, in the background.
     pub(super) fn abandon(&self, attempt: &Attempt, round: Arc<Round>) {
         self.undo(attempt, round).go_on();
     }
@@ -34,7 +34,7 @@ impl Redlock {
         self.send_release(pending, round)
     }
 
-    /// Asks all nodes that may know of a round to end it.
+    /// Sends the end of a round to all nodes that may have received the round.
     fn send_release(
         &self,
         pending: PendingNodeRelease,
@@ -52,8 +52,9 @@ impl Redlock {
         })
     }
 
-    /// Ends whatever the owner has: true unless it is sure that a majority did not hold the lock for it.
-    pub(super) async fn end(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
+    /// Ends the owner's lock and queue positions. Returns false only if definitely no majority granted the owner the
+    /// lock.
+    pub(super) async fn end(&self, key: &Key, owner: AttemptId) -> Result<bool, BackendError> {
         self.waiters.leave(key, owner);
         let round = self.attempts.last_round(owner);
         let pending = PendingNodeRelease::new(key, round.id, Some(owner), self.settings.max_ttl);
@@ -78,8 +79,8 @@ impl Redlock {
 }
 
 impl QuorumNode {
-    /// Ends what a round has here, and the waiter's place: true if it held the lock. What cannot be told to the node
-    /// is owed to it.
+    /// Ends the round on this node, and its waiter's position. Returns whether it held the lock. If the node cannot be
+    /// reached, the release stays pending.
     pub(super) async fn release(
         &self,
         limit: &AnswerLimit,
@@ -87,7 +88,7 @@ impl QuorumNode {
         release: &NodeRelease,
     ) -> Result<bool, BackendError> {
         let (concerned, settled) = match release.pending.waiter {
-            // Each of its rounds may have given it a place, and may do so yet.
+            // Each round of the attempt may have queued the waiter, and may still do so.
             Some(_) => (
                 round.may_wait_at(self.place),
                 round.attempt_is_settled(self.place),
@@ -97,14 +98,15 @@ impl QuorumNode {
         if !concerned {
             return Ok(false);
         }
-        // A release that is dropped, or that the node has not confirmed, is owed to it.
+        // A release that is dropped or not confirmed stays pending.
         let owed = guard(self, |member| {
             member.backlog.push_pending(release.pending.clone());
             member.watch();
         });
-        let mut left = self.told(limit, release).await;
+        let mut left = self.try_release(limit, release).await;
         if !settled && !matches!(left, Ok(true)) {
-            // The request may have come after it. What is not known to have come is sealed off.
+            // The request may have arrived after the release. If it may not have arrived yet, a tombstone makes the
+            // node refuse it.
             left = Box::pin(self.send_again(limit.length(), round, release)).await;
         }
         if left.as_ref().map_or_else(|e| self.refuses_it(e), |_| true) {
@@ -126,19 +128,23 @@ impl QuorumNode {
             }
         };
         if let Some(settled) = timeout(limit * 2, settled) {
-            // Whoever drives the request may have gone, and is not waited for.
+            // The task that drives the request may have ended, so the release continues after a timeout, too.
             let _in_time = settled.await;
         }
-        self.told(&limit.into(), release).await
+        self.try_release(&limit.into(), release).await
     }
 
-    /// A node that refuses a release for good is owed nothing. One that refuses a connection does not know of the
-    /// release, and its password may be set right.
+    /// Returns whether a node refuses a release permanently, so that it is not pending. A node that refuses the
+    /// connection has not received the release, and the operator may correct its password.
     pub(super) fn refuses_it(&self, error: &BackendError) -> bool {
         !error.is_temporary() && self.node.is_connected()
     }
 
-    async fn told(&self, limit: &AnswerLimit, release: &NodeRelease) -> Result<bool, BackendError> {
+    async fn try_release(
+        &self,
+        limit: &AnswerLimit,
+        release: &NodeRelease,
+    ) -> Result<bool, BackendError> {
         self.look()?;
         self.within(limit, pin!(self.pay(release))).await
     }
@@ -149,7 +155,7 @@ impl QuorumNode {
         let answer: String = reply::read(answer)?;
         if answer == "unsealed" {
             return Err(BackendError::unknown(
-                "the node has no memory left to note that a round is over",
+                "the node has no memory left to record the end of a round",
             ));
         }
         self.copies.forget(release.pending.round, copies_until);

@@ -7,31 +7,31 @@ use parking_lot::Mutex;
 
 use crate::backend::redis::timing::WAITER_LEASE;
 use crate::clock::LeaseInstant;
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 
-/// From how many debts on those that are past are cleared away.
+/// The number of pending releases from which expired ones are removed.
 const SWEPT_FROM: usize = 64;
 
-/// A release that a node is to be told of.
+/// A release that a node has not confirmed.
 #[derive(Debug, Clone)]
 pub(super) struct PendingNodeRelease {
     pub(super) key: Key,
-    pub(super) round: OwnerId,
-    /// Whose place in line ends with it.
-    pub(super) waiter: Option<OwnerId>,
-    /// By then all that the round may have left has run out by itself.
+    pub(super) round: AttemptId,
+    /// The waiter whose position ends with the release.
+    pub(super) waiter: Option<AttemptId>,
+    /// When all possible effects of the round on the node have expired.
     pub(super) until: LeaseInstant,
 }
 
 impl PendingNodeRelease {
-    /// The end of a round, and of the waiter's place unless the attempt may go on waiting.
+    /// Creates the release of a round, including the waiter's position unless the attempt may continue to wait.
     pub(super) fn new(
         key: &Key,
-        round: OwnerId,
-        waiter: Option<OwnerId>,
+        round: AttemptId,
+        waiter: Option<AttemptId>,
         max_ttl: Duration,
     ) -> Self {
-        // A request may be carried out for one `max_ttl` after its sending, and then what it takes begins to run out.
+        // A request may be executed for one `max_ttl` after it was sent, and then its lease begins.
         let lasts = match waiter {
             Some(_) => max_ttl.max(WAITER_LEASE),
             None => max_ttl,
@@ -40,23 +40,23 @@ impl PendingNodeRelease {
             key: key.clone(),
             round,
             waiter,
-            // Clocks do not all run alike.
+            // Clocks may run at different rates.
             until: LeaseInstant::now().after((max_ttl + lasts).mul_f64(1.01)),
         }
     }
 
-    fn name(&self) -> (OwnerId, Option<OwnerId>) {
+    fn name(&self) -> (AttemptId, Option<AttemptId>) {
         (self.round, self.waiter)
     }
 }
 
-/// What is owed to a node that could not be told, each debt once.
+/// The pending releases of a node, without duplicates.
 #[derive(Debug, Default)]
 pub(super) struct NodeReleaseBacklog(Mutex<NodeReleases>);
 
 #[derive(Debug, Default)]
 struct NodeReleases {
-    pending_releases: BTreeMap<(OwnerId, Option<OwnerId>), PendingNodeRelease>,
+    pending_releases: BTreeMap<(AttemptId, Option<AttemptId>), PendingNodeRelease>,
     sweep_at: usize,
 }
 
@@ -75,7 +75,7 @@ impl NodeReleaseBacklog {
         self.0.lock().pending_releases.is_empty()
     }
 
-    /// One that still matters, if there is one.
+    /// Returns a release that is still needed, if there is one.
     pub(super) fn next(&self) -> Option<PendingNodeRelease> {
         let mut book = self.0.lock();
         while let Some((_, pending)) = book.pending_releases.pop_first() {
@@ -103,7 +103,7 @@ mod tests {
         let push_pending = |seconds| {
             let pending = PendingNodeRelease {
                 key: Key::new("", "k").unwrap(),
-                round: OwnerId::random(),
+                round: AttemptId::random(),
                 waiter: None,
                 until: LeaseInstant::now().after(Duration::from_secs(seconds)),
             };
@@ -129,7 +129,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_release_is_owed_until_what_a_late_request_took_has_run_out() {
         let second = Duration::from_secs(1);
-        let (key, round) = (Key::new("", "k").unwrap(), OwnerId::random());
+        let (key, round) = (Key::new("", "k").unwrap(), AttemptId::random());
         for (max_ttl, waiter, lasts) in [
             (second * 60, None, second * 60),
             (second * 60, Some(round), second * 60),
@@ -138,7 +138,7 @@ mod tests {
         ] {
             let backlog = NodeReleaseBacklog::default();
             backlog.push_pending(PendingNodeRelease::new(&key, round, waiter, max_ttl));
-            // The request came at the end of its time.
+            // The request arrived just before its expiry.
             tokio::time::advance(max_ttl + lasts).await;
             assert!(backlog.next().is_some(), "{max_ttl:?} {waiter:?}");
             tokio::time::advance(second * 2).await;

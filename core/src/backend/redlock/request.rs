@@ -1,4 +1,4 @@
-//! The requests that are sent to each node, and the scripts that run them there.
+//! The requests to each node, and the scripts that execute them.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -11,19 +11,19 @@ use crate::backend::redis::protocol::{micros, millis_of};
 use crate::backend::redis::scripts::{self, Script};
 use crate::backend::redis::timing::WAITER_LEASE;
 use crate::backend::{Attempt, Claim};
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 
-/// By how much a token may be ahead of a node's clock at most, on a client's word.
+/// The maximum by which a client's hint may make a token later than a node's clock.
 pub(super) const CLAMP: Duration = Duration::from_secs(1);
 
-/// How far a client's hint is ahead of its clock: further than honest clocks differ, so that all nodes answer the
-/// hint.
+/// How much later than its clock a client's hint is. This is more than the difference of correct clocks, so that all
+/// nodes reply with the hint.
 pub(super) const AHEAD: Duration = Duration::from_millis(250);
 
-/// How long a waiter that was notified keeps its position without asking again.
+/// How long a notified waiter keeps its position without another request.
 const NOTIFIED_LEASE: Duration = Duration::from_millis(500);
 
-/// For how long a free lock is reserved for the waiter that was notified.
+/// How long a free lock is reserved for the notified waiter.
 const RESERVED: Duration = Duration::from_millis(100);
 
 macro_rules! script {
@@ -44,7 +44,7 @@ script!(RELEASE, "scripts/release.lua");
 script!(FORCE_RELEASE, "scripts/force_release.lua");
 script!(INSPECT, "scripts/inspect.lua");
 
-/// Returns what makes the scripts known to a node.
+/// Returns the commands that load the scripts into a node.
 pub(super) fn load_scripts() -> Arc<Pipeline> {
     let all = [
         &ACQUIRE,
@@ -57,20 +57,20 @@ pub(super) fn load_scripts() -> Arc<Pipeline> {
     scripts::load(all.map(|it| &**it))
 }
 
-/// What a round asks of all nodes.
+/// The request of a round to all nodes.
 pub(super) struct NodeAcquire {
     names: NodeKeys,
-    round: OwnerId,
+    round: AttemptId,
     fence_ttl: Duration,
-    /// All but its last word.
+    /// All words of the command except the last argument.
     acquire: Cmd,
 }
 
 impl NodeAcquire {
-    /// `channel` is where a waiter is to be woken, and `since` when it began to wait.
+    /// Creates the request. `channel` is the channel for notifications, and `since` is when the waiter began to wait.
     pub(super) fn new(
         attempt: &Attempt,
-        round: OwnerId,
+        round: AttemptId,
         channel: &str,
         hint: u64,
         since: u64,
@@ -78,11 +78,11 @@ impl NodeAcquire {
     ) -> Self {
         let names = NodeKeys::of(&attempt.key, round);
         let mut acquire = call(&ACQUIRE, &names, 10);
-        acquire.arg(round.written(&mut OwnerId::buffer()));
+        acquire.arg(round.written(&mut AttemptId::buffer()));
         acquire.arg(millis_of(attempt.ttl)).arg(hint);
         acquire.arg(micros(CLAMP)).arg(millis_of(fence_ttl));
         match attempt.queue {
-            true => acquire.arg(attempt.owner.written(&mut OwnerId::buffer())),
+            true => acquire.arg(attempt.owner.written(&mut AttemptId::buffer())),
             false => acquire.arg(""),
         };
         acquire.arg(since).arg(channel).arg(millis_of(WAITER_LEASE));
@@ -94,7 +94,7 @@ impl NodeAcquire {
         }
     }
 
-    /// `expiry` is the node's own time from which on it is to refuse this request.
+    /// Returns the command. The node refuses the request from `expiry` on, by its own clock.
     pub(super) fn acquire(&self, expiry: u64) -> Cmd {
         let mut command = self.acquire.clone();
         command.arg(expiry);
@@ -103,16 +103,16 @@ impl NodeAcquire {
 
     pub(super) fn raise_token(&self, token: u64) -> Cmd {
         let mut raise = call(&RAISE_TOKEN, &self.names, 3);
-        raise.arg(self.round.written(&mut OwnerId::buffer()));
+        raise.arg(self.round.written(&mut AttemptId::buffer()));
         raise.arg(token).arg(millis_of(self.fence_ttl));
         raise
     }
 }
 
-/// The end of a round, as all nodes are told.
+/// The end of a round, as sent to all nodes.
 pub(super) struct NodeRelease {
     pub(super) pending: PendingNodeRelease,
-    /// All but its last word.
+    /// All words of the command except the last argument.
     command: Cmd,
 }
 
@@ -120,9 +120,9 @@ impl NodeRelease {
     pub(super) fn new(pending: PendingNodeRelease) -> Self {
         let names = NodeKeys::of(&pending.key, pending.round);
         let mut command = call(&RELEASE, &names, 5);
-        command.arg(pending.round.written(&mut OwnerId::buffer()));
+        command.arg(pending.round.written(&mut AttemptId::buffer()));
         match pending.waiter {
-            Some(waiter) => command.arg(waiter.written(&mut OwnerId::buffer())),
+            Some(waiter) => command.arg(waiter.written(&mut AttemptId::buffer())),
             None => command.arg(""),
         };
         command
@@ -131,7 +131,7 @@ impl NodeRelease {
         Self { pending, command }
     }
 
-    /// `copies_until` is the node's own time until which requests of the round may still come.
+    /// Returns the command. Duplicate requests of the round may arrive until `copies_until`, on the node's clock.
     pub(super) fn command(&self, copies_until: u64) -> Cmd {
         let mut command = self.command.clone();
         command.arg(copies_until);
@@ -139,16 +139,16 @@ impl NodeRelease {
     }
 }
 
-pub(super) fn extend(claim: &Claim, round: OwnerId, fence_ttl: Duration) -> Cmd {
+pub(super) fn extend(claim: &Claim, round: AttemptId, fence_ttl: Duration) -> Cmd {
     let mut extend = call(&EXTEND, &NodeKeys::of(&claim.key, round), 4);
-    extend.arg(round.written(&mut OwnerId::buffer()));
+    extend.arg(round.written(&mut AttemptId::buffer()));
     extend.arg(millis_of(claim.ttl)).arg(claim.token.get());
     extend.arg(millis_of(fence_ttl));
     extend
 }
 
 pub(super) fn force_release(key: &Key) -> Cmd {
-    let mut force_release = call(&FORCE_RELEASE, &NodeKeys::of(key, OwnerId::random()), 2);
+    let mut force_release = call(&FORCE_RELEASE, &NodeKeys::of(key, AttemptId::random()), 2);
     force_release
         .arg(millis_of(NOTIFIED_LEASE))
         .arg(millis_of(RESERVED));
@@ -156,10 +156,10 @@ pub(super) fn force_release(key: &Key) -> Cmd {
 }
 
 pub(super) fn inspect(key: &Key) -> Cmd {
-    call(&INSPECT, &NodeKeys::of(key, OwnerId::random()), 0)
+    call(&INSPECT, &NodeKeys::of(key, AttemptId::random()), 0)
 }
 
-/// Returns a call of a script with its keys, and with room for `arguments`.
+/// Returns a call of a script with its keys, and with space for `arguments`.
 fn call(script: &Script, names: &NodeKeys, arguments: usize) -> Cmd {
     let keys = names.all();
     let bytes: usize = keys.iter().map(|key| key.len()).sum();

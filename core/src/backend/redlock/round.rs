@@ -11,34 +11,34 @@ use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::request::NodeAcquire;
 use super::vote_count::{QuorumState, Vote, VoteCount};
-use crate::OwnerId;
+use crate::AttemptId;
 use crate::backend::redis::protocol::reply::{self, millis};
 use crate::backend::{Applied, BackendError};
 use crate::clock::LeaseInstant;
 
-/// In an answer to a request.
+/// The maximum number of words in one reply.
 const MOST_WORDS: usize = 4;
 
-/// How a round ended.
+/// The outcome of a round.
 #[derive(Debug)]
 pub(super) enum RoundOutcome {
     /// A majority grants the lock under this token.
     Elected(u64),
-    /// Somebody else holds a majority, for so long at most.
+    /// Another holder has a majority, for this time at most.
     Held(Duration),
-    /// Nobody has a majority.
+    /// There is no majority.
     Split,
-    /// So few nodes answer that nobody can have one.
+    /// Too few nodes reply for a majority.
     NoQuorum {
         answered: usize,
         failures: Vec<(usize, BackendError)>,
     },
 }
 
-/// Asks all nodes for the lock.
+/// Requests the lock from all nodes.
 ///
-/// One exchange is enough if a majority answers the same token; else those below the largest are raised to it. The
-/// second value is a token beyond all that were seen.
+/// One exchange is enough if a majority replies with the same token. Otherwise smaller tokens are raised to the
+/// largest. The second value is a token larger than all tokens in the replies.
 pub(super) async fn hold(
     members: &[Arc<QuorumNode>],
     round: &Arc<Round>,
@@ -85,7 +85,7 @@ pub(super) async fn hold(
         }
     }
     if election.is_failing() {
-        // The others are counted as well, for whoever reads how many there were.
+        // The other votes are also counted, for the error's numbers.
         while let Some((place, vote)) = asked.next().await {
             election.count(place, vote);
         }
@@ -132,7 +132,7 @@ async fn raise(
 
 async fn ask(
     member: &QuorumNode,
-    round: OwnerId,
+    round: AttemptId,
     request: &NodeAcquire,
     limit: AnswerLimit,
     sent: LeaseInstant,
@@ -163,7 +163,7 @@ async fn ask(
     }
 }
 
-/// Asks for the node's clock first, so that the request has a limit, and a moment of its sending, of its own.
+/// Reads the node's clock first, so that the request has its own deadline and its own time of sending.
 async fn learned(
     member: &QuorumNode,
     limit: Duration,
@@ -187,7 +187,7 @@ async fn ask_time(member: &QuorumNode, limit: &AnswerLimit) -> Result<(), Backen
     Ok(())
 }
 
-/// The node's time in microseconds, and its vote.
+/// Parses the node's time in microseconds, and its vote.
 fn read(value: Value) -> Result<(u64, Vote), BackendError> {
     let mut words = [&[][..]; MOST_WORDS];
     if let Some(fields) = as_they_lie(&value, &mut words) {
@@ -198,7 +198,7 @@ fn read(value: Value) -> Result<(u64, Vote), BackendError> {
     vote(&fields)
 }
 
-/// What is answered mostly can be read as it lies there.
+/// Parses the usual reply without copying it.
 fn as_they_lie<'a, 'b>(
     value: &'a Value,
     words: &'b mut [&'a [u8]; MOST_WORDS],
@@ -231,11 +231,11 @@ fn vote(fields: &[&[u8]]) -> Result<(u64, Vote), BackendError> {
             (vote, now)
         }
         [b"late", now] => (
-            failed("the request came to it after its time; its clock may have jumped"),
+            failed("the request reached it after its deadline; its clock may have jumped"),
             now,
         ),
         [b"exhausted", now, _drawn] => (
-            failed("its next fencing token would not stay below 2^53; set its clock right"),
+            failed("its next fencing token would exceed 2^53; correct its clock"),
             now,
         ),
         _ => return Err(unexpected_reply()),

@@ -6,7 +6,7 @@ use super::request::CLAMP;
 use crate::backend::redis::timing::{FENCE_TTL, check_fence_ttl};
 use crate::{InvalidOption, MAX_TTL};
 
-/// What holds for all nodes.
+/// The settings for all nodes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings {
     pub(super) node_timeout: Duration,
@@ -29,14 +29,15 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How long a node that was restarted stays out, unless it keeps what it knows.
+    /// Returns how long a restarted node does not vote; `None` if nodes are durable.
     pub(super) fn away(&self) -> Option<Duration> {
-        // A server says how long it has been up in whole seconds, and clocks do not all run alike.
+        // A server reports its uptime in whole seconds, and clocks may run at different rates.
         let away = self.max_ttl.max(self.clock_difference + CLAMP);
         (!self.durable).then(|| away.mul_f64(1.01) + Duration::from_secs(1))
     }
 
-    /// Far more than a node may take to answer: a sixth of a lease is what a renewal waits for.
+    /// Returns the shortest TTL. This TTL is far more than the reply time of a node, because a renewal waits for a
+    /// sixth of a lease.
     pub(super) fn least_ttl(&self) -> Duration {
         self.node_timeout * 6
     }

@@ -1,30 +1,30 @@
-//! Counts the nodes' grants, and draws the fencing token from them.
+//! Counts the nodes' grants, and determines the fencing token from them.
 
 use std::time::Duration;
 
 use super::majority::majority;
 use crate::backend::BackendError;
 
-/// What one node says to a round.
+/// The vote of one node in a round.
 #[derive(Debug)]
 pub(super) enum Vote {
-    /// It grants the lock, under this token of its own.
+    /// The node grants the lock, under its own token.
     Granted(u64),
-    /// Somebody else holds it there.
+    /// Another holder has the lock on this node.
     Busy {
-        /// As it lies there: other programs' ids need not be text.
+        /// The id is in raw bytes, because other programs' ids need not be text.
         holder: Vec<u8>,
-        /// None if the key has no TTL.
+        /// `None` if the key does not have a TTL.
         left: Option<Duration>,
     },
-    /// It does not count.
+    /// The vote does not count.
     Failed(BackendError),
 }
 
 /// The votes of a round.
 ///
-/// The majority is one of *all* nodes. The token is the largest among the first majority of grants, as a node that
-/// answers less can be raised to it; what is granted later does not change it.
+/// The majority is one of *all* nodes. The token is the largest in the first majority of grants, because smaller tokens
+/// can be raised to it. Later grants do not change the token.
 #[derive(Debug)]
 pub(super) struct VoteCount {
     votes: Vec<Option<Vote>>,
@@ -32,13 +32,13 @@ pub(super) struct VoteCount {
     token: Option<u64>,
 }
 
-/// How an election stands.
+/// The state of an election.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum QuorumState {
     Open,
     /// A majority grants, and agrees on the token.
     Agreed(u64),
-    /// A majority grants, and these have to be raised to the token before enough agree.
+    /// A majority grants, but these nodes must be raised to the token before enough agree.
     Below {
         token: u64,
         nodes: Vec<usize>,
@@ -62,7 +62,7 @@ impl VoteCount {
         }
     }
 
-    /// The node's token is the one wanted.
+    /// Records that the node's token is the required one.
     pub(super) fn raised(&mut self, place: usize) {
         if let Some(token) = self.token {
             self.votes[place] = Some(Vote::Granted(token));
@@ -87,13 +87,13 @@ impl VoteCount {
         }
     }
 
-    /// A token that is larger than all that were seen.
+    /// Returns a token that is larger than all tokens in the votes.
     pub(super) fn beyond(&self) -> u64 {
         let largest = self.granted().map(|(_, token)| token).max();
         largest.map_or(0, |token| token.saturating_add(1))
     }
 
-    /// If somebody holds a majority: for how long at most.
+    /// Returns the maximum rest of another holder's majority, if there is one.
     pub(super) fn held_for(&self) -> Option<Duration> {
         let busy = self.votes.iter().flatten().filter_map(|vote| match vote {
             Vote::Busy { holder, left } => Some((holder.as_slice(), *left)),
@@ -102,7 +102,7 @@ impl VoteCount {
         let busy: Vec<_> = busy.collect();
         let is_elected = |holder: &[u8]| {
             let nodes = busy.iter().filter(|(other, _)| *other == holder).count();
-            // Those who have not answered yet may be its own as well.
+            // Nodes without a reply may have granted the lock to that holder, too.
             let open = self.votes.iter().filter(|vote| vote.is_none()).count();
             nodes + open >= self.needed
         };
@@ -118,7 +118,7 @@ impl VoteCount {
             .count()
     }
 
-    /// Whether so many nodes have failed that nobody can be elected.
+    /// Returns whether too many nodes have failed for a majority.
     pub(super) fn is_failing(&self) -> bool {
         let failed = self.votes.iter().flatten();
         let failed = failed
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(election.standing(), QuorumState::Open);
         election.count(4, Vote::Granted(7));
         assert_eq!(election.standing(), QuorumState::Agreed(7));
-        // Who is late changes nothing, whatever it says.
+        // A late vote changes nothing.
         election.count(3, Vote::Granted(9));
         assert_eq!(election.standing(), QuorumState::Agreed(7));
     }
@@ -211,7 +211,7 @@ mod tests {
     fn who_holds_a_majority_is_waited_for() {
         let election = after([busy("a"), busy("a"), busy("b"), busy("a")]);
         assert_eq!(election.held_for(), Some(Duration::from_secs(1)));
-        // The fifth may be its own as well.
+        // The fifth node may have granted the lock to that holder, too.
         let election = after([busy("a"), busy("b"), busy("a"), failed()]);
         assert_eq!(election.held_for(), Some(Duration::from_secs(1)));
         let election = after([busy("a"), busy("b"), busy("c"), failed()]);

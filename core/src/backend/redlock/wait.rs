@@ -8,13 +8,13 @@ use crate::backend::redis::timing::{FIRST_LOOKS, REFRESH};
 use crate::backend::{Attempt, AttemptAnswer};
 use crate::runtime::timeout;
 
-/// How long a waiter that was woken by one node waits for a majority to wake it.
+/// How long a waiter that one node has notified waits for notifications of a majority.
 pub(super) const GRACE: Duration = Duration::from_millis(5);
 
 impl Redlock {
-    /// What is said to whom the lock is held from by another for so long at most.
+    /// Returns the reply to an attempt if another holder has the lock for at most `left`.
     pub(super) fn busy(&self, attempt: &Attempt, left: Duration) -> AttemptAnswer {
-        // Nobody hands the lock on: the first of each process looks when it should be free.
+        // There is no hand-off: the first waiter of each process polls when the lock should be free.
         let retry_after = match self.waiters.is_first(&attempt.key, attempt.owner) {
             true => left.min(FIRST_LOOKS),
             false => REFRESH,
@@ -24,32 +24,33 @@ impl Redlock {
         }
     }
 
-    /// Waits until a majority of nodes, or one and then no other for a while, says that it is the caller's turn.
+    /// Waits for the notifications of a majority of nodes. Also returns if no other node notifies for a while after the
+    /// first.
     pub(super) async fn woken(&self, attempt: &Attempt) {
         let Some(wake_ups) = self.waiters.wake_ups(attempt.owner) else {
             return;
         };
-        if wake_ups.told() == 0 {
+        if wake_ups.notifications() == 0 {
             tokio::select! {
                 () = wake_ups.next() => {}
                 () = wake_ups.promoted(FIRST_LOOKS) => return,
             }
         }
-        // The first node may be ahead of a majority.
+        // The first node may have notified earlier than a majority.
         let others = async {
-            while wake_ups.told() < majority(self.members.len()) {
+            while wake_ups.notifications() < majority(self.members.len()) {
                 wake_ups.next().await;
             }
         };
         if let Some(others) = timeout(GRACE, others) {
-            // In time or not, another attempt is worth it.
+            // Another attempt is worthwhile even if the other notifications were not in time.
             let _in_time = others.await;
         }
     }
 }
 
-/// Rivals that asked at the same moment must not do so again: a random pause, of the order of what a round takes,
-/// that grows with each time.
+/// Returns a random pause, so that competing attempts do not send requests at the same moment again. The pause is about
+/// as long as a round, and increases with each round without a holder.
 pub(super) fn apart(took: Duration, splits: u32) -> Duration {
     let round = took.clamp(Duration::from_micros(200), Duration::from_millis(50));
     let most = round * 2u32.saturating_pow(splits.min(10));
@@ -64,9 +65,9 @@ mod tests {
     use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
     use crate::backend::redlock::quorum_node::QuorumNode;
     use crate::backend::redlock::settings::Settings;
-    use crate::{Key, OwnerId};
+    use crate::{AttemptId, Key};
 
-    /// Nodes that nobody asks, and a waiter whose wake-ups are awaited.
+    /// Returns nodes without requests, and a waiter that expects notifications.
     fn waiting() -> (Redlock, Attempt) {
         let waiters = WaiterRegistry::new();
         let members = QuorumNode::unreachable(5, &waiters);
@@ -95,7 +96,7 @@ mod tests {
     async fn the_first_looks_when_the_lock_should_be_free_and_the_others_keep_their_places() {
         let (redlock, first) = waiting();
         let mut behind = first.clone();
-        behind.owner = OwnerId::random();
+        behind.owner = AttemptId::random();
         redlock
             .waiters
             .enter(&behind.key, behind.owner, None)

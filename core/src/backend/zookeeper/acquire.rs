@@ -10,10 +10,10 @@ use super::release::leave;
 use crate::backend::{Attempt, AttemptAnswer, BackendError, Refusal};
 use crate::clock::LeaseInstant;
 
-/// How long a waiter that falls silent keeps its place.
+/// The time after which a waiter that stops polling loses its position.
 const WAITER_LEASE: Duration = Duration::from_secs(6);
 
-/// How often a waiter says that it still waits.
+/// How often a waiter renews its position.
 const REFRESH: Duration = Duration::from_secs(2);
 
 pub(super) async fn attempt(
@@ -21,7 +21,7 @@ pub(super) async fn attempt(
     attempt: &Attempt,
     begun: LeaseInstant,
 ) -> Result<AttemptAnswer, BackendError> {
-    // Nothing is waited for until this is at the desk, where who cleans up looks for it.
+    // There is no await before the attempt is in the registry, because the cleanup searches the registry.
     let session = parts.link.session_at_once()?;
     let until = LeaseInstant::now().after(if attempt.queue {
         WAITER_LEASE
@@ -31,7 +31,7 @@ pub(super) async fn attempt(
     let entry = parts.registry.enter(attempt, session.number, until);
     if entry.facts.lock().mode != attempt.mode {
         return Err(BackendError::not_applied(
-            "a request came after the lock that it made was downgraded",
+            "the request arrived after its lock was downgraded",
         ));
     }
     if !still_wanted(&entry, until) {
@@ -44,7 +44,7 @@ pub(super) async fn attempt(
     }
     let outcome = {
         let _turn = entry.turn.lock().await;
-        // It may have left while another copy of the request had the turn.
+        // The attempt may have been released while a duplicate of the request had the mutex for commands.
         if !still_wanted(&entry, until) {
             return Err(over());
         }
@@ -53,7 +53,8 @@ pub(super) async fn attempt(
     match outcome {
         Ok(NodeOutcome::Granted(token)) => {
             let lease = session.lease_from(begun).min(attempt.ttl);
-            // After an outage the session has to prove itself first. Who has waited does not lose the place for it.
+            // After an outage a heartbeat must first confirm the session. The waiter keeps its position during that
+            // time.
             let spent = LeaseInstant::now().since(begun) + session.heartbeat_interval();
             if attempt.queue && lease < spent.min(attempt.ttl) {
                 entry.facts.lock().watch = None;
@@ -63,9 +64,7 @@ pub(super) async fn attempt(
             }
             let mut facts = entry.facts.lock();
             if facts.leaving.is_some() {
-                return Err(BackendError::unknown(
-                    "the attempt came to its end meanwhile",
-                ));
+                return Err(BackendError::unknown("the attempt ended in the meantime"));
             }
             facts.until = LeaseInstant::now().after(attempt.ttl);
             facts.token = Some(token);
@@ -88,7 +87,7 @@ pub(super) async fn attempt(
             Ok(AttemptAnswer::Refused(Refusal::OtherKind))
         }
         Err(error) => {
-            // With the session all went that this may have left.
+            // All nodes of this attempt ended with the session.
             if ends_session(&error) || matches!(entry.facts.lock().at, NodeLocation::Nowhere) {
                 parts.registry.forget(&entry);
                 return Err(failed(&error));
@@ -102,7 +101,7 @@ fn over() -> BackendError {
     BackendError::not_applied("the attempt is over")
 }
 
-/// Keeps the attempt's place for a while longer, unless it is on its way out.
+/// Extends the time of the attempt's position, unless it is leaving.
 fn still_wanted(entry: &RegisteredAttempt, until: LeaseInstant) -> bool {
     let mut facts = entry.facts.lock();
     if facts.leaving.is_none() {

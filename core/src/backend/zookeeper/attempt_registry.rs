@@ -1,4 +1,4 @@
-//! The attempts of this process, each from before its first request until its node is known to be
+//! The attempts of this process. An attempt is registered from before its first request until its node is definitely
 //! deleted.
 
 use std::collections::HashMap;
@@ -12,26 +12,27 @@ use tokio_util::task::AbortOnDropHandle;
 use super::session::CreatedNode;
 use crate::backend::{Attempt, Mode};
 use crate::clock::LeaseInstant;
-use crate::{FencingToken, Key, OwnerId};
+use crate::{AttemptId, FencingToken, Key};
 
-/// Attempts by their ids.
+/// All attempts of this process by their ids.
 #[derive(Debug, Default)]
 pub(super) struct AttemptRegistry {
-    entries: Mutex<HashMap<OwnerId, Arc<RegisteredAttempt>>>,
-    /// An entry ends sooner than was known.
+    entries: Mutex<HashMap<AttemptId, Arc<RegisteredAttempt>>>,
+    /// Notified when the end of an entry moves to an earlier time.
     pub(super) deadline_changed: Notify,
 }
 
 /// An attempt in one session.
 #[derive(Debug)]
 pub(super) struct RegisteredAttempt {
-    pub(super) owner: OwnerId,
+    pub(super) owner: AttemptId,
     pub(super) key: Key,
     pub(super) session: u64,
     pub(super) facts: Mutex<AttemptFacts>,
-    /// Told when another look is worth it.
+    /// Notified when another check is worthwhile.
     pub(super) wake_up: Arc<Notify>,
-    /// Held while requests about this entry are under way: what makes its node is over before what deletes it.
+    /// Locked while a request about this entry is in progress, so that the creation of its node ends before the
+    /// deletion starts.
     pub(super) turn: tokio::sync::Mutex<()>,
 }
 
@@ -40,43 +41,43 @@ pub(super) struct AttemptFacts {
     pub(super) mode: Mode,
     pub(super) at: NodeLocation,
     pub(super) token: Option<FencingToken>,
-    /// When it ends by itself, unless it is renewed; when to try again, if it is leaving.
+    /// When the entry ends unless it is renewed. While it is leaving, the time of the next retry.
     pub(super) until: LeaseInstant,
-    /// Since when it is to go.
+    /// When the entry began to leave.
     pub(super) leaving: Option<LeaseInstant>,
     pub(super) watch: Option<WatchTask>,
 }
 
-/// What is known of an attempt's node.
+/// The state of an attempt's node, as known in this process.
 #[derive(Debug, Clone)]
 pub(super) enum NodeLocation {
     Nowhere,
-    /// A request to make it may have been sent.
+    /// A request to create the node may have been sent.
     Unknown,
     There(CreatedNode),
 }
 
-/// A watch on what an attempt waits for.
+/// A watch on the node for which an attempt waits.
 #[derive(Debug)]
 pub(super) struct WatchTask {
     pub(super) _task: AbortOnDropHandle<()>,
     pub(super) since: LeaseInstant,
-    /// Set before the attempt is woken.
-    pub(super) has_told: Arc<AtomicBool>,
+    /// Set before the watch wakes the attempt.
+    pub(super) has_fired: Arc<AtomicBool>,
 }
 
 impl WatchTask {
     pub(super) fn is_silent(&self) -> bool {
-        !self.has_told.load(Ordering::Acquire)
+        !self.has_fired.load(Ordering::Acquire)
     }
 }
 
 impl AttemptRegistry {
-    pub(super) fn get(&self, owner: OwnerId) -> Option<Arc<RegisteredAttempt>> {
+    pub(super) fn get(&self, owner: AttemptId) -> Option<Arc<RegisteredAttempt>> {
         self.entries.lock().get(&owner).cloned()
     }
 
-    /// The attempt's entry in this session. One of a session before went with it.
+    /// Returns the attempt's entry in this session. An entry of an earlier session ended with that session.
     pub(super) fn enter(
         &self,
         attempt: &Attempt,
@@ -110,7 +111,7 @@ impl AttemptRegistry {
         entry
     }
 
-    /// Forgets an entry whose node is surely gone, or that never had one.
+    /// Removes an entry whose node is definitely deleted, or never existed.
     pub(super) fn forget(&self, gone: &Arc<RegisteredAttempt>) {
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(&gone.owner)
@@ -120,7 +121,7 @@ impl AttemptRegistry {
         }
     }
 
-    /// Those whose time has come, and when that of the next comes.
+    /// Returns the entries that are due, and when the next one is.
     pub(super) fn due(&self) -> (Vec<Arc<RegisteredAttempt>>, Option<LeaseInstant>) {
         let entries: Vec<_> = self.entries.lock().values().cloned().collect();
         let (mut due, mut next) = (Vec::new(), None::<LeaseInstant>);

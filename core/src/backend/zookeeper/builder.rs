@@ -12,16 +12,16 @@ use crate::backend::ConnectError;
 #[cfg(feature = "zookeeper-tls")]
 use crate::backend::certificates::Certificates;
 
-/// How to connect to an ensemble. Made by [`ZooKeeper::builder`].
+/// Configures the connection to an ensemble. Created by [`ZooKeeper::builder`].
 ///
 /// # Default
 ///
 /// | option | value |
 /// |---|---|
 /// | [`session_timeout`](Self::session_timeout) | 10 s |
-/// | [`digest`](Self::digest) | what the URL says |
-/// | [`share_with`](Self::share_with) | nobody; everybody without credentials |
-/// | `authorities` | those that the system trusts |
+/// | [`digest`](Self::digest) | as in the URL |
+/// | [`share_with`](Self::share_with) | no other identity; without credentials, all users |
+/// | `authorities` | the authorities that the system trusts |
 /// | `client_certificate` | none |
 #[derive(Clone, Default)]
 #[must_use = "a builder does nothing until it connects"]
@@ -34,30 +34,30 @@ pub struct ZooKeeperBuilder {
 }
 
 impl ZooKeeperBuilder {
-    /// The session timeout to ask for: how long after a crash, or without a way to the servers, all locks of this
-    /// manager stay taken, and from which all its leases follow. The server grants between 2 and 20 of its ticks.
-    /// Lower its `maxSessionTimeout` only when no session with a longer one lives: on its next connection the server would
-    /// end it sooner, and leases would be counted by what was granted first.
+    /// Sets the session timeout to request. After a crash, or without a connection, all locks of this manager stay
+    /// locked for this time. The timeout also determines the manager's leases. The server grants between 2 and 20 of
+    /// its ticks. Lower the server's `maxSessionTimeout` only when there is no session with a longer timeout. The
+    /// server would shorten such a session when it reconnects, and could end it earlier than its leases.
     pub fn session_timeout(mut self, timeout: Duration) -> Self {
         self.session_timeout = Some(timeout);
         self
     }
 
-    /// Authenticates with the scheme `digest`, and gives all nodes that are made to this user alone.
+    /// Authenticates with the scheme `digest`, and gives permissions on all created nodes to this user only.
     pub fn digest(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.digest = Some((user.into(), password.into()));
         self
     }
 
-    /// Gives all rights on the nodes that are made to a further identity, as in `("ip", "10.0.0.0/8")` or
-    /// `("digest", "user:hash")`. May be called more than once. `("world", "anyone")` is everybody.
+    /// Gives another identity all permissions on the created nodes, such as `("ip", "10.0.0.0/8")` or `("digest",
+    /// "user:hash")`. You may call this more than once. `("world", "anyone")` means all users.
     pub fn share_with(mut self, scheme: impl Into<String>, id: impl Into<String>) -> Self {
         self.others.push((scheme.into(), id.into()));
         self
     }
 
-    /// Trusts servers whose certificates these authorities have signed, and no others. As PEM, with any number of
-    /// certificates. For URLs with `zookeeper+tls://`.
+    /// Trusts only servers whose certificates these authorities have signed. The format is PEM, with any number of
+    /// certificates. This applies to URLs with `zookeeper+tls://`.
     ///
     /// # Examples
     ///
@@ -84,8 +84,8 @@ impl ZooKeeperBuilder {
         self
     }
 
-    /// Shows servers that ask for it this certificate, followed by those between it and its authority, all as PEM.
-    /// The private key is PEM without a password. For URLs with `zookeeper+tls://`.
+    /// Presents this certificate, followed by its intermediates, to servers that request one. The format of the
+    /// certificates is PEM. The private key is PEM without a password. This applies to URLs with `zookeeper+tls://`.
     #[cfg(feature = "zookeeper-tls")]
     #[cfg_attr(docsrs, doc(cfg(feature = "zookeeper-tls")))]
     pub fn client_certificate(
@@ -101,7 +101,8 @@ impl ZooKeeperBuilder {
     ///
     /// # Errors
     ///
-    /// As [`ZooKeeper::connect`], and [`ConnectError::Certificates`] if there are some and `url` does not ask for TLS.
+    /// Returns the errors of [`ZooKeeper::connect`]. Also returns [`ConnectError::Certificates`] if there are
+    /// certificates and `url` does not use TLS.
     pub async fn connect(self, url: &str) -> Result<ZooKeeper, ConnectError> {
         let mut settings = url::read(url)?;
         if let Some(timeout) = self.session_timeout {
@@ -116,7 +117,7 @@ impl ZooKeeperBuilder {
             settings.tls = Some(tls::read(&self.certificates)?);
         } else if !self.certificates.is_empty() {
             return Err(ConnectError::certificates(
-                "they are for TLS, which the URL does not ask for; begin it with `zookeeper+tls://`",
+                "certificates need TLS; use a URL that begins with `zookeeper+tls://`",
             ));
         }
         let (address, is_secure) = (settings.address(), settings.is_secure);
@@ -127,7 +128,7 @@ impl ZooKeeperBuilder {
     }
 }
 
-/// Without what proves who one is: the id of a `digest` is a hash of a password.
+/// Omits credentials: the id of a `digest` is a hash of a password.
 impl fmt::Debug for ZooKeeperBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let schemes = self.others.iter().map(|(scheme, _)| scheme);
@@ -144,19 +145,20 @@ impl fmt::Debug for ZooKeeperBuilder {
 
 impl ZooKeeper {
     /// Connects to the servers at `url`: `zookeeper://user:password@a:2181,b:2181/locks`. User and password, ports and
-    /// the folder may be left out; the folder is made if it is not there.
+    /// the folder are optional; the folder is created if it does not exist.
     ///
-    /// `zookeeper+tls://a:2281,b:2281/locks` does so over TLS, with the feature `zookeeper-tls` and the authorities that
-    /// the system trusts (`SSL_CERT_FILE` names others); the ports are the servers' `secureClientPort`. For
-    /// certificates of your own, see [`ZooKeeperBuilder`].
+    /// `zookeeper+tls://a:2281,b:2281/locks` uses TLS, with the feature `zookeeper-tls` and the authorities that the
+    /// system trusts (`SSL_CERT_FILE` overrides them). The ports are the servers' `secureClientPort`. For your own
+    /// certificates see [`ZooKeeperBuilder`].
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] says whether the URL, the way to the servers or the credentials are wrong, or the certificates, and what to do.
+    /// A [`ConnectError`] identifies the cause (the URL, the network, the credentials or the certificates) and the
+    /// remedy.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future closes what was opened.
+    /// Dropping the future closes the connections it opened.
     ///
     /// # Examples
     ///
@@ -173,7 +175,7 @@ impl ZooKeeper {
         Self::builder().connect(url).await
     }
 
-    /// Connects with other options.
+    /// Returns a builder, to set options.
     pub fn builder() -> ZooKeeperBuilder {
         ZooKeeperBuilder::default()
     }

@@ -1,4 +1,4 @@
-//! What the operations of the backend share.
+//! State that all operations of the backend use.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::attempt_registry::AttemptRegistry;
 use super::current_session::CurrentSession;
 use crate::backend::BackendError;
 
-/// What requests need.
+/// The state that requests need.
 #[derive(Clone)]
 pub(super) struct Context {
     pub(super) link: Arc<CurrentSession>,
@@ -15,8 +15,8 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// Waits a while for a session, so that a request that makes something need not: it would go on waiting when its
-    /// caller has gone, and come after the cleanup.
+    /// Waits a while for a session, so that a request to create a node does not have to wait. A waiting request would
+    /// continue after its caller was dropped, and could create the node after the cleanup.
     pub(super) async fn until_settled(&self) -> Result<(), BackendError> {
         if self.link.is_settled() {
             return Ok(());
@@ -25,8 +25,8 @@ impl Context {
         self.carry_out(settled).await
     }
 
-    /// Carries a request out on the link's thread, to its end, whether or not the caller is polled or still there: a
-    /// session lasts as long as a request has it, and what an attempt has is not ended as long as a request is at it.
+    /// Executes a request on the link's thread, to its end, even if the caller is not polled or was dropped. A session
+    /// does not end while a request uses it, and an attempt does not end while a request about it is in progress.
     pub(super) async fn carry_out<F>(
         &self,
         request: impl FnOnce(Self) -> F,
@@ -36,7 +36,7 @@ impl Context {
     {
         let task = self.link.thread().spawn(request(self.clone()));
         task.await.map_err(|ended| {
-            BackendError::unknown("the request ended without an answer").with_source(ended)
+            BackendError::unknown("the request ended without a reply").with_source(ended)
         })
     }
 }

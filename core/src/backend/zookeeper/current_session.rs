@@ -1,4 +1,4 @@
-//! The current session, and a new one when it has ended.
+//! The current session, which is replaced when it has ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use super::settings::Settings;
 use crate::backend::{BackendError, interruptions};
 use crate::runtime::{self, RuntimeThread};
 
-/// How long a request waits for a session before it says that there is none.
+/// How long a request waits for a session before it fails.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone)]
 pub(super) enum LinkState {
     Up(Arc<Session>),
-    /// And what the last try said.
+    /// No session is open. The value is the error of the last attempt to open one, if there was one.
     Down(Option<Arc<str>>),
     Closed,
 }
@@ -27,7 +27,7 @@ pub(super) enum LinkState {
 pub(super) struct CurrentSession {
     pub(super) state: watch::Sender<LinkState>,
     pub(super) interruptions: watch::Sender<u64>,
-    /// Sessions up to this one are to be closed.
+    /// Sessions up to this number must be closed.
     pub(super) given_up: watch::Sender<u64>,
     pub(super) settings: Settings,
     thread: RuntimeThread,
@@ -51,7 +51,7 @@ impl CurrentSession {
         &self.thread
     }
 
-    /// The session, as soon as there is one.
+    /// Waits for a session, and returns it.
     pub(super) async fn session(&self) -> Result<Arc<Session>, BackendError> {
         self.settled().await;
         self.session_at_once()
@@ -61,7 +61,7 @@ impl CurrentSession {
         !matches!(&*self.state.borrow(), LinkState::Down(_))
     }
 
-    /// Waits a while for a session, or until there will be none.
+    /// Waits a while for a session, or until the backend is closed.
     pub(super) async fn settled(&self) {
         if self.is_settled() {
             return;
@@ -69,12 +69,12 @@ impl CurrentSession {
         let mut states = self.state.subscribe();
         let settled = states.wait_for(|state| !matches!(state, LinkState::Down(_)));
         if let Some(settled) = runtime::timeout(PATIENCE, settled) {
-            // In time or not, the state says so.
+            // The result is not needed, because callers read the state after this wait.
             let _in_time = settled.await;
         }
     }
 
-    /// The session, if there is one now.
+    /// Returns the session, if there is one now.
     pub(super) fn session_at_once(&self) -> Result<Arc<Session>, BackendError> {
         let state = self.state.borrow().clone();
         match state {
@@ -101,7 +101,7 @@ impl CurrentSession {
         }
     }
 
-    /// The session of this number, if it is not over.
+    /// Returns the session with this number, if it has not ended.
     pub(super) fn session_numbered(&self, number: u64) -> Option<Arc<Session>> {
         match &*self.state.borrow() {
             LinkState::Up(session) if session.number == number && !session.is_over() => {
@@ -111,7 +111,7 @@ impl CurrentSession {
         }
     }
 
-    /// Gives this session up, and with it all that it has: what else failed to go goes so.
+    /// Discards this session, and with it all its nodes. This also ends nodes that could not be deleted.
     pub(super) fn give_up(&self, number: u64) {
         self.given_up.send_if_modified(|given_up| {
             let more = number > *given_up;
@@ -124,7 +124,7 @@ impl CurrentSession {
         interruptions::more_than(seen, &self.interruptions).await
     }
 
-    /// Goes to another state, unless it is closed.
+    /// Changes the state, unless it is closed.
     pub(super) fn replace(&self, next: LinkState) -> bool {
         self.state.send_if_modified(|state| {
             let open = !matches!(state, LinkState::Closed);
@@ -135,7 +135,7 @@ impl CurrentSession {
         })
     }
 
-    /// Ends the session, and waits until the server has heard of it.
+    /// Ends the session, and waits until the server has received the request.
     pub(super) async fn close(&self) {
         let last = self.state.send_replace(LinkState::Closed);
         if let LinkState::Up(session) = last {

@@ -1,4 +1,4 @@
-//! Turns `ZooKeeper`'s errors into backend errors.
+//! Converts `ZooKeeper`'s errors into backend errors.
 
 use std::error::Error as StdError;
 use std::io;
@@ -10,43 +10,43 @@ use zookeeper_client::Error;
 use crate::backend::{Applied, BackendError, ConnectError};
 use crate::runtime::timeout;
 
-/// How long a name is looked up to say why there is no connection.
+/// The time limit for the name lookup that finds out why there is no connection.
 const LOOKUP: Duration = Duration::from_secs(1);
 
-/// What a failed request means for whoever made it.
+/// Converts the error of a failed request.
 pub(super) fn failed(error: &Error) -> BackendError {
     match error {
         Error::NoAuth | Error::InvalidAcl | Error::AuthFailed => BackendError::not_applied(
-            "the server refuses this client; give it credentials with the rights cdrw on the lock nodes",
+            "the server refuses this client; give it credentials with the permissions cdrw on the lock nodes",
         )
         .permanent(),
         Error::NoNode => BackendError::not_applied(
-            "the folder in the URL vanished; create it, or let this client create it",
+            "the folder in the URL does not exist; create it, or let this client create it",
         ),
         Error::QuotaExceeded => BackendError::not_applied(
             "the server's quota is exhausted; raise it for the folder in the URL",
         ),
         Error::Throttled => BackendError::not_applied("the server throttles requests"),
-        Error::NotReadOnly => BackendError::not_applied("the server is cut off and only reads"),
+        Error::NotReadOnly => BackendError::not_applied("the server is cut off and read-only"),
         _ if ends_session(error) => {
             BackendError::not_applied("the session with the server is over")
         }
-        _ => BackendError::unknown("the server did not answer"),
+        _ => BackendError::unknown("the server did not reply"),
     }
     .with_source(opaque(error))
 }
 
-/// The same, where the attempt has a node, or may have: it is to be cleaned up.
+/// Converts the error of a failed request for an attempt that has or may have a node. That attempt needs a cleanup.
 pub(super) fn failed_within(error: &Error) -> BackendError {
     let failed = failed(error);
     if failed.applied() == Applied::Unknown {
         return failed;
     }
-    BackendError::unknown("the attempt has a node, and what followed was refused")
+    BackendError::unknown("the attempt has a node, and the next request was refused")
         .because_of(failed)
 }
 
-/// Whether the session, and all that it held, is over.
+/// Returns whether the session has ended, and with it all its nodes.
 pub(super) fn ends_session(error: &Error) -> bool {
     matches!(
         error,
@@ -54,7 +54,7 @@ pub(super) fn ends_session(error: &Error) -> bool {
     )
 }
 
-/// Why there is no session with the servers at `address`.
+/// Returns the reason why there is no session with the servers at `address`.
 pub(super) async fn not_connected(error: &Error, address: &str, is_secure: bool) -> ConnectError {
     let failed = match error {
         Error::BadArguments(_) => return ConnectError::url(opaque(error)),
@@ -69,18 +69,18 @@ pub(super) async fn not_connected(error: &Error, address: &str, is_secure: bool)
                     "no server of the ensemble could be reached; check the addresses, and that a majority is up"
                 }
             };
-            let told = match unresolved(address).await {
-                Some(told) => format!("{remedy}: {told}"),
+            let message = match unresolved(address).await {
+                Some(message) => format!("{remedy}: {message}"),
                 None => remedy.to_owned(),
             };
-            BackendError::not_applied(told).with_source(opaque(error))
+            BackendError::not_applied(message).with_source(opaque(error))
         }
         _ => failed(error),
     };
     ConnectError::server(address, failed)
 }
 
-/// Whose name leads nowhere, if there is one: the client does not tell.
+/// Returns the first name that cannot be resolved, if there is one. The client does not report failed name lookups.
 async fn unresolved(address: &str) -> Option<String> {
     for server in address.split(',') {
         if let Ok(Err(error)) = timeout(LOOKUP, lookup_host(server))?.await {
@@ -93,10 +93,10 @@ async fn unresolved(address: &str) -> Option<String> {
 }
 
 pub(super) fn no_thread(error: &io::Error) -> Error {
-    Error::UnexpectedError(format!("no thread: {error}"))
+    Error::UnexpectedError(format!("cannot start a thread: {error}"))
 }
 
-/// No type of the client is part of our interface.
+/// Wraps the client's types, which are not part of our API.
 fn opaque(error: &Error) -> Box<dyn StdError + Send + Sync> {
     error.to_string().into()
 }

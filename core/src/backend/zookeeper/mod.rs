@@ -4,75 +4,79 @@
 //!
 //! | | Redis | Redlock | `ZooKeeper` |
 //! |---|---|---|---|
-//! | a lock survives the loss of | nothing, or replicas that were waited for | a minority of independent servers | a minority of the ensemble |
-//! | what keeps two holders apart | one server's memory | a majority of clocks that run alike | an agreed order of all writes |
-//! | tokens never go back | while the server keeps its data | while a majority does | always |
+//! | a lock survives the loss of | nothing, or replicas that have acknowledged it | a minority of independent servers | a minority of the ensemble |
+//! | exclusion depends on | one server's memory | a majority of clocks that run at the same rate | an agreed order of all writes |
+//! | tokens never decrease | while the server keeps its data | while a majority does | always |
 //! | order of waiters | first come, first served | none | first come, first served |
 //! | a lease belongs to | the lock | the lock | the session: all locks of a manager |
 //! | least lease | 50 ms | 6 × `node_timeout`, 1.2 s by default | two ticks of the server, 4 s by default |
-//! | an acquire costs | a round trip | a round trip to each server | a write that a majority has on disk |
+//! | an acquire costs | a round trip | a round trip to each server | a write that a majority has stored on disk |
 //!
-//! Choose it if it is there already, or if a lock must survive the loss of a server without two holders. Choose Redis
-//! if locks are many and short.
+//! Choose `ZooKeeper` if you already operate it, or if the loss of a server must not lead to two holders of a lock.
+//! Choose Redis for many short locks.
 //!
-//! # What differs
+//! # Differences from the other backends
 //!
-//! - **A lease is the session's.** All locks of a manager live as long as its session does, and end together: a holder
-//!   that crashes, or is cut off, keeps its locks for the session timeout, whatever their TTL. Guards know: their
-//!   deadlines follow from what the leader has surely heard, at most the session timeout and at least 7/12 of it.
-//! - **The TTL of a single lock** is kept only as far as this process does: a lease is never longer, and one that is not
-//!   renewed is ended by this process when its TTL is over. It says nothing about a crash.
-//! - There is no handover, since a node cannot change its session.
-//! - A waiter's wake-up comes from the server, to it alone; for semaphores, to all that wait. A manager has room for some
-//!   thousand of them, with short keys; waiters beyond that look every two seconds.
-//! - **Tokens are numbers of transactions** (zxids), far below those of Redis and in process, which are microseconds of
-//!   the time of day. Tokens compare only for one key of one backend: whoever moves to another over the same fenced
-//!   data has to stop all holders, and to reset the tokens that are stored, or all that is written here is refused.
-//! - [`inspect`](crate::LockManager::inspect) cannot see others' session timeouts, and tells its own as `expires_in`.
+//! - **A lease belongs to the session.** All locks of a manager last as long as its session does, and end together. A
+//!   holder that crashes, or loses its connection, keeps its locks for the session timeout, regardless of their TTL.
+//!   The deadline of a guard is calculated from the messages that the leader has definitely received. The remaining
+//!   time is at most the session timeout and at least 7/12 of it.
+//! - **The TTL of a single lock** is enforced by this process only. A lease is never longer, and without renewal this
+//!   process ends it when its TTL is over. The TTL does not apply after a crash.
+//! - There is no handover, because a node cannot change its session.
+//! - The server notifies only one waiter at a time; for semaphores, it notifies all waiters. A manager can set watches
+//!   for some thousand waiters, if the keys are short; further waiters poll every two seconds.
+//! - **Tokens are transaction numbers** (zxids). They are far smaller than the tokens of Redis and of the in-process
+//!   backend, which are microseconds of the time of day. Tokens can only be compared for one key of one backend. Before
+//!   you move to another backend over the same fenced data, stop all holders and reset the stored tokens. Otherwise the
+//!   fence rejects all writes under this backend.
+//! - [`inspect`](crate::LockManager::inspect) cannot read the session timeouts of other managers, and returns its own
+//!   as `expires_in`.
 //!
-//! # A server that falls silent
+//! # A server that does not respond
 //!
-//! After a change of leader a server of 3.8 may leave requests unanswered for ever and answer pings all the same: about
-//! once in fifty restarts of a leader on a busy machine. A session of which a request is not answered for as long as it
-//! lasts is cut and replaced by another. Its guards are lost in time; what it held is free, at the latest, after twice
-//! the session timeout and a tick or two.
+//! After a change of leader a server of version 3.8 may leave requests unanswered forever while it still replies to
+//! pings. This fault occurs about once in fifty restarts of a leader on a busy machine. If a request has no reply for
+//! the session timeout, this backend disconnects the session and opens another. Its guards are lost before the server
+//! frees the locks. Its locks are free after twice the session timeout and a tick or two, at the latest.
 //!
 //! # A server that cannot be trusted
 //!
-//! The backend trusts servers to follow the protocol. The crate `zookeeper-client` reads their frames on a thread of the
-//! session, and limits neither the size of a frame nor the time that it reads. Calls still end by their timeouts, and no
-//! runtime of a caller stalls. But an endless frame takes memory until the session ends. Endless watch events keep
-//! the thread busy until the server closes the connection, even after a shutdown. Use TLS if another program may answer in
-//! place of a server.
+//! The backend trusts servers to follow the protocol. The crate `zookeeper-client` reads their frames on a thread of
+//! the session. That crate limits neither the size of a frame nor the time for reading it. Calls still end by their
+//! timeouts, and the callers' runtimes are not blocked. However, an endless frame uses more and more memory until the
+//! session ends. Endless watch events occupy the thread until the server closes the connection, even after a shutdown.
+//! Use TLS if another program could impersonate a server.
 //!
 //! # TLS
 //!
 //! With the feature `zookeeper-tls`, `zookeeper+tls://a:2281,b:2281/locks` connects over TLS to the servers'
-//! `secureClientPort`, trusts the authorities that the system trusts, and checks that the servers' certificates are for
-//! the names, or addresses, in the URL; for others, and for servers that ask for a client's certificate, see
-//! [`ZooKeeperBuilder`]. Certificates are read when it connects, and used until it is dropped.
+//! `secureClientPort`. The client trusts the authorities that the system trusts, and checks that the servers'
+//! certificates match the names or addresses in the URL. For other authorities, and for client certificates, see
+//! [`ZooKeeperBuilder`]. The backend reads certificates when it connects, and uses them until it is dropped.
 //!
-//! rustls computes with what the process has chosen, or else with ring. The feature also builds aws-lc, on which the
-//! client's crate insists: in a process with both, code of yours that leaves the choice to rustls panics unless it was
-//! made before, by `CryptoProvider::install_default` or by a connection of ours over TLS.
+//! rustls uses the crypto provider that the process has set, or else ring. The feature also builds aws-lc, which the
+//! client's crate requires. In a process with both providers, code that uses a default provider panics unless the
+//! process has set one before. `CryptoProvider::install_default` sets one, and so does the first TLS connection of this
+//! crate.
 //!
 //! # Changing a password
 //!
-//! Nodes belong to the user and the password that made them: whoever connects with another password is refused. To change
-//! it while locks are held and waited for:
+//! Nodes belong to the user and the password that created them: a client with another password is refused. To change
+//! the password while there are holders and waiters:
 //!
 //! 1. Restart the processes with the old password, and [`share_with`](ZooKeeperBuilder::share_with) the new one.
 //! 2. Give the folder and all nodes in it to both: `setAcl -R` of `zkCli.sh`, with `digest:user:hash:cdrwa` for each.
 //! 3. Restart the processes with the new password, and `share_with` the old one.
-//! 4. Restart the processes without `share_with`, and give the folder and all nodes in it to the new one alone.
+//! 4. Restart the processes without `share_with`, and give the folder and all nodes in it to the new credentials only.
 //!
 //! # Other programs
 //!
-//! A lock is an ephemeral sequential node in a container per key. Nodes that others make there, with a number at the end
-//! of the name, are taken for exclusive holders and waiters: we wait for those of them that came first. They need not wait
-//! for us. The `Lock` of Python's kazoo looks at nodes with names of its own kind alone, and is granted while a guard of
-//! ours is valid. The folder in the URL should be ours. At level DEBUG the crate `zookeeper-client` logs the names of nodes,
-//! and with them the ids of holders.
+//! A lock is an ephemeral sequential node in a container per key. A node of another program in this container, with a
+//! number at the end of its name, counts as an exclusive holder or waiter. Our waiters wait for such nodes if they were
+//! created earlier. However, other programs need not wait for our nodes. The `Lock` of Python's kazoo checks only nodes
+//! with names of its own kind, and is granted while a guard of ours is valid. So use a folder in the URL that no other
+//! program uses. At level DEBUG the crate `zookeeper-client` logs the names of nodes, which contain the ids of holders.
 
 mod acquire;
 mod attempt_registry;
@@ -109,7 +113,7 @@ use super::{
     RenewAnswer,
 };
 use crate::clock::LeaseInstant;
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 use attempt_registry::AttemptRegistry;
 pub use builder::ZooKeeperBuilder;
 use context::Context;
@@ -120,12 +124,13 @@ use session_keeper::keep;
 
 /// Locks on a `ZooKeeper` ensemble. See the [module](self) for when to choose it.
 ///
-/// One value has one session; clones of a manager share it. Its requests, timers and sign of life run on threads of
-/// their own, so that it may be used from any runtime.
+/// One value has one session, which all clones of a manager use. Its requests, timers and heartbeats run on their own
+/// threads, so that it can be used from any runtime.
 ///
-/// # Rights
+/// # Permissions
 ///
-/// The client needs all rights but `admin` on the folder in the URL, and to make it if it is not there.
+/// The client needs all permissions except `admin` on the folder in the URL, and permission to create it if it does not
+/// exist.
 pub struct ZooKeeper {
     parts: Context,
 }
@@ -141,8 +146,8 @@ impl ZooKeeper {
         }
     }
 
-    /// Ends whatever an attempt has: true if it had anything.
-    async fn leave(&self, key: &Key, owner: OwnerId) -> Result<bool, BackendError> {
+    /// Ends an attempt's lock or queue position. Returns whether it had one.
+    async fn leave(&self, key: &Key, owner: AttemptId) -> Result<bool, BackendError> {
         let key = key.clone();
         let asked = async move |Context { link, registry }: Context| match registry.get(owner) {
             Some(entry) => leave(&link, &registry, &entry).await,

@@ -1,4 +1,4 @@
-//! The node of an attempt in the queue: found, or created.
+//! Finds or creates the node of an attempt in the queue.
 
 use zookeeper_client::Error;
 
@@ -8,8 +8,8 @@ use super::release::find;
 use super::session::{CreatedNode, Session};
 use super::znodes::{container, node};
 
-/// The attempt's node, made if there is none, and the line as it was at one moment after the leader has said that the
-/// node, and so the session, was there.
+/// Returns the attempt's node, which is created if there is none. Also returns the queue, in its state after the leader
+/// has confirmed the node, and therefore the session.
 pub(super) async fn find_or_create(
     session: &Session,
     entry: &RegisteredAttempt,

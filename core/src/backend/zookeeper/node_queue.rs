@@ -1,33 +1,33 @@
-//! Decides from the nodes of a key which of them hold it: the recipe's rule, without a server.
+//! Decides which nodes of a key hold the lock: the recipe's rule, without a server.
 
 use super::znodes::QueueNode;
-use crate::OwnerId;
+use crate::AttemptId;
 use crate::backend::Mode;
 
-/// All places for one key, in the order in which the server made them.
+/// All positions for one key, in the order in which the server created them.
 #[derive(Debug, Default)]
 pub(super) struct NodeQueue {
     places: Vec<QueueNode>,
-    /// The writer at the front has become a reader.
+    /// Whether the writer at the front was downgraded to a reader.
     downgraded: bool,
 }
 
-/// What a place means.
+/// The meaning of a position.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum QueuePosition<'a> {
     Holds,
-    /// It waits until this one has gone, or has become a reader.
+    /// The position waits until this node has been deleted or downgraded.
     Behind(&'a QueueNode),
-    /// It waits until some of those before it have gone.
+    /// The position waits until some of the nodes before it have been deleted.
     InTheCrowd,
-    /// Those before it use the key as something else.
+    /// The nodes before this position use the key as the other kind, lock or semaphore.
     OtherKind,
 }
 
 impl NodeQueue {
     pub(super) fn of(names: &[String]) -> Self {
         let mut places: Vec<QueueNode> = names.iter().filter_map(|n| QueueNode::read(n)).collect();
-        // No two that are there at once are further apart than half of all numbers.
+        // The numbers of two nodes that exist at the same time differ by less than half of all numbers.
         if let Some(origin) = places.first().map(|p| p.number) {
             places.sort_by_key(|p| p.number.wrapping_sub(origin));
         }
@@ -37,7 +37,7 @@ impl NodeQueue {
         }
     }
 
-    /// The writer at the front, which may have become a reader: its data says so.
+    /// Returns the writer at the front, which may have been downgraded. The node's data records a downgrade.
     pub(super) fn writer_in_front(&self) -> Option<&QueueNode> {
         let first = self.places.first()?;
         (first.mode == Mode::Exclusive && first.owner.is_some()).then_some(first)
@@ -47,14 +47,14 @@ impl NodeQueue {
         self.downgraded = true;
     }
 
-    /// Where the node of this name is.
+    /// Returns the position of the node with this name.
     pub(super) fn position(&self, name: &str) -> Option<usize> {
         self.places.iter().position(|place| place.name == name)
     }
 
-    /// The places that bear an attempt's id. A session that is over may have left one on the server, which others still
-    /// wait behind; it says nothing about the attempt's place in this session.
-    pub(super) fn places_of(&self, owner: OwnerId) -> impl Iterator<Item = &QueueNode> {
+    /// Returns the positions with an attempt's id. An expired session may have left a node on the server, and other
+    /// nodes may still wait for it. That node does not count for the attempt's position in this session.
+    pub(super) fn places_of(&self, owner: AttemptId) -> impl Iterator<Item = &QueueNode> {
         self.places.iter().filter(move |p| p.owner == Some(owner))
     }
 
@@ -62,7 +62,7 @@ impl NodeQueue {
         self.places.len()
     }
 
-    /// The readers before a place, the nearest first: all who read together have one token.
+    /// Returns the readers before a position, the nearest first, because concurrent readers have the same token.
     pub(super) fn readers_before(&self, position: usize) -> impl Iterator<Item = &QueueNode> {
         let before = self.places.iter().take(position).rev();
         before.filter(|p| p.mode == Mode::Shared)
@@ -93,7 +93,7 @@ impl NodeQueue {
             }
             Mode::Permits { .. } => {
                 let mut taken = 0_u64;
-                // Nobody passes one that does not fit.
+                // No waiter overtakes a waiter whose mode is not compatible.
                 let all_fit = self.places.iter().take(position + 1).all(|place| {
                     let Mode::Permits { count, of } = place.mode else {
                         return false;
@@ -110,7 +110,7 @@ impl NodeQueue {
         }
     }
 
-    /// Those who hold, in order.
+    /// Returns the holders, in order.
     pub(super) fn holders(&self) -> impl Iterator<Item = &QueueNode> {
         let all = self.places.iter().enumerate();
         all.filter(|(at, _)| self.standing(*at) == QueuePosition::Holds)
@@ -126,7 +126,7 @@ mod tests {
     fn queue(modes: &[Mode], first: i32) -> NodeQueue {
         let name = |(at, mode): (usize, &Mode)| {
             let number = first.wrapping_add(i32::try_from(at).unwrap());
-            format!("{}{number:010}", node(*mode, OwnerId::random()))
+            format!("{}{number:010}", node(*mode, AttemptId::random()))
         };
         let mut names: Vec<String> = modes.iter().enumerate().map(name).collect();
         names.reverse();
@@ -152,9 +152,9 @@ mod tests {
             (&[S, S, X, S], &[true, true, false, false]),
             (&[X, S, S], &[true, false, false]),
             (&[p(2, 3), p(1, 3), p(1, 3)], &[true, true, false]),
-            // The second does not fit, and the third does not pass it.
+            // The second waiter is not compatible, and the third does not overtake it.
             (&[p(2, 3), p(2, 3), p(1, 3)], &[true, false, false]),
-            // Each is judged by its own number.
+            // Each attempt is checked against its own limit.
             (&[p(1, 2), p(1, 1), p(1, 3)], &[true, false, false]),
             (&[p(1, 2), X], &[true, false]),
             (&[X, p(1, 2)], &[true, false]),

@@ -1,4 +1,4 @@
-//! Finds out whether an attempt's node holds the lock, and watches what is before it in the queue otherwise.
+//! Finds out whether an attempt's node holds the lock, and otherwise watches the node before it in the queue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,28 +19,28 @@ use crate::FencingToken;
 use crate::backend::Mode;
 use crate::clock::LeaseInstant;
 
-/// After this a waiter looks again whether or not it was woken.
+/// After this time a waiter checks again even without a notification.
 const WATCH_LASTS: Duration = Duration::from_secs(10);
 
-/// How often one attempt looks again at once, when what it saw has changed meanwhile.
+/// How often one attempt immediately checks again, if the nodes have changed in between.
 const LOOKS: usize = 16;
 
-/// Where an attempt stands, once all that it had to ask was answered.
+/// The state of an attempt, once all its requests have replies.
 pub(super) enum NodeOutcome {
     Granted(FencingToken),
     Busy,
     OtherKind,
 }
 
-/// Whether what it waits for has a watch that has not told of anything.
+/// Returns whether there is a watch that has not fired, on the node for which the attempt waits.
 pub(super) fn is_watching(entry: &RegisteredAttempt) -> bool {
     let facts = entry.facts.lock();
     let watch = facts.watch.as_ref();
     watch.is_some_and(|w| w.is_silent() && !w.since.after(WATCH_LASTS).has_passed())
 }
 
-/// Looks until what it saw is what is there: either it holds, which the leader has confirmed, or what it waits for is
-/// watched.
+/// Checks until the state is consistent. It is consistent if the leader has confirmed the lock, or if there is a watch
+/// on the node for which the attempt waits.
 pub(super) async fn hold_or_watch(
     parts: &Context,
     session: &Session,
@@ -48,7 +48,7 @@ pub(super) async fn hold_or_watch(
 ) -> Result<NodeOutcome, Error> {
     for _ in 0..LOOKS {
         let Some((own, mut queue)) = find_or_create(session, entry).await? else {
-            // It was deleted by somebody else: back to the end of the line.
+            // Another client deleted the attempt's node, so the attempt queues again at the end.
             continue;
         };
         let Some(position) = queue.position(own.name()) else {
@@ -95,19 +95,19 @@ pub(super) async fn hold_or_watch(
     Ok(NodeOutcome::Busy)
 }
 
-/// Wakes the attempt when the watch tells of anything, be it that the session is over.
+/// Wakes the attempt when the watch fires, or when the session has ended.
 fn watch(parts: &Context, entry: &RegisteredAttempt, watched: BudgetedWatch) {
     let wake_up = Arc::clone(&entry.wake_up);
-    let has_told = Arc::<AtomicBool>::default();
-    let told = Arc::clone(&has_told);
+    let has_fired = Arc::<AtomicBool>::default();
+    let fired = Arc::clone(&has_fired);
     let task = parts.link.thread().spawn(async move {
         watched.changed().await;
-        told.store(true, Ordering::Release);
+        fired.store(true, Ordering::Release);
         wake_up.notify_one();
     });
     entry.facts.lock().watch = Some(WatchTask {
         _task: AbortOnDropHandle::new(task),
         since: LeaseInstant::now(),
-        has_told,
+        has_fired,
     });
 }

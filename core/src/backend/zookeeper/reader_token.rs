@@ -1,10 +1,10 @@
-//! A node's data: the fencing token that readers share, and whether a writer was downgraded.
+//! A node's data: the common fencing token of readers, and whether a writer was downgraded.
 //!
 //! # Implementation details
 //!
-//! Readers who hold together have one token, that of the first of them, so that none refuses another. It is written
-//! into each reader's node once, by itself or by whoever needs to know it sooner, and in the order of the line: the
-//! first writing counts, which the node's version decides.
+//! Concurrent readers have the same token, that of the first reader, so that a fence accepts all of them. The token is
+//! written once into each reader's node, in the order of the queue. The writer is that reader, or another reader that
+//! needs the token earlier. The node's version ensures that only the first write succeeds.
 
 use zookeeper_client::Error;
 
@@ -15,16 +15,16 @@ use super::watch_budget::BudgetedWatch;
 use super::znodes::container;
 use crate::backend::Mode;
 
-/// The data of a writer that has become a reader.
+/// The data of a writer that was downgraded.
 pub(super) const DOWNGRADED: &[u8] = b"shared";
 
 /// The version of data that was never written.
 const UNWRITTEN: Option<i32> = Some(0);
 
-/// The token of a reader that holds.
+/// Returns the token of a reader that holds the lock.
 ///
-/// Tokens are settled in the order of the line: then who is not settled has nobody behind it who is, and may take a
-/// token of its own when all before it have gone.
+/// Readers receive tokens in the order of the queue. So no reader after a reader without a token has one. A reader uses
+/// its own token when all readers before it have left.
 pub(super) async fn token(
     session: &Session,
     entry: &RegisteredAttempt,
@@ -53,7 +53,8 @@ pub(super) async fn token(
     settled.ok_or(Error::NoNode)
 }
 
-/// The token of a reader's node, which is `wanted`, unless it was settled before. None if the node has gone.
+/// Returns the token of a reader's node; `None` if the node is deleted. The token is `wanted`, unless another was
+/// written before.
 async fn settled(session: &Session, path: &str, wanted: i64) -> Result<Option<i64>, Error> {
     let written = wanted.to_string();
     if session
@@ -70,7 +71,7 @@ pub(super) fn read(data: &[u8]) -> Option<i64> {
     std::str::from_utf8(data).ok()?.parse().ok()
 }
 
-/// For a reader behind a writer at the front, which may have become a reader: a watch on it if it has not.
+/// Returns a watch on the writer at the front, for a reader after it, unless that writer was downgraded.
 pub(super) async fn writer_to_watch(
     session: &Session,
     entry: &RegisteredAttempt,

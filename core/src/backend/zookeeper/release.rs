@@ -10,13 +10,13 @@ use super::session::{CreatedNode, Session};
 use super::znodes::container;
 use crate::backend::BackendError;
 use crate::clock::{self, LeaseInstant};
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Ends whatever an attempt has: true if this deleted its node.
+/// Ends an attempt's lock or queue position. Returns whether this call deleted its node.
 ///
-/// If it fails, or is dropped, the steward goes on with it.
+/// If this call fails, or is dropped, the reaper continues.
 pub(super) async fn leave(
     link: &CurrentSession,
     registry: &AttemptRegistry,
@@ -60,8 +60,8 @@ pub(super) async fn leave(
     }
 }
 
-/// Finds a node whose making was not answered. All that was sent before this is done, or never will be: the server
-/// keeps the order of a connection, and ends a session's old connection before it takes a new one.
+/// Finds a node whose creation has no reply. The server has executed all earlier requests, or will never execute them.
+/// The server keeps the order of a connection, and ends a session's old connection before it accepts a new one.
 pub(super) async fn find(
     session: &Session,
     entry: &RegisteredAttempt,
@@ -77,11 +77,12 @@ pub(super) async fn find(
     Ok(None)
 }
 
-/// As [`leave`], for an attempt of which this process knows nothing: it has left, or another process made it.
+/// Works as [`leave`] for an attempt that is unknown in this process. The attempt has left, or another process created
+/// it.
 pub(super) async fn delete_orphans(
     link: &CurrentSession,
     key: &Key,
-    owner: OwnerId,
+    owner: AttemptId,
 ) -> Result<bool, BackendError> {
     let session = link.session().await?;
     let container = container(key);
@@ -98,8 +99,8 @@ pub(super) async fn delete_orphans(
     swept.await.map_err(|error| failed(&error))
 }
 
-/// Ends what nobody renews and what nobody waits for any more, and goes on with what could not be ended. Ends with the
-/// link.
+/// Ends attempts that are not renewed or that have no caller. Retries attempts that could not be ended. The task stops
+/// when the link is dropped.
 pub(super) async fn reaper(link: Weak<CurrentSession>, registry: Arc<AttemptRegistry>) {
     loop {
         let (due, next) = registry.due();
@@ -107,7 +108,7 @@ pub(super) async fn reaper(link: Weak<CurrentSession>, registry: Arc<AttemptRegi
             let Some(kept) = link.upgrade() else { return };
             let since = {
                 let mut facts = entry.facts.lock();
-                // It may have been renewed since it came due; from here on it cannot be.
+                // The attempt may have been renewed since it was due. From here on it cannot be renewed.
                 if !facts.until.has_passed() {
                     continue;
                 }
@@ -121,7 +122,7 @@ pub(super) async fn reaper(link: Weak<CurrentSession>, registry: Arc<AttemptRegi
             let (link, registry) = (Arc::downgrade(&kept), Arc::clone(&registry));
             kept.thread().spawn(async move {
                 if let Some(link) = link.upgrade() {
-                    // If it fails, its time comes again.
+                    // If this fails, the attempt becomes due again.
                     let _gone = leave(&link, &registry, &entry).await;
                 }
             });

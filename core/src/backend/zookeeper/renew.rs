@@ -1,4 +1,4 @@
-//! Renews leases by heartbeats that the leader has seen.
+//! Renews leases by heartbeats that the leader has received.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::clock::LeaseInstant;
 
 type ClaimResult = Result<RenewAnswer, BackendError>;
 
-/// A claim whose node may be there.
+/// A claim whose node may exist.
 struct RenewCandidate<'a> {
-    /// Which of the claims.
+    /// The index of the claim.
     index: usize,
     claim: &'a Claim,
     entry: Arc<RegisteredAttempt>,
     path: String,
 }
 
-/// One request to the leader for all claims: are their nodes still there?
+/// Sends one request to the leader for all claims, which checks whether their nodes still exist.
 pub(super) async fn renew(parts: &Context, claims: &[Claim]) -> Vec<ClaimResult> {
     let begun = LeaseInstant::now();
     let session = match parts.link.session().await {
@@ -41,8 +41,12 @@ pub(super) async fn renew(parts: &Context, claims: &[Claim]) -> Vec<ClaimResult>
                 gone.entry.facts.lock().at = NodeLocation::Nowhere;
                 parts.registry.forget(&gone.entry);
             }
-            Ok(Some(_)) => return vec![Err(BackendError::unknown("the server did not count"))],
-            // All of them are gone with it.
+            Ok(Some(_)) => {
+                return vec![Err(BackendError::unknown(
+                    "the server's reply has no count",
+                ))];
+            }
+            // All claims of the session ended with it.
             Err(error) if ends_session(&error) => return answers,
             Err(error) => {
                 for candidate in candidates {
@@ -58,7 +62,7 @@ pub(super) async fn renew(parts: &Context, claims: &[Claim]) -> Vec<ClaimResult>
     answers
 }
 
-/// What this process knows of a claim, unless it knows that it is gone.
+/// Returns this process's entry for a claim; `None` if the claim has definitely ended.
 fn candidate<'a>(
     parts: &Context,
     session: &Session,
@@ -88,7 +92,7 @@ fn candidate<'a>(
 
 fn extended(session: &Session, begun: LeaseInstant, candidate: &RenewCandidate<'_>) -> RenewAnswer {
     let mut facts = candidate.entry.facts.lock();
-    // Its time may have come while the leader was asked.
+    // The claim may have been released during the request to the leader.
     if facts.leaving.is_some() {
         return RenewAnswer::Gone;
     }
@@ -98,7 +102,7 @@ fn extended(session: &Session, begun: LeaseInstant, candidate: &RenewCandidate<'
     }
 }
 
-/// Writes into a writer's node that it is a reader's from now on, which wakes those who wait to read.
+/// Records in a writer's node that it is now a reader's node, which notifies the waiting readers.
 pub(super) async fn downgrade(parts: &Context, claim: &Claim) -> ClaimResult {
     let begun = LeaseInstant::now();
     let session = parts.link.session().await?;

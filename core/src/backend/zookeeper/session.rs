@@ -1,4 +1,4 @@
-//! One session: its requests, and what their replies prove about it.
+//! One session: sends requests, and calculates from their replies how long it lasts.
 
 use std::fmt;
 use std::future::Future;
@@ -19,31 +19,32 @@ use super::watch_budget::{BudgetedWatch, WatchBudget};
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::RuntimeThread;
 
-/// How often a container that vanishes when it is empty is made anew for one node.
+/// How often a container is created again for one node. The server removes empty containers.
 const CONTAINER_TRIES: usize = 5;
 
-/// A node that was made.
+/// A node that was created.
 #[derive(Debug, Clone)]
 pub(super) struct CreatedNode {
     pub(super) path: String,
-    /// When it was made, as the server counts: the token.
+    /// The transaction that created it: the token.
     pub(super) created: i64,
 }
 
 impl CreatedNode {
-    /// Its name in its container.
+    /// Returns its name in its container.
     pub(super) fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 }
 
 pub(super) struct Session {
-    /// Which session of this backend it is.
+    /// The number of this session in this backend.
     pub(super) number: u64,
     client: Client,
-    /// Where the client runs, and with which it ends: by itself it goes on for as long as anything is unanswered.
+    /// The thread of the client. This thread ends with the session, because the client would otherwise run until each
+    /// request has a reply.
     thread: Arc<RuntimeThread>,
-    /// Nothing is asked any more, and no answer is waited for.
+    /// Cancelled when the session must not send requests or wait for replies any more.
     over: CancellationToken,
     acl: Vec<Acl>,
     liveness: Mutex<SessionLiveness>,
@@ -74,7 +75,8 @@ impl Session {
         })
     }
 
-    /// Ends it, and waits until the server has heard of it. Who does not wait for that lets it end soon.
+    /// Ends the session, and waits until the server has received the request. If the caller does not wait, the session
+    /// still ends soon.
     pub(super) async fn close(self: Arc<Self>) {
         self.over.cancel();
         let (mut states, _thread) = (self.states(), Arc::clone(&self.thread));
@@ -84,11 +86,11 @@ impl Session {
         }
     }
 
-    /// Ends it without a word to the server, which lets others in when the session's timeout is over: no sooner than the
-    /// leases of its guards are.
+    /// Ends the session without a message to the server. The server frees its locks after the session timeout, and not
+    /// before the leases of its guards have ended.
     pub(super) async fn kill(self: Arc<Self>) {
         self.over.cancel();
-        // The client would say it, if it were dropped before.
+        // The client would send a message if it were dropped before its thread ends.
         self.thread.end().await;
     }
 
@@ -96,7 +98,7 @@ impl Session {
         self.client.session_timeout()
     }
 
-    /// How often it gives a sign of life.
+    /// Returns the interval of heartbeats.
     pub(super) fn heartbeat_interval(&self) -> Duration {
         self.timeout() / PULSES
     }
@@ -109,7 +111,7 @@ impl Session {
         self.over.is_cancelled() || self.client.state().is_terminated()
     }
 
-    /// How long the session surely lives, counted from `begun`.
+    /// Returns for how long the session definitely lasts, counted from `begun`.
     pub(super) fn lease_from(&self, begun: LeaseInstant) -> Duration {
         self.liveness.lock().lease_from(begun)
     }
@@ -138,7 +140,7 @@ impl Session {
         answer
     }
 
-    /// The answer, and when its request was sent: the client sends when it is called, and not when it is polled.
+    /// Returns the reply, and when its request was sent: the client sends when it is called, not when it is polled.
     async fn answer<T, F>(&self, request: impl FnOnce() -> F) -> (LeaseInstant, Result<T, Error>)
     where
         F: Future<Output = Result<T, Error>>,
@@ -152,8 +154,8 @@ impl Session {
         (sent, answer)
     }
 
-    /// A sign of life, or that there is none: false if a request is not answered over a connection that stands for as long
-    /// as a session lasts, or if nobody carries it any more.
+    /// Sends a heartbeat. Returns false if a request has no reply for a session timeout over an open connection, or if
+    /// the client's thread has ended.
     pub(super) async fn heartbeat(&self) -> bool {
         let mut states = self.states();
         let silence = async {
@@ -169,7 +171,7 @@ impl Session {
         };
         tokio::select! {
             biased;
-            // What it proves is noted there; other failures are the session's own to notice.
+            // The request itself records its result; the session detects other failures.
             answer = self.read(|| self.client.check_stat("/")) => {
                 !matches!(answer, Err(Error::UnexpectedError(_)))
             }
@@ -177,7 +179,8 @@ impl Session {
         }
     }
 
-    /// Makes a node in a container, and the container if need be; answers with the line as it is then.
+    /// Creates a node in a container, and the container if necessary. Also returns the queue, as of a time after the
+    /// creation.
     pub(super) async fn enter(
         &self,
         container: &str,
@@ -187,7 +190,7 @@ impl Session {
         let prefix = format!("{container}/{name}");
         for _ in 0..CONTAINER_TRIES {
             let options = CreateMode::EphemeralSequential.with_acls(acls);
-            // Both are sent at once; the server sees to it that the second sees what the first did.
+            // Both requests are sent concurrently; the server executes the second after the first.
             let (made, queue) = futures_util::join!(
                 self.write(|| self.client.create(&prefix, b"", &options)),
                 self.queue(container)
@@ -226,7 +229,7 @@ impl Session {
         }
     }
 
-    /// As [`queue`](Self::queue), with a watch on all of it.
+    /// Works as [`queue`](Self::queue), with a watch on the whole queue.
     pub(super) async fn watched_queue(
         &self,
         container: &str,
@@ -243,14 +246,14 @@ impl Session {
         Ok((NodeQueue::of(&names), BudgetedWatch::by(watcher, permit)))
     }
 
-    /// As [`queue`](Self::queue), with all that the leader knew when this was asked.
+    /// Works as [`queue`](Self::queue), but includes all writes that the leader had applied when the request was sent.
     pub(super) async fn latest_queue(&self, container: &str) -> Result<NodeQueue, Error> {
         self.read(|| self.client.sync("/")).await?;
         self.queue(container).await
     }
 
-    /// As [`queue`](Self::queue), with all that a majority knew when this was asked: a leader that is none any more is not
-    /// believed.
+    /// Works as [`queue`](Self::queue), but includes all writes that a majority had applied when the request was sent.
+    /// So the reply of a former leader is not accepted.
     pub(super) async fn confirmed_queue(&self, container: &str) -> Result<NodeQueue, Error> {
         let folder = ["/".to_owned()];
         let (confirmed, queue) =
@@ -259,7 +262,7 @@ impl Session {
         queue
     }
 
-    /// A node's data and when it was made, if it is there.
+    /// Returns a node's data and its creation, if it exists.
     pub(super) async fn data(&self, path: &str) -> Result<Option<(Vec<u8>, i64, i32)>, Error> {
         match self.read(|| self.client.get_data(path)).await {
             Ok((data, stat)) => Ok(Some((data, stat.czxid, stat.version))),
@@ -268,7 +271,7 @@ impl Session {
         }
     }
 
-    /// A node's data and a watch on it, if it is there.
+    /// Returns a node's data and a watch on it, if it exists.
     pub(super) async fn watched_data(
         &self,
         path: &str,
@@ -284,7 +287,7 @@ impl Session {
         }
     }
 
-    /// Finds out whether a node is there and of this session, not of one before.
+    /// Returns the node if it exists and belongs to this session, not to an earlier one.
     pub(super) async fn own_node(&self, path: String) -> Result<Option<CreatedNode>, Error> {
         let stat = self.read(|| self.client.check_stat(&path)).await?;
         let own = stat.filter(|stat| stat.ephemeral_owner == self.client.session_id().0);
@@ -294,7 +297,7 @@ impl Session {
         }))
     }
 
-    /// Writes a node's data; false if the node is gone or was written before.
+    /// Writes a node's data; returns false if the node was deleted or written before.
     pub(super) async fn write_data(
         &self,
         path: &str,
@@ -311,7 +314,7 @@ impl Session {
         }
     }
 
-    /// Deletes a node; false if it was gone.
+    /// Deletes a node; returns false if it did not exist.
     pub(super) async fn delete(&self, path: &str) -> Result<bool, Error> {
         match self.write(|| self.client.delete(path, None)).await {
             Ok(()) => Ok(true),
@@ -320,8 +323,8 @@ impl Session {
         }
     }
 
-    /// Asks the leader whether all these nodes are there: the number of the first that is not. What it answers was
-    /// so at one moment, agreed on by a majority.
+    /// Checks with the leader whether all these nodes exist, and returns the index of the first that does not. The
+    /// reply describes one moment, agreed on by a majority.
     pub(super) async fn first_missing(&self, paths: &[String]) -> Result<Option<usize>, Error> {
         let mut checks = self.client.new_multi_writer();
         for path in paths {
@@ -344,7 +347,7 @@ impl Session {
     }
 }
 
-/// An error that the server itself has answered with.
+/// Returns whether the server itself replied with this error.
 fn is_an_answer(error: &Error) -> bool {
     !ends_session(error)
         && matches!(
@@ -355,7 +358,7 @@ fn is_an_answer(error: &Error) -> bool {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // Before the thread ends: the client's watches panic if nobody tells them any more.
+        // This must happen before the thread ends, because the client's watches panic if their sender is dropped.
         self.over.cancel();
     }
 }

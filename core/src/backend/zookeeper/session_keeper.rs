@@ -1,4 +1,4 @@
-//! Keeps a session alive, and opens another when it has ended.
+//! Renews a session, and opens another when it has ended.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::clock::{self, LeaseInstant};
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What a session needs of its link, which may go meanwhile.
+/// The parts of the link that the task needs. The link itself may be dropped while the task runs.
 struct KeeperChannels {
     interruptions: watch::Sender<u64>,
     given_up: watch::Receiver<u64>,
     state: watch::Receiver<LinkState>,
 }
 
-/// Ends with the link.
+/// Opens a new session whenever one has ended, until the link is dropped.
 pub(super) async fn keep(link: Weak<CurrentSession>) {
     let mut number = 1;
     let mut pause = FIRST_PAUSE;
@@ -44,7 +44,7 @@ pub(super) async fn keep(link: Weak<CurrentSession>) {
                 let Some(kept) = link.upgrade() else { return };
                 let old = session.upgrade();
                 let is_open = kept.replace(LinkState::Down(None));
-                // One that is closed says goodbye.
+                // A closed link ends its session with a message to the server, so the task must not kill that session.
                 if let Some(old) = old.filter(|_| is_open) {
                     old.kill().await;
                 }
@@ -72,7 +72,7 @@ pub(super) async fn keep(link: Weak<CurrentSession>) {
     }
 }
 
-/// Returns when the session is over, or is to be.
+/// Waits until the session has ended, or must be ended.
 async fn watch_over(
     session: &Weak<Session>,
     timeout: Duration,
@@ -96,11 +96,12 @@ async fn watch_over(
     let pulsing = async {
         loop {
             clock::sleep_until(LeaseInstant::now().after(timeout / PULSES)).await;
-            // It may have ended before anybody watched it.
+            // The session may have ended before it was watched.
             let Some(session) = session.upgrade().filter(|it| !it.is_over()) else {
                 return;
             };
-            // After a change of leader, servers of 3.8 may leave requests unanswered for ever, and answer pings.
+            // After a change of leader, servers of version 3.8 may leave requests unanswered forever, and still reply
+            // to pings.
             if !session.heartbeat().await {
                 return;
             }

@@ -1,36 +1,35 @@
-//! Until when this session is known to be alive.
+//! Calculates until when this session definitely lasts.
 //!
 //! # Implementation details
 //!
-//! Sessions are ended by the leader, and a follower tells it only now and then from whom it has heard: with the answer
-//! to the leader's ping, every half tick. A write that a follower forwards does *not* count as a sign of life at the
-//! leader. So a confirmed write alone does not prove that the session lives for its whole timeout from then on: if
-//! the follower is cut off right after it, the leader counts from what it was told before.
+//! The leader ends sessions. A follower replies to the leader's ping every half tick. Only this reply reports from
+//! which clients the follower has received messages. A write that a follower forwards does *not* count as a heartbeat
+//! at the leader. So a confirmed write alone does not prove that the session lasts for its whole timeout from then on.
+//! If the follower loses its connection right after the write, the leader counts from the last report.
 //!
-//! What proves it: a request that was answered, and a write that was sent at least one ping later and confirmed. The
-//! report of the one has gone to the leader before the other, on the same connection. No session can be shorter than
-//! two ticks (unless a server's `minSessionTimeout` says so), so a third of the timeout is longer than the half tick
-//! between two pings. It proves nothing on a link where the leader's words hang for longer than that third less half a
-//! tick while the follower's still get through. A new session counts from before it was asked for: that request does
-//! reach the leader.
+//! The proof needs two requests: one with a reply, and a confirmed write that was sent at least one ping later. The
+//! report of the first has reached the leader before the second, on the same connection. No session timeout can be
+//! shorter than two ticks, unless a server's `minSessionTimeout` is. So a third of the timeout is longer than the half
+//! tick between two pings. The proof fails on a link that delays only the leader's messages, by more than that third
+//! less half a tick. A new session counts from before its request was sent, because that request does reach the leader.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::clock::LeaseInstant;
 
-/// What is surely more than the time between two reports to the leader, as a part of the timeout.
+/// A fraction of the timeout that is definitely longer than the time between two reports to the leader.
 const REPORTED_WITHIN: u32 = 3;
 
-/// How often there is a sign of life, as a part of the timeout.
+/// The number of heartbeats per timeout.
 pub(super) const PULSES: u32 = 12;
 
 #[derive(Debug)]
 pub(super) struct SessionLiveness {
     timeout: Duration,
-    /// The leader has counted the timeout from here, or from later.
+    /// The leader has counted the timeout from this time, or from a later time.
     counted_from: LeaseInstant,
-    /// Requests that were answered, and are not yet surely reported: when they were sent and answered.
+    /// Requests with replies that are not yet definitely reported, with the times of the request and of the reply.
     answered: VecDeque<(LeaseInstant, LeaseInstant)>,
 }
 
@@ -43,15 +42,16 @@ impl SessionLiveness {
         }
     }
 
-    /// A request that was sent then was answered just now.
+    /// Records that a request, sent at `sent`, was answered at `now`.
     pub(super) fn sign_of_life(&mut self, sent: LeaseInstant, now: LeaseInstant) {
-        // Who writes nothing would keep them all. A write from now on proves the second, which is more than the first.
+        // Without writes this list would become longer with each request. A later write proves the second request,
+        // which is later than the first, so the first is not needed.
         while let Some(&(_, answered)) = self.answered.get(1)
             && self.is_reported(answered, sent)
         {
             self.answered.pop_front();
         }
-        // One between two pulses says nothing new.
+        // A request between two heartbeats is not needed.
         let fresh = self.timeout / PULSES / 2;
         if self
             .answered
@@ -62,7 +62,7 @@ impl SessionLiveness {
         }
     }
 
-    /// A write that was sent then is confirmed.
+    /// Records that a write, sent at `sent`, was confirmed.
     pub(super) fn confirmed(&mut self, sent: LeaseInstant) {
         while let Some((earlier, answered)) = self.answered.front().copied() {
             if !self.is_reported(answered, sent) {
@@ -73,12 +73,12 @@ impl SessionLiveness {
         }
     }
 
-    /// Whether what was answered then was reported before what was sent then.
+    /// Returns whether a request answered at `answered` was reported before a request sent at `sent`.
     fn is_reported(&self, answered: LeaseInstant, sent: LeaseInstant) -> bool {
         answered.after(self.timeout / REPORTED_WITHIN) <= sent
     }
 
-    /// How long the session surely lives, counted from `begun`.
+    /// Returns for how long the session definitely lasts, counted from `begun`.
     pub(super) fn lease_from(&self, begun: LeaseInstant) -> Duration {
         self.timeout.saturating_sub(begun.since(self.counted_from))
     }
@@ -131,7 +131,7 @@ mod tests {
             let kept = liveness.answered.len();
             assert!(kept <= 6, "{kept}");
         }
-        // The last but one was answered a report before it, and the last just not.
+        // The last but one request was answered one report before the write, and the last request was not.
         let now = 100_000_000 + 4009;
         liveness.confirmed(at(now));
         assert_eq!(liveness.lease_from(at(now)), ms(12_000 - 5009));

@@ -7,7 +7,7 @@ use zookeeper_client::{Acl, Acls, AuthId, Client, CreateMode, Error, Permission}
 
 use crate::clock::{self, LeaseInstant};
 
-/// Before each server that is to speak it.
+/// The prefix of each TLS server.
 pub(super) const TLS: &str = "tcp+tls://";
 
 #[derive(Clone)]
@@ -17,12 +17,12 @@ pub(super) struct Settings {
     pub(super) is_secure: bool,
     #[cfg(feature = "zookeeper-tls")]
     pub(super) tls: Option<zookeeper_client::TlsOptions>,
-    /// `/`, or `/path/below`: all that this backend does is in it.
+    /// `/`, or `/path/below`: the folder that this backend uses.
     pub(super) folder: String,
     pub(super) session_timeout: Duration,
-    /// User and password.
+    /// The user and the password for the scheme `digest`.
     pub(super) digest: Option<(String, String)>,
-    /// Schemes and ids of others who may use the locks.
+    /// The schemes and ids of other users who may use the locks.
     pub(super) others: Vec<(String, String)>,
 }
 
@@ -47,8 +47,8 @@ impl Settings {
             .collect()
     }
 
-    /// Opens a session, and makes the folder unless it is there. The first time it says at once what is wrong; later it
-    /// tries for as long as a session lasts, and goes on where it is called.
+    /// Opens a session, and creates the folder if it does not exist. The first call returns errors immediately. Later
+    /// calls retry for one session timeout.
     pub(super) async fn open(&self, first: bool) -> Result<Client, Error> {
         let mut connector = Client::connector().with_session_timeout(self.session_timeout);
         if first {
@@ -80,7 +80,7 @@ impl Settings {
             client.mkdir(&self.folder, &options).await?;
         }
         let inside = client.chroot(&*self.folder);
-        inside.map_err(|_whole| Error::BadArguments(&"the path is none of ZooKeeper's"))
+        inside.map_err(|_whole| Error::BadArguments(&"the path is not a valid ZooKeeper path"))
     }
 }
 

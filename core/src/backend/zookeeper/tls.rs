@@ -7,28 +7,28 @@ use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity, TlsOptions};
 use crate::backend::ConnectError;
 use crate::backend::certificates::Certificates;
 
-/// Reads them, and the system's authorities if none were given.
+/// Reads the certificates, and the system's authorities if none were given.
 pub(super) fn read(certificates: &Certificates) -> Result<TlsOptions, ConnectError> {
     certificates.check()?;
     let authorities = match &certificates.authorities {
         Some(given) => TlsCa::from_pem(given).map_err(unusable(
-            "the authorities have no certificate that can be read; give PEM",
+            "the authorities contain no readable certificate; give PEM",
         ))?,
         None => TlsCa::from_pem(&systems()?).map_err(unusable(
-            "no certificate that the system trusts can be read; give `authorities`",
+            "no certificate that the system trusts is readable; give `authorities`",
         ))?,
     };
     let mut all = TlsCerts::builder().with_ca(authorities);
     if let Some((certificate, key)) = &certificates.client {
         all = all.with_identity(TlsIdentity::from_pem(certificate, key).map_err(unusable(
-            "the client's certificate or its private key cannot be read; give PEM, the key without a password",
+            "the client's certificate or its private key is unreadable; give PEM, the key without a password",
         ))?);
     }
     let all = all.build().map_err(unusable("they are incomplete"))?;
     Ok(TlsOptions::new().with_certs(all))
 }
 
-/// Whether a server of this name can be asked for a certificate: the client panics otherwise.
+/// Returns whether a server of this name can have a certificate. For other names the client panics.
 pub(super) fn can_have_certificate(server: &str) -> bool {
     let host = match server.strip_prefix('[').and_then(|s| s.split_once(']')) {
         Some((address, _port)) => address,
@@ -37,7 +37,7 @@ pub(super) fn can_have_certificate(server: &str) -> bool {
     ServerName::try_from(host).is_ok()
 }
 
-/// The certificates that the system trusts, as PEM.
+/// Returns the certificates that the system trusts, as PEM.
 fn systems() -> Result<String, ConnectError> {
     let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {
@@ -54,7 +54,7 @@ fn systems() -> Result<String, ConnectError> {
     Ok(pem::encode_many(&certificates))
 }
 
-/// No type of the client is part of our interface.
+/// Wraps the client's types, which are not part of our API.
 fn unusable(why: &'static str) -> impl Fn(Error) -> ConnectError {
     move |error| ConnectError::certificates(format!("{why} ({error})"))
 }

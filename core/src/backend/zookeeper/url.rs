@@ -12,7 +12,7 @@ const SECURE: &str = "zookeeper+tls";
 
 const DEFAULT_PORT: &str = "2181";
 
-/// What sessions are asked for; a server with default settings grants 4 to 40 s.
+/// The default session timeout; a server with default settings grants 4 to 40 s.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) fn read(url: &str) -> Result<Settings, ConnectError> {
@@ -20,7 +20,7 @@ pub(super) fn read(url: &str) -> Result<Settings, ConnectError> {
     let (is_secure, rest) = match url.split_once("://") {
         Some((PLAIN, rest)) => (false, rest),
         Some((SECURE, _)) if !cfg!(feature = "zookeeper-tls") => {
-            return refuse("TLS is not built in; enable the feature `zookeeper-tls`");
+            return refuse("this build does not support TLS; enable the feature `zookeeper-tls`");
         }
         Some((SECURE, rest)) => (true, rest),
         _ => return refuse("it does not begin with `zookeeper://` or `zookeeper+tls://`"),
@@ -59,7 +59,7 @@ pub(super) fn read(url: &str) -> Result<Settings, ConnectError> {
         let port = host.rsplit_once(':');
         let port = port.filter(|(before, _)| !before.contains(':') || before.ends_with(']'));
         if port.is_some_and(|(_, port)| port.parse::<u16>().is_err()) {
-            return refuse("a server's port is no number below 65536");
+            return refuse("a server's port is not a number below 65536");
         }
         let has_port = port.is_some();
         if is_secure && !has_port {
@@ -85,7 +85,7 @@ pub(super) fn read(url: &str) -> Result<Settings, ConnectError> {
             (Some(user), Some(password)) => Some((user, password)),
             _ => {
                 return refuse(
-                    "its user or password has a `%` that no two hexadecimal digits follow",
+                    "its user or password has a `%` without two hexadecimal digits after it",
                 );
             }
         },

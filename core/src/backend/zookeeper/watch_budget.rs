@@ -1,11 +1,11 @@
-//! Limits watches to as many as one request can set again after a reconnect.
+//! Limits the number of watches, because one request must restore all of them after a reconnect.
 //!
 //! # Implementation details
 //!
-//! When its connection was lost, the client asks for all watches again, in requests of 128 KiB. Its crate, up to 0.11
-//! at least, takes the answers to two such requests for one: it never gets past the second, and its session comes to
-//! an end with all that it holds. So no more is watched than one request can name. Who has no room for a watch looks now and
-//! then.
+//! After a broken connection, the client restores all watches in requests of 128 KiB. The client's crate, at least up
+//! to 0.11, mistakes the replies to two such requests for one. The client never completes the second request, and its
+//! session ends with all locks. So the number of watches is limited to the capacity of one request. Waiters without a
+//! watch poll.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,23 +16,24 @@ use zookeeper_client::OneshotWatcher;
 
 use crate::clock::{self, LeaseInstant};
 
-/// How many bytes of paths are watched at most. Less than one request names, for each path has some more.
+/// The maximum total length of watched paths, in bytes. This is less than the capacity of one request, because each
+/// path has some overhead.
 const MAX_BYTES: usize = 96 * 1024;
 
-/// How often one without a watch looks.
+/// How often a waiter without a watch polls.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// The watches of one session.
 #[derive(Debug)]
 pub(super) struct WatchBudget {
     used: Arc<AtomicUsize>,
-    /// What stands before every path.
+    /// The length of the prefix of every path.
     folder_bytes: usize,
-    /// The session is: nobody tells any more.
+    /// Cancelled when the session has ended, because watches do not fire then.
     over: CancellationToken,
 }
 
-/// Room for one watch.
+/// A reservation for one watch.
 #[derive(Debug)]
 pub(super) struct WatchPermit {
     used: Arc<AtomicUsize>,
@@ -40,7 +41,7 @@ pub(super) struct WatchPermit {
     over: CancellationToken,
 }
 
-/// Tells once when something has changed, or may have.
+/// Fires once when something has changed, or may have.
 #[derive(Debug)]
 pub(super) struct BudgetedWatch(Option<(OneshotWatcher, WatchPermit)>);
 
@@ -53,7 +54,7 @@ impl WatchBudget {
         }
     }
 
-    /// Reserves what a watch on a path takes, if there is as much left.
+    /// Reserves space for a watch on a path, if there is enough left.
     pub(super) fn reserve(&self, path: &str) -> Option<WatchPermit> {
         let bytes = self.folder_bytes + path.len();
         let before = self.used.fetch_add(bytes, Ordering::AcqRel);

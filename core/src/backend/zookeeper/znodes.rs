@@ -2,24 +2,24 @@
 //!
 //! # Implementation details
 //!
-//! A key's container is named after the key, with `%` and two digits for each byte that a path cannot have. Below it
-//! stands a node per attempt: its mode, its id, and the number that the server adds, as in
+//! A key's container is named after the key, with `%` and two digits for each byte that a path cannot contain. The
+//! container has a node per attempt, named by mode, id, and the number that the server adds, as in
 //! `x-6f1f0bd0-2d0a-4a0c-8f3e-0d8a9a3f7c11-0000000042`.
 
 use std::fmt::Write as _;
 
 use crate::backend::Mode;
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 
-/// How many digits the server adds.
+/// The number of digits that the server adds.
 const DIGITS: usize = 10;
 
-/// The name of a key's container.
+/// Returns the name of a key's container.
 pub(super) fn container(key: &Key) -> String {
     let full = key.full();
     let mut name = String::with_capacity(full.len() + 1);
     name.push('/');
-    // Names with a meaning of their own, and that of the server's own nodes.
+    // Names with a special meaning, and the name of the server's own nodes.
     let reserved = matches!(full, "." | ".." | "zookeeper");
     for (at, byte) in full.bytes().enumerate() {
         let plain = byte.is_ascii_graphic() && !matches!(byte, b'/' | b'%');
@@ -33,8 +33,8 @@ pub(super) fn container(key: &Key) -> String {
     name
 }
 
-/// The name of an attempt's node, without the server's number.
-pub(super) fn node(mode: Mode, owner: OwnerId) -> String {
+/// Returns the name of an attempt's node, without the server's number.
+pub(super) fn node(mode: Mode, owner: AttemptId) -> String {
     let mode = match mode {
         Mode::Exclusive => "x".to_owned(),
         Mode::Shared => "s".to_owned(),
@@ -43,26 +43,26 @@ pub(super) fn node(mode: Mode, owner: OwnerId) -> String {
     format!("{mode}-{}-", owner.reveal())
 }
 
-/// A node below a container: a place in the line for its key.
+/// A node in a container: a position in the queue for its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueueNode {
     pub(super) name: String,
     pub(super) number: i32,
     pub(super) mode: Mode,
-    /// None if another program made it.
-    pub(super) owner: Option<OwnerId>,
+    /// `None` if another program created it.
+    pub(super) owner: Option<AttemptId>,
 }
 
 impl QueueNode {
-    /// Reads a node's name. One of another program that has the server's number holds the lock alone, as far as we
-    /// know; one without is nobody's place.
+    /// Parses a node's name. A node of another program with the server's number counts as exclusive; a node without a
+    /// number is ignored.
     pub(super) fn read(name: &str) -> Option<Self> {
         let split = name.len().checked_sub(DIGITS)?;
         let (rest, digits) = (name.get(..split)?, name.get(split..)?);
         if !digits.bytes().all(|b| b.is_ascii_digit()) {
             return None;
         }
-        // The number goes on below zero when it is exhausted.
+        // The number becomes negative when it overflows.
         let (rest, number) = match rest.strip_suffix("--") {
             Some(rest) => (rest, format!("-{digits}")),
             None => (rest.strip_suffix('-').unwrap_or(rest), digits.to_owned()),
@@ -70,7 +70,7 @@ impl QueueNode {
         let number = number.parse().ok()?;
         let own = rest
             .split_once('-')
-            .and_then(|(mode, owner)| Some((read_mode(mode)?, OwnerId::read(owner)?)));
+            .and_then(|(mode, owner)| Some((read_mode(mode)?, AttemptId::read(owner)?)));
         Some(Self {
             name: name.to_owned(),
             number,
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_name_is_read_as_it_was_written() {
-        let owner = OwnerId::random();
+        let owner = AttemptId::random();
         for mode in [
             Mode::Exclusive,
             Mode::Shared,

@@ -3,36 +3,36 @@
 use std::time::Duration;
 
 use super::attempt_guard::AttemptGuard;
-use crate::AcquireError;
-use crate::backend::{AttemptAnswer, BackendError, Refusal};
+use crate::backend::{AttemptAnswer, BackendError, Mode, Refusal};
 use crate::clock::{self, ClockReading, LeaseInstant};
 use crate::engine::timeout::{Backoff, catch_panic};
 use crate::engine::{AcquireRequest, BusyPolicy, Hold};
 use crate::events;
 use crate::options::LockOptions;
+use crate::{Error, Operation};
 
-/// A wait that ends sooner has hardly been one.
+/// A shorter wait counts as immediate.
 const PROMPT: Duration = Duration::from_millis(1);
 
-/// How many wake-ups in a row may come at once before they are taken for noise. Locks that are handed on
-/// quickly do wake like this.
+/// How many immediate notifications in a row are accepted before they count as noise. Quick hand-offs cause such
+/// notifications.
 const HASTY_AT_MOST: u32 = 16;
 
-/// One caller's acquire that its first step has not ended, over all its attempts.
+/// The state of one acquire that was not granted in its first step, over all its attempts.
 pub(crate) struct AcquireLoop<'a> {
     attempt_guard: AttemptGuard<'a>,
     options: &'a LockOptions,
     patience: BusyPolicy,
     started: LeaseInstant,
-    /// When the first request is sent; it is not read from the clock twice.
+    /// When the first request was sent; stored so that the clock is not read twice.
     first: Option<ClockReading>,
-    /// What it was answered, if at once.
+    /// The reply to the first request, if it was immediate.
     first_answer: Option<Result<AttemptAnswer, BackendError>>,
     give_up: Option<LeaseInstant>,
     failing_since: Option<LeaseInstant>,
     backoff: Backoff,
     poll: Backoff,
-    /// Wake-ups in a row that came at once and meant nothing.
+    /// Immediate notifications in a row that brought no grant.
     spurious_wakeups: u32,
 }
 
@@ -59,9 +59,9 @@ impl<'a> AcquireLoop<'a> {
         }
     }
 
-    /// Repeats one request under one id until it is granted or there is no point. The id is spent if its grant came when
-    /// the lease was over.
-    pub(crate) async fn run(&mut self, wanted: &AcquireRequest) -> Result<Hold, AcquireError> {
+    /// Retries one request under one id until it is granted or cannot succeed. The id cannot be used again if its grant
+    /// came after the end of the lease.
+    pub(crate) async fn run(&mut self, wanted: &AcquireRequest) -> Result<Hold, Error> {
         loop {
             if self.attempt_guard.engine.is_closed() {
                 return Err(self.attempt_guard.closed());
@@ -89,7 +89,7 @@ impl<'a> AcquireLoop<'a> {
                     {
                         return hold;
                     }
-                    let late = BackendError::unknown("its grant came when the lease was over");
+                    let late = BackendError::unknown("its grant came after the end of the lease");
                     Box::pin(self.failed(sent, late)).await?;
                     self.begin_another(wanted);
                 }
@@ -99,7 +99,7 @@ impl<'a> AcquireLoop<'a> {
                 Ok(AttemptAnswer::Busy { retry_after }) => {
                     self.failing_since = None;
                     self.backoff = Backoff::default();
-                    // Boxed, as is all that a free lock does not need: its future is moved about.
+                    // Boxed, because a free lock does not need it, and its future is moved.
                     Box::pin(self.wait(sent.after(retry_after.max(PROMPT)))).await?;
                 }
                 Ok(AttemptAnswer::Refused(refusal)) => return Err(self.refused(refusal)),
@@ -117,8 +117,8 @@ impl<'a> AcquireLoop<'a> {
         self.attempt_guard = AttemptGuard::new(engine, attempt, runtime);
     }
 
-    /// Waits for a hint that the lock may be ours, and no longer than until `recheck`.
-    async fn wait(&mut self, recheck: LeaseInstant) -> Result<(), AcquireError> {
+    /// Waits for a notification that the lock may be free, at most until `recheck`.
+    async fn wait(&mut self, recheck: LeaseInstant) -> Result<(), Error> {
         let until = self.give_up.map_or(recheck, |give_up| give_up.min(recheck));
         let engine = self.attempt_guard.engine;
         let waiting_since = LeaseInstant::now();
@@ -131,7 +131,7 @@ impl<'a> AcquireLoop<'a> {
             let prompt = LeaseInstant::now().since(waiting_since) < PROMPT;
             self.spurious_wakeups = if prompt { self.spurious_wakeups + 1 } else { 0 };
             if hint.is_err() || self.spurious_wakeups > HASTY_AT_MOST {
-                // No wake-ups, or nothing but wake-ups: both are polling.
+                // The loop polls if there are no notifications, or too many.
                 self.poll.pause().await;
             } else {
                 self.poll = Backoff::default();
@@ -140,7 +140,7 @@ impl<'a> AcquireLoop<'a> {
         tokio::select! {
             () = hint => Ok(()),
             () = engine.closed() => Err(self.attempt_guard.closed()),
-            // Whoever vanished with its runtime may be who this one waits for.
+            // This caller may be waiting for an owner whose runtime has ended.
             never = engine.backlog.keep_adopting() => match never {},
             () = clock::sleep_until(until) => match self.give_up {
                 Some(give_up) if give_up.has_passed() => Err(self.timed_out()),
@@ -149,27 +149,29 @@ impl<'a> AcquireLoop<'a> {
         }
     }
 
-    fn timed_out(&self) -> AcquireError {
-        AcquireError::TimedOut {
+    fn timed_out(&self) -> Error {
+        Error::TimedOut {
             key: self.attempt_guard.attempt.key.clone(),
             waited: LeaseInstant::now().since(self.started),
         }
     }
 
-    fn refused(&self, refusal: Refusal) -> AcquireError {
+    fn refused(&self, refusal: Refusal) -> Error {
         let key = self.attempt_guard.attempt.key.clone();
         match refusal {
-            Refusal::OtherKind => AcquireError::OtherKind { key },
-            Refusal::HandoverSpent => AcquireError::HandoverSpent { key },
+            Refusal::OtherKind => Error::OtherKind {
+                key,
+                used_as: match self.attempt_guard.attempt.mode {
+                    Mode::Permits { .. } => "a lock",
+                    Mode::Exclusive | Mode::Shared => "a semaphore",
+                },
+            },
+            Refusal::HandoverSpent => Error::HandoverSpent { key },
         }
     }
 
-    /// Pauses before another try, or says that there is none: an outage is not waited out for ever.
-    async fn failed(
-        &mut self,
-        sent: LeaseInstant,
-        error: BackendError,
-    ) -> Result<(), AcquireError> {
+    /// Pauses before another retry, or returns an error: an acquire does not wait forever for the end of an outage.
+    async fn failed(&mut self, sent: LeaseInstant, error: BackendError) -> Result<(), Error> {
         let attempt_guard = &self.attempt_guard;
         events::attempt_failed(&attempt_guard.attempt, &error);
         let since = *self.failing_since.get_or_insert(sent);
@@ -180,7 +182,8 @@ impl<'a> AcquireLoop<'a> {
             (BusyPolicy::Wait, None) => outage_ends,
         };
         let paused = self.backoff.pause_after(error, end).await;
-        paused.map_err(|source| AcquireError::Backend {
+        paused.map_err(|source| Error::Backend {
+            operation: Operation::Acquire,
             key: attempt_guard.attempt.key.clone(),
             applied: attempt_guard.applied(),
             source,

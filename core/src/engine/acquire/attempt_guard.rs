@@ -1,4 +1,4 @@
-//! The guard of an attempt: its cleanup exists before its first byte is sent.
+//! The guard of an attempt: its cleanup exists before its first request is sent.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,14 +14,14 @@ use crate::engine::timeout::{Backoff, at_once, bounded, bounded_since};
 use crate::engine::{Engine, Hold, Lease};
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
-use crate::{AcquireError, FencingToken, events};
+use crate::{Error, FencingToken, events};
 
-/// An attempt whose cleanup exists before its first byte is sent.
+/// An attempt whose cleanup exists before its first request is sent.
 ///
-/// A backend may apply a request whose answer never arrives, and a caller may drop the future at any
-/// point. So the attempt is armed before each sending, and disarmed only by an answer after which
-/// there is nothing to undo. Dropped armed, it is cleaned up in the background: repeated until that
-/// is confirmed, or until a lock that the attempt may have left has run out by itself.
+/// A backend may apply a request whose reply never arrives, and a caller may drop the future at any point. So the
+/// attempt is armed before each request. Only a reply that leaves nothing to undo disarms the attempt. If it is dropped
+/// while armed, it is cleaned up in the background. The cleanup is retried until it is confirmed, or until a lock that
+/// the attempt may hold has expired.
 #[derive(Debug)]
 pub(crate) struct AttemptGuard<'a> {
     pub(crate) attempt: Attempt,
@@ -29,7 +29,7 @@ pub(crate) struct AttemptGuard<'a> {
     pub(crate) engine: &'a Arc<Engine>,
     is_armed: bool,
     left_traces: bool,
-    /// A shutdown waits for acquires that are under way.
+    /// A shutdown waits for acquires in progress.
     _under_way: TaskTrackerToken,
 }
 
@@ -45,8 +45,8 @@ impl<'a> AttemptGuard<'a> {
         }
     }
 
-    /// Sends the request, or a further copy of it. Only where the backend has an answer at once; it came when it was
-    /// asked.
+    /// Sends the request, or a duplicate of it, if the backend can reply immediately. The caller has read `sent` just
+    /// before.
     pub(crate) fn ask_now(
         &mut self,
         sent: ClockReading,
@@ -61,7 +61,7 @@ impl<'a> AttemptGuard<'a> {
         answer
     }
 
-    /// Sends the request, or a further copy of it, at `sent`.
+    /// Sends the request, or a duplicate of it, at `sent`.
     pub(crate) async fn ask(
         &mut self,
         sent: ClockReading,
@@ -86,7 +86,7 @@ impl<'a> AttemptGuard<'a> {
         self.is_armed = self.left_traces;
     }
 
-    /// Whether the backend may have, or come to have, a grant for this attempt.
+    /// Returns whether the backend may have, or may later make, a grant for this attempt.
     pub(crate) fn applied(&self) -> Applied {
         if self.left_traces {
             Applied::Unknown
@@ -95,7 +95,7 @@ impl<'a> AttemptGuard<'a> {
         }
     }
 
-    /// The hold of what was granted to the request that was sent at `sent`; nothing if that was over at `now`.
+    /// Returns the held lock for a grant whose request was sent at `sent`; `None` if its lease was over at `now`.
     pub(crate) fn enter(
         &mut self,
         token: FencingToken,
@@ -103,7 +103,7 @@ impl<'a> AttemptGuard<'a> {
         sent: LeaseInstant,
         now: LeaseInstant,
         options: &LockOptions,
-    ) -> Option<Result<Hold, AcquireError>> {
+    ) -> Option<Result<Hold, Error>> {
         if now >= Lease::deadline(sent, granted) {
             return None;
         }
@@ -118,18 +118,18 @@ impl<'a> AttemptGuard<'a> {
                 self.runtime.clone(),
             )),
         };
-        // The grant is the hold's to release from here on.
+        // From here on, dropping `hold` releases the grant.
         self.is_armed = false;
         self.engine.watch(&hold.lease, now);
-        // Looked at after `watch`: either this sees the shutdown, or the shutdown sees the lease.
+        // Checked after `watch`: either this check detects the shutdown, or the shutdown finds the lease.
         if self.engine.is_closed() {
             return Some(Err(self.closed()));
         }
         Some(Ok(hold))
     }
 
-    pub(crate) fn closed(&self) -> AcquireError {
-        AcquireError::Closed {
+    pub(crate) fn closed(&self) -> Error {
+        Error::Closed {
             key: self.attempt.key.clone(),
         }
     }
@@ -157,7 +157,7 @@ impl Drop for AttemptGuard<'_> {
     }
 }
 
-/// A cleanup that goes on in the background.
+/// A cleanup that continues in the background.
 #[derive(Debug)]
 struct BackgroundCleanup {
     backend: Arc<dyn Backend>,
@@ -174,7 +174,7 @@ impl BackgroundWork for BackgroundCleanup {
             let command = || async { self.backend.cleanup(attempt).await };
             while let Err(error) = bounded(self.limit, command()).await {
                 events::cleanup_failed(attempt, &error);
-                // A password or a right that was taken away may be given back.
+                // Even a permanent error is retried: an operator may restore a password or a permission.
                 if !backoff.pause_before(self.end).await {
                     return false;
                 }

@@ -1,18 +1,18 @@
-//! What an acquire does when the lock is held: fail, wait for some time, or wait forever.
+//! Defines how an acquire reacts to a held lock: it fails, or waits with or without a limit.
 
 use crate::options::LockOptions;
 
-/// What an acquire does when the lock is busy.
+/// The reaction of an acquire to a busy lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BusyPolicy {
-    /// It has timed out.
+    /// The acquire returns immediately.
     None,
-    /// It waits as long as the options say.
+    /// The acquire waits for the time that the options set.
     Wait,
 }
 
 impl BusyPolicy {
-    /// Who does not wait takes no place in the queue, which would have to be cleaned up.
+    /// Returns the policy. An acquire without a wait does not queue, because a queue position would need a cleanup.
     pub(crate) fn of(options: &LockOptions, may_wait: bool) -> Self {
         match options.wait {
             Some(wait) if wait.is_zero() => Self::None,

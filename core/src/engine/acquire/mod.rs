@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tracing::Instrument;
 
 use super::{AcquireRequest, BusyPolicy, Engine, Hold};
-use crate::AcquireError;
+use crate::Error;
 use crate::backend::AttemptAnswer;
 use crate::clock::{ClockReading, LeaseInstant};
 use crate::events::Acquisition;
@@ -25,7 +25,7 @@ impl Engine {
         wanted: &AcquireRequest,
         options: &LockOptions,
         patience: BusyPolicy,
-    ) -> Result<Hold, AcquireError> {
+    ) -> Result<Hold, Error> {
         let started = ClockReading::now();
         let acquisition = Acquisition::start(&wanted.key, options, started.moment);
         let span = acquisition.span();
@@ -37,7 +37,7 @@ impl Engine {
         finished(acquisition, search.run(wanted).instrument(span).await)
     }
 
-    /// The first step, and the only one where a backend grants at once: what may have to wait is not even made.
+    /// Runs the first step, which is the only one if the backend grants immediately: the loop is not even created.
     fn begin<'a>(
         self: &'a Arc<Self>,
         wanted: &AcquireRequest,
@@ -46,7 +46,7 @@ impl Engine {
         started: ClockReading,
     ) -> FirstStep<'a> {
         let Some(runtime) = Runtime::current() else {
-            return FirstStep::Over(Err(AcquireError::NoRuntime));
+            return FirstStep::Over(Err(Error::NoRuntime));
         };
         self.backlog.adopt_orphans();
         let attempt = wanted.attempt(self, options, patience);
@@ -66,17 +66,14 @@ impl Engine {
     }
 }
 
-fn finished(
-    acquisition: Acquisition,
-    result: Result<Hold, AcquireError>,
-) -> Result<Hold, AcquireError> {
+fn finished(acquisition: Acquisition, result: Result<Hold, Error>) -> Result<Hold, Error> {
     acquisition.finish(result.as_ref().map(|hold| &hold.lease.claim));
     result
 }
 
-/// How an acquire goes on after its first step.
+/// How an acquire continues after its first step.
 enum FirstStep<'a> {
-    Over(Result<Hold, AcquireError>),
-    /// On the heap, as futures are moved about.
+    Over(Result<Hold, Error>),
+    /// Boxed, so that moving the future is cheap.
     Wait(Box<AcquireLoop<'a>>),
 }

@@ -1,11 +1,11 @@
-//! What an acquire asks for.
+//! The parameters of an acquire.
 
 use crate::Key;
 use crate::backend::{Attempt, Handover, Mode};
 use crate::engine::{BusyPolicy, Engine};
 use crate::options::LockOptions;
 
-/// What an acquire is for, over all its attempts.
+/// The parameters of an acquire, for all its attempts.
 #[derive(Debug, Clone)]
 pub(crate) struct AcquireRequest {
     pub(crate) key: Key,
@@ -22,14 +22,14 @@ impl AcquireRequest {
         }
     }
 
-    /// An attempt under a fresh owner id.
+    /// Creates an attempt with a new owner id.
     pub(crate) fn attempt(
         &self,
         engine: &Engine,
         options: &LockOptions,
         patience: BusyPolicy,
     ) -> Attempt {
-        let owner = engine.backend().owner_id();
+        let owner = engine.backend().attempt_id();
         let queue = patience == BusyPolicy::Wait;
         let limit = engine.limits.command.min(options.ttl);
         Attempt::by(owner, self.key.clone(), options.ttl, queue)

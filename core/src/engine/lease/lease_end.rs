@@ -10,17 +10,17 @@ use tokio::time::Sleep;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::engine::Lease;
-use crate::{LossReason, runtime};
+use crate::{EndReason, runtime};
 
 pin_project! {
-    /// Ready when a lease has ended.
+    /// Resolves when a lease has ended.
     ///
-    /// Inside a runtime it has a timer of its own: should the watchdog's task be gone, with its runtime
-    /// perhaps, the deadline is noticed all the same.
+    /// Inside a runtime it has its own timer. So it detects the deadline even if the watchdog's task has ended, for
+    /// example with its runtime.
     pub(crate) struct LeaseEnd {
         lease: Arc<Lease>,
         #[pin]
-        told: WaitForCancellationFutureOwned,
+        cancelled: WaitForCancellationFutureOwned,
         #[pin]
         timer: Option<Sleep>,
     }
@@ -29,7 +29,7 @@ pin_project! {
 impl LeaseEnd {
     pub(crate) fn new(lease: Arc<Lease>) -> Self {
         Self {
-            told: lease.ending().clone().cancelled_owned(),
+            cancelled: lease.ending().clone().cancelled_owned(),
             timer: runtime::sleep(lease.validity().unwrap_or_default()),
             lease,
         }
@@ -41,17 +41,17 @@ impl LeaseEnd {
 }
 
 impl Future for LeaseEnd {
-    type Output = LossReason;
+    type Output = EndReason;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<LossReason> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<EndReason> {
         let mut this = self.project();
         loop {
             let left = match this.lease.validity() {
                 Ok(left) => left,
                 Err(reason) => return Poll::Ready(reason),
             };
-            if this.told.as_mut().poll(cx).is_ready() {
-                // Told between the two looks.
+            if this.cancelled.as_mut().poll(cx).is_ready() {
+                // The lease ended between the two checks.
                 continue;
             }
             let Some(timer) = this.timer.as_mut().as_pin_mut() else {

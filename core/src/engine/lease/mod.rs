@@ -1,4 +1,4 @@
-//! A lease as this process knows it: its deadline, and how it ended.
+//! A lease as this process knows it: its deadline, and its end.
 
 pub(crate) mod lease_end;
 
@@ -14,21 +14,22 @@ use crate::backend::{Backend, BackendError, Claim, Mode};
 use crate::clock::LeaseInstant;
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
-use crate::{LossReason, Lost, events};
+use crate::{EndReason, Ended, Lost, events};
 
 /// A lease as this process knows it: shared by guard, handles and watchdog.
 #[derive(Debug)]
 pub(crate) struct Lease {
     pub(crate) claim: Claim,
     pub(crate) runtime: Runtime,
-    /// The address of who granted it. The hold of a lease that has not ended keeps it alive, so that the address is
-    /// nobody else's.
+    /// The address of the backend. An active held lock keeps its backend alive, so no other backend can have this
+    /// address.
     backend: usize,
     renewal: AtomicBool,
-    /// Wakes those who wait for the end, if anybody does. It follows `state`, which alone decides.
+    /// Wakes the tasks that wait for the end, if there are any. Updated after `state`, which alone decides whether the
+    /// lease has ended.
     ended: OnceLock<CancellationToken>,
-    /// Held while a command is under way that keeps or changes this claim. Most locks are released before anything else is
-    /// asked about them.
+    /// Locked while a command that keeps or changes this claim is in progress. Created on first use, because most locks
+    /// are released before another command.
     command: OnceLock<tokio::sync::Mutex<()>>,
     since: LeaseInstant,
     state: Mutex<LeaseState>,
@@ -37,16 +38,16 @@ pub(crate) struct Lease {
 
 #[derive(Debug)]
 struct LeaseState {
-    /// What the backend granted last, which may be less than was asked for.
+    /// The lease of the last grant, which may be shorter than requested.
     granted: Duration,
     deadline: LeaseInstant,
-    /// Where `max_hold` ends.
+    /// When `max_hold` ends.
     last_moment: Option<LeaseInstant>,
-    end: Option<LossReason>,
+    end: Option<EndReason>,
 }
 
 impl Lease {
-    /// `sent` is when the granted request was sent, so that no delay of the answer lengthens the lease.
+    /// Creates a lease. `sent` is when the granted request was sent, so that a slow reply does not lengthen the lease.
     pub(super) fn new(
         backend: &Arc<dyn Backend>,
         claim: Claim,
@@ -74,7 +75,7 @@ impl Lease {
         }
     }
 
-    /// The lease of a claim that this one's has become, granted by a request sent at `sent`.
+    /// Returns the lease of a claim that replaces this one, granted by a request sent at `sent`.
     pub(super) fn continued(&self, claim: Claim, granted: Duration, sent: LeaseInstant) -> Self {
         events::held();
         Self {
@@ -95,51 +96,51 @@ impl Lease {
         }
     }
 
-    /// Up to when a lease that was granted for a request sent at `sent` may be relied on.
+    /// Returns the deadline of a lease that was granted for a request sent at `sent`.
     pub(super) fn deadline(sent: LeaseInstant, granted: Duration) -> LeaseInstant {
         sent.after(without_drift(granted))
     }
 
-    /// Whether it is valid, and a manager that locks on `backend`, or a clone of it, acquired it.
+    /// Returns whether it is valid, and was acquired on `backend`.
     pub(crate) fn is_valid_on(&self, backend: &Arc<dyn Backend>) -> bool {
         self.backend == address(backend) && self.validity().is_ok()
     }
 
-    /// When the request was sent that was granted.
+    /// Returns when the granted request was sent.
     pub(crate) fn since(&self) -> LeaseInstant {
         self.since
     }
 
-    /// Begins the hold at `begin`: up to here the lease was kept as part of a whole that was not complete.
+    /// Starts the hold time at `begin`: before that, the lease was part of an incomplete set.
     pub(super) fn settle(&self, options: &LockOptions, begin: LeaseInstant) {
         self.renewal.store(options.renewal, Ordering::Release);
         self.state.lock().last_moment = options.max_hold.map(|d| begin.after(d));
     }
 
-    /// Whether the watchdog renews it.
+    /// Returns whether the watchdog renews it.
     pub(super) fn is_renewed(&self) -> bool {
         self.renewal.load(Ordering::Acquire)
     }
 
-    /// What is cancelled when the lease ends. Who asks for it looks at the lease again before it waits: an end that came
-    /// before has told nobody.
+    /// Returns the token that is cancelled when the lease ends. The caller checks the lease again before it waits: an
+    /// earlier end does not cancel the token.
     pub(super) fn ending(&self) -> &CancellationToken {
         self.ended.get_or_init(CancellationToken::new)
     }
 
-    /// The turn of whoever sends a command that keeps the lease: it looks at the lease when it has its turn, and sends
-    /// nothing about one that has ended. So what renews is over before what releases is sent.
+    /// Returns the lock for commands that keep the lease. A caller that has acquired it checks the lease, and sends
+    /// nothing if the lease has ended. So a renewal is over before the release is sent.
     pub(super) fn command(&self) -> &tokio::sync::Mutex<()> {
         self.command.get_or_init(tokio::sync::Mutex::default)
     }
 
-    /// The same, for whoever has ended the lease: nobody's turn, if nobody has asked for one. Who asks for one now finds
+    /// Returns the same lock for a caller that has ended the lease; `None` if it was never used. A later caller finds
     /// the lease ended.
     pub(super) fn last_command(&self) -> Option<&tokio::sync::Mutex<()>> {
         self.command.get()
     }
 
-    /// Waits for a turn. Who has one is bounded, unless nobody drives its runtime any more.
+    /// Waits for the lock. The lock's owner has a time limit, unless the owner's runtime is not driven.
     pub(super) async fn turn(
         &self,
         limit: Duration,
@@ -151,26 +152,25 @@ impl Lease {
         self.state.lock().deadline.has_passed()
     }
 
-    /// How long the lock is surely held, or why it is not. Notices the deadline by itself, whether or
-    /// not the watchdog has.
-    pub(crate) fn validity(&self) -> Result<Duration, LossReason> {
+    /// Returns how long the lock is still held, or why it is not. Detects the deadline even if the watchdog has not.
+    pub(crate) fn validity(&self) -> Result<Duration, EndReason> {
         self.judge(LeaseInstant::now(), |_state| ())
     }
 
-    /// Ends the lease unless it has ended: its deadline comes before any later reason.
-    pub(crate) fn end(&self, reason: LossReason) -> Result<(), LossReason> {
+    /// Ends the lease unless it has ended: its deadline takes precedence over a later reason.
+    pub(crate) fn end(&self, reason: EndReason) -> Result<(), EndReason> {
         self.end_at(LeaseInstant::now(), reason)
     }
 
-    /// The same, as of a moment that was read just before.
-    pub(super) fn end_at(&self, now: LeaseInstant, reason: LossReason) -> Result<(), LossReason> {
+    /// Works as [`end`](Self::end), at the time `now`, which the caller has just read.
+    pub(super) fn end_at(&self, now: LeaseInstant, reason: EndReason) -> Result<(), EndReason> {
         self.judge(now, |state| state.end = Some(reason))?;
         self.announce(now, reason);
         Ok(())
     }
 
-    /// Takes a confirmed renewal into account; one that was confirmed after the end changes nothing.
-    pub(super) fn extend(&self, sent: LeaseInstant, granted: Duration) -> Result<(), LossReason> {
+    /// Applies a confirmed renewal; a confirmation after the end has no effect.
+    pub(super) fn extend(&self, sent: LeaseInstant, granted: Duration) -> Result<(), EndReason> {
         self.judge(LeaseInstant::now(), |state| {
             state.granted = granted;
             state.deadline = Self::deadline(sent, granted);
@@ -178,14 +178,14 @@ impl Lease {
         Ok(())
     }
 
-    /// The length of the lease as it was granted last, and how much of it is left: nothing of one that has ended.
+    /// Returns the length of the last grant, and the rest of the lease: zero if it has ended.
     pub(super) fn remaining_validity(&self, now: LeaseInstant) -> (Duration, Duration) {
         let mut length = Duration::ZERO;
         let left = self.judge(now, |state| length = state.granted);
         (length, left.unwrap_or_default())
     }
 
-    /// The length of the lease as it was granted last.
+    /// Returns the length of the last grant.
     pub(super) fn length(&self) -> Duration {
         self.state.lock().granted
     }
@@ -195,14 +195,14 @@ impl Lease {
         &self,
         now: LeaseInstant,
         change: impl FnOnce(&mut LeaseState),
-    ) -> Result<Duration, LossReason> {
+    ) -> Result<Duration, EndReason> {
         let mut state = self.state.lock();
         if let Some(reason) = state.end {
             return Err(reason);
         }
         let (reason, end) = match state.last_moment {
-            Some(last) if last <= state.deadline => (LossReason::MaxHold, last),
-            _ => (LossReason::Expired, state.deadline),
+            Some(last) if last <= state.deadline => (EndReason::MaxHold, last),
+            _ => (EndReason::Expired, state.deadline),
         };
         if now < end {
             change(&mut state);
@@ -214,26 +214,30 @@ impl Lease {
         Err(reason)
     }
 
-    pub(crate) fn lost(&self, reason: LossReason) -> Lost {
+    pub(crate) fn lost(&self, reason: EndReason) -> Lost {
+        self.ended(reason).into()
+    }
+
+    pub(crate) fn ended(&self, reason: EndReason) -> Ended {
         let token = match self.claim.mode {
             Mode::Exclusive | Mode::Shared => Some(self.claim.token),
             Mode::Permits { .. } => None,
         };
-        Lost::new(self.claim.key.clone(), token, reason)
+        Ended::new(self.claim.key.clone(), token, reason)
     }
 
-    /// Whether nobody has taken the release over. Where somebody has, the lease has ended.
+    /// Returns whether no caller has claimed the release. Once a caller has claimed it, the lease has ended.
     pub(super) fn is_release_pending(&self) -> bool {
         self.release_owed.load(Ordering::Acquire)
     }
 
-    /// True once: who gets it sends the release.
+    /// Returns true for the first caller only, which must send the release.
     pub(super) fn claim_release(&self) -> bool {
         self.release_owed.swap(false, Ordering::AcqRel)
     }
 
-    fn announce(&self, now: LeaseInstant, reason: LossReason) {
-        // Those who wait for it come first: a subscriber may take its time.
+    fn announce(&self, now: LeaseInstant, reason: EndReason) {
+        // Waiters are notified before the event is emitted, because a subscriber may be slow.
         if let Some(ended) = self.ended.get() {
             ended.cancel();
         }
@@ -245,8 +249,8 @@ fn address(backend: &Arc<dyn Backend>) -> usize {
     Arc::as_ptr(backend).cast::<()>().addr()
 }
 
-/// The part of a lease that a holder may rely on: clocks that differ by a hundredth, and a server that
-/// rounds, must not make it believe in a lease that is over (the drift of antirez's Redlock).
+/// Returns the part of a lease that a holder may rely on. The rest is a margin for clocks that differ by 1 %, and for
+/// servers that round (the drift of antirez's Redlock).
 fn without_drift(lease: Duration) -> Duration {
     lease.saturating_sub(lease / 100 + Duration::from_millis(2))
 }
@@ -282,26 +286,26 @@ mod tests {
         let lease = lease(&LockOptions::default());
         assert_eq!(lease.validity(), Ok(USABLE));
         advance(USABLE).await;
-        assert_eq!(lease.validity(), Err(LossReason::Expired));
+        assert_eq!(lease.validity(), Err(EndReason::Expired));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_suspended_machine_does_not_keep_its_lease() {
         let lease = lease(&LockOptions::default());
         simulate_suspension(TTL);
-        assert_eq!(lease.validity(), Err(LossReason::Expired));
+        assert_eq!(lease.validity(), Err(EndReason::Expired));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_has_ended_stays_ended_and_keeps_its_first_reason() {
         let lease = lease(&LockOptions::default());
         advance(TTL).await;
-        assert_eq!(lease.end(LossReason::Gone), Err(LossReason::Expired));
+        assert_eq!(lease.end(EndReason::Gone), Err(EndReason::Expired));
         assert_eq!(
             lease.extend(LeaseInstant::now(), TTL),
-            Err(LossReason::Expired)
+            Err(EndReason::Expired)
         );
-        assert_eq!(lease.validity(), Err(LossReason::Expired));
+        assert_eq!(lease.validity(), Err(EndReason::Expired));
     }
 
     #[tokio::test(start_paused = true)]
@@ -315,6 +319,6 @@ mod tests {
         lease.extend(LeaseInstant::now(), TTL).unwrap();
         assert_eq!(lease.validity(), Ok(Duration::from_secs(3)));
         advance(Duration::from_secs(3)).await;
-        assert_eq!(lease.validity(), Err(LossReason::MaxHold));
+        assert_eq!(lease.validity(), Err(EndReason::MaxHold));
     }
 }

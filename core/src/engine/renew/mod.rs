@@ -1,11 +1,11 @@
-//! Renewing leases, and what follows from the answers.
+//! Renews leases, and handles the replies.
 //!
 //! # Implementation details
 //!
-//! A failed renewal ends nothing: it is repeated until the deadline. Only the backend's word that a
-//! claim is gone ends it sooner. Leases of similar length share a batch, so that a slow answer about
-//! a long lease does not cost a short one its deadline, if they are on the same server, so that one that is silent does
-//! not cost those of others theirs.
+//! A failed renewal does not end a lease: the watchdog retries it until the deadline. Only the reply that the backend
+//! does not know the claim ends a lease earlier. Leases of similar length are in one batch, so a slow reply about a
+//! long lease does not make a short one expire. They must also be on the same server, so that an unresponsive one does
+//! not affect the leases of others.
 
 pub(crate) mod renewal_queue;
 pub(crate) mod renewal_timing;
@@ -20,10 +20,10 @@ use super::timeout::bounded;
 use crate::backend::{Backend, BackendError, Claim, RenewAnswer};
 use crate::clock::LeaseInstant;
 use crate::options::Limits;
-use crate::{Key, LossReason, events};
+use crate::{EndReason, Key, events};
 use renewal_timing::{TickAligner, after_failure, answer_limit};
 
-/// How many leases go into one command.
+/// How many leases one command contains.
 const BATCH: usize = 256;
 
 pub(super) type RenewBatch = Vec<Arc<Lease>>;
@@ -42,7 +42,7 @@ pub(super) fn batches(server_of: impl Fn(&Key) -> u64, due: Vec<Arc<Lease>>) -> 
     alike.into_values().flatten().collect()
 }
 
-/// Renews a batch, and says of each lease when to look at it again.
+/// Renews a batch, and returns when to check each lease again.
 pub(super) async fn renew_batch(
     batch: RenewBatch,
     backend: Arc<dyn Backend>,
@@ -52,9 +52,9 @@ pub(super) async fn renew_batch(
     let mut looks = Vec::with_capacity(batch.len());
     let mut turns = Vec::with_capacity(batch.len());
     for lease in &batch {
-        // A release, or a renewal by hand, is under way: nothing may be sent beside it.
+        // A release, or a manual renewal, is in progress: nothing may be sent concurrently.
         match lease.command().try_lock() {
-            // A lease that was released since it came due is not renewed any more.
+            // A lease that was released since it became due is not renewed.
             Ok(turn) if lease.validity().is_ok() => turns.push((lease, turn)),
             Ok(_ended) => looks.push((Arc::clone(lease), LeaseInstant::now())),
             Err(_busy) => looks.push((Arc::clone(lease), after_failure(lease))),
@@ -91,32 +91,32 @@ pub(super) async fn ask(
     let answers = bounded(limit, async { Ok(backend.renew(claims).await) }).await;
     match answers {
         Ok(answers) => answers,
-        // One error cannot be answered to all; the others go without an answer of their own.
+        // The error cannot be cloned, so only the first lease receives it.
         Err(error) => vec![Err(error)],
     }
 }
 
-/// The lease counts from `sent`: an answer's delay must not lengthen it.
+/// Applies a reply. The lease counts from `sent`: a slow reply must not lengthen it.
 pub(super) fn apply(
     lease: &Lease,
     sent: LeaseInstant,
     answer: RenewResult,
-) -> Result<Result<(), LossReason>, BackendError> {
+) -> Result<Result<(), EndReason>, BackendError> {
     match answer? {
         RenewAnswer::Extended { lease: granted } => {
             events::renewed(&lease.claim);
             Ok(lease.extend(sent, granted))
         }
         RenewAnswer::Gone => {
-            let end = lease.end(LossReason::Gone);
-            Ok(Err(end.err().unwrap_or(LossReason::Gone)))
+            let end = lease.end(EndReason::Gone);
+            Ok(Err(end.err().unwrap_or(EndReason::Gone)))
         }
     }
 }
 
 pub(super) fn unanswered() -> RenewResult {
     Err(BackendError::unknown(
-        "the backend did not answer for this lease",
+        "the backend did not reply for this lease",
     ))
 }
 
@@ -164,7 +164,7 @@ mod tests {
         let world = InProcess::new();
         let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(10), false);
         let Ok(AttemptAnswer::Granted { token, lease }) = world.attempt(&attempt).await else {
-            panic!("nobody holds it");
+            panic!("it is not held");
         };
         let backend: Arc<dyn Backend> = Arc::new(world);
         let lease = Arc::new(Lease::new(
@@ -176,7 +176,7 @@ mod tests {
             Runtime::current().unwrap(),
         ));
         tokio::time::advance(Duration::from_secs(4)).await;
-        lease.end(LossReason::Released).unwrap();
+        lease.end(EndReason::Released).unwrap();
         let _looks = renew_batch(
             vec![Arc::clone(&lease)],
             Arc::clone(&backend),

@@ -3,31 +3,31 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::OwnerId;
+use crate::AttemptId;
+use crate::attempt_id::AttemptMap;
 use crate::clock::LeaseInstant;
 use crate::engine::Lease;
-use crate::owner_id::OwnerMap;
 
-/// When the watchdog has to look at which lease.
+/// When the watchdog must check which lease.
 #[derive(Debug, Default)]
 pub(crate) struct RenewalQueue {
-    /// Those that came since the watchdog looked last. Most are gone again before it looks, and are never sorted.
-    unsorted: OwnerMap<(Arc<Lease>, LeaseInstant)>,
-    leases: OwnerMap<QueuedLease>,
-    due: BTreeSet<(LeaseInstant, OwnerId)>,
-    /// When the watchdog will wake by itself.
+    /// New leases since the watchdog's last check. Most are released before the next one, and are never sorted.
+    unsorted: AttemptMap<(Arc<Lease>, LeaseInstant)>,
+    leases: AttemptMap<QueuedLease>,
+    due: BTreeSet<(LeaseInstant, AttemptId)>,
+    /// The time of the watchdog's next check.
     alarm: Option<LeaseInstant>,
 }
 
 #[derive(Debug)]
 struct QueuedLease {
     lease: Arc<Lease>,
-    /// None while the watchdog is at it.
+    /// `None` while the watchdog renews it.
     due: Option<LeaseInstant>,
 }
 
 impl RenewalQueue {
-    /// Puts a lease on the rota. Answers whether the watchdog sleeps too long for it.
+    /// Adds a lease. Returns whether the watchdog's next check is too late for it.
     pub(crate) fn add(&mut self, lease: &Arc<Lease>, due: LeaseInstant) -> bool {
         let owner = lease.claim.owner;
         self.remove(owner);
@@ -39,9 +39,9 @@ impl RenewalQueue {
         too_late
     }
 
-    /// Sets when to look next at a lease that was taken; nothing if it has been removed meanwhile, or another lease of
-    /// its owner was added.
-    pub(crate) fn put_back(&mut self, owner: OwnerId, due: LeaseInstant) {
+    /// Sets the next check of a lease that was taken; no effect if it was removed, or another lease of its owner was
+    /// added.
+    pub(crate) fn put_back(&mut self, owner: AttemptId, due: LeaseInstant) {
         if let Some(watched) = self.leases.get_mut(&owner)
             && watched.due.is_none()
         {
@@ -50,7 +50,7 @@ impl RenewalQueue {
         }
     }
 
-    pub(crate) fn remove(&mut self, owner: OwnerId) {
+    pub(crate) fn remove(&mut self, owner: AttemptId) {
         if self.unsorted.remove(&owner).is_some() {
             return;
         }
@@ -61,7 +61,7 @@ impl RenewalQueue {
         }
     }
 
-    /// Takes a lease off the rota, but not another one of its owner.
+    /// Removes a lease, but not another one of its owner.
     pub(crate) fn forget(&mut self, lease: &Arc<Lease>) {
         let owner = lease.claim.owner;
         let new = self.unsorted.get(&owner).map(|(lease, _)| lease);
@@ -72,7 +72,7 @@ impl RenewalQueue {
     }
 
     fn sort_new_leases(&mut self) {
-        // To drain a map costs what it once had room for.
+        // The time to drain a map depends on its capacity.
         if self.unsorted.is_empty() {
             return;
         }
@@ -100,13 +100,13 @@ impl RenewalQueue {
         taken
     }
 
-    /// Those that the watchdog is at.
+    /// Returns the leases that the watchdog is renewing.
     pub(crate) fn taken(&self) -> Vec<Arc<Lease>> {
         let taken = self.leases.values().filter(|watched| watched.due.is_none());
         taken.map(|watched| Arc::clone(&watched.lease)).collect()
     }
 
-    /// Makes every lease due that nobody is at.
+    /// Makes every lease due, except those that are being renewed.
     pub(crate) fn make_all_due(&mut self, now: LeaseInstant) {
         self.sort_new_leases();
         for (owner, watched) in &mut self.leases {
@@ -118,8 +118,8 @@ impl RenewalQueue {
         }
     }
 
-    /// Sets the alarm for the next look. An earlier one that was set for a lease which is gone stays: else each
-    /// of many short holds would have to wake the watchdog to set it again.
+    /// Sets the alarm for the next check. An earlier alarm for a removed lease stays. Otherwise the watchdog would run
+    /// for each of many short hold times, to set the alarm again.
     pub(crate) fn set_alarm(&mut self, now: LeaseInstant) -> Option<LeaseInstant> {
         self.sort_new_leases();
         let first = self.due.first().map(|(due, _)| *due);
@@ -168,7 +168,7 @@ mod tests {
         let first = lease();
         assert!(queue.add(&first, due_in(10)));
         queue.remove(first.claim.owner);
-        // The watchdog wakes when the first hold is over.
+        // The watchdog runs after the first lock was released.
         queue.set_alarm(LeaseInstant::now());
         let second = lease();
         assert!(!queue.add(&second, due_in(11)));
@@ -184,7 +184,7 @@ mod tests {
         let due = LeaseInstant::now();
         queue.add(&lease, due);
         assert_eq!(queue.take_due(due).len(), 1);
-        // Another lease of its owner, as after a downgrade.
+        // The same owner adds another lease, as after a downgrade.
         queue.add(&lease, due);
         queue.put_back(lease.claim.owner, due.after(Duration::from_secs(1)));
         let much_later = due.after(Duration::from_secs(60));
@@ -197,7 +197,7 @@ mod tests {
         let (old, due) = (lease(), LeaseInstant::now());
         queue.add(&old, due);
         assert_eq!(queue.take_due(due).len(), 1);
-        // While the watchdog is at it.
+        // The downgrade happens while the watchdog is renewing the old lease.
         let shared = old.continued(old.claim.clone(), old.claim.ttl, due);
         let shared = Arc::new(shared);
         queue.add(&shared, due);

@@ -1,12 +1,12 @@
-//! When the watchdog looks at a lease, and how long it waits for an answer.
+//! When the watchdog checks a lease, and how long it waits for a reply.
 //!
 //! # Implementation details
 //!
-//! A lease is renewed when a third of it is over, a little sooner by chance, so that leases that were
-//! taken together drift apart. Those that come due within a hundredth of that are renewed together, on a
-//! common beat: a wake-up and a command for each would cost more than the renewals. After a failure the
-//! next try follows within a twentieth of the lease, and sooner as the deadline comes closer. One try may
-//! take a sixth, so that a hanging one leaves time for others.
+//! A lease is renewed when a third of it has passed, with a little jitter, so that leases that were acquired together
+//! drift apart. Leases that are due within 1 % of that time are renewed together, on a common tick. A separate timer
+//! and command for each lease would cost more than the renewals. After a failure the next retry follows within a
+//! twentieth of the lease, and sooner as the deadline comes closer. One retry may take a sixth of the lease, so that a
+//! hanging retry leaves time for others.
 
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ use crate::options::Limits;
 const SOONEST_RETRY: Duration = Duration::from_millis(5);
 const LATEST_RETRY: Duration = Duration::from_secs(1);
 
-/// Two strokes of the beat are no further apart than this part of a lease, and than this.
+/// The longest distance of two ticks, as a fraction of a lease, and in time.
 const STROKE: u32 = 300;
 const LONGEST_STROKE: Duration = Duration::from_secs(1);
 
-/// What the watchdog does with a lease that is due.
+/// The watchdog's action for a lease that is due.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DueAction {
     Renew,
@@ -38,7 +38,7 @@ pub(crate) fn step(lease: &Lease) -> DueAction {
     }
 }
 
-/// The beat on which a watchdog renews.
+/// The ticks on which a watchdog renews.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TickAligner {
     begun: LeaseInstant,
@@ -51,8 +51,8 @@ impl TickAligner {
         }
     }
 
-    /// When to look first at a lease. One of much less than its TTL is to be confirmed: soon, but after most locks that others
-    /// wait for are released.
+    /// Returns when to check a lease first. A lease that is much shorter than its TTL needs an early renewal, but not
+    /// before most contended locks are released.
     pub(crate) fn after_grant(self, lease: &Lease, now: LeaseInstant) -> LeaseInstant {
         let look = self.after_success(lease, now);
         let (length, _) = lease.remaining_validity(now);
@@ -62,11 +62,12 @@ impl TickAligner {
         look
     }
 
-    /// When to look at a lease that was granted or renewed just `now`. The end has to be noticed, too.
+    /// Returns when to check a lease that was granted or renewed at `now`. The check is never after the end of the
+    /// lease, which must also be detected.
     pub(crate) fn after_success(self, lease: &Lease, now: LeaseInstant) -> LeaseInstant {
         let (length, left) = lease.remaining_validity(now);
         let pause = with_jitter(length / 3);
-        // What is looked at to be ended is not looked at sooner: it would be renewed once more.
+        // A lease that is only checked for its end is not checked earlier, because an early check would renew it.
         if lease.is_renewed() && pause < left {
             self.tick_before(now.after(pause), length)
         } else {
@@ -74,7 +75,7 @@ impl TickAligner {
         }
     }
 
-    /// The last stroke that is not after `due`. The strokes for short leases are among those for longer ones.
+    /// Returns the last tick that is not after `due`. The ticks for short leases include those for longer ones.
     fn tick_before(self, due: LeaseInstant, length: Duration) -> LeaseInstant {
         let apart = (length / STROKE).min(LONGEST_STROKE);
         let apart = apart.as_nanos().max(1).ilog2();
@@ -84,7 +85,8 @@ impl TickAligner {
     }
 }
 
-/// When to look at a lease that could not be renewed. The end has to be noticed, too.
+/// Returns when to check a lease that could not be renewed. The check is never after the end of the lease, which must
+/// also be detected.
 pub(crate) fn after_failure(lease: &Lease) -> LeaseInstant {
     let now = LeaseInstant::now();
     let (length, left) = lease.remaining_validity(now);
@@ -92,7 +94,7 @@ pub(crate) fn after_failure(lease: &Lease) -> LeaseInstant {
     now.after(with_jitter(pause.max(SOONEST_RETRY)).min(left))
 }
 
-/// How long an answer about these leases is waited for.
+/// Returns how long the watchdog waits for a reply about these leases.
 pub(crate) fn answer_limit<'a>(
     leases: impl IntoIterator<Item = &'a Lease>,
     limits: Limits,

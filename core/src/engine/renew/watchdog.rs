@@ -14,7 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::renewal_queue::RenewalQueue;
 use super::renewal_timing::{self, DueAction, TickAligner};
 use super::{batches, renew_batch};
-use crate::OwnerId;
+use crate::AttemptId;
 use crate::backend::Backend;
 use crate::clock::{self, LeaseInstant};
 use crate::engine::Lease;
@@ -25,14 +25,14 @@ use crate::runtime::{Runtime, sleep};
 
 const BETWEEN_INTERRUPTIONS: Duration = Duration::from_millis(100);
 
-/// The one task that renews a manager's leases, and ends those that cannot be renewed.
+/// The task that renews a manager's leases, and ends those that cannot be renewed.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     watch_state: Arc<WatchState>,
     task: AbortOnDropHandle<()>,
 }
 
-/// What is watched, and when.
+/// The watched leases, and when each is due.
 #[derive(Debug)]
 pub(crate) struct WatchState {
     aligner: TickAligner,
@@ -47,7 +47,7 @@ impl Watchdog {
         backlog: Arc<ReleaseBacklog>,
         limits: Limits,
     ) -> Self {
-        // Where the runtime has no timers, this says so to who acquires, in place of a task that nobody looks at.
+        // If the runtime has no timers, this panics in the caller's acquire, not in a task whose panic is not seen.
         drop(sleep(Duration::ZERO));
         let watch_state = Arc::new(WatchState {
             aligner: TickAligner::begin(),
@@ -59,7 +59,7 @@ impl Watchdog {
         Self { watch_state, task }
     }
 
-    /// False once its runtime is gone.
+    /// Returns false once its runtime has ended.
     pub(crate) fn is_alive(&self) -> bool {
         !self.task.is_finished()
     }
@@ -68,7 +68,7 @@ impl Watchdog {
         Arc::clone(&self.watch_state)
     }
 
-    pub(crate) fn unwatch(&self, owner: OwnerId) {
+    pub(crate) fn unwatch(&self, owner: AttemptId) {
         self.watch_state.queue.lock().remove(owner);
     }
 
@@ -77,15 +77,15 @@ impl Watchdog {
     }
 }
 
-/// Watches for as long as the runtime lives. Who waits for the end of a lease may panic when it is woken, and a backend when
-/// it is asked where a key is: that must not take the renewals of all others along.
+/// Renews leases as long as the runtime runs. A panic must not end the renewals of other leases. A waker may panic at
+/// the end of its lease, and a backend may panic when it returns a key's server.
 async fn keep_watch(
     watch_state: Arc<WatchState>,
     backend: Arc<dyn Backend>,
     backlog: Arc<ReleaseBacklog>,
     limits: Limits,
 ) {
-    // It outlives a panic, or each would be followed by an interruption that was seen before.
+    // Kept across panics; otherwise the watchdog would handle the same interruption again after each panic.
     let mut seen = 0;
     loop {
         let watching = async {
@@ -95,7 +95,7 @@ async fn keep_watch(
             }
         };
         let _panicked = catch_panic(watching).await;
-        // Where every look panics, others have their turn in between.
+        // If every check panics, other tasks are polled in between.
         tokio::task::yield_now().await;
     }
 }
@@ -145,7 +145,7 @@ impl WatchState {
         }
     }
 
-    /// Goes on with what was under way when a panic ended it, at the pace of renewals that fail.
+    /// Continues the work that a panic interrupted, as after a failed renewal.
     fn resume(&self) {
         let taken = self.queue.lock().taken();
         for lease in taken {
@@ -169,7 +169,8 @@ impl WatchState {
     }
 }
 
-/// A backend that panics here has nothing more to say, and one that never stops is not listened to all the time.
+/// If the backend panics here, it is not called again. If it is always ready, a pause between the calls limits the
+/// polling.
 async fn interrupted(backend: &dyn Backend, seen: u64) -> u64 {
     if seen > 0 {
         clock::sleep_until(LeaseInstant::now().after(BETWEEN_INTERRUPTIONS)).await;

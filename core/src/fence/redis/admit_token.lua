@@ -1,5 +1,5 @@
--- The newest token of a resource, which only grows. Tokens are compared as texts of digits: as Lua's numbers those
--- above 2^53 would be rounded.
+-- Records a token if it is at least the newest of the resource, and returns the newest. Tokens are compared as texts of
+-- digits: Lua's numbers would round those above 2^53.
 local function admit_token(mark, token)
   local newest = redis.call('GET', mark)
   if newest then
@@ -10,11 +10,11 @@ local function admit_token(mark, token)
       return newest
     end
   end
-  -- The newest is written again, too: a server that takes no writes (READONLY, NOREPLICAS) refuses it here, and may not
-  -- know of a newer one. OOM is said after these alone, by a server that takes writes and has this token already.
+  -- The newest token is written again, too: a server that rejects writes (READONLY, NOREPLICAS) rejects it here, and
+  -- may not know a newer one. OOM is checked after these, by a server that accepts writes and already has this token.
   local written = redis.pcall('SET', mark, token)
   if written.err then
-    -- Before 7.0 a server says first where the script stood.
+    -- Before 7.0 a server puts the script position first.
     local why = written.err:gsub('^@user_script: %d+: ', '')
     if newest ~= token or not why:find('^%-?OOM') then
       return written

@@ -1,4 +1,4 @@
-//! The client of a fence store: the one that locks use, with limits of its own.
+//! The client of a fence store: the client of locks, with different limits.
 
 use std::error::Error;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use crate::backend::redis::client::ServerClient;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::server_locator::ServerLocator;
 
-/// How long the server may take to answer.
+/// How long the server may take to reply.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The largest reply that is taken, in bytes: all that a pipeline reads.
+/// The largest reply that is accepted, in bytes: all replies of one pipeline.
 const LARGEST_REPLY: usize = 64 * 1024 * 1024;
 
-/// One server, and a connection to it that is made anew when it is lost.
+/// One server, and a connection to it that is replaced when it breaks.
 pub(super) struct FenceClient(ServerClient);
 
 impl FenceClient {
@@ -26,7 +26,7 @@ impl FenceClient {
         Self(ServerClient::new(connector))
     }
 
-    /// Where its server is looked for.
+    /// Returns the server's address.
     pub(super) fn address(&self) -> String {
         self.0.address()
     }
@@ -36,12 +36,12 @@ impl FenceClient {
         self.0.ready().await
     }
 
-    /// Sends a command that must not be carried out twice.
+    /// Sends a command that must not be executed twice.
     pub(super) async fn call(&self, command: &Cmd) -> Result<Value, BackendError> {
         self.0.call_within(COMMAND_TIMEOUT, command).await
     }
 
-    /// Sends a command, and once more on a new connection if the old one has died.
+    /// Sends a command, and retries it once on a new connection if the old one has broken.
     pub(super) async fn call_at_most_twice(&self, command: &Cmd) -> Result<Value, BackendError> {
         let was_connected = self.0.is_connected();
         match self.call(command).await {

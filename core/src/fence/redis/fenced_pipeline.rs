@@ -12,42 +12,45 @@ use crate::FencingToken;
 use crate::backend::BackendError;
 use crate::fence::Stale;
 
-/// The most words that one command of a [`FencedPipeline`] may have: a script can hand on no more.
+/// The most words that one command of a [`FencedPipeline`] may have: a script cannot call a command with more.
 pub const MAX_COMMAND_WORDS: usize = 4_000;
 
-/// Commands for a Redis server that are executed if the token is not stale, and else not. Made by
+/// Commands for a Redis server that are executed only if the token is not stale. Created by
 /// [`RedisFenceStore::pipeline`](crate::RedisFenceStore::pipeline).
 ///
 /// # What is guaranteed
 ///
-/// Token and commands are one step of the server, and nobody else's command is between them: either a newer token has
-/// been there and nothing is executed, or the token is noted, as by [`admit`](crate::FenceStore::admit), and all are
-/// executed in order. From then on older holders are refused. As long as the server remembers, as with every mark.
+/// The server checks the token and executes the commands in one step, without commands of other clients in between. If
+/// a newer token was admitted, nothing is executed. Otherwise the token is recorded, as by
+/// [`admit`](crate::FenceStore::admit), and all commands are executed in order. From then on older holders are
+/// rejected, as long as the server remembers the token.
 ///
-/// So a write that depends on what is there is two executions: one that reads, and by the same step keeps older holders
-/// out, and one that writes, which is refused if a newer holder has come between.
+/// So a write that depends on current data takes two executions. The first reads, and excludes older holders in the
+/// same step. The second writes, and is rejected if a newer holder has come in between.
 ///
-/// Whoever writes without a fence is not held back.
+/// Clients that write without a fence are not blocked.
 ///
 /// # When a command fails
 ///
-/// Redis takes nothing back. A command that the server refuses ends the execution: those before it have been executed,
-/// it and those behind it have not; [`FencedPipelineError::Command`] says which one it was.
+/// Redis does not roll back. A command that the server refuses ends the execution: earlier commands have been executed,
+/// the refused one and later ones have not. [`FencedPipelineError::Command`] says which one it was.
 ///
 /// # Limits
 ///
-/// - [`MAX_COMMAND_WORDS`] words per command. While it runs the server serves nobody else, as with any script.
-/// - Replies of 64 MiB in all, where each part of a list counts with 64 bytes more than it has, and statuses of 64 KiB: for
-///   more the connection is closed, and the source of the error is
-///   [`ReplyTooLarge`](crate::backend::redis::ReplyTooLarge). The commands have been executed then.
-/// - What no script may do is refused by the server: transactions, subscriptions, other scripts. Blocking commands do
-///   not wait.
+/// - [`MAX_COMMAND_WORDS`] words per command. While the pipeline runs the server serves no other client, as with any
+///   script.
+/// - 64 MiB for all replies, counting 64 bytes extra for each item of a list, and 64 KiB for a status. Above that the
+///   connection is closed, and the source of the error is [`ReplyTooLarge`](crate::backend::redis::ReplyTooLarge).
+///   Above that limit the commands have already been executed.
+/// - The server refuses commands that scripts may not call: transactions, subscriptions, other scripts. Blocking
+///   commands do not wait.
 /// - Integers in replies are exact up to 2^53.
-/// - The store's server alone: a node of a Redis Cluster refuses keys of other nodes, and nobody is redirected.
+/// - Commands can use only keys on the store's server: a node of a Redis Cluster refuses keys of other nodes, and
+///   redirections are not followed.
 #[must_use = "a pipeline does nothing until it is executed"]
 pub struct FencedPipeline<'s> {
     client: &'s FenceClient,
-    /// Where the token is noted, or why it cannot be.
+    /// The key where the token is recorded, or the reason why the resource's name is invalid.
     mark: Result<String, BackendError>,
     resource: String,
     token: FencingToken,
@@ -70,7 +73,7 @@ impl<'s> FencedPipeline<'s> {
         }
     }
 
-    /// Adds a command: `cmd("SET", ["stock:42", "6"])`. Numbers are written out: `7.to_string()`.
+    /// Adds a command: `cmd("SET", ["stock:42", "6"])`. Write numbers as text: `7.to_string()`.
     pub fn cmd(
         mut self,
         name: impl AsRef<[u8]>,
@@ -82,20 +85,21 @@ impl<'s> FencedPipeline<'s> {
         self
     }
 
-    /// Executes the commands, and answers one reply for each.
+    /// Executes the commands, and returns one reply for each.
     ///
     /// # Errors
     ///
-    /// [`FencedPipelineError::Stale`] if a newer token has been there; [`Malformed`](FencedPipelineError::Malformed)
-    /// for a command without a name, or with too many words; [`Command`](FencedPipelineError::Command) if the server
-    /// refuses one; [`Store`](FencedPipelineError::Store) if the resource has a name that no lock can have, or if the
-    /// server fails, does not answer within 2 s, or has something else than a token as the resource's mark. Where there
-    /// is no connection, to make one takes up to 5 s more. Nothing is sent twice: on a connection that has died since its
-    /// last use, `applied` is unknown, and the next execution has a new one.
+    /// [`FencedPipelineError::Stale`] if a newer token was admitted. [`Malformed`](FencedPipelineError::Malformed) for
+    /// a command without a name, or with too many words. [`Command`](FencedPipelineError::Command) if the server
+    /// refuses a command. [`Store`](FencedPipelineError::Store) if the resource's name is invalid, or if its key
+    /// contains a value that is not a token. The same error is returned if the server fails, or has no reply after 2 s.
+    ///
+    /// If there is no connection, connecting may add up to 5 s. A pipeline is never sent twice. If the connection has
+    /// broken since its last use, `applied` is unknown, and the next execution uses a new connection.
     ///
     /// # Cancel safety
     ///
-    /// A dropped call may have been executed, or may be still.
+    /// A dropped call may have been executed, or may still be executed.
     pub async fn execute(self) -> Result<Vec<RedisReply>, FencedPipelineError> {
         for (position, command) in self.commands.iter().enumerate() {
             if let Some(problem) = problem(command) {
@@ -121,8 +125,9 @@ impl<'s> FencedPipeline<'s> {
         }
         let answer = client.call(&call).await.map_err(failed)?;
         let answer = PipelineReply::read(answer).ok_or_else(|| {
-            let told = "the server answered something that is no pipeline's answer";
-            failed(BackendError::unknown(told))
+            let problem =
+                "unexpected reply of the fence script; check for a proxy or another version";
+            failed(BackendError::unknown(problem))
         })?;
         match answer {
             PipelineReply::Newest(current) => Err(Stale { token, current }.into()),
@@ -139,7 +144,7 @@ impl<'s> FencedPipeline<'s> {
     }
 }
 
-/// As its parts would tell secrets, and too much.
+/// Not derived, because the fields would reveal data and be too long.
 impl fmt::Debug for FencedPipeline<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FencedPipeline")
@@ -150,7 +155,7 @@ impl fmt::Debug for FencedPipeline<'_> {
     }
 }
 
-/// What the script answers.
+/// The script's reply.
 enum PipelineReply {
     Newest(FencingToken),
     Executed(Vec<RedisReply>),
@@ -179,12 +184,10 @@ impl PipelineReply {
 
 fn problem(command: &[Vec<u8>]) -> Option<String> {
     if command.first().is_none_or(Vec::is_empty) {
-        return Some("it has no name; name what is to be done".to_owned());
+        return Some("it has no name; give a command, such as `SET`".to_owned());
     }
     let words = command.len();
     (words > MAX_COMMAND_WORDS).then(|| {
-        format!(
-            "it has {words} words, and {MAX_COMMAND_WORDS} are the most; divide it into several"
-        )
+        format!("it has {words} words, and at most {MAX_COMMAND_WORDS} are allowed; split it")
     })
 }

@@ -22,41 +22,43 @@ pub use fenced_pipeline::{FencedPipeline, MAX_COMMAND_WORDS};
 pub use pipeline_error::FencedPipelineError;
 pub use redis_reply::RedisReply;
 
-/// What stands before every resource of a store that names no prefix.
+/// The default prefix of every resource.
 const DEFAULT_PREFIX: &str = "fence:";
 
-/// A [`FenceStore`] on one Redis or Valkey server: the newest token of each resource outlives the processes that
-/// show theirs, and is the same for all of them.
+/// A [`FenceStore`] on one Redis or Valkey server. The newest token of each resource survives restarts of the processes
+/// that use it, and is the same for all of them.
 ///
-/// One round trip per admission, in one atomic step on the server.
+/// Each admission is one round trip and one atomic step on the server.
 ///
 /// # Keys
 ///
-/// `{fence:file:report}:lh1:mark` for the resource `file:report`: the newest token, as text. It never goes down, and
-/// has no TTL: a resource that is no more keeps its mark until you delete it. A deleted mark admits any token, until a
-/// newer one is shown.
+/// `{fence:file:report}:lh1:mark` for the resource `file:report`: the newest token, as text. It never decreases, and
+/// does not have a TTL: the key stays after the resource has been removed, until you delete it. After the deletion the
+/// store admits any token, and then rejects tokens older than that one.
 ///
 /// # What is guaranteed
 ///
-/// A token that was admitted keeps all older ones out for as long as the server remembers it: with `appendonly yes`,
-/// `appendfsync always` and `maxmemory-policy noeviction`, for ever. A server that loses its memory, or a replica
-/// that is promoted before it has seen the newest mark, admits older tokens again until a newer one is shown.
+/// An admitted token rejects all older ones for as long as the server remembers it: forever with `appendonly yes`,
+/// `appendfsync always` and `maxmemory-policy noeviction`. A server that loses its memory admits older tokens again
+/// until a newer one is used. So does a replica that is promoted before it has the newest token.
 ///
-/// Each admission writes, that of the newest token again as well: a server that takes no writes, for it was demoted or
-/// lacks the replicas of `min-replicas-to-write`, admits nobody. The connection to one that was demoted is given up, once
-/// a second at most: the name in the URL may lead to its successor. With Sentinels it is given up for the one that they name.
+/// Each admission writes, even if the token is the newest already. So a server that rejects writes admits no token: it
+/// was demoted, or lacks the replicas of `min-replicas-to-write`. The connection to a demoted server is closed, at most
+/// once a second, because the name in the URL may lead to its successor. With Sentinels the client connects to the
+/// primary that they report.
 ///
-/// # When the server is silent
+/// # When the server does not respond
 ///
-/// It has 2 s to answer, and before that 5 s for a new connection where there is none. All tasks of a runtime that need
-/// one wait for the same, and share its failure. So an execution of a [`FencedPipeline`] ends within 7 s. An admission
-/// whose connection turns out to be dead asks again on a new one, and ends within 9 s.
+/// The server has 2 s to reply. If there is no connection, opening one may take up to 5 s before that. All tasks of a
+/// runtime that need a connection wait for the same one, and receive its error if it fails. So an execution of a
+/// [`FencedPipeline`] ends within 7 s. An admission whose connection turns out to be broken retries on a new one, and
+/// ends within 9 s.
 ///
-/// # Rights
+/// # Permissions
 ///
-/// The least that a user needs, with the default prefix: `~{fence:*}:lh1:mark ~fence:*:lh1:mark +hello +auth +select
-/// +ping +evalsha +script|load +get +set`. The second pattern is for resources with a hash tag, as `{42}:report`.
-/// With Sentinels `+role`, too.
+/// The least permissions that a user needs, with the default prefix: `~{fence:*}:lh1:mark ~fence:*:lh1:mark +hello
+/// +auth +select +ping +evalsha +script|load +get +set`. The second pattern is for resources with a hash tag, such as
+/// `{42}:report`. With Sentinels the user also needs `+role`.
 ///
 /// # Examples
 ///
@@ -75,33 +77,33 @@ pub struct RedisFenceStore {
 }
 
 impl RedisFenceStore {
-    /// A store on the server at `url`: `redis://`, `rediss://` with the feature `tls-rustls`, `unix://`, or the primary that
-    /// `redis+sentinel://` leads to with the feature `sentinel`, as with [`LockManager::connect`](crate::LockManager::connect).
-    /// It is one server: no Cluster.
+    /// Connects to the server at `url`: `redis://`, `rediss://` with the feature `tls-rustls`, or `unix://`. With the
+    /// feature `sentinel`, also to the primary of `redis+sentinel://`, as with
+    /// [`LockManager::connect`](crate::LockManager::connect). It must be one server, not a Cluster.
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] says whether the URL or the server is at fault.
+    /// [`ConnectError`] says whether the URL or the server is the cause.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future closes what was opened.
+    /// Dropping the future closes the connections it opened.
     pub async fn connect(url: &str) -> Result<Self, ConnectError> {
         if is_cluster(url) {
             return Err(ConnectError::url(
-                "a fence store is on one server; connect to one that is no member of a Cluster",
+                "a fence store needs a single server; connect to one that is not a member of a Cluster",
             ));
         }
         Self::connect_at(ServerLocator::at(url, opened)?).await
     }
 
-    /// A store on the server that `client` connects to: with a TLS configuration or credentials of your own.
+    /// Connects as `client` does: with your own TLS configuration or credentials.
     ///
     /// Tied to version 1 of the `redis` crate.
     ///
     /// # Errors
     ///
-    /// As [`connect`](Self::connect).
+    /// As for [`connect`](Self::connect).
     pub async fn connect_client(client: Client) -> Result<Self, ConnectError> {
         let target = opened(client.get_connection_info().clone())?;
         Self::connect_at(target.into()).await
@@ -117,23 +119,24 @@ impl RedisFenceStore {
         })
     }
 
-    /// Puts another text before every resource than `fence:`.
+    /// Sets the prefix of every resource; the default is `fence:`.
     ///
     /// # Errors
     ///
-    /// [`InvalidKey`] for a prefix that no resource can follow.
+    /// [`InvalidKey`] for an invalid prefix.
     pub fn with_prefix(mut self, prefix: &str) -> Result<Self, InvalidKey> {
-        // A prefix is good if a short resource behind it is.
+        // A prefix is valid if a short resource after it is.
         Key::new(prefix, "r")?;
         self.prefix = prefix.into();
         Ok(self)
     }
 
-    /// Commands for data on the same server, executed if `token` is not stale: see [`FencedPipeline`].
+    /// Returns a pipeline of commands on the same server, which are executed only if `token` is not stale; see
+    /// [`FencedPipeline`].
     ///
-    /// # Rights
+    /// # Permissions
     ///
-    /// The user needs those of the commands, too.
+    /// The user also needs the permissions for the commands.
     ///
     /// # Examples
     ///
@@ -144,11 +147,11 @@ impl RedisFenceStore {
     /// let store = RedisFenceStore::connect("redis://127.0.0.1").await?;
     /// let (resource, token) = ("item:42", guard.token());
     ///
-    /// // From here on older holders are refused.
+    /// // From here on older holders are rejected.
     /// let read = store.pipeline(resource, token).cmd("GET", ["stock:42"]).execute().await?;
     /// let stock: u64 = read[0].text().unwrap_or("0").parse()?;
     ///
-    /// // Refused if a newer holder has come since.
+    /// // Rejected if a newer holder has come since.
     /// store
     ///     .pipeline(resource, token)
     ///     .cmd("SET", ["stock:42", &(stock - 1).to_string()])
@@ -165,7 +168,7 @@ impl RedisFenceStore {
 
     fn mark(&self, resource: &str) -> Result<String, BackendError> {
         let invalid = |error: InvalidKey| {
-            BackendError::not_applied("the resource has a name that no lock can have")
+            BackendError::not_applied("the resource's name is invalid")
                 .permanent()
                 .with_source(error)
         };
@@ -181,7 +184,7 @@ impl RedisFenceStore {
         let admit = scripts::ADMIT.call(&[&mark], &[&token.to_string()]);
         let newest: String = read(self.client.call_at_most_twice(&admit).await?)?;
         newest.parse().map_err(|error| {
-            BackendError::unknown("the server answered something that is no token")
+            BackendError::unknown("unexpected reply of the fence script: not a token")
                 .with_source(error)
         })
     }
@@ -209,8 +212,8 @@ impl fmt::Debug for RedisFenceStore {
     }
 }
 
-/// A name with a hash tag of its own is placed by it, as a lock's companions are. It is never the tag alone: `{a}` would
-/// have the mark of `a`.
+/// Returns the key where a resource's token is recorded. If the name contains a hash tag, that tag decides the slot, as
+/// for a lock's auxiliary keys. A resource cannot consist of a tag only, because `{a}` would have the same key as `a`.
 fn mark(resource: &Key) -> String {
     let full = resource.full();
     if full.contains('}') {

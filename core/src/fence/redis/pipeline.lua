@@ -1,5 +1,5 @@
--- The commands follow the token, each behind the number of its words. The token is noted first: if there is no memory,
--- nothing has been done.
+-- The commands follow the token, each after the number of its words. The token is recorded first: if memory runs out,
+-- no command has been executed.
 local newest = admit_token(KEYS[1], ARGV[1])
 if newest ~= ARGV[1] then
   return newest

@@ -5,39 +5,39 @@ use std::error::Error;
 use crate::backend::{Applied, BackendError};
 use crate::fence::Stale;
 
-/// A [`FencedPipeline`](crate::FencedPipeline) was not executed, or not to its end.
+/// A [`FencedPipeline`](crate::FencedPipeline) was not executed, or only in part.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FencedPipelineError {
-    /// A newer token has been there. Nothing was executed.
+    /// A newer token was admitted before. Nothing was executed.
     #[error(transparent)]
     Stale(#[from] Stale),
-    /// A command that cannot be sent. Nothing was.
+    /// A command cannot be sent. Nothing was sent.
     #[error("command {position} of the pipeline cannot be sent: {problem}")]
     Malformed {
-        /// Which one, from 0 on.
+        /// The position of the command, counted from 0.
         position: usize,
-        /// What is wrong with it, and what to do.
+        /// The problem, and the remedy.
         problem: String,
     },
-    /// The server refused a command. Those before it have been executed; it and those behind it have not.
+    /// The server refused a command. Earlier commands have been executed; this one and later ones have not.
     #[error("command {position} of the pipeline, `{name}`, was refused: {answer}")]
     Command {
-        /// Which one, from 0 on: as many have been executed.
+        /// The position of the command, counted from 0. This is also the number of executed commands.
         position: usize,
-        /// What it was to do.
+        /// The command's name.
         name: String,
-        /// What the server said.
+        /// The server's error.
         answer: String,
     },
     /// The store failed.
     #[error("the pipeline for `{resource}` failed")]
     Store {
-        /// What was to be written.
+        /// The resource that was to be written.
         resource: String,
-        /// Whether it may have been executed all the same.
+        /// Whether the pipeline may have been executed anyway.
         applied: Applied,
-        /// What the store said.
+        /// The error of the store.
         source: Box<dyn Error + Send + Sync>,
     },
 }

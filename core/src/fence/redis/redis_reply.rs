@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-/// What a Redis server answered to a command of a [`FencedPipeline`](crate::FencedPipeline).
+/// The reply of a Redis server to one command of a [`FencedPipeline`](crate::FencedPipeline).
 ///
 /// # Examples
 ///
@@ -15,20 +15,20 @@ use redis::Value;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RedisReply {
-    /// There is nothing.
+    /// No value.
     Nil,
     /// A number: exact up to 2^53.
     Integer(i64),
     /// A value.
     Bytes(Vec<u8>),
-    /// It was done: `OK`, most of the time.
+    /// A status, usually `OK`.
     Status(String),
-    /// Several.
+    /// A list.
     Items(Vec<Self>),
 }
 
 impl RedisReply {
-    /// The number, if it is one.
+    /// Returns the number, if it is one.
     #[must_use]
     pub const fn integer(&self) -> Option<i64> {
         match self {
@@ -37,7 +37,7 @@ impl RedisReply {
         }
     }
 
-    /// The value or the status, if it is one and is UTF-8.
+    /// Returns the value or the status, if it is one and is UTF-8.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -47,7 +47,7 @@ impl RedisReply {
         }
     }
 
-    /// The parts; none if it has none.
+    /// Returns the items; empty if it is not a list.
     #[must_use]
     pub fn items(&self) -> &[Self] {
         match self {
@@ -56,7 +56,7 @@ impl RedisReply {
         }
     }
 
-    /// What a script can answer: it speaks RESP2 inside, whatever the connection speaks.
+    /// Converts a script's reply. Scripts use RESP2 types, whatever the connection uses.
     pub(super) fn read(value: Value) -> Option<Self> {
         Some(match value {
             Value::Nil | Value::Boolean(false) => Self::Nil,

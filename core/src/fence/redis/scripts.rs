@@ -20,7 +20,7 @@ pub(super) static PIPELINE: LazyLock<Script> = LazyLock::new(|| {
     ))
 });
 
-/// Returns what makes the scripts known to a server.
+/// Returns the commands that load the scripts into a server.
 pub(super) fn load() -> Arc<Pipeline> {
     scripts::load([&*ADMIT, &*PIPELINE])
 }

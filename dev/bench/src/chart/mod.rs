@@ -1,4 +1,4 @@
-//! Charts of what was measured, for the README.
+//! Charts of what was measured, for `docs/speed`.
 
 mod bars;
 mod growth;

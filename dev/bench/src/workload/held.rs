@@ -42,7 +42,7 @@ impl Workload for Held {
                     let lock = locks.lock(format!("held:{lock}")).ttl(TTL);
                     guards.push(lock.acquire().await?);
                 }
-                Ok::<_, leasehold::AcquireError>(guards)
+                Ok::<_, leasehold::Error>(guards)
             });
         }
         let mut guards = Vec::with_capacity(LOCKS);

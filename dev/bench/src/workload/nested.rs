@@ -2,7 +2,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use leasehold::{LockManager, OwnerScope};
+use leasehold::{LockManager, ReentrancyScope};
 
 use super::{Environment, Workload};
 use crate::BoxError;
@@ -24,7 +24,7 @@ impl Workload for Nested {
 
     async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
         let locks = LockManager::connect(&environment.server.url()).await?;
-        let scope = OwnerScope::new();
+        let scope = ReentrancyScope::new();
         let outer = locks.lock("nested").reentrant(&scope).acquire().await?;
         let (mut acquires, mut pairs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..if environment.quick { 25 } else { 200 } {

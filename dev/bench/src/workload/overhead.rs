@@ -20,7 +20,7 @@ async fn annotated(locks: &LockManager, id: u64) -> Result<u64, Error> {
 
 async fn by_hand(locks: &LockManager, id: u64) -> Result<u64, Error> {
     let guard = locks.lock(format!("order:{id}")).acquire().await?;
-    let id = guard.run(async { id }).await?;
+    let id = guard.run(async |_| Ok::<_, Error>(id)).await?;
     guard.release().await?;
     Ok(id)
 }

@@ -96,8 +96,13 @@ async fn by_hand(locks: LockManager, requests: usize) -> Result<Duration, BoxErr
         let Some(guard) = locks.lock("order:7").try_acquire().await? else {
             return Err("somebody else has the lock".into());
         };
-        let work = guard.handle().scope(std::future::ready(()));
-        guard.run(work).await?;
+        let handle = guard.handle();
+        guard
+            .run(async |_| {
+                handle.scope(std::future::ready(())).await;
+                Ok::<_, leasehold::Error>(())
+            })
+            .await?;
         guard.release().await?;
     }
     Ok(begin.elapsed())

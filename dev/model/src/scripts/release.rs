@@ -81,7 +81,7 @@ fn pass_to_parked(
     let server = &world.server;
     let is_holder = server.is_held_by(owner) || setup.without(Weakening::PassedByHolder);
     let in_order = server.queue.first().is_none() || setup.without(Weakening::ParkedInOrder);
-    let is_wanted = server.seals[named] == 0 || setup.without(Weakening::NamedUnsealed);
-    let passes = is_holder && in_order && is_wanted && seal == 0 && server.token > 0;
+    let is_voluntary = server.seals[named] == 0 || setup.without(Weakening::NamedUnsealed);
+    let passes = is_holder && in_order && is_voluntary && seal == 0 && server.token > 0;
     passes.then(|| grant_to_successor(world, setup, named))
 }

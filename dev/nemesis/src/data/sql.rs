@@ -76,7 +76,7 @@ macro_rules! store {
                 let row = sql::row(cell, Side::Fenced);
                 let begin = Fence::new(token).begin(&self.0, cell.resource(stringify!($Store)));
                 // Whatever fails before the commit is rolled back.
-                let begun = begin.lock_limit(LOCK_LIMIT).await;
+                let begun = begin.lock_timeout(LOCK_LIMIT).await;
                 let mut tx = begun.map_err(|_| Failure::Refused)?;
                 let read = sqlx::query_as($read_ledger).bind(row);
                 let read: Result<(i64, String), _> = read.fetch_one(&mut *tx).await;

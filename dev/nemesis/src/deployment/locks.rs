@@ -47,12 +47,15 @@ impl Locks {
     ///
     /// What the backend says.
     pub async fn connect(&self) -> Result<LockManager, BoxError> {
-        let builder = match self {
-            Self::InProcess => return Ok(LockManager::in_process()),
-            Self::Redis(url) => LockManager::builder(Redis::connect(url).await?),
+        let builder = LockManager::builder()
+            .ttl(TTL)
+            .command_timeout(COMMAND_TIMEOUT);
+        Ok(match self {
+            Self::InProcess => LockManager::in_process(),
+            Self::Redis(url) => builder.connect(url).await?,
             Self::Synced(url) => {
                 let synced = Redis::builder().synced(1, ACKNOWLEDGED);
-                LockManager::builder(synced.connect(url).await?)
+                builder.build(synced.connect(url).await?)?
             }
             Self::Redlock(hosts) => {
                 let urls = hosts.iter().map(|host| format!("redis://{host}"));
@@ -61,13 +64,12 @@ impl Locks {
                     .node_timeout(NODE_TIMEOUT)
                     .max_ttl(TTL * 2)
                     .clock_difference(Duration::from_secs(1));
-                LockManager::builder(nodes.connect().await?)
+                builder.build(nodes.connect().await?)?
             }
             Self::ZooKeeper(url) => {
                 let zookeeper = ZooKeeper::builder().session_timeout(SESSION);
-                LockManager::builder(zookeeper.connect(url).await?)
+                builder.build(zookeeper.connect(url).await?)?
             }
-        };
-        Ok(builder.ttl(TTL).command_timeout(COMMAND_TIMEOUT).build()?)
+        })
     }
 }

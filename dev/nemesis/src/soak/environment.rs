@@ -33,7 +33,7 @@ impl Environment {
 }
 
 async fn manager(url: &str) -> Result<LockManager, BoxError> {
-    let builder = LockManager::builder(Redis::connect(url).await?);
+    let builder = LockManager::builder();
     let builder = builder.ttl(TTL).command_timeout(Duration::from_millis(500));
-    Ok(builder.build()?)
+    Ok(builder.build(Redis::connect(url).await?)?)
 }

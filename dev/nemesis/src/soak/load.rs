@@ -4,10 +4,7 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use leasehold::kind::{Fenced, Releasable};
-use leasehold::{
-    AcquireError, LockGuard, LockManager, LockSetReleaseOutcome, OwnerScope,
-    ReentrantReleaseOutcome, ReleaseOutcome,
-};
+use leasehold::{Error, LockGuard, LockManager, ReentrancyScope};
 use leasehold_testkit::history::Mode;
 use tokio::task::yield_now;
 use tokio::time::sleep;
@@ -52,7 +49,14 @@ impl Load {
             let Some(guard) = self.taken(None, lock.wait(PATIENCE).acquire()).await else {
                 continue;
             };
-            if guard.run(sleep(Duration::from_millis(1500))).await.is_ok() {
+            if guard
+                .run(async |_| {
+                    sleep(Duration::from_millis(1500)).await;
+                    Ok::<_, Error>(())
+                })
+                .await
+                .is_ok()
+            {
                 self.release(guard).await;
             } else {
                 self.tally.lost();
@@ -91,7 +95,7 @@ impl Load {
     async fn taken<G>(
         &self,
         polls: Option<u32>,
-        acquire: impl Future<Output = Result<G, AcquireError>>,
+        acquire: impl Future<Output = Result<G, Error>>,
     ) -> Option<G> {
         let done = match polls {
             Some(polls) => dropped_after(polls, acquire).await,
@@ -103,7 +107,7 @@ impl Load {
                 return Some(guard);
             }
             None => self.tally.cancelled(),
-            Some(Err(AcquireError::TimedOut { .. })) => self.tally.timed_out(),
+            Some(Err(Error::TimedOut { .. })) => self.tally.timed_out(),
             Some(Err(_)) => self.tally.failed(),
         }
         None
@@ -118,7 +122,7 @@ impl Load {
     }
 
     async fn reader(&self, key: &str, polls: Option<u32>, chance: &mut Rng) {
-        let acquire = self.locks.read_lock(key).wait(PATIENCE).acquire();
+        let acquire = self.locks.rw_lock(key).read().wait(PATIENCE).acquire();
         if let Some(guard) = self.taken(polls, acquire).await {
             self.work_in(Mode::Shared, &guard, chance).await;
             self.end(guard, chance).await;
@@ -127,8 +131,9 @@ impl Load {
 
     async fn permits(&self, polls: Option<u32>, chance: &mut Rng) {
         let pool = format!("pool{}", chance.u32(..POOLS));
-        let permits = self.locks.semaphore(&pool, 3).permits(chance.u32(1..=3));
-        if let Some(guard) = self.taken(polls, permits.wait(PATIENCE).acquire()).await {
+        let semaphore = self.locks.semaphore(&pool, 3).wait(PATIENCE);
+        let acquire = semaphore.acquire_many(chance.u32(1..=3));
+        if let Some(guard) = self.taken(polls, acquire).await {
             work(chance).await;
             self.end(guard, chance).await;
         }
@@ -152,14 +157,14 @@ impl Load {
             self.holders.leave(handle.key(), handle.token());
         }
         match guard.release().await {
-            Ok(LockSetReleaseOutcome::Released) => {}
-            Ok(LockSetReleaseOutcome::AlreadyLost(_)) => self.tally.lost(),
+            Ok(()) => {}
+            Err(error) if error.is_lost() => self.tally.lost(),
             Err(_) => self.tally.failed(),
         }
     }
 
     async fn nested(&self, key: &str, polls: Option<u32>, chance: &mut Rng) {
-        let owner = OwnerScope::new();
+        let owner = ReentrancyScope::new();
         let lock = self.locks.lock(key).reentrant(&owner).wait(PATIENCE);
         let Some(outer) = self.taken(polls, lock.clone().acquire()).await else {
             return;
@@ -173,8 +178,8 @@ impl Load {
         work(chance).await;
         self.holders.leave(outer.key(), outer.token());
         match outer.release().await {
-            Ok(ReentrantReleaseOutcome::AlreadyLost(_)) => self.tally.lost(),
             Ok(_) => {}
+            Err(error) if error.is_lost() => self.tally.lost(),
             Err(_) => self.tally.failed(),
         }
     }
@@ -188,7 +193,7 @@ impl Load {
         let Ok(ticket) = guard.hand_over().await else {
             return self.tally.failed();
         };
-        match self.locks.take_up(&ticket).wait(PATIENCE).acquire().await {
+        match self.locks.accept(&ticket).await {
             Ok(guard) => {
                 self.work_in(Mode::Exclusive, &guard, chance).await;
                 self.end(guard, chance).await;
@@ -241,8 +246,8 @@ impl Load {
 
     async fn release<K: Releasable>(&self, guard: LockGuard<K>) {
         match guard.release().await {
-            Ok(ReleaseOutcome::Released) => {}
-            Ok(ReleaseOutcome::AlreadyLost(_)) => self.tally.lost(),
+            Ok(()) => {}
+            Err(error) if error.is_lost() => self.tally.lost(),
             Err(_) => self.tally.failed(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leasehold::{AcquireError, FenceStore, HandoverTicket, InProcessFenceStore, LockManager};
+use leasehold::{Error, FenceStore, HandoverTicket, InProcessFenceStore, LockManager};
 use leasehold_nemesis::clients::Task;
 use leasehold_testkit::servers::RedisServer;
 
@@ -24,13 +24,13 @@ async fn a_process_exits_and_another_holds_on() {
     let ticket = ticket_of_a_process(&server.url(), Duration::from_secs(30)).await;
     let locks = LockManager::connect(&server.url()).await.unwrap();
     assert!(locks.lock("k").try_acquire().await.unwrap().is_none());
-    let taken = locks.take_up(&ticket).acquire().await.unwrap();
+    let taken = locks.accept(&ticket).await.unwrap();
     assert!(taken.token() > ticket.token());
     assert!(taken.is_valid());
 
-    let again = locks.take_up(&ticket).acquire().await;
+    let again = locks.accept(&ticket).await;
     assert!(
-        matches!(again, Err(AcquireError::HandoverSpent { .. })),
+        matches!(again, Err(Error::HandoverSpent { .. })),
         "{again:?}"
     );
     // The giver, if it still wrote: first it is the newest at the resource, then it is not.
@@ -51,10 +51,7 @@ async fn a_ticket_ends_with_its_lease() {
     let locks = LockManager::connect(&server.url()).await.unwrap();
     // Whoever waits gets the lock when the lease is over.
     let next = locks.lock("k").wait(PATIENCE).acquire().await.unwrap();
-    let late = locks.take_up(&ticket).acquire().await;
-    assert!(
-        matches!(late, Err(AcquireError::HandoverSpent { .. })),
-        "{late:?}"
-    );
+    let late = locks.accept(&ticket).await;
+    assert!(matches!(late, Err(Error::HandoverSpent { .. })), "{late:?}");
     assert!(next.is_valid());
 }

@@ -39,7 +39,7 @@ async fn of_100_000_acquisitions_never_more_hold_than_there_are_permits_and_the_
     // Killed with permits in their hands: the last of them come back after a TTL.
     clients.group.kill_all();
     let killed = Instant::now();
-    let all = locks.semaphore("k", PERMITS).permits(PERMITS).acquire();
+    let all = locks.semaphore("k", PERMITS).acquire_many(PERMITS);
     let all = timeout(Duration::from_secs(60), all)
         .await
         .unwrap()

@@ -1,6 +1,6 @@
 //! The list of checks.
 
-use super::{Verdict, api, circles, guarantees, leftovers, names, sizes, supply};
+use super::{Verdict, api, circles, guarantees, leftovers, links, names, sizes, supply};
 use crate::error::Error;
 use crate::workspace::Workspace;
 
@@ -21,11 +21,13 @@ pub enum Check {
     Api,
     /// Names have no metaphor.
     Names,
+    /// Relative links in Markdown point to files and headings that exist.
+    Links,
 }
 
 impl Check {
     /// Every check there is.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Sizes,
         Self::Circles,
         Self::Leftovers,
@@ -33,6 +35,7 @@ impl Check {
         Self::Supply,
         Self::Api,
         Self::Names,
+        Self::Links,
     ];
 
     /// What the check is called.
@@ -46,6 +49,7 @@ impl Check {
             Self::Supply => "lint: supply chain",
             Self::Api => "lint: public dependencies",
             Self::Names => "lint: names",
+            Self::Links => "lint: links",
         }
     }
 
@@ -64,6 +68,7 @@ impl Check {
             Self::Supply => supply::check(workspace),
             Self::Api => api::check(workspace),
             Self::Names => names::check(workspace),
+            Self::Links => links::check(workspace),
         }
     }
 }

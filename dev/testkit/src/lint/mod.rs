@@ -9,10 +9,11 @@
 //! | [`Check::Supply`] | a dependency has a licence, a source or a name that `deny.toml` does not allow |
 //! | [`Check::Names`] | a module, type or function has a metaphor in its name |
 //! | [`Check::Api`] | a published crate shows another crate than its `public-dependencies` |
+//! | [`Check::Links`] | a relative link in Markdown points to a file or a heading that does not exist |
 //!
 //! They look at `src/**/*.rs` of every member of the workspace, the circles at
 //! the libraries among them, the guarantees at tests,
-//! the supply chain at what cargo knows.
+//! the supply chain at what cargo knows, the links at Markdown files.
 
 mod api;
 mod check;
@@ -22,6 +23,7 @@ mod graph;
 mod guarantees;
 mod imports;
 mod leftovers;
+mod links;
 mod map;
 mod named_tests;
 mod names;

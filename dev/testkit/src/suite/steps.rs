@@ -56,10 +56,11 @@ pub fn all(workspace: &Workspace, runner: &str) -> Vec<Step> {
         clippy("--workspace --all-targets --all-features"),
     ));
     let published = workspace.members.iter().filter(|it| it.publishable);
-    for member in published.filter(|it| it.lib_target.is_some()) {
+    for member in published.clone().filter(|it| it.lib_target.is_some()) {
         steps.extend(each_feature(member));
     }
     steps.push(step("docs", docs()));
+    steps.push(step("package", package(published)));
     let binaries = Work::Binaries {
         build: tests("--lib --bins --tests --examples"),
         runner: runner.to_owned(),
@@ -102,6 +103,14 @@ fn each_feature(member: &Member) -> Vec<Step> {
         steps.push(step(&name, clippy(&with)));
     }
     steps
+}
+
+/// Packages all that is published, and builds each package from its packaged files alone.
+fn package<'a>(published: impl Iterator<Item = &'a Member>) -> Work {
+    let names: String = published
+        .map(|it| format!(" --package {}", it.name))
+        .collect();
+    command(&format!("package --allow-dirty{names}"))
 }
 
 fn readme(workspace: &Workspace) -> Vec<Step> {

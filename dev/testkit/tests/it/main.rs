@@ -14,6 +14,7 @@ mod guarantees;
 mod history;
 mod holding;
 mod install;
+mod links;
 mod losing;
 mod paths;
 mod perform;

@@ -45,6 +45,7 @@ fn lists_every_step() -> Outcome {
         ("lint: supply chain", "Supply".to_owned()),
         ("lint: public dependencies", "Api".to_owned()),
         ("lint: names", "Names".to_owned()),
+        ("lint: links", "Links".to_owned()),
         (
             "clippy, all features",
             format!("cargo clippy --locked --workspace --all-targets --all-features {deny}"),
@@ -62,6 +63,10 @@ fn lists_every_step() -> Outcome {
             "docs",
             "RUSTDOCFLAGS=\"-D warnings\" cargo doc --locked --workspace --no-deps --all-features"
                 .to_owned(),
+        ),
+        (
+            "package",
+            "cargo package --allow-dirty --package house".to_owned(),
         ),
         (
             "tests",
@@ -113,7 +118,7 @@ fn only_selects_by_part_of_the_name() -> Outcome {
     let dir = tempfile::tempdir()?;
     let workspace = fake::workspace(dir.path());
     let chosen = steps::select(steps::all(&workspace, RUNNER), Some("lint:"))?;
-    assert_eq!(chosen.len(), 7);
+    assert_eq!(chosen.len(), 8);
     let all = steps::all(&workspace, RUNNER);
     assert_eq!(steps::select(all.clone(), None)?, all);
 

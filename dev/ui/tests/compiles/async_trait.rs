@@ -128,7 +128,7 @@ async fn compiles_and_runs() -> Result<(), Error> {
     );
     assert_eq!(shop.generic(5).await?, "5");
     assert_eq!(shop.by_default().await?, "default:name");
-    assert_eq!(locks.scope(Shop::associated(7)).await?, "7");
+    assert_eq!(locks.as_default(Shop::associated(7)).await?, "7");
     assert_eq!(shop.work(std::rc::Rc::new(3)).await?, 3);
     assert_eq!(Box::new(shop).consumed().await?, 3);
     Ok(())

@@ -57,7 +57,7 @@ async fn boxed_and_sent() -> Result<u32, Box<dyn StdError + Send + Sync>> {
     Ok("1".parse()?)
 }
 
-#[distributed_lock("k", contended = skip)]
+#[distributed_lock("k", contended = "skip")]
 async fn skipping() -> anyhow::Result<Option<u32>> {
     Ok(Some("1".parse()?))
 }
@@ -77,5 +77,5 @@ async fn all() -> Result<(), Box<dyn StdError>> {
 
 #[tokio::test]
 async fn compiles_and_runs() -> Result<(), Box<dyn StdError>> {
-    LockManager::in_process().scope(all()).await
+    LockManager::in_process().as_default(all()).await
 }

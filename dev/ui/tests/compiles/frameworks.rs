@@ -22,7 +22,7 @@ impl IntoResponse for Failure {
     }
 }
 
-#[distributed_lock("order:{id}", manager = locks, wait = none)]
+#[distributed_lock("order:{id}", manager = locks, wait = "0s")]
 async fn ship(
     State(locks): State<LockManager>,
     Path(id): Path<u64>,

@@ -303,5 +303,5 @@ async fn all(locks: LockManager) -> Result<(), Error> {
 #[tokio::test]
 async fn compiles_and_runs() -> Result<(), Error> {
     let locks = LockManager::in_process();
-    locks.scope(all(locks.clone())).await
+    locks.as_default(all(locks.clone())).await
 }

@@ -65,7 +65,7 @@ async fn all(shop: Shop) -> Result<(), Error> {
 async fn compiles_and_runs() -> Result<(), Error> {
     let locks = LockManager::in_process();
     locks
-        .scope(all(Shop {
+        .as_default(all(Shop {
             locks: locks.clone(),
         }))
         .await

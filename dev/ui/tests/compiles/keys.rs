@@ -134,5 +134,5 @@ async fn all() -> Result<(), Error> {
 
 #[tokio::test]
 async fn compiles_and_runs() -> Result<(), Error> {
-    LockManager::in_process().scope(all()).await
+    LockManager::in_process().as_default(all()).await
 }

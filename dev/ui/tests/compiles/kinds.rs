@@ -1,7 +1,7 @@
 //! Each kind of lock.
 #![deny(warnings)]
 
-use leasehold::{Error, LockManager, OwnerScope, distributed_lock};
+use leasehold::{Error, LockManager, ReentrancyScope, distributed_lock};
 
 #[distributed_lock("order:{id}", "customer:{customer}", "stock", guard = locks)]
 async fn several(id: u64, customer: &str) -> Result<Vec<String>, Error> {
@@ -9,29 +9,38 @@ async fn several(id: u64, customer: &str) -> Result<Vec<String>, Error> {
     Ok(locks.keys().map(str::to_owned).collect())
 }
 
-#[distributed_lock("a", "b", mode = write, ttl = "5s", wait = "1s", max_hold = "1m", contended = skip, lost = finish)]
+#[distributed_lock(
+    "a",
+    "b",
+    mode = "write",
+    ttl = "5s",
+    wait = "1s",
+    max_hold = "1m",
+    contended = "skip",
+    lost = "continue"
+)]
 async fn several_with_options() -> Result<(), Error> {
     Ok(())
 }
 
-#[distributed_lock("prices", mode = read, guard = lock)]
+#[distributed_lock("prices", mode = "read", guard = lock)]
 async fn reads() -> Result<i64, Error> {
     Ok(lock.token().get())
 }
 
-#[distributed_lock("prices", mode = write)]
+#[distributed_lock("prices", mode = "write")]
 async fn writes() -> Result<(), Error> {
     Ok(())
 }
 
-#[distributed_lock("uploads", permits = 3, guard = lock)]
+#[distributed_lock("uploads", max_concurrent = 3, guard = lock)]
 async fn uploads() -> Result<bool, Error> {
     Ok(lock.is_valid() && lock.key() == "uploads")
 }
 
 const MOST: u32 = 2;
 
-#[distributed_lock("downloads", permits = MOST.min(most))]
+#[distributed_lock("downloads", max_concurrent = MOST.min(most))]
 async fn downloads(most: u32) -> Result<(), Error> {
     Ok(())
 }
@@ -42,7 +51,7 @@ struct Shop {
 }
 
 impl Shop {
-    #[distributed_lock("shop", manager = self.locks, permits = self.most)]
+    #[distributed_lock("shop", manager = self.locks, max_concurrent = self.most)]
     async fn visit(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -72,9 +81,9 @@ async fn ship(id: u64) -> Result<i64, Error> {
     Ok(lock.token().get())
 }
 
-#[distributed_lock("order:{id}", mode = write, reentrant, guard = lock, lost = finish)]
+#[distributed_lock("order:{id}", mode = "write", reentrant, guard = lock, lost = "continue")]
 async fn pack(id: u64) -> Result<i64, Error> {
-    assert!(OwnerScope::current().is_some());
+    assert!(ReentrancyScope::current().is_some());
     Ok(lock.token().get())
 }
 
@@ -85,7 +94,7 @@ fn assert_send<T: Send>(value: T) -> T {
 #[tokio::test]
 async fn compiles_and_runs() -> Result<(), Error> {
     let locks = LockManager::in_process();
-    locks.scope(with_the_current_manager()).await?;
+    locks.as_default(with_the_current_manager()).await?;
     let shop = Shop { locks, most: 1 };
     assert_send(shop.visit()).await?;
     assert_eq!(assert_send(shop.ship(7)).await?, 7);

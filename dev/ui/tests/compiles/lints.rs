@@ -41,5 +41,5 @@ async fn compiles_and_runs() -> Result<(), Error> {
         assert_eq!(in_a_text(7).await?, "7");
         used_by_an_option_alone(7).await
     };
-    LockManager::in_process().scope(all).await
+    LockManager::in_process().as_default(all).await
 }

@@ -1,18 +1,19 @@
-//! A failover that loses a lock, and the fence that holds.
+//! A failover that loses a lock, and a fence that protects the data.
 //!
-//! Client 1 takes a lock. It is on the primary alone, as the link to the replica hangs, when the primary dies. The
-//! Sentinels make the replica the primary, and client 2 gets the same lock: two holders, as Redis replicates behind
-//! the back of those who write. The database refuses the older one's write all the same, for its token is smaller.
+//! Client 1 acquires a lock. The link to the replica hangs, so only the primary has the lock when the primary is
+//! killed. The Sentinels make the replica the new primary, and client 2 gets the same lock. There are now two holders,
+//! because Redis replicates asynchronously. The database still refuses the write of the older holder, because its token
+//! is smaller.
 //!
-//! Run it with `cargo run --bin failover --features failover`: it starts two Redis servers, three Sentinels and a proxy
-//! between the servers, with what Leasehold's own tests are made of. It needs a `redis-server` on the `PATH`.
+//! Run it with `cargo run --bin failover --features failover`. It starts two Redis servers, three Sentinels and a proxy
+//! between the servers, with Leasehold's test kit. It needs a `redis-server` on the `PATH`.
 //!
-//! Try: `--synced`. A grant then counts only when a replica has acknowledged it, and client 1 is told that none has.
+//! Try: `--synced`. A lock is then granted only after a replica has acknowledged it, so client 1 gets an error.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "an example talks to its reader"
+    reason = "an example prints its results"
 )]
 
 mod orders;
@@ -29,10 +30,10 @@ use lexopt::prelude::Long;
 use crate::orders::Orders;
 
 const USAGE: &str = "\
-failover            two hold the lock; the fence refuses the older one's write
-failover --synced   a lock counts when a replica has it";
+failover            two clients hold the lock; the fence refuses the older one's write
+failover --synced   grant a lock only after a replica has acknowledged it";
 
-/// Far longer than a failover takes: it is not the lease that ends.
+/// Much longer than a failover, so that the lease does not expire.
 const TTL: Duration = Duration::from_secs(60);
 
 #[tokio::main]
@@ -74,10 +75,10 @@ async fn fail_over(synced: bool) -> Result<(), BoxError> {
         println!("Client 1 holds the lock, token {}.", guard.token());
     }
 
-    println!("The primary dies, and the replica takes its place …");
+    println!("The primary is killed, and the replica becomes the primary …");
     servers.servers().primary().kill();
     servers.until_failed_over().await?;
-    // A new primary has no replica that could acknowledge anything.
+    // The new primary has no replica that could acknowledge a lock.
     let two = lock(&url, false).await?;
     println!("Client 2 holds the lock, token {}.", two.token());
     orders.set("shipped by client 2", two.token()).await?;
@@ -86,7 +87,7 @@ async fn fail_over(synced: bool) -> Result<(), BoxError> {
         println!("Both are valid: {} and {}.", one.is_valid(), two.is_valid());
         match orders.set("shipped by client 1", one.token()).await {
             Err(leasehold_sqlx::Error::Stale(stale)) => println!("Client 1's write: {stale}."),
-            Ok(()) => return Err("the older holder's write went through".into()),
+            Ok(()) => return Err("the write of the older holder was not refused".into()),
             Err(error) => return Err(error.into()),
         }
     }
@@ -94,7 +95,7 @@ async fn fail_over(synced: bool) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// A holder who stands still: nothing renews its lock, and so nothing tells it.
+/// Acquires the lock without renewal, so that the holder does not notice the loss.
 async fn lock(url: &str, synced: bool) -> Result<LockGuard, leasehold::Error> {
     let redis = match synced {
         true => Redis::builder().synced(1, Duration::from_millis(200)),
@@ -102,5 +103,5 @@ async fn lock(url: &str, synced: bool) -> Result<LockGuard, leasehold::Error> {
     };
     let locks = LockManager::new(redis.connect(url).await?);
     let lock = locks.lock("order:42").ttl(TTL).without_renewal();
-    Ok(lock.wait(Duration::from_secs(5)).acquire().await?)
+    lock.wait(Duration::from_secs(5)).acquire().await
 }

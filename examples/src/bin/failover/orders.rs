@@ -1,11 +1,11 @@
-//! What the lock protects.
+//! The data that the lock protects.
 
 use leasehold::FencingToken;
 use leasehold_sqlx::{Error, Fence, ddl};
 use sqlx::Executor;
 use sqlx::sqlite::{SqlitePool, SqlitePoolOptions};
 
-/// One order, in a database that has nothing to do with Redis.
+/// One order, in a database that is independent of Redis.
 #[derive(Debug)]
 pub(crate) struct Orders {
     db: SqlitePool,
@@ -13,7 +13,7 @@ pub(crate) struct Orders {
 
 impl Orders {
     pub(crate) async fn open() -> Result<Self, Error> {
-        // One connection: a database in memory is its connection's own.
+        // One connection, because each connection has its own in-memory database.
         let options = SqlitePoolOptions::new().max_connections(1);
         let db = options.connect("sqlite::memory:").await?;
         db.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, state TEXT NOT NULL)")
@@ -24,7 +24,7 @@ impl Orders {
         Ok(Self { db })
     }
 
-    /// Refused if a newer holder has written.
+    /// Sets the state. Fails if a newer holder has written.
     pub(crate) async fn set(&self, state: &str, token: FencingToken) -> Result<(), Error> {
         Fence::new(token)
             .query("UPDATE orders SET state = ? WHERE id = 42")

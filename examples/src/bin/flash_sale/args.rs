@@ -3,25 +3,25 @@ use std::time::Duration;
 pub(crate) const USAGE: &str = "\
 flash_sale                      two instances in this process, the shop in SQLite
 flash_sale --url redis://HOST   each instance a process; they share locks on Redis
-           --kill               the same, and one of the two is killed midway
+           --kill               the same, but one of the two is killed during the sale
            --database URL       the shop in postgres://…, mysql://… or sqlite://…
            --seconds N          how long each sale is open (3)
-flash_sale --serve              a page to play with; with --url, too
+flash_sale --serve              an interactive page; also with --url
            --port N             where the page is (3000)";
 
 /// How long a sale may be open, in seconds.
 const MOST_SECONDS: u64 = 600;
 
-/// What the caller wants.
+/// The command.
 #[derive(Debug)]
 pub(crate) enum Wish {
-    /// Three sales, and what became of them.
+    /// Runs three sales and compares the results.
     Compare(Settings),
     Serve {
         settings: Settings,
         port: u16,
     },
-    /// To be the instance of this name: how this program starts itself.
+    /// Runs as the instance with this name. This program starts itself with this command.
     Instance {
         name: String,
         url: String,
@@ -32,15 +32,15 @@ pub(crate) enum Wish {
 
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// Where the locks are; in this process if it is not said.
+    /// The URL of the lock backend. By default the locks are in this process.
     pub(crate) url: Option<String>,
-    /// Where the shop is; in a new file if it is not said.
+    /// The URL of the database. By default it is a new file.
     pub(crate) database: Option<String>,
     pub(crate) open: Duration,
     pub(crate) kill: bool,
 }
 
-/// Why the arguments cannot be used.
+/// The reason why the arguments are invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadArgs {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! What is going on, looked at again and again, for the page.
+//! Polls the current state for the page.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,13 +17,13 @@ use crate::ledger::State;
 use crate::locking::Locking;
 use crate::shelf::Count;
 
-/// How often we look.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(80);
 
-/// How long an instance may take to say what it is at.
+/// How long an instance may take to return its state.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What there is to see at one moment.
+/// The state at one moment.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Status {
     #[serde(flatten)]
@@ -35,7 +35,7 @@ pub(crate) struct Status {
     processes: bool,
 }
 
-/// The lock of the stock.
+/// The state of the stock's lock.
 #[derive(Debug, Clone, Serialize)]
 struct Lock {
     held: bool,
@@ -52,7 +52,7 @@ struct Instance {
     state: State,
 }
 
-/// The sale that is open.
+/// The open sale.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Open {
     pub(crate) locking: Locking,
@@ -65,7 +65,7 @@ struct Running {
     seconds_left: f32,
 }
 
-/// Looks for as long as anybody wants to see it, and tells all who watch.
+/// Polls the state and publishes it, as long as there are subscribers.
 pub(crate) async fn keep(
     shop: Arc<Deployment>,
     sale: watch::Receiver<Option<Open>>,
@@ -118,7 +118,7 @@ async fn instance(front: &Front, backend: &Backend) -> Instance {
         },
         None => None,
     };
-    // One that does not answer may be busy; whether it is gone is for the front to find out.
+    // An instance that does not respond may be busy. The front finds out whether it is down.
     let state = state.and_then(Result::ok).flatten();
     Instance {
         name: backend.name,

@@ -14,17 +14,17 @@ use crate::service::Answer;
 
 pub(crate) const CLIENTS: u32 = 20;
 
-/// How long a client that got nothing waits before it asks again.
+/// How long a client waits before it retries a failed purchase.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long a client stays when the time is over and it was not told yet that nothing is left: instances may be slow,
-/// or dead.
+/// How long a client continues after the end of the sale until it learns that the item is sold out. Instances may be
+/// slow or down.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// How long a client waits for an answer.
+/// How long a client waits for a response.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Lets all clients in until the time is over and nothing is left. Answers how often they asked.
+/// Runs all clients until the time is over and the item is sold out. Returns the number of their requests.
 pub(crate) async fn shop(
     front: SocketAddr,
     item: i64,
@@ -46,14 +46,14 @@ pub(crate) async fn shop(
     Ok(asked)
 }
 
-/// One client asks again and again.
+/// Runs one client, which buys repeatedly.
 async fn shopping(http: Http, uri: String, end: Instant) -> Result<u64, BoxError> {
     let (mut asked, mut nothing_left) = (0, false);
     while Instant::now() < end || !nothing_left && Instant::now() < end + GRACE {
         let request = Request::post(&uri).body(Body::empty())?;
         let answer = timeout(PATIENCE, http.ask::<Answer>(request)).await;
         asked += 1;
-        // A refusal, or an instance that has gone: whoever wants to buy asks again.
+        // The request was refused, or the instance is down: the client retries.
         let answer = answer.ok().and_then(Result::ok).flatten();
         let came_to = answer.map(|it: Answer| it.end);
         nothing_left |= came_to == Some(End::SoldOut);

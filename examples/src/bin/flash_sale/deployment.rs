@@ -13,21 +13,21 @@ use crate::instance;
 use crate::shelf::{self, Shelf};
 use crate::shop::Shop;
 
-/// What is sold.
+/// The item that is sold.
 pub(crate) const ITEM: i64 = 1;
-/// How many there are of it.
+/// The initial stock of the item.
 pub(crate) const STOCK: i64 = 10;
 
-/// Two instances, what stands before them, and what they share.
+/// Two instances, the front in front of them, and the state that they share.
 #[derive(Debug)]
 pub(crate) struct Deployment {
     pub(crate) front: Arc<Front>,
     pub(crate) shelf: Arc<dyn Shelf>,
     pub(crate) locks: LockManager,
-    /// Where the locks are; in this process if there is none.
+    /// The URL of the lock backend. If there is none, the locks are in this process.
     pub(crate) url: Option<String>,
     database: String,
-    /// The shop's file, if nobody has named a database.
+    /// The database file, if no database was given.
     _folder: Option<TempDir>,
 }
 
@@ -64,7 +64,7 @@ impl Deployment {
         Ok(deployment)
     }
 
-    /// Starts an instance, or starts it again.
+    /// Starts or restarts an instance.
     pub(crate) async fn start_instance(&self, backend: &Backend) -> Result<(), BoxError> {
         let name = backend.name;
         let (address, child) = match &self.url {
@@ -73,7 +73,7 @@ impl Deployment {
                 (address, Some(child))
             }
             None => {
-                // Two instances on one manager stand for two machines on one Redis.
+                // Two instances with one manager represent two machines with one Redis.
                 let shop = Shop::new(name, self.locks.clone(), Arc::clone(&self.shelf));
                 (instance::start_here(shop).await?, None)
             }
@@ -82,7 +82,7 @@ impl Deployment {
         Ok(())
     }
 
-    /// Opens the front on a free port, for clients alone.
+    /// Opens the front on a free port, only for clients.
     pub(crate) async fn open(&self) -> Result<SocketAddr, BoxError> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;

@@ -4,10 +4,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use leasehold_tower::Problem;
 
-/// What ends this program early: told to its reader with all its causes.
+/// An error that ends this program. It is printed with all its causes.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Tells an error with all its causes.
+/// Prints an error with all its causes.
 pub(crate) fn tell(error: &(dyn Error + 'static)) {
     eprintln!("{error}");
     let mut cause = error.source();
@@ -17,16 +17,16 @@ pub(crate) fn tell(error: &(dyn Error + 'static)) {
     }
 }
 
-/// Why a purchase was not made.
+/// The reason why a purchase failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ShopError {
-    /// The annotated function did not get its lock, or lost it.
+    /// The annotated function did not acquire its lock, or lost it.
     #[error(transparent)]
     Lock(#[from] leasehold::Error),
     /// The fence refused the write, or the database failed.
     #[error(transparent)]
     Write(#[from] leasehold_sqlx::Error),
-    #[error("the database did not answer")]
+    #[error("the database failed")]
     Database(#[from] sqlx::Error),
     #[error("there is no item {0}")]
     NoSuchItem(i64),
@@ -42,7 +42,7 @@ impl IntoResponse for ShopError {
             Self::NoSuchItem(_) => (StatusCode::NOT_FOUND, self.to_string()).into_response(),
             Self::Write(_) | Self::Database(_) => {
                 tell(&self);
-                let answer = "the shop cannot be reached";
+                let answer = "the shop is not available";
                 (StatusCode::SERVICE_UNAVAILABLE, answer).into_response()
             }
         }

@@ -1,4 +1,4 @@
-//! What stands before the instances: each request goes to the next one that is there.
+//! The load balancer in front of the instances: it forwards each request to the next instance that is up.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use tokio::process::Child;
 
 use crate::http::Http;
 
-/// Where an instance is.
+/// An instance, with its address and process.
 #[derive(Debug)]
 pub(crate) struct Backend {
     pub(crate) name: &'static str,
@@ -21,9 +21,9 @@ pub(crate) struct Backend {
 
 #[derive(Debug, Default)]
 struct State {
-    /// None if it is down.
+    /// `None` if the instance is down.
     address: Option<SocketAddr>,
-    /// Its process, if it is one of its own. It is killed when this is dropped.
+    /// The process of the instance, if it has its own. It is killed when this value is dropped.
     child: Option<Child>,
 }
 
@@ -46,12 +46,12 @@ impl Backend {
         self.state().address
     }
 
-    /// The number of its process, if it has one of its own.
+    /// Returns the process id of the instance, if it has its own process.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.state().child.as_ref()?.id()
     }
 
-    /// Kills its process where it stands, with SIGKILL. False if it has none.
+    /// Kills the process of the instance with SIGKILL. Returns `false` if it has none.
     pub(crate) fn kill(&self) -> std::io::Result<bool> {
         let State { address, child } = &mut *self.state();
         *address = None;
@@ -63,7 +63,7 @@ impl Backend {
 
     fn is_down(&self, at: SocketAddr) {
         let mut state = self.state();
-        // It may have been started again meanwhile.
+        // The instance may have been restarted in the meantime.
         if state.address == Some(at) {
             state.address = None;
         }
@@ -94,7 +94,7 @@ impl Front {
         self.backends.iter().find(|it| it.name == name)
     }
 
-    /// Passes a request on to whose turn it is.
+    /// Forwards a request to the next instance in turn.
     pub(crate) async fn pass(&self, request: Request<Body>) -> Response<Body> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let order = [turn % 2, (turn + 1) % 2].map(|it| &self.backends[it]);
@@ -104,7 +104,7 @@ impl Front {
         }
     }
 
-    /// Passes a request on to one instance. It is never sent twice: an instance that fails may have sold.
+    /// Forwards a request to one instance. It is never sent twice, because a failed instance may have sold the item.
     pub(crate) async fn pass_to(
         &self,
         backend: &Backend,
@@ -121,7 +121,7 @@ impl Front {
             Ok(answer) => answer.map(Body::new),
             Err(_gone) => {
                 backend.is_down(address);
-                let answer = "the instance went away; whether it has sold is not known";
+                let answer = "the instance failed; it is not known whether it sold the item";
                 (StatusCode::BAD_GATEWAY, answer).into_response()
             }
         }
@@ -129,7 +129,7 @@ impl Front {
 }
 
 fn nobody_there() -> Response<Body> {
-    (StatusCode::SERVICE_UNAVAILABLE, "no instance is there").into_response()
+    (StatusCode::SERVICE_UNAVAILABLE, "no instance is available").into_response()
 }
 
 fn at(address: SocketAddr, path: Option<&PathAndQuery>) -> Option<Uri> {

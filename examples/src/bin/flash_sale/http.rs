@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::BoxError;
 
-/// A client that keeps its connections.
+/// A client with a connection pool.
 #[derive(Debug, Clone)]
 pub(crate) struct Http {
     client: Client<HttpConnector, Body>,
@@ -27,7 +27,7 @@ impl Http {
         self.client.request(request).await
     }
 
-    /// Asks `uri`, and reads the answer. None if it was a refusal.
+    /// Sends a request and parses the response. Returns `None` if the request was refused.
     pub(crate) async fn ask<T: DeserializeOwned>(
         &self,
         request: Request<Body>,

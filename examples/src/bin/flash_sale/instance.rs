@@ -12,7 +12,7 @@ use crate::service;
 use crate::shelf;
 use crate::shop::Shop;
 
-/// What an instance that is a process says first: where it is.
+/// The beginning of the first line of an instance process, before its address.
 const LISTENS: &str = "listens at ";
 
 /// Starts an instance in this process.
@@ -36,22 +36,24 @@ pub(crate) async fn start_process(
         .kill_on_drop(true)
         .spawn()?;
     let said = child.stdout.take().map(BufReader::new);
-    let mut said = said.ok_or("an instance cannot be listened to")?.lines();
+    let mut said = said
+        .ok_or("the output of an instance cannot be read")?
+        .lines();
     while let Some(line) = said.next_line().await? {
         if let Some(address) = line.strip_prefix(LISTENS) {
             return Ok((child, address.parse()?));
         }
     }
-    Err("an instance did not start; it said why above".into())
+    Err("an instance did not start; see its error above".into())
 }
 
-/// What a process does that was started as an instance. It ends with the one that has started it.
+/// Runs this process as an instance. It ends when the process that started it ends.
 pub(crate) async fn run(name: &str, url: &str, database: &str) -> Result<(), BoxError> {
     let shelf = shelf::open(database).await?;
     let locks = LockManager::connect(url).await?;
     let address = start_here(Shop::new(name, locks, shelf.into())).await?;
     println!("{LISTENS}{address}");
-    // Its input ends when that process does, in whatever way.
+    // The input ends when the other process ends, for any reason.
     stdin().read_to_end(&mut Vec::new()).await?;
     Ok(())
 }

@@ -5,10 +5,10 @@ use std::time::SystemTime;
 use leasehold::FencingToken;
 use serde::{Deserialize, Serialize};
 
-/// How many purchases an instance remembers that wrote, or wanted to.
+/// How many purchases with a write or a refused write an instance remembers.
 const REMEMBERED: usize = 16;
 
-/// What an instance has done, and is at: for those who watch.
+/// The recent and current purchases of an instance, for the page.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     state: Mutex<State>,
@@ -16,10 +16,10 @@ pub(crate) struct Ledger {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct State {
-    /// Purchases that have read the stock, or are about to, and have not written yet.
+    /// Purchases between their read of the stock and their write.
     pub(crate) visits: Vec<Visit>,
     pub(crate) sold: u64,
-    /// Late writes that the fence has refused.
+    /// The number of late writes that the fence has refused.
     pub(crate) refused: u64,
     pub(crate) recent: VecDeque<Purchase>,
     begun: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Purchase {
     at: u64,
 }
 
-/// How a purchase ended.
+/// The result of a purchase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum End {
@@ -73,9 +73,9 @@ impl Ledger {
     }
 }
 
-/// A purchase that is under way. It has left when this is dropped, however it ended.
+/// A running purchase. Dropping this value removes it from the ledger.
 #[derive(Debug)]
-#[must_use = "the purchase has left when this is dropped"]
+#[must_use = "dropping this value removes the purchase"]
 pub(crate) struct Entry {
     ledger: Arc<Ledger>,
     number: u64,
@@ -88,7 +88,7 @@ impl Entry {
         match end {
             End::Sold => state.sold += 1,
             End::Refused => state.refused += 1,
-            // There are hundreds of them, and nothing has changed.
+            // There are hundreds of these, and they change nothing.
             End::SoldOut => return,
         }
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

@@ -1,10 +1,10 @@
 use std::str::FromStr;
 
-/// What keeps purchases from getting in each other's way.
+/// How purchases are kept from interfering with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Locking {
     Nothing,
-    /// A mutex in each instance, which knows nothing of the other's.
+    /// A mutex in each instance. The instances do not share it.
     EachInstance,
     Leasehold,
 }
@@ -12,7 +12,7 @@ pub(crate) enum Locking {
 impl Locking {
     pub(crate) const ALL: [Self; 3] = [Self::Nothing, Self::EachInstance, Self::Leasehold];
 
-    /// As a table says it.
+    /// Returns the name for the table.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Nothing => "without a lock",
@@ -21,7 +21,7 @@ impl Locking {
         }
     }
 
-    /// As an address says it.
+    /// Returns the name for the URL.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Nothing => "unlocked",
@@ -30,16 +30,16 @@ impl Locking {
         }
     }
 
-    /// What an instance is to be asked for.
+    /// Returns the path of a purchase.
     pub(crate) fn purchase(self, item: i64, buyer: &str) -> String {
         let word = self.word();
         format!("/{word}/items/{item}/buy/{buyer}")
     }
 }
 
-/// No [`Locking`] goes by that word.
+/// The error for a word that does not name a [`Locking`].
 #[derive(Debug, thiserror::Error)]
-#[error("unlocked, instance-lock or leasehold")]
+#[error("expected unlocked, instance-lock or leasehold")]
 pub(crate) struct UnknownLocking;
 
 impl FromStr for Locking {

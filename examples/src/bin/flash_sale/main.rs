@@ -1,20 +1,25 @@
-//! A flash sale: 10 items, 20 clients, 3 seconds, and a shop of two instances that read their stock, think, and write.
+//! A flash sale: 10 items, 20 clients, 3 seconds, and a shop with two instances. A purchase reads the stock, waits a
+//! moment, and writes.
 //!
-//! Three sales: without a lock; with a mutex in each instance, which knows nothing of the other's; and with Leasehold.
-//! Then the buy route is locked per buyer by a Tower layer (`service.rs`), the stock change is an annotated function
-//! (`shop.rs`), and its write is fenced (`shelf/table.rs`). Clients go through a round-robin front.
+//! There are three sales: without a lock, with a mutex in each instance, and with Leasehold. With Leasehold, a Tower
+//! layer locks the buy route per buyer (`service.rs`). The stock change is an annotated function (`shop.rs`), and its
+//! write is fenced (`shelf/table.rs`). Clients send their requests through a round-robin load balancer.
 //!
-//! Run it with `cargo run --bin flash_sale`. Nothing to install: the locks live in this process and the shop in
-//! `SQLite`. With `--url redis://127.0.0.1` each instance is a process, with `--database postgres://…` or `mysql://…`
-//! the shop is there (in tables `flash_sale_…`, and `fences`), and with `--kill` one instance is killed midway.
+//! Run it with `cargo run --bin flash_sale`. It needs no server: the locks are in this process and the shop in
+//! `SQLite`.
 //!
-//! Try `--serve`: a page with a buy button per instance that shows who holds the lock, who waits, and which late write
-//! the fence has refused. And what it says at its end.
+//! - With `--url redis://127.0.0.1` each instance is a process.
+//! - With `--database postgres://…` or `mysql://…` the shop is in that database (in tables `flash_sale_…`, and
+//!   `fences`).
+//! - With `--kill` one instance is killed during the sale.
+//!
+//! Try `--serve`: a page with a buy button per instance. It shows the holder of the lock, the waiters, and the late
+//! writes that the fence has refused. Also try the suggestions at the end of the output.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "an example talks to its reader"
+    reason = "an example prints its results"
 )]
 
 mod args;

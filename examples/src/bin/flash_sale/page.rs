@@ -1,4 +1,4 @@
-//! The page, and what its buttons do.
+//! The page, and the handlers of its buttons.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::report;
 
 const PAGE: &str = include_str!("page.html");
 
-/// What the page's handlers need.
+/// The state of the page's handlers.
 #[derive(Debug, Clone)]
 struct PageState {
     shop: Arc<Deployment>,
@@ -46,7 +46,7 @@ impl FromRef<PageState> for Arc<Deployment> {
 pub(crate) async fn serve(settings: Settings, port: u16) -> Result<(), BoxError> {
     let listener = TcpListener::bind(("127.0.0.1", port)).await;
     let listener = listener.map_err(|error| {
-        format!("port {port} cannot be used: {error}; name another one with --port")
+        format!("port {port} cannot be used: {error}; choose another one with --port")
     })?;
     let at = listener.local_addr()?;
     let shop = Deployment::start(settings.url, settings.database).await?;
@@ -86,7 +86,7 @@ fn router(state: PageState) -> Router {
         .with_state(state)
 }
 
-/// What is to be seen, whenever it changes.
+/// Streams the state whenever it changes.
 async fn live(
     State(state): State<PageState>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
@@ -94,7 +94,7 @@ async fn live(
     status.mark_changed();
     let events = stream::unfold(status, async |mut status| {
         loop {
-            // The board is gone only if this program is about to end.
+            // The sender is dropped only if this program is about to end.
             status.changed().await.ok()?;
             let seen = status.borrow_and_update().clone();
             if let Some(Ok(event)) = seen.map(|it| Event::default().json_data(it)) {
@@ -105,7 +105,7 @@ async fn live(
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
-/// Lets the clients in.
+/// Starts a sale with the clients.
 async fn open_sale(State(state): State<PageState>, Path(locking): Path<String>) -> Response {
     let Ok(locking) = locking.parse::<Locking>() else {
         return StatusCode::NOT_FOUND.into_response();
@@ -140,7 +140,11 @@ async fn restock(State(shop): State<Arc<Deployment>>) -> Response {
 async fn kill(State(shop): State<Arc<Deployment>>, Path(name): Path<String>) -> Response {
     match shop.front.named(&name).map(Backend::kill) {
         Some(Ok(true)) => StatusCode::NO_CONTENT.into_response(),
-        Some(Ok(false)) => (StatusCode::CONFLICT, "it has no process").into_response(),
+        Some(Ok(false)) => (
+            StatusCode::CONFLICT,
+            "the instance does not have its own process",
+        )
+            .into_response(),
         Some(Err(error)) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
@@ -151,7 +155,7 @@ async fn start(State(shop): State<Arc<Deployment>>, Path(name): Path<String>) ->
         return StatusCode::NOT_FOUND.into_response();
     };
     if backend.address().is_some() {
-        return (StatusCode::CONFLICT, "it is there").into_response();
+        return (StatusCode::CONFLICT, "the instance is running").into_response();
     }
     match shop.start_instance(backend).await {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
@@ -159,7 +163,7 @@ async fn start(State(shop): State<Arc<Deployment>>, Path(name): Path<String>) ->
     }
 }
 
-/// Passes a request on to the instance that it names.
+/// Forwards a request to the instance in its path.
 async fn to_one(
     State(shop): State<Arc<Deployment>>,
     Path((name, _rest)): Path<(String, String)>,

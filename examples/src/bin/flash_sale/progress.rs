@@ -1,4 +1,4 @@
-//! What the reader sees while a sale is open.
+//! The output while a sale is open.
 
 use std::io::{IsTerminal, Write, stdout};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) fn killed(instance: &str, sold: i64) {
     println!("{line}  instance {instance} was killed, {sold} sold by then");
 }
 
-/// A line that is written over on a terminal, and a line now and then elsewhere.
+/// Shows the progress: one line that is updated on a terminal, or a line from time to time elsewhere.
 pub(crate) async fn show(shelf: &Arc<dyn Shelf>, open: Duration) -> Result<(), BoxError> {
     let end = Instant::now() + open;
     let terminal = stdout().is_terminal();
@@ -36,7 +36,7 @@ pub(crate) async fn show(shelf: &Arc<dyn Shelf>, open: Duration) -> Result<(), B
         let line = format!("  {seconds:3.1} s to go   sold {sold:3}   stock {stock:4}");
         if terminal {
             print!("\r{line}");
-            // Progress that cannot be shown is no reason to stop the sale.
+            // The sale continues even if the progress cannot be shown.
             let _shown = stdout().flush();
         } else {
             println!("{line}");

@@ -1,4 +1,4 @@
-//! What the reader sees before and after.
+//! The output before and after the sales.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -39,12 +39,12 @@ pub(crate) fn next_steps() {
     println!(
         "
 What to try next:
-  --serve                   a page to buy on, with what happens behind it
+  --serve                   an interactive page that shows the locks
   --url redis://127.0.0.1   each instance a process; with --kill, one of them dies
   --database postgres://…   the shop in Postgres; mysql://… for MySQL and MariaDB
   and in examples/src/bin/flash_sale:
-  shop.rs     take `#[distributed_lock]` off `sell`, with its fence, and count again
-  shop.rs     make LEASE 50 ms and think for longer: the watchdog renews it"
+  shop.rs     remove `#[distributed_lock]` from `sell`, with its fence, and count again
+  shop.rs     set LEASE to 50 ms and use longer purchases: the watchdog renews it"
     );
 }
 

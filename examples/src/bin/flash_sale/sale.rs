@@ -10,10 +10,10 @@ use crate::locking::Locking;
 use crate::progress;
 use crate::shelf::Count;
 
-/// An instance is killed when so many are sold.
+/// An instance is killed when this many items are sold.
 const KILLED_AT: i64 = STOCK / 3;
 
-/// How a sale went.
+/// The result of a sale.
 #[derive(Debug)]
 pub(crate) struct Sale {
     pub(crate) locking: Locking,
@@ -22,7 +22,7 @@ pub(crate) struct Sale {
 }
 
 impl Sale {
-    /// Stocks the shop up, and lets all clients in until the time is over.
+    /// Restocks the shop, and runs all clients until the time is over.
     pub(crate) async fn hold(
         shop: &Deployment,
         front: SocketAddr,

@@ -11,12 +11,12 @@ use crate::error::ShopError;
 use crate::ledger::{self, End};
 use crate::shop::{LEASE, Shop};
 
-/// The longest that a request may have a purchase take.
+/// The longest duration of a purchase that a request may set, in milliseconds.
 const MOST_THINKING: u64 = 5_000;
 
-/// What an instance answers.
+/// The routes of an instance.
 pub(crate) fn router(shop: Arc<Shop>) -> Router {
-    // A buyer buys one thing at a time: who clicks twice is told so, also if the clicks meet different instances.
+    // A buyer can only buy one item at a time. A second click gets a 409, even from another instance.
     let per_buyer = LockLayer::new(shop.locks.clone(), key::path("buyer:{buyer}")).ttl(LEASE);
     Router::new()
         .route(
@@ -30,18 +30,18 @@ pub(crate) fn router(shop: Arc<Shop>) -> Router {
         .with_state(shop)
 }
 
-/// The answer to a purchase.
+/// The response to a purchase.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) end: End,
-    /// Which instance it was.
+    /// The name of the instance.
     pub(crate) instance: String,
 }
 
-/// How long a purchase is to take.
+/// The duration of a purchase.
 #[derive(Debug, Deserialize)]
 struct Pace {
-    /// In milliseconds; a few dozen if it is not said.
+    /// The duration in milliseconds. By default 40 to 120.
     think: Option<u64>,
 }
 

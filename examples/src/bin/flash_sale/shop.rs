@@ -10,20 +10,20 @@ use crate::error::ShopError;
 use crate::ledger::{End, Ledger};
 use crate::shelf::Shelf;
 
-/// How long a lock stays taken if its process dies. It is renewed for as long as a purchase takes.
+/// How long a lock stays held after its process is killed. During a purchase the lock is renewed.
 pub(crate) const LEASE: Duration = Duration::from_secs(1);
 
-/// For how many purchases like itself one waits. Then it is refused, and whoever wants to buy asks again.
+/// How many purchases of the same duration a purchase waits for. After that it is refused, and the client can retry.
 const PATIENCE: u32 = 15;
 
-/// One instance of the shop: reads its stock, thinks, and writes.
+/// One instance of the shop. A purchase reads the stock, waits a moment, and writes.
 #[derive(Debug)]
 pub(crate) struct Shop {
     pub(crate) name: String,
     pub(crate) locks: LockManager,
     pub(crate) shelf: Arc<dyn Shelf>,
     pub(crate) ledger: Arc<Ledger>,
-    /// What a shop has that was written for one instance.
+    /// The mutex of a shop that was written for one instance.
     turn: Mutex<()>,
 }
 
@@ -38,14 +38,14 @@ impl Shop {
         }
     }
 
-    /// Sells one, on one instance at a time. This is all that Leasehold asks for: the attribute, and the fence.
+    /// Sells one item, on one instance at a time. Leasehold only needs the attribute and the fence.
     #[distributed_lock("stock:{item}", manager = self.locks, ttl = LEASE, wait = PATIENCE * thinking, guard = lock)]
     pub(crate) async fn sell(&self, item: i64, thinking: Duration) -> Result<End, ShopError> {
         let fence = Fence::new(lock.token());
         self.read_think_write(item, thinking, Some(&fence)).await
     }
 
-    /// Sells one, one at a time in this instance.
+    /// Sells one item, one at a time in this instance.
     pub(crate) async fn sell_in_turn(
         &self,
         item: i64,
@@ -63,16 +63,16 @@ impl Shop {
         self.read_think_write(item, thinking, None).await
     }
 
-    /// What a holder does whose machine stalls for longer than its lease: it goes on as if nothing had been.
+    /// Simulates a holder whose machine stalls for longer than its lease, and which then continues without noticing.
     pub(crate) async fn sell_late(&self, item: i64, stall: Duration) -> Result<End, ShopError> {
         let lock = self.locks.lock(format!("stock:{item}"));
         let lock = lock.ttl(LEASE).without_renewal().wait(stall);
-        let guard = lock.acquire().await.map_err(leasehold::Error::from)?;
+        let guard = lock.acquire().await?;
         let fence = Fence::new(guard.token());
         self.read_think_write(item, stall, Some(&fence)).await
     }
 
-    /// Right for one purchase at a time.
+    /// Runs a purchase. This is only correct for one purchase at a time.
     async fn read_think_write(
         &self,
         item: i64,

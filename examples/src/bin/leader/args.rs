@@ -3,10 +3,10 @@ use lexopt::prelude::{Long, Short, Value, ValueExt};
 use crate::candidate::Candidate;
 
 pub(crate) const USAGE: &str = "\
-leader                      three candidates, on a redis-server of its own
-leader --url redis://HOST   on yours";
+leader                      three candidates, with an own redis-server
+leader --url redis://HOST   with your Redis server";
 
-/// What this process is to do.
+/// The role of this process.
 #[derive(Debug)]
 pub(crate) enum Role {
     Election {
@@ -36,7 +36,7 @@ pub(crate) fn role(mut words: lexopt::Parser) -> Result<Role, lexopt::Error> {
 }
 
 impl Candidate {
-    /// The arguments that [`role`] reads.
+    /// Returns the arguments that [`role`] parses.
     pub(crate) fn words(&self) -> [String; 3] {
         [
             "candidate".to_owned(),

@@ -1,4 +1,4 @@
-//! A process that would lead.
+//! A candidate process.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -10,48 +10,53 @@ use tokio::time::{interval, sleep};
 
 use crate::report;
 
-/// How long nobody leads after a leader's crash.
+/// The lease of the leader. After a crash there is no leader for this time.
 pub(crate) const LEASE: Duration = Duration::from_secs(2);
 
-/// What a candidate says when it leads, before its token.
+/// The line of a candidate that leads, before its token.
 pub(crate) const LEADS: &str = "leads, token";
 
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub(crate) url: String,
-    /// What its keys begin with.
+    /// The prefix of the keys.
     pub(crate) prefix: String,
 }
 
 impl Candidate {
-    /// What the process does until it is told to go.
+    /// Runs the candidate until its input is closed.
     pub(crate) async fn stand(&self) -> Result<(), BoxError> {
         let backend = Redis::connect(&self.url).await?;
-        let locks = LockManager::builder(backend);
-        let locks = locks.prefix(format!("{}lock:", self.prefix)).build()?;
-        // Where annotated functions find it.
+        let locks = LockManager::builder();
+        let locks = locks
+            .prefix(format!("{}lock:", self.prefix))
+            .build(backend)?;
+        // Annotated functions use this manager.
         locks.set_global_default()?;
         tokio::select! {
             never = lead(&locks) => match never {},
             failed = report::every_slot(&self.url, &self.prefix) => failed?,
-            () = told_to_go() => println!("goes"),
+            () = input_closed() => println!("stops"),
         }
-        // Hands the lock on, if it has it: nobody waits for its lease.
+        // Releases the lock, so that the other candidates need not wait for the end of the lease.
         locks.shutdown().await?;
         Ok(())
     }
 }
 
-/// Leads whenever it can. An outage is no reason to give up.
+/// Leads whenever it holds the lock. Continues after backend errors.
 async fn lead(locks: &LockManager) -> Infallible {
     loop {
         match locks.lock("leader").ttl(LEASE).acquire().await {
             Ok(guard) => {
                 println!("{LEADS} {}", guard.token());
-                // Dropped where it stands as soon as the lock is lost.
-                match guard.run(job()).await {
+                // If the lock is lost, the job is dropped at its current `.await`.
+                match guard
+                    .run(async |_| Ok::<_, leasehold::Error>(job().await))
+                    .await
+                {
                     Ok(never) => match never {},
-                    Err(lost) => println!("leads no more: {}", lost.reason),
+                    Err(error) => println!("does not lead any more: {error}"),
                 }
             }
             Err(error) => {
@@ -62,24 +67,24 @@ async fn lead(locks: &LockManager) -> Infallible {
     }
 }
 
-/// What must run once in the whole system.
+/// The job that only one process may run.
 async fn job() -> Infallible {
     let mut rounds = interval(Duration::from_millis(500));
     loop {
         rounds.tick().await;
-        println!("is at its job");
+        println!("runs its job");
     }
 }
 
 /// Returns when the standard input is closed.
-async fn told_to_go() {
-    let (tell, told) = tokio::sync::oneshot::channel();
-    // No task of the runtime: one that reads could not be ended with it.
+async fn input_closed() {
+    let (send, closed) = tokio::sync::oneshot::channel();
+    // A thread instead of a task, because the runtime could not stop a blocking read.
     std::thread::spawn(move || {
-        // An error is an end, too.
+        // An error also ends the input.
         let _end = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        let _gone = tell.send(());
+        let _sent = send.send(());
     });
-    // The thread lives as long as the input.
-    let _told = told.await;
+    // The thread runs until the input ends.
+    let _closed = closed.await;
 }

@@ -1,4 +1,4 @@
-//! Three candidates, and what is done to them.
+//! Starts three candidates, kills one and stops one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::report::REPORTED;
 const CANDIDATES: usize = 3;
 /// How long each leader leads.
 const TERM: Duration = Duration::from_millis(1200);
-/// Longer than any of it takes, even on a busy machine.
+/// A timeout that is longer than any step, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the candidates say, and what it comes to.
+/// The lines of the candidates, and the reports that they count.
 #[derive(Debug)]
 struct Election {
     begin: Instant,
@@ -45,7 +45,7 @@ pub(crate) async fn hold(url: &str) -> Result<(), BoxError> {
         tokio::spawn(follow(number, member, say.clone(), ordered));
         orders.push(order);
     }
-    // Only those who follow a candidate still speak: if all of them are gone, so is the election.
+    // Only the tasks that follow a candidate keep a sender, so the channel closes when all candidates have ended.
     drop(say);
     let mut election = Election {
         begin: Instant::now(),
@@ -69,7 +69,7 @@ pub(crate) async fn hold(url: &str) -> Result<(), BoxError> {
     orders[third].send(Order::Go).await?;
 
     println!(
-        "\nAfter a crash nobody led for {after_a_crash:.1?}, of a lease of {LEASE:?}; after an orderly end for {in_order:.1?}."
+        "\nAfter a crash there was no leader for {after_a_crash:.1?} (lease {LEASE:?}), and after a normal stop for {in_order:.1?}."
     );
     let twice = election
         .reports
@@ -81,7 +81,7 @@ pub(crate) async fn hold(url: &str) -> Result<(), BoxError> {
         election.reports.len()
     );
     if after_a_crash > LEASE + Duration::from_secs(1) || in_order > LEASE / 2 || twice > 0 {
-        return Err("that is not how it should be".into());
+        return Err("the times or the reports are not as expected".into());
     }
     Ok(())
 }
@@ -92,7 +92,7 @@ impl Election {
         println!("{at:6.2} s   candidate {} {what}", candidate + 1);
     }
 
-    /// Shows what is said, and answers who leads next.
+    /// Prints the lines of the candidates until one leads, and returns its number.
     async fn next_leader(&mut self) -> Result<usize, BoxError> {
         let wait = async {
             while let Some((candidate, line)) = self.said.recv().await {
@@ -104,10 +104,13 @@ impl Election {
             None
         };
         let leader = timeout(PATIENCE, wait).await;
-        leader.ok().flatten().ok_or_else(|| "nobody leads".into())
+        leader
+            .ok()
+            .flatten()
+            .ok_or_else(|| "no candidate leads".into())
     }
 
-    /// Shows what is said meanwhile.
+    /// Prints the lines of the candidates for this time.
     async fn listen(&mut self, time: Duration) {
         let over = sleep(time);
         tokio::pin!(over);
@@ -127,7 +130,7 @@ impl Election {
     }
 }
 
-/// Passes on what a candidate says, and does to it what is ordered.
+/// Forwards the lines of a candidate, and kills or stops it on request.
 async fn follow(
     number: usize,
     mut member: Member,
@@ -138,14 +141,14 @@ async fn follow(
         tokio::select! {
             line = member.line() => match line {
                 Ok(Some(line)) => {
-                    // Nobody listens any more at the end.
+                    // At the end the receiver is dropped.
                     let _heard = say.send((number, line));
                 }
                 _ => return,
             },
             order = ordered.recv() => match order {
                 Some(Order::Go) => member.close(),
-                // Dropped, it is killed.
+                // Dropping the member kills it.
                 Some(Order::Die) | None => return,
             },
         }

@@ -1,21 +1,23 @@
-//! One of several processes leads; when it is gone, another one does.
+//! Leader election: one of several processes leads, and when it ends, another one leads.
 //!
-//! Three candidates, each a process, want the same lock. Who has it leads: it runs the job that must run once in the
-//! whole system. The first leader is killed, and the next one leads when its lease is over; that one then goes in
-//! order, and the last leads at once. Beside it every candidate runs the same cron job: a function with
-//! `contended = skip`, which one of them does each time.
+//! Three candidate processes wait for the same lock. The holder is the leader and runs a job that only one process may
+//! run. The first leader is killed, and the next one leads when the lease has expired. The second leader is stopped
+//! normally, and the last one leads immediately.
 //!
-//! Run it with `cargo run --bin leader`: a `redis-server` on the `PATH` is started for it, or name one with
+//! In addition, every candidate runs the same cron job: a function with `contended = "skip"`, which only one of them
+//! executes each time.
+//!
+//! Run it with `cargo run --bin leader`. It starts the `redis-server` on the `PATH`, or uses the server of
 //! `--url redis://127.0.0.1`.
 //!
-//! Try: a shorter `LEASE` in `candidate.rs`, and the next one leads sooner. In `report.rs` take the look at the last
-//! report out, and give the processes clocks that differ by more than a report takes: it is done twice. A lock is no
-//! substitute for knowing what has been done.
+//! Try: a shorter `LEASE` in `candidate.rs`, and the next one leads sooner. In `report.rs` remove the check of the last
+//! report, and give the processes clocks that differ by more than the duration of a report: a report runs twice. A lock
+//! does not replace a record of completed work.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "an example talks to its reader"
+    reason = "an example prints its results"
 )]
 
 mod args;

@@ -1,4 +1,4 @@
-//! A cron job that every process runs, and one of them does.
+//! A cron job that every process schedules, and one of them executes.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,12 +8,12 @@ use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
 use tokio::time::sleep;
 
-/// How often it is due.
+/// The interval of the cron job.
 const EVERY: Duration = Duration::from_millis(500);
-/// What a candidate says when it has done it, before which one it was.
+/// The line of a candidate that has executed the job, before the slot.
 pub(crate) const REPORTED: &str = "reported";
 
-/// Calls it when it is due, at the same time as all others.
+/// Calls the job in every slot, at the same time as all other candidates.
 pub(crate) async fn every_slot(url: &str, prefix: &str) -> Result<(), BoxError> {
     let redis = connection(url).await?;
     let done = format!("{prefix}reported");
@@ -22,17 +22,17 @@ pub(crate) async fn every_slot(url: &str, prefix: &str) -> Result<(), BoxError> 
         let slot = u64::try_from(now.as_millis() / EVERY.as_millis())? + 1;
         let due = Duration::from_millis(slot) * u32::try_from(EVERY.as_millis())?;
         sleep(due.saturating_sub(now)).await;
-        // None: somebody else is at it.
+        // `None` if another process executes the job.
         if report(slot, &done, redis.clone()).await? == Some(true) {
             println!("{REPORTED} {slot}");
         }
     }
 }
 
-/// False if that one has been done. A process that is late would find the lock free again.
+/// Executes the job for a slot. Returns `false` if it was already executed, because a late process finds the lock free.
 ///
-/// The TTL says for how long reports are skipped after one who was at it has crashed.
-#[distributed_lock("report", ttl = "2s", contended = skip)]
+/// The TTL limits how long reports are skipped after a crash during a report.
+#[distributed_lock("report", ttl = "2s", contended = "skip")]
 async fn report(
     slot: u64,
     done: &str,

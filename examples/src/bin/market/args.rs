@@ -7,11 +7,11 @@ use crate::cell::{Method, Pace};
 use crate::player::{Side, Task};
 
 pub(crate) const USAGE: &str = "\
-market                      nine cells of 10 s each, on a redis-server of its own
-market --url redis://HOST   on yours
-market --seconds 60         so long in each cell; 0.1 is enough to see it run
-market --decide 0           so many milliseconds from looking at an item to buying it; 0 if it is not said
-market --json FILE          the figures for machines
+market                      nine cells of 10 s each, with an own redis-server
+market --url redis://HOST   with your Redis server
+market --seconds 60         seconds per cell; at least 0.1
+market --decide 0           milliseconds between reading and buying an item; 0 by default
+market --json FILE          the results as JSON
 market --charts FOLDER      three charts: bought.svg, retries.svg, wait.svg";
 
 const SECONDS: Duration = Duration::from_secs(10);
@@ -19,7 +19,7 @@ const LEAST: Duration = Duration::from_millis(100);
 const MOST: Duration = Duration::from_secs(3600);
 const DECISION: Duration = Duration::ZERO;
 
-/// What this process is to do.
+/// The role of this process.
 #[derive(Debug)]
 pub(crate) enum Role {
     Market(Settings),
@@ -85,10 +85,10 @@ fn task(words: &mut lexopt::Parser) -> Result<Task, lexopt::Error> {
         prefix: words.value()?.string()?,
         method: words
             .value()?
-            .parse_with(|name| Method::named(name).ok_or("no method"))?,
+            .parse_with(|name| Method::named(name).ok_or("unknown method"))?,
         side: words
             .value()?
-            .parse_with(|name| Side::named(name).ok_or("no side"))?,
+            .parse_with(|name| Side::named(name).ok_or("unknown side"))?,
         number: words.value()?.parse()?,
         pace: Pace {
             length: Duration::from_micros(words.value()?.parse()?),
@@ -98,7 +98,7 @@ fn task(words: &mut lexopt::Parser) -> Result<Task, lexopt::Error> {
 }
 
 impl Task {
-    /// The arguments that [`role`] reads.
+    /// Returns the arguments that [`role`] parses.
     pub(crate) fn words(&self) -> [String; 8] {
         [
             "player".to_owned(),

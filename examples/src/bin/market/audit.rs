@@ -1,4 +1,4 @@
-//! After a cell: is everything there, once?
+//! Checks after each cell that nothing is lost or duplicated.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ use crate::keys::Keys;
 use crate::player::{FUNDS, Side, Task};
 use crate::score::Score;
 
-/// A sum that does not come out.
+/// The error for a wrong sum.
 #[derive(Debug, thiserror::Error)]
-#[error("the books do not balance: {what} is {found}, and should be {expected}")]
+#[error("the books do not balance: {what} is {found}, expected {expected}")]
 pub(crate) struct Unbalanced {
     what: String,
     found: i64,
@@ -30,7 +30,7 @@ fn check(what: impl fmt::Display, found: i64, expected: i64) -> Result<(), Unbal
     }
 }
 
-/// Counts items and money, and compares them with what the players say they did.
+/// Counts items and money, and compares them with the scores of the players.
 pub(crate) async fn balance(
     redis: &mut MultiplexedConnection,
     players: &[(Task, Score)],
@@ -65,7 +65,7 @@ pub(crate) async fn balance(
     Ok(())
 }
 
-/// Removes what a cell has left behind, and nothing else.
+/// Removes the keys of a cell.
 pub(crate) async fn sweep(redis: &mut MultiplexedConnection, keys: &Keys) -> Result<(), BoxError> {
     let mut cursor = 0_u64;
     loop {

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-/// How a deal is kept from being spoilt by another.
+/// How a deal is protected from other deals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// It is not: it is noticed, and begun anew.
+    /// Not protected: a conflict is detected, and the deal is retried.
     Watch,
     OneLock,
     PerItem,
@@ -25,16 +25,16 @@ impl Method {
     }
 }
 
-/// How long things take.
+/// The durations of a cell.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
-    /// How long each cell trades.
+    /// The duration of each cell.
     pub(crate) length: Duration,
-    /// How long a buyer thinks between looking and buying.
+    /// How long a buyer waits between reading and buying.
     pub(crate) decision: Duration,
 }
 
-/// Who trades.
+/// The number of sellers and buyers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Load {
     pub(crate) sellers: u32,
@@ -61,7 +61,7 @@ impl Load {
     }
 }
 
-/// One of the nine.
+/// One of the nine combinations of load and method.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cell {
     pub(crate) load: Load,

@@ -1,4 +1,4 @@
-//! The pictures: what each way bought, how often it began anew, how long a purchase took.
+//! The charts: for each method the number of purchases, the retries, and the time per purchase.
 
 use std::fs;
 use std::path::Path;
@@ -19,14 +19,14 @@ pub(crate) fn draw(folder: &Path, length: Duration, results: &[Outcome]) -> Resu
         |label, it| Bar::new(label, it.bought as f64),
     );
     let retries = chart(
-        "Deals begun anew",
-        &format!("in {length} s, because another deal was quicker; fewer is better"),
+        "Retried deals",
+        &format!("in {length} s, because another deal was faster; fewer is better"),
         results,
         |label, it| Bar::new(label, it.retries as f64),
     );
     let wait = chart(
         "Mean time per purchase",
-        "in milliseconds, waiting and new beginnings included; less is better",
+        "in milliseconds, including waiting and retries; less is better",
         results,
         |label, it| match it.mean_wait_ms {
             Some(mean) => Bar::new(label, mean).said(format!("{} ms", figure(mean))),

@@ -1,6 +1,6 @@
-//! Where everything is in Redis: what the market offers, what a player has, and what it owns.
+//! The keys in Redis: the market, and the inventory and purse of each player.
 
-/// The keys of one cell, which nobody else uses.
+/// The keys of one cell. Other cells use other keys.
 #[derive(Debug, Clone)]
 pub(crate) struct Keys {
     prefix: String,
@@ -13,33 +13,33 @@ impl Keys {
         }
     }
 
-    /// All of them, as a pattern: what belongs to a lock has a brace before its name.
+    /// Returns a pattern for all keys. Keys of locks have a brace before their name.
     pub(crate) fn all(&self) -> String {
         format!("*{}*", self.prefix)
     }
 
-    /// What locks begin with.
+    /// Returns the prefix of the locks.
     pub(crate) fn locks(&self) -> String {
         format!("{}lock:", self.prefix)
     }
 
-    /// A sorted set: what is for sale, by price.
+    /// Returns the key of a sorted set with the offered items, by price.
     pub(crate) fn market(&self) -> String {
         format!("{}market", self.prefix)
     }
 
-    /// A set: the items of a player that are not for sale.
+    /// Returns the key of a set with the items of a player that are not for sale.
     pub(crate) fn inventory(&self, player: &str) -> String {
         format!("{}inventory:{player}", self.prefix)
     }
 
-    /// A hash with the money of a player.
+    /// Returns the key of a hash with the money of a player.
     pub(crate) fn purse(&self, player: &str) -> String {
         format!("{}purse:{player}", self.prefix)
     }
 }
 
-/// An item's name begins with its seller's.
+/// Returns the name of an item, which begins with the name of its seller.
 pub(crate) fn item(seller: &str, number: i64) -> String {
     format!("{seller}.{number}")
 }

@@ -1,22 +1,28 @@
-//! A market on Redis: sellers list items, buyers buy them, and each deal changes three keys at once.
+//! A market on Redis: sellers list items, buyers buy them, and each deal changes three keys together.
 //!
-//! Three ways to keep deals from spoiling each other, under three loads: `WATCH`, which starts a deal anew whenever
-//! something it has looked at was changed; one lock for the whole market; one lock per item. Every player is a process
-//! of its own, with a connection and a lock manager of its own, as if each were on another machine. After each cell
-//! items and money are counted: what was listed is for sale or bought, once, and no coin came or went.
+//! The example compares three methods under three loads:
 //!
-//! Run it with `cargo run --release --bin market`: a `redis-server` on the `PATH` is started for it, or name one with
-//! `--url redis://127.0.0.1`, where it uses keys of its own and removes them. `--seconds 60` trades that long in each of
-//! the nine cells, `--json FILE` and `--charts FOLDER` keep the figures.
+//! - `WATCH`, which retries a deal if a key that it has read was changed
+//! - one lock for the whole market
+//! - one lock per item
 //!
-//! Every deal takes the same steps in all three, a round trip each. With `WATCH` it is a matter of luck who buys: who gets
-//! the processor for four round trips in a row. Try: `--decide 1`, and a buyer looks at an item for a millisecond before
-//! buying it, which with `WATCH` hardly anybody does any more. In `trade.rs` give all items one of ten locks. Leave `acquire` out, and see which sum does not come out.
+//! Every player is a separate process with its own connection and lock manager, as if it were on another machine. After
+//! each cell the items and the money are counted: each listed item must be for sale or bought once, and the sum of the
+//! money must not change.
+//!
+//! Run it with `cargo run --release --bin market`. It starts the `redis-server` on the `PATH`, or uses the server of
+//! `--url redis://127.0.0.1`, with its own keys, which it removes afterwards. `--seconds 60` sets the duration of each
+//! of the nine cells. `--json FILE` and `--charts FOLDER` write the results to files.
+//!
+//! Every deal has the same steps with all three methods, with one round trip per step. With `WATCH`, a buyer only
+//! succeeds if no other deal interferes during four round trips. Try: `--decide 1`, so that a buyer waits for a
+//! millisecond before buying an item; with `WATCH` hardly any purchase succeeds then. In `trade.rs` use one of ten
+//! locks for each item. Remove `acquire`, and see which sum is wrong.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "an example talks to its reader"
+    reason = "an example prints its results"
 )]
 
 mod args;
@@ -41,7 +47,7 @@ use leasehold_examples::{BoxError, RedisServer, ended, usage};
 use crate::args::{Role, Settings, USAGE};
 use crate::cell::Cell;
 
-// Each player is one task in a process of its own.
+// Each player is one task in its own process.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match args::role(lexopt::Parser::from_env()) {
@@ -56,13 +62,13 @@ async fn main() -> ExitCode {
 }
 
 async fn market(settings: Settings) -> Result<(), BoxError> {
-    // What cannot be written is better known before the market opens.
+    // Opens the output first, so that an error shows before the market opens.
     let json = settings.json.as_ref().map(File::create).transpose()?;
     if let Some(folder) = &settings.charts {
         fs::create_dir_all(folder)?;
     }
     let server = RedisServer::at_or_own(settings.url).await?;
-    // Says what is wrong with it, and with its version, before any player does.
+    // Reports a server that is down or too old before any player starts.
     Redis::connect(server.url()).await?;
 
     report::opening(settings.pace, server.is_own());

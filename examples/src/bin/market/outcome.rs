@@ -3,7 +3,7 @@ use serde::Serialize;
 use crate::cell::Cell;
 use crate::score::Score;
 
-/// How a cell went.
+/// The result of a cell.
 #[derive(Debug, Serialize)]
 pub(crate) struct Outcome {
     pub(crate) sellers: u32,
@@ -12,9 +12,9 @@ pub(crate) struct Outcome {
     pub(crate) listed: i64,
     pub(crate) bought: i64,
     pub(crate) retries: i64,
-    /// Purchases that came too late: somebody else had the item.
+    /// Purchases that were too late, because another buyer had bought the item.
     pub(crate) gone: i64,
-    /// The time at purchases by the item bought; none if none was.
+    /// The mean time per bought item, or `None` if none was bought.
     pub(crate) mean_wait_ms: Option<f64>,
     #[serde(skip)]
     pub(crate) cell: Cell,

@@ -1,4 +1,4 @@
-//! A process that sells or buys, as fast as it can.
+//! A process that sells or buys as fast as possible.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use crate::keys::{Keys, item};
 use crate::score::Score;
 use crate::trade::{Deal, Stall};
 
-/// What a player says when it stands at the market, before it is told to begin.
+/// The first line of a player, when it is ready to begin.
 pub(crate) const READY: &str = "ready";
-/// What begins its last line.
+/// The beginning of the last line of a player.
 pub(crate) const DONE: &str = "done ";
 
-/// More than anybody can spend.
+/// More than a player can spend.
 pub(crate) const FUNDS: i64 = 1_000_000_000;
 const HIGHEST_PRICE: i64 = 100;
-/// How many items a seller brings at once.
+/// How many items a seller adds to its inventory in one step.
 const LOAD: i64 = 1000;
-/// How often a player says how it goes.
+/// How often a player prints its score.
 const NEWS: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Side {
     }
 }
 
-/// What a player is to do.
+/// The task of a player.
 #[derive(Debug, Clone)]
 pub(crate) struct Task {
     pub(crate) url: String,
@@ -64,13 +64,13 @@ impl Task {
     }
 }
 
-/// What the process of a player does.
+/// Runs a player.
 pub(crate) async fn play(task: &Task) -> Result<(), BoxError> {
     let keys = Keys::new(&task.prefix);
     let backend = Redis::connect(&task.url).await?;
     let mut stall = Stall {
         player: task.player(),
-        locks: LockManager::builder(backend).prefix(keys.locks()).build()?,
+        locks: LockManager::builder().prefix(keys.locks()).build(backend)?,
         redis: connection(&task.url).await?,
         method: task.method,
         decision: task.pace.decision,
@@ -81,7 +81,7 @@ pub(crate) async fn play(task: &Task) -> Result<(), BoxError> {
     let () = stall.redis.hset(purse, "funds", FUNDS).await?;
 
     println!("{READY}");
-    // Nothing else is to be done meanwhile.
+    // Blocking is fine, because the process does nothing else.
     std::io::stdin().read_line(&mut String::new())?;
     stall.end = Instant::now() + task.pace.length;
     let (mut score, mut said) = (Score::default(), Instant::now());
@@ -116,7 +116,7 @@ async fn sell(stall: &mut Stall, score: &mut Score) -> Result<(), BoxError> {
     match deal {
         Deal::Done(_) => score.listed += 1,
         Deal::Spoilt => {}
-        Deal::Gone => return Err("an item left its seller's inventory by itself".into()),
+        Deal::Gone => return Err("an item disappeared from its seller's inventory".into()),
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What the reader sees.
+//! The output.
 
 use std::io::{IsTerminal, Write, stdout};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::score::Score;
 pub(crate) fn opening(pace: Pace, own: bool) {
     let Pace { length, decision } = pace;
     let place = match own {
-        true => "a Redis of its own",
+        true => "an own Redis",
         false => "your Redis",
     };
     println!(
@@ -21,7 +21,7 @@ pub(crate) fn opening(pace: Pace, own: bool) {
     );
 }
 
-/// A line that is written over on a terminal, and one line per cell elsewhere.
+/// Shows the progress: one line that is updated on a terminal, or one line per cell elsewhere.
 #[derive(Debug)]
 pub(crate) struct Progress {
     name: String,
@@ -46,7 +46,7 @@ impl Progress {
                 .saturating_sub(self.begin.elapsed())
                 .as_secs_f32();
             print!("\r{}  {left:4.1} s to go  {}  ", self.name, counts(all));
-            // Progress that cannot be shown is no reason to stop the market.
+            // The market continues even if the progress cannot be shown.
             let _shown = stdout().flush();
         }
     }
@@ -101,16 +101,16 @@ fn verdict(load: Load, results: &[Outcome]) -> String {
         found.map_or(0.0, |it| it.bought as f64)
     };
     let per_item = bought(Method::PerItem);
-    let beside = |method: Method| match bought(method) {
-        0.0 => format!("where {} bought none", method.name()),
+    let compared = |method: Method| match bought(method) {
+        0.0 => format!("while {} bought none", method.name()),
         other => format!("{:.1} times as many as {}", per_item / other, method.name()),
     };
     format!(
         "{}: a lock per item bought {}, {}, {}",
         load.name(),
         figure(per_item),
-        beside(Method::Watch),
-        beside(Method::OneLock),
+        compared(Method::Watch),
+        compared(Method::OneLock),
     )
 }
 

@@ -1,4 +1,4 @@
-//! One cell: the players are started, trade, and are counted.
+//! Runs one cell: starts the players, lets them trade, and collects their scores.
 
 use leasehold_examples::{BoxError, Member, connection};
 use tokio::sync::mpsc;
@@ -27,19 +27,19 @@ pub(crate) async fn run(
     for task in &tasks {
         let mut member = Member::start(task.words())?;
         if member.line().await?.as_deref() != Some(READY) {
-            return Err(format!("{} could not begin; why is above", task.player()).into());
+            return Err(format!("{} did not start; see its error above", task.player()).into());
         }
         members.push(member);
     }
-    let (tell, mut told) = mpsc::channel(64);
+    let (send, mut receive) = mpsc::channel(64);
     let mut playing = JoinSet::new();
     for (place, mut member) in members.into_iter().enumerate() {
         member.tell("go").await?;
-        playing.spawn(follow(place, member, tell.clone()));
+        playing.spawn(follow(place, member, send.clone()));
     }
-    drop(tell);
+    drop(send);
     let mut scores = vec![Score::default(); tasks.len()];
-    while let Some((place, score)) = told.recv().await {
+    while let Some((place, score)) = receive.recv().await {
         scores[place] = score;
         progress.show(&Score::sum(&scores));
     }
@@ -55,22 +55,23 @@ pub(crate) async fn run(
     Ok(Outcome::of(cell, &all))
 }
 
-/// Passes on what a player says until it is done.
+/// Forwards the scores of a player until it ends.
 async fn follow(
     place: usize,
     mut member: Member,
-    tell: mpsc::Sender<(usize, Score)>,
+    send: mpsc::Sender<(usize, Score)>,
 ) -> Result<(), BoxError> {
     let mut done = false;
     while let Some(line) = member.line().await? {
         done = line.starts_with(DONE);
         let line = line.strip_prefix(DONE).unwrap_or(&line);
-        let score = Score::of_line(line).ok_or_else(|| format!("a player says {line:?}"))?;
-        tell.send((place, score)).await?;
+        let score =
+            Score::of_line(line).ok_or_else(|| format!("unexpected line of a player: {line:?}"))?;
+        send.send((place, score)).await?;
     }
     match member.end().await? && done {
         true => Ok(()),
-        false => Err("a player ended with an error; it is above".into()),
+        false => Err("a player failed; see its error above".into()),
     }
 }
 

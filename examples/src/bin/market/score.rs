@@ -1,19 +1,19 @@
 use std::time::Duration;
 
-/// What a player has done so far; players say it by the line.
+/// The score of a player. Players print it as a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Score {
-    /// Items it has brought, listed or not.
+    /// The items in the player's inventory or listed before.
     pub(crate) stocked: i64,
     pub(crate) listed: i64,
     pub(crate) bought: i64,
-    /// What it has paid.
+    /// The money that the player has paid.
     pub(crate) spent: i64,
-    /// How often a deal was spoilt by another, and begun anew.
+    /// How often a deal was retried because of another deal.
     pub(crate) retries: i64,
-    /// How often somebody else had bought the item meanwhile.
+    /// How often another buyer had bought the item in the meantime.
     pub(crate) gone: i64,
-    /// How long it was at purchases in sum, whatever came of them.
+    /// The total time of all purchases, successful or not.
     pub(crate) waited: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! A deal: look, decide, write, a round trip for each step. The same steps in all three ways.
+//! A deal: read, decide, write, with a round trip for each step. The steps are the same with all three methods.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use tokio::time::{Instant, sleep};
 use crate::cell::Method;
 use crate::keys::{Keys, seller_of};
 
-/// How long a lock stays taken if its player dies.
+/// How long a lock stays held after its player is killed.
 const TTL: Duration = Duration::from_secs(10);
 
-/// What came of one try.
+/// The result of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deal {
-    /// Done, at this price.
+    /// The deal succeeded, at this price.
     Done(i64),
-    /// Somebody else has it.
+    /// Another buyer has bought the item.
     Gone,
-    /// Something that was looked at has changed since.
+    /// Data that the deal has read was changed.
     Spoilt,
 }
 
-/// Where a player trades: with a connection of its own, as `WATCH` belongs to a connection.
+/// The state of a player. It has its own connection, because `WATCH` applies to a connection.
 #[derive(Debug)]
 pub(crate) struct Stall {
     pub(crate) player: String,
@@ -34,24 +34,24 @@ pub(crate) struct Stall {
     pub(crate) redis: MultiplexedConnection,
     pub(crate) locks: LockManager,
     pub(crate) method: Method,
-    /// How long a buyer thinks between looking and buying.
+    /// How long a buyer waits between reading and buying.
     pub(crate) decision: Duration,
-    /// When nobody begins anew any more.
+    /// The time after which deals are not retried.
     pub(crate) end: Instant,
 }
 
 impl Stall {
-    /// Puts an item of one's own up for sale. Answers how it went, and how often it was tried again.
+    /// Lists an item of this player. Returns the result and the number of retries.
     pub(crate) async fn list(&self, item: &str, price: i64) -> Result<(Deal, i64), BoxError> {
         self.safely(item, || self.list_once(item, price)).await
     }
 
-    /// Buys an item that is for sale, likewise.
+    /// Buys an offered item. Returns the result and the number of retries.
     pub(crate) async fn purchase(&self, item: &str) -> Result<(Deal, i64), BoxError> {
         self.safely(item, || self.purchase_once(item)).await
     }
 
-    /// The three ways.
+    /// Runs a deal with one of the three methods.
     async fn safely<F>(&self, item: &str, deal: impl Fn() -> F) -> Result<(Deal, i64), BoxError>
     where
         F: Future<Output = RedisResult<Deal>>,
@@ -62,7 +62,9 @@ impl Stall {
             Method::PerItem => self.locks.lock(item),
         };
         let guard = lock.ttl(TTL).acquire().await?;
-        let done = guard.run(deal()).await??;
+        let done = guard
+            .run(async |_| Ok::<_, leasehold::Error>(deal().await))
+            .await??;
         guard.release().await?;
         Ok((done, 0))
     }
@@ -80,7 +82,7 @@ impl Stall {
         }
     }
 
-    /// From the seller's inventory to the market.
+    /// Moves an item from the seller's inventory to the market.
     async fn list_once(&self, item: &str, price: i64) -> RedisResult<Deal> {
         let mut redis = self.redis.clone();
         let inventory = self.keys.inventory(&self.player);
@@ -95,7 +97,7 @@ impl Stall {
         self.write(&write, price).await
     }
 
-    /// From the market to the buyer's inventory, and the money the other way.
+    /// Moves an item from the market to the buyer's inventory, and the money to the seller.
     async fn purchase_once(&self, item: &str) -> RedisResult<Deal> {
         let mut redis = self.redis.clone();
         let (market, purse) = (self.keys.market(), self.keys.purse(&self.player));
@@ -119,7 +121,7 @@ impl Stall {
         self.write(&write, price).await
     }
 
-    /// Without a lock: what is looked at from now on must not change before the write.
+    /// Without a lock, watches the keys: they must not change before the write.
     async fn watch(&self, keys: &[&String]) -> RedisResult<()> {
         if self.method != Method::Watch {
             return Ok(());
@@ -128,7 +130,7 @@ impl Stall {
         watch.arg(keys).query_async(&mut self.redis.clone()).await
     }
 
-    /// Nothing is written, so nothing needs to stay watched.
+    /// Ends a deal without a write, so the keys need not be watched any more.
     async fn leave(&self) -> RedisResult<Deal> {
         if self.method == Method::Watch {
             let unwatch = redis::cmd("UNWATCH");
@@ -137,7 +139,7 @@ impl Stall {
         Ok(Deal::Gone)
     }
 
-    /// All or nothing. Redis answers `EXEC` with nil if something watched has changed.
+    /// Writes everything or nothing. Redis returns nil from `EXEC` if a watched key has changed.
     async fn write(&self, write: &Pipeline, price: i64) -> RedisResult<Deal> {
         let written: Option<()> = write.query_async(&mut self.redis.clone()).await?;
         Ok(match written {

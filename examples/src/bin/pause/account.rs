@@ -1,4 +1,4 @@
-//! What the lock protects: an account in an `SQLite` file.
+//! The data that the lock protects: an account in an `SQLite` file.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use sqlx::sqlite::{Sqlite, SqliteConnectOptions, SqlitePool};
 use sqlx::{Executor, query, query_scalar};
 
 pub(crate) const FIRST_BALANCE: i64 = 100;
-/// What the fence is about.
+/// The resource of the fence.
 const RESOURCE: &str = "account:1";
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Account {
         Ok(Self { db, fenced })
     }
 
-    /// Opens the account itself, with its first balance.
+    /// Creates the account, with its first balance.
     pub(crate) async fn create(&self) -> Result<(), Error> {
         ddl::create_fences(&self.db).await?;
         self.db
@@ -37,8 +37,8 @@ impl Account {
         Ok(())
     }
 
-    /// The balance, for whoever wants to write the next. From here on older holders are refused, so that none of them
-    /// can write between this and what follows.
+    /// Reads the balance before a write. With a fence, older holders are refused from this point on, so none of them
+    /// can write between this read and the next write.
     pub(crate) async fn read(&self, token: FencingToken) -> Result<i64, Error> {
         if !self.fenced {
             return Ok(self.balance().await?);
@@ -49,7 +49,7 @@ impl Account {
         Ok(balance)
     }
 
-    /// Refused if a newer holder has read or written.
+    /// Writes the balance. With a fence, fails if a newer holder has read or written.
     pub(crate) async fn write(&self, token: FencingToken, balance: i64) -> Result<(), Error> {
         let write = query("UPDATE account SET balance = ?").bind(balance);
         if !self.fenced {

@@ -5,12 +5,12 @@ use lexopt::prelude::{Long, Short, Value, ValueExt};
 use crate::client::Task;
 
 pub(crate) const USAGE: &str = "\
-pause                      the late write is refused; on a redis-server of its own
-pause --unfenced           … and what happens where nothing refuses it
-pause --url redis://HOST   on your Redis
+pause                      the late write is refused; with an own redis-server
+pause --unfenced           the late write is not refused
+pause --url redis://HOST   with your Redis server
 pause --draw FILE          the timeline as SVG";
 
-/// What this process is to do.
+/// The role of this process.
 #[derive(Debug)]
 pub(crate) enum Role {
     Story(Settings),

@@ -4,27 +4,27 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use leasehold::{LockManager, ReleaseOutcome};
+use leasehold::LockManager;
 use leasehold_examples::BoxError;
 use leasehold_sqlx::Error;
 
 use crate::account::Account;
 use crate::event::Event;
 
-/// Short, so that the story is. The watchdog renews it for as long as the process runs.
+/// The lease, which is short so that the example is short. The watchdog renews it while the process runs.
 pub(crate) const LEASE: Duration = Duration::from_secs(1);
 
-/// What a client is to do.
+/// The task of a client.
 #[derive(Debug, Clone)]
 pub(crate) struct Task {
     pub(crate) url: String,
-    /// The lock.
+    /// The key of the lock.
     pub(crate) key: String,
-    /// The database.
+    /// The file of the database.
     pub(crate) file: PathBuf,
     pub(crate) fenced: bool,
     pub(crate) amount: i64,
-    /// Whether it is stopped at the worst moment.
+    /// Whether the client is stopped between its read and its write.
     pub(crate) stops: bool,
 }
 
@@ -51,15 +51,16 @@ pub(crate) async fn deposit(task: &Task) -> Result<(), BoxError> {
         .say(),
         Err(error) => return Err(error.into()),
     }
-    match guard.release().await? {
-        ReleaseOutcome::Released => Event::Released.say(),
-        ReleaseOutcome::AlreadyLost(_) => Event::AlreadyLost.say(),
+    match guard.release().await {
+        Ok(()) => Event::Released.say(),
+        Err(error) if error.is_lost() => Event::AlreadyLost.say(),
+        Err(error) => return Err(error.into()),
     }
     locks.shutdown().await?;
     Ok(())
 }
 
-/// Stops this process, watchdog and all, until another one lets it go on.
+/// Stops this process, including its watchdog, until another process continues it.
 fn stop() -> std::io::Result<()> {
     Event::Stops.say();
     let me = std::process::id().to_string();

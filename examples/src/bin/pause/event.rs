@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What happens to a client; it says so by the line.
+/// An event of a client. Clients print their events as lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
     Asks,
@@ -35,7 +35,7 @@ impl fmt::Display for Event {
 }
 
 impl Event {
-    /// Says it on the standard output, with the time.
+    /// Prints the event with the time.
     pub(crate) fn say(&self) {
         let words = match self {
             Self::Asks => "asks".to_owned(),
@@ -52,7 +52,7 @@ impl Event {
         println!("{} {words}", now().as_micros());
     }
 
-    /// What another process said.
+    /// Parses the line of another process.
     pub(crate) fn of_line(line: &str) -> Option<(Duration, Self)> {
         let mut words = line.split(' ');
         let at = Duration::from_micros(words.next()?.parse().ok()?);
@@ -77,7 +77,7 @@ impl Event {
     }
 }
 
-/// A clock that processes share: good enough for a picture, and for no lock.
+/// Returns the time of a clock that the processes share. It is precise enough for a picture, but not for a lock.
 pub(crate) fn now() -> Duration {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -1,21 +1,22 @@
-//! A holder that is stopped beyond its lease, wakes up, and writes.
+//! A holder that is paused for longer than its lease, continues, and writes.
 //!
-//! Two clients, each a process, deposit money on one account: take the lock, read the balance, write the new one.
-//! Client 1 has just seen that its lock is valid when it is stopped with `SIGSTOP`, as a long garbage collection, a
-//! moved virtual machine or a closed lid would stop it. Its lease runs out, client 2 takes the lock and writes. Then
-//! client 1 wakes up. No lock can stop its write, and no look at the clock: the database must refuse it, and does, as
-//! the write carries a fencing token that is older than the newest it has seen.
+//! Two client processes deposit money on one account: acquire the lock, read the balance, write the new balance. Client
+//! 1 checks that its lock is valid, and is then stopped with `SIGSTOP`. A long garbage collection, a migrated virtual
+//! machine or a suspended laptop has the same effect. Its lease expires, and client 2 acquires the lock and writes.
 //!
-//! Run it with `cargo run --bin pause` on a Unix: a `redis-server` on the `PATH` is started for it, or name one with
-//! `--url redis://127.0.0.1`. The account is an `SQLite` file. `--draw FILE` draws the timeline as SVG.
+//! Then client 1 continues. Neither a lock nor a check of the clock can stop its write. Only the database can refuse
+//! it, because the fencing token of the write is older than the last seen token.
 //!
-//! Try: `--unfenced`, and client 2's money is gone. In `client.rs` put the two steps of the deposit into `guard.run`:
-//! the late write goes out all the same, as `run` looks between two steps of a future, never inside one.
+//! Run it with `cargo run --bin pause` on Unix. It starts the `redis-server` on the `PATH`, or uses the server of
+//! `--url redis://127.0.0.1`. The account is in an `SQLite` file. `--draw FILE` draws the timeline as SVG.
+//!
+//! Try: `--unfenced`, and the deposit of client 2 is lost. In `client.rs` put the two steps of the deposit into
+//! `guard.run`: the late write is still sent, because `run` only checks the lock between two polls of a future.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "an example talks to its reader"
+    reason = "an example prints its results"
 )]
 
 mod account;
@@ -32,7 +33,7 @@ use leasehold_examples::{BoxError, RedisServer, ended, usage};
 
 use crate::args::{Role, Settings, USAGE};
 
-// A client is stopped as a whole, and it takes one step after the other.
+// A client is stopped as a whole, and runs one step after the other.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match args::role(lexopt::Parser::from_env()) {

@@ -1,4 +1,4 @@
-//! The story as a picture.
+//! Draws the timeline.
 
 use std::time::Duration;
 
@@ -28,13 +28,13 @@ pub(crate) fn draw(story: &Story) -> String {
         .span(
             at(0, holds),
             at(1, holds),
-            "holds the lock, and is stopped",
+            "holds the lock and is stopped",
             Tone::Accent,
         )
         .span(at(1, holds), wakes, "is still stopped", Tone::Quiet)
         .mark(
             at(0, holds),
-            "takes the lock, and reads 100",
+            "acquires the lock and reads 100",
             Verdict::Plain,
         );
     line = moments(line, story, 0, end);
@@ -55,7 +55,7 @@ pub(crate) fn draw(story: &Story) -> String {
     moments(line, story, 1, end).svg()
 }
 
-/// What a client did to the account.
+/// Adds the writes of a client to the timeline.
 fn moments(mut line: Timeline, story: &Story, client: usize, end: Duration) -> Timeline {
     for (at, event) in &story.events[client] {
         let at = (*at).min(end);

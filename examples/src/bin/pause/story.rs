@@ -1,4 +1,4 @@
-//! Both clients, from the first word to the last.
+//! Runs both clients, and records their events.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use crate::account::{Account, FIRST_BALANCE};
 use crate::client::{LEASE, Task};
 use crate::event::{Event, now};
 
-/// What the clients deposit: the first, who is stopped, and the second.
+/// The deposits of the two clients. The first client is stopped.
 const AMOUNTS: [i64; 2] = [10, 50];
-/// How long client 1 sleeps on after client 2 is done.
+/// How long client 1 stays stopped after client 2 has ended.
 const LATER: Duration = Duration::from_millis(300);
 
-/// What happened, and what is left.
+/// The events, and the final balance.
 #[derive(Debug)]
 pub(crate) struct Story {
     pub(crate) fenced: bool,
-    /// Since the beginning, by client.
+    /// The events of each client, with their time since the beginning.
     pub(crate) events: [Vec<(Duration, Event)>; 2],
     pub(crate) balance: i64,
 }
@@ -62,7 +62,7 @@ pub(crate) async fn play(url: &str, fenced: bool) -> Result<Story, BoxError> {
 }
 
 impl Story {
-    /// Notes and shows what a client says, up to that.
+    /// Records and prints the events of a client up to `last`.
     async fn follow(
         &mut self,
         client: usize,
@@ -72,7 +72,8 @@ impl Story {
     ) -> Result<(), BoxError> {
         while let Some(line) = member.line().await? {
             let said = Event::of_line(&line);
-            let (at, event) = said.ok_or_else(|| format!("a client says {line:?}"))?;
+            let (at, event) =
+                said.ok_or_else(|| format!("unexpected line of a client: {line:?}"))?;
             let at = at.saturating_sub(begin);
             let column = if client == 0 { 0 } else { 38 };
             println!("{:7.3} s  {:column$}{event}", at.as_secs_f64(), "");
@@ -82,16 +83,16 @@ impl Story {
                 return Ok(());
             }
         }
-        Err(format!("client {} ended before its time; why is above", client + 1).into())
+        Err(format!("client {} ended too early; see its error above", client + 1).into())
     }
 
-    /// When a client did something.
+    /// Returns when an event of a client happened.
     pub(crate) fn when(&self, client: usize, what: impl Fn(&Event) -> bool) -> Option<Duration> {
         let mut events = self.events[client].iter();
         events.find(|(_, event)| what(event)).map(|(at, _)| *at)
     }
 
-    /// Whether the story is as it should be, and what it means.
+    /// Checks the events and the balance, and prints the result.
     pub(crate) fn verdict(&self) -> Result<(), BoxError> {
         let refused = self
             .when(0, |it| matches!(it, Event::Refused { .. }))
@@ -99,14 +100,14 @@ impl Story {
         let (whole, lost) = (FIRST_BALANCE + AMOUNTS[1], FIRST_BALANCE + AMOUNTS[0]);
         match (self.fenced, refused, self.balance) {
             (true, true, balance) if balance == whole => {
-                println!("Client 1 knows that nothing of its deposit was done: it can begin anew.");
+                println!("Client 1 knows that its deposit had no effect: it can start again.");
                 Ok(())
             }
             (false, false, balance) if balance == lost => {
-                println!("The {} of client 2 are lost, and nobody knows.", AMOUNTS[1]);
+                println!("The {} of client 2 are lost without an error.", AMOUNTS[1]);
                 Ok(())
             }
-            _ => Err(format!("that is not how a lease of {LEASE:?} should end").into()),
+            _ => Err(format!("unexpected result for a lease of {LEASE:?}").into()),
         }
     }
 }

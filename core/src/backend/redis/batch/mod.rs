@@ -1,10 +1,11 @@
-//! Requests about locks on one server that are made at the same time, and sent as one.
+//! Batches of concurrent requests about locks on one server.
 //!
-//! A request is sent at once while few others are on their way and none is gathered. Beyond that, and where another task
-//! of this process has waited longer for the lock, requests are gathered until the runtime has polled the tasks that were
-//! due before, or until there are enough of them that the server need not wait for more, and then sent together: none
-//! waits for the answer to another, or for a timer. The server carries a batch out in one step, as it would its requests
-//! one after the other: releases first, then attempts.
+//! A request is sent immediately while few others are unanswered and none is gathered. Otherwise requests are gathered.
+//! A request is also gathered if another task of this process has waited longer for the lock. Gathered requests are
+//! sent together when the runtime has polled the tasks that were due. They are sent earlier if they are a large part of
+//! all unanswered requests, because the server could become idle otherwise. No request waits for the reply to another,
+//! or for a timer. The server executes a batch in one step, with the effect of single requests: releases first, then
+//! attempts.
 
 mod script_call;
 
@@ -28,55 +29,56 @@ use crate::backend::redis::protocol::reply::{AcquireReply, ReleaseReply};
 use crate::runtime::Runtime;
 use script_call::{Batch, BatchItem, ItemReply, LEAST, MOST, SendOutcome};
 
-/// How many are sent alone at the same time: so few keep a server busy, and it would wait for those who gather.
+/// How many requests are sent alone concurrently. These requests give the server work while others are gathered.
 const ALONE: usize = 8;
 
-/// A batch is sent as soon as it is so large a part of all that are on their way: while the server carries it out the
-/// others are answered, and gather.
+/// A batch is sent as soon as it is this fraction of all unanswered requests. While the server executes that batch,
+/// other tasks receive replies and make their next requests.
 const PART: usize = 3;
 
 /// The batches of requests to one server.
 #[derive(Debug, Default)]
 pub(super) struct Batcher {
     pending: Arc<PendingBatches>,
-    /// Whoever is on its way has one of it.
+    /// Each request in flight has a clone.
     under_way: InFlightMark,
 }
 
-/// Held by a request while it is on its way.
+/// While this value exists, it counts as one request in flight.
 pub(super) type InFlightMark = Arc<()>;
 
 /// How soon a request should be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Urgency {
-    /// As soon as that does not make others wait.
+    /// The request is sent as soon as this does not make other requests wait.
     Some,
-    /// Together with all that are about to be made: its answer changes nothing yet.
+    /// The request is sent together with all requests that are about to be made, because no caller needs its reply
+    /// earlier.
     None,
 }
 
-/// What is sent next.
+/// The requests to send next.
 #[derive(Debug, Default)]
 struct PendingBatches {
-    /// By the runtime that carries it: if nobody drives that one, those elsewhere must not wait for it. In order, and all
-    /// but the last need not wait for more.
+    /// The batches of each runtime that sends them. If a runtime is not driven, the others must not wait for it. The
+    /// batches of a runtime are in order, and only the last one can receive more requests.
     batches: Mutex<Vec<(Id, Vec<Batch>)>>,
-    /// The server does not take them together: it is one of a Cluster, and the URL did not say so.
+    /// The server does not accept batches, because it is part of a Cluster whose URL is that of a single server.
     is_disabled: AtomicBool,
 }
 
 impl Batcher {
-    /// Notes that a request is on its way, until the note is dropped.
+    /// Counts a request as in flight until the returned value is dropped.
     pub(super) fn sending(&self) -> InFlightMark {
         Arc::clone(&self.under_way)
     }
 
-    /// Whether a request is sent together with others: many are on their way, or some about to be.
+    /// Returns whether a request is batched: many requests are in flight, or some are gathered.
     pub(super) fn gather(&self, urgency: Urgency) -> bool {
         urgency == Urgency::None || self.under_way() >= ALONE || self.pending.has_begun()
     }
 
-    /// How many are sent without waiting for more.
+    /// Returns how many requests are sent without waiting for more.
     fn enough(&self, urgency: Urgency) -> usize {
         match urgency {
             Urgency::Some => (self.under_way() / PART).clamp(LEAST, MOST),
@@ -88,7 +90,7 @@ impl Batcher {
         Arc::strong_count(&self.under_way) - 1
     }
 
-    /// Releases or cleans up together with others; none if that is to be asked alone.
+    /// Releases or cleans up in a batch; returns `None` if the request must be sent alone.
     pub(super) async fn leave(
         &self,
         node: &Arc<ServerClient>,
@@ -99,7 +101,7 @@ impl Batcher {
         self.join(node, terms, Urgency::Some, put).await
     }
 
-    /// Attempts together with others; none if that is to be asked alone.
+    /// Acquires in a batch; returns `None` if the request must be sent alone.
     pub(super) async fn take(
         &self,
         node: &Arc<ServerClient>,
@@ -122,19 +124,19 @@ impl Batcher {
         if self.pending.is_disabled.load(Ordering::Relaxed) {
             return None;
         }
-        let (answer, told) = oneshot::channel();
+        let (answer, reply) = oneshot::channel();
         let _under_way = self.sending();
         let put = |batch: &mut Batch| put(batch, answer);
         if let Some(what) = self.pending.put(runtime.id(), self.enough(urgency), put) {
             let sender = BatchSender::new(&self.pending, runtime.id(), what);
             runtime.spawn(sender.run(Arc::clone(node), terms));
         }
-        // A caller that gives up has the connection checked.
+        // If the caller stops waiting, the connection is probed.
         let probe = guard(node, |node| node.suspect());
-        let told = told.await;
+        let reply = reply.await;
         ScopeGuard::into_inner(probe);
-        told.unwrap_or_else(|_dropped| {
-            let lost = "the runtime that carried the request ended before its answer came";
+        reply.unwrap_or_else(|_dropped| {
+            let lost = "the runtime that sent the request ended before the reply";
             Some(Err(BackendError::unknown(lost)))
         })
     }
@@ -145,7 +147,7 @@ impl PendingBatches {
         !self.batches.lock().is_empty()
     }
 
-    /// Adds a request to what is sent next, and says what has to be carried: none, if somebody will carry it.
+    /// Adds a request, and returns the batches that the caller must flush; `None` if another task flushes the request.
     fn put(&self, runtime: Id, enough: usize, put: impl FnOnce(&mut Batch)) -> Option<FlushKind> {
         let mut pending = self.batches.lock();
         let of_runtime = pending.iter_mut().find(|(id, _)| *id == runtime);
@@ -180,20 +182,20 @@ impl PendingBatches {
     }
 }
 
-/// What is carried.
+/// The batches that a flush sends.
 #[derive(Debug, Clone, Copy)]
 enum FlushKind {
-    /// Whatever is there once those who were to be polled have been.
+    /// Flushes all batches that exist after the due tasks were polled.
     All,
-    /// What need not wait for them: batches that are large enough.
+    /// Flushes only batches that are large enough.
     Large,
 }
 
-/// Takes requests to the server.
+/// Sends batches to the server.
 struct BatchSender {
     pending: Arc<PendingBatches>,
     runtime: Id,
-    /// None once it is taken: what is gathered from then on is another one's.
+    /// `None` once this sender has taken the batches: another sender sends requests that are gathered later.
     what: Option<FlushKind>,
 }
 
@@ -215,7 +217,7 @@ impl BatchSender {
         if matches!(self.what, Some(FlushKind::All)) {
             after_the_others().await;
         }
-        // In order: who asked first is in line first.
+        // The batches are sent in order, so that earlier requests queue first.
         let calls = self.take().into_iter();
         let sent = join_all(calls.map(|call| call.send(&node, &terms))).await;
         if sent.contains(&SendOutcome::Apart) {
@@ -226,14 +228,14 @@ impl BatchSender {
 
 impl Drop for BatchSender {
     fn drop(&mut self) {
-        // There is something left if its runtime has ended before it could do anything.
+        // Batches are left if the sender's runtime ended before the sender was polled.
         for batch in self.take() {
             batch.reject_all();
         }
     }
 }
 
-/// Lets the runtime poll the tasks that are to be polled now.
+/// Yields, so that the runtime polls the tasks that are due.
 async fn after_the_others() {
     let mut was_polled = false;
     poll_fn(|context| {
@@ -249,16 +251,16 @@ async fn after_the_others() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Key, OwnerId};
+    use crate::{AttemptId, Key};
 
     #[tokio::test]
     async fn a_carrier_that_ends_leaves_to_the_next_what_was_gathered_since() {
         let (pending, runtime) = (Arc::default(), Runtime::current().unwrap().id());
         let ask = |pending: &PendingBatches| {
-            let (answer, told) = oneshot::channel();
+            let (answer, reply) = oneshot::channel();
             let leave = ReleaseCommand {
                 key: Key::new("", "k").unwrap(),
-                owner: OwnerId::random(),
+                owner: AttemptId::random(),
                 latest_expiry: 0,
                 named: None,
             };
@@ -268,7 +270,7 @@ mod tests {
                 matches!(what, Some(FlushKind::All)),
                 "the first of its batch"
             );
-            told
+            reply
         };
         let _first = ask(&pending);
         let mut sender = BatchSender::new(&pending, runtime, FlushKind::All);
@@ -279,7 +281,7 @@ mod tests {
         drop(BatchSender::new(&pending, runtime, FlushKind::All));
         assert!(
             matches!(second.try_recv(), Ok(None)),
-            "nobody else will come"
+            "no other request will come"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! One script call that carries many requests, and the reply to each.
+//! One script call for many requests, and the reply to each request.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use crate::backend::redis::protocol::reply::{
 };
 use crate::backend::{Applied, BackendError};
 
-/// How many requests one call carries at most: a server does nothing else while it carries them out.
+/// How many requests one call contains at most: the server is blocked while it executes a call.
 pub(super) const MOST: usize = 32;
 
-/// From how many requests on it is cheaper for the server to look at them together.
+/// With at least this number of requests, one combined check is cheaper for the server.
 pub(super) const LEAST: usize = 3;
 
-/// What one who asked with others is told; none if it is to ask alone, for nothing was done.
+/// The reply to one request of a batch; `None` if nothing was done, and the caller must send the request alone.
 pub(super) type ItemReply<A> = Option<Result<A, BackendError>>;
 
-/// A request, and where its answer goes.
+/// A request, and the channel for its reply.
 #[derive(Debug)]
 pub(super) struct BatchItem<R, A> {
     request: R,
@@ -44,18 +44,18 @@ impl<R, A> BatchItem<R, A> {
         Self { request, answer }
     }
 
-    /// Who has given up meanwhile is not told.
-    fn tell(self, told: ItemReply<A>) {
-        let _given_up = self.answer.send(told);
+    /// Sends the reply to the caller, unless the caller has stopped waiting.
+    fn tell(self, reply: ItemReply<A>) {
+        let _given_up = self.answer.send(reply);
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SendOutcome {
-    /// Whoever waits for an answer has been told.
+    /// All callers have received a reply.
     Replied,
-    /// The same, and what is asked for must not be asked together.
+    /// All callers have received a reply, and such requests must not be sent together.
     Apart,
 }
 
@@ -64,7 +64,7 @@ impl Batch {
         self.leaves.len() + self.takes.len()
     }
 
-    /// Has everybody ask alone.
+    /// Has each request sent alone.
     pub(super) fn reject_all(self) {
         for leave in self.leaves {
             leave.tell(None);
@@ -83,7 +83,7 @@ impl Batch {
             self.reject_all();
             return SendOutcome::Replied;
         }
-        // Who gave up before anything was sent will clean up.
+        // A caller that stopped waiting before the request was sent cleans up itself.
         self.leaves.retain(|leave| !leave.answer.is_closed());
         self.takes.retain(|take| !take.answer.is_closed());
         if self.len() < LEAST {
@@ -93,7 +93,7 @@ impl Batch {
         self.carry_out(node, terms).await
     }
 
-    /// Sends each request alone, but in one go.
+    /// Sends each request as its own command, in one write.
     async fn send_each(self, node: &ServerClient, terms: &ClientContext) {
         let leaves = self.leaves.into_iter().map(async |mut leave| {
             let command = leave.request.alone(&terms.scripts, terms.names_all);
@@ -120,7 +120,7 @@ impl Batch {
         };
         match answer.and_then(|answer| self.split(answer)) {
             Ok((now, answers)) => self.answer(&now, answers),
-            // Whose request it was that the server refused is found out by asking alone.
+            // Each request is sent alone, because the error does not identify the request that the server refused.
             Err(error) if error.applied() == Applied::No => {
                 self.reject_all();
                 if is_of_a_cluster(&error) {
@@ -132,7 +132,7 @@ impl Batch {
         SendOutcome::Replied
     }
 
-    /// Returns when nobody waits for an answer any more.
+    /// Returns when no caller waits for a reply.
     async fn all_given_up(&mut self) {
         for leave in &mut self.leaves {
             leave.answer.closed().await;
@@ -170,7 +170,7 @@ impl Batch {
         command
     }
 
-    /// The server's time, and an answer for each request.
+    /// Returns the server's time, and a reply for each request.
     fn split(&self, answer: Value) -> Result<(String, Vec<Value>), BackendError> {
         let mut answers: Vec<Value> = reply::read(answer)?;
         if answers.len() != self.len() + 1 {
@@ -201,10 +201,9 @@ impl Batch {
     }
 }
 
-/// The same error for each.
+/// Returns the same error for each request.
 fn of_all(error: &Arc<BackendError>) -> BackendError {
-    BackendError::unknown("a call that carried several requests failed")
-        .with_source(Arc::clone(error))
+    BackendError::unknown("a batch of requests failed").with_source(Arc::clone(error))
 }
 
 fn left(answer: Value) -> ItemReply<ReleaseReply> {

@@ -1,4 +1,4 @@
-//! Connects to a server and checks that it can be used.
+//! Connects to a server and checks that it is usable.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -22,26 +22,27 @@ use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::runtime::Runtime;
 use crate::runtime::timeout;
 
-/// How many commands may queue before their senders wait.
+/// The number of commands that may queue before their senders wait.
 const QUEUE: usize = 1024;
 
-/// Fails if a server is not to be asked for locks, by what it answers to `INFO`.
+/// Returns an error if the server's `INFO` shows that it must not be used for locks.
 #[cfg(feature = "redlock")]
 pub(crate) type ServerCheck = Box<dyn Fn(&str) -> Result<(), BackendError> + Send + Sync>;
 
-/// The way to one server.
+/// Opens connections to one server.
 pub(crate) struct Connector {
     pub(crate) address: ServerLocator,
-    /// Which servers may be asked for locks; all of them if it is None.
+    /// Checks which servers may be used for locks; `None` allows all.
     #[cfg(feature = "redlock")]
     pub(crate) server_check: Option<ServerCheck>,
-    /// Where the connection is put.
+    /// Stores the connection.
     pub(crate) slot: ConnectionCell,
-    /// The waiters that the connection wakes, when a message for one arrives and when it ends. A fence store has none.
+    /// The waiters that the connection notifies, when a message arrives for one and when it ends. A fence store does
+    /// not have waiters.
     waiters: Option<WaiterRegistry>,
-    /// Makes our scripts known to the server.
+    /// Loads our scripts into the server.
     scripts: Arc<Pipeline>,
-    /// The largest reply that is taken, in bytes.
+    /// The largest reply that is accepted, in bytes.
     largest_reply: usize,
     was_connected: AtomicBool,
 }
@@ -75,7 +76,7 @@ impl Connector {
         }
     }
 
-    /// Connects, unless that was done meanwhile.
+    /// Connects, unless another caller has done so.
     pub(crate) async fn open(&self) -> Result<Arc<Connection>, BackendError> {
         if let Some(live) = self.slot.live() {
             return Ok(live);
@@ -103,7 +104,7 @@ impl Connector {
         let found = self.address.find().await?;
         let health = Arc::default();
         let config = AsyncConnectionConfig::new()
-            // Every command is bounded by the manager, which knows what it is worth waiting for.
+            // The manager limits the time of every command.
             .set_response_timeout(None)
             .set_pipeline_buffer_size(QUEUE)
             .set_push_sender(PushHandler::new(self.waiters.clone(), &health));
@@ -117,7 +118,7 @@ impl Connector {
         Ok(live)
     }
 
-    /// Finds out whom a new connection leads to, and prepares it.
+    /// Identifies the server of a new connection, and prepares it.
     async fn handshake(
         &self,
         found: &Resolved,
@@ -128,7 +129,7 @@ impl Connector {
         self.address.check(&mut connection).await?;
         #[cfg(feature = "redlock")]
         if let Err(unfit) = self.check_server(&mut connection).await {
-            // A server that refuses our scripts for good is not fit later either, and its refusal says more.
+            // A server that permanently refuses our scripts stays unusable, and this error contains the reason.
             return match self.load_scripts(connection).await {
                 Err(refused) if !refused.is_temporary() => Err(refused),
                 _ => Err(unfit),
@@ -138,7 +139,7 @@ impl Connector {
         if let Some(waiters) = self.waiters.as_ref().filter(|it| !it.is_sharded())
             && let Err(error) = connection.subscribe(&*waiters.channel()).await
         {
-            // Without wake-ups waiters poll.
+            // Without notifications waiters poll.
             warn_of_no_wake_ups(&failure(error));
         }
         let wait_pool = WaitCommandPool::new(found.target.clone());
@@ -159,8 +160,8 @@ impl Connector {
         check(&info)
     }
 
-    /// Leaves the server as soon as a Sentinel tells of another. A connection to a primary that is cut off from the
-    /// Sentinels breaks late, and one to a primary that comes back never.
+    /// Closes the connection as soon as a Sentinel reports another server. A connection to a primary without contact to
+    /// the Sentinels may break late. If that primary reconnects to the Sentinels, the connection may never break.
     #[cfg(feature = "sentinel")]
     fn watch(&self, found: Resolved, live: &Arc<Connection>) {
         let (ServerLocator::Sentinels(sentinels), Some(primary), Some(runtime)) =
@@ -181,13 +182,13 @@ impl Connector {
     }
 }
 
-/// A server that accepts connections and then says nothing must not keep anybody for ever.
+/// The time is limited, so that a server that accepts connections and then does not reply cannot block callers forever.
 pub(crate) async fn in_time<T>(
     answer: impl Future<Output = Result<T, BackendError>>,
 ) -> Result<T, BackendError> {
     let answer = timeout(CONNECT_TIMEOUT, answer).ok_or_else(outside_a_runtime)?;
     answer.await.unwrap_or_else(|_elapsed| {
-        let silent = format!("the server did not answer within {CONNECT_TIMEOUT:?}");
+        let silent = format!("the server did not reply within {CONNECT_TIMEOUT:?}");
         Err(BackendError::not_applied(silent))
     })
 }

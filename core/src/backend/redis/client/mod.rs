@@ -23,20 +23,20 @@ use crate::backend::redis::connection::wait_command_pool::{
 use crate::runtime::timeout;
 use connector::{Connector, in_time};
 
-/// How a command is sent.
+/// Options of one command.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SendOptions {
-    /// Its sender is to be told on the channel of the key from then on.
+    /// The channel of the key, on which the server notifies the sender after this command.
     #[cfg_attr(
         not(feature = "cluster"),
         allow(dead_code, reason = "one server has one channel for all keys")
     )]
     pub(crate) listening: bool,
-    /// It goes where replicas are waited for.
+    /// The replicas to wait for.
     pub(crate) synced: Option<ReplicaRequirement>,
 }
 
-/// One server, and a connection to it that is made anew when it is lost.
+/// One server, and a connection to it that is replaced when it breaks.
 pub(crate) struct ServerClient {
     connector: Arc<Connector>,
     connecting: SingleFlight<Arc<Connection>>,
@@ -50,14 +50,15 @@ impl ServerClient {
         }
     }
 
-    /// Sends a command, and once more if the server has forgotten our scripts. Waits for replicas if that is asked.
+    /// Sends a command, and sends it again if the server has forgotten our scripts. Waits for replicas if the options
+    /// require it.
     pub(crate) async fn send(
         &self,
         command: &Cmd,
         synced: Option<ReplicaRequirement>,
     ) -> Result<Acknowledged<Value>, BackendError> {
         if let Some(synced) = synced {
-            // Boxed: each request would be as large as this, where few are sent like that.
+            // This future is boxed, because few requests need it, and it would make the future of each request larger.
             return Box::pin(self.send_synced(command, synced)).await;
         }
         let live = self.live().await?;
@@ -91,7 +92,7 @@ impl ServerClient {
         let answer = settled.answer.into_iter().next();
         let silent = || {
             Err(BackendError::unknown(
-                "the server did not answer this command",
+                "the server did not reply to this command",
             ))
         };
         Ok(Acknowledged {
@@ -100,19 +101,18 @@ impl ServerClient {
         })
     }
 
-    /// As [`send`](Self::send), without replicas.
+    /// Works as [`send`](Self::send), without replicas.
     pub(crate) async fn call(&self, command: &Cmd) -> Result<Value, BackendError> {
         Ok(self.send(command, None).await?.answer)
     }
 
-    /// As [`call`](Self::call), and no longer than a server may take to accept a connection: for callers whom no manager
-    /// bounds.
+    /// Works as [`call`](Self::call), with the time limit of a connect, for callers that no manager limits.
     pub(crate) async fn call_in_time(&self, command: &Cmd) -> Result<Value, BackendError> {
         in_time(self.call(command)).await
     }
 
-    /// As [`call`](Self::call), for callers whom no manager bounds. A connection that owes an answer for longer than `limit` is
-    /// given up; to make one takes its own time.
+    /// Works as [`call`](Self::call), for callers that no manager limits. A connection without a reply for longer than
+    /// `limit` is dropped; connecting has its own limit.
     pub(crate) async fn call_within(
         &self,
         limit: Duration,
@@ -122,12 +122,12 @@ impl ServerClient {
         let answer = timeout(limit, self.call(command)).ok_or_else(outside_a_runtime)?;
         answer.await.unwrap_or_else(|_elapsed| {
             self.connector.slot.discard(&live);
-            let silent = "the server did not answer in time";
+            let silent = "the server did not reply in time";
             Err(BackendError::unknown(silent))
         })
     }
 
-    /// Sends several commands at once: an answer for each, in order.
+    /// Sends several commands concurrently; returns a reply for each, in order.
     pub(crate) async fn call_all(
         &self,
         commands: &Pipeline,
@@ -142,7 +142,7 @@ impl ServerClient {
         Ok(answers.into_iter().map(|a| a.map_err(failure)).collect())
     }
 
-    /// As [`call_all`](Self::call_all), on a connection of its own, and says how many replicas have it.
+    /// Works as [`call_all`](Self::call_all), on a separate connection, and returns how many replicas acknowledged.
     pub(crate) async fn call_synced(
         &self,
         commands: &Pipeline,
@@ -166,17 +166,17 @@ impl ServerClient {
         })
     }
 
-    /// Where its server is looked for.
+    /// Returns the server's address.
     pub(crate) fn address(&self) -> String {
         self.connector.address.to_string()
     }
 
-    /// The server that there is a connection to, where it is not always the same.
+    /// Returns the server that is connected, if it can change.
     pub(crate) fn place(&self) -> Option<ServerNumber> {
         self.current().and_then(|live| live.place)
     }
 
-    /// Whether it may be another server by and by.
+    /// Returns whether another server may replace this one.
     pub(crate) fn may_move(&self) -> bool {
         self.connector.address.may_move()
     }
@@ -189,12 +189,12 @@ impl ServerClient {
         self.connector.slot.empty();
     }
 
-    /// Returns when there is a connection.
+    /// Waits until there is a connection.
     pub(crate) async fn ready(&self) -> Result<(), BackendError> {
         self.live().await.map(drop)
     }
 
-    /// Has the connection looked at, for an answer is missing.
+    /// Has the connection probed, because a reply is missing.
     pub(crate) fn suspect(&self) {
         if let Some(live) = self.current() {
             self.connector.slot.suspect(&live);
@@ -234,11 +234,12 @@ impl ServerClient {
                 listening.heard(None);
                 settled
             }
-            // It was another connection that failed: this one, which heard nothing, is looked at as it is dropped.
+            // The connection for `WAIT` failed. This connection received nothing, and is probed when the guard is
+            // dropped.
             Err(WaitError::Unsent(error)) => return Err(unsent(failure(error))),
             Err(WaitError::Sent(error)) => {
-                let told = "nobody says whether the replicas have it";
-                return Err(BackendError::unknown(told).with_source(failure(error)));
+                let message = "it is unknown whether the replicas have it";
+                return Err(BackendError::unknown(message).with_source(failure(error)));
             }
         };
         let answers = settled.answer.into_iter();
@@ -250,8 +251,8 @@ impl ServerClient {
         })
     }
 
-    /// A primary that has become a replica is another server from then on. Where there is one address, the name in it may
-    /// lead to the new primary; if it does not, it is not asked again and again.
+    /// Closes the connection to a primary that has become a replica, which counts as another server. A single address
+    /// may now resolve to the new primary. If it does not, the client does not retry it continuously.
     fn leave_replica<'a>(
         &self,
         live: &Arc<Connection>,
@@ -274,7 +275,7 @@ impl ServerClient {
             return Ok(live);
         }
         let connector = Arc::clone(&self.connector);
-        // Boxed, as is all that hardly ever happens: each request would be as large as this, and is moved about.
+        // Rare paths are boxed, so that each request's future stays small.
         Box::pin(self.connecting.join(async move || connector.open().await)).await
     }
 
@@ -289,7 +290,7 @@ fn is_noscript(error: &RedisError) -> bool {
 
 impl fmt::Debug for ServerClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The connection's settings hold a password.
+        // Omits the connection's settings, which contain a password.
         f.debug_struct("ServerClient")
             .field("connected", &self.current().is_some())
             .finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! Where a server is: its URL, its Sentinels, or its place in a Cluster.
+//! Locates a server: by its URL, by Sentinels, or in a Cluster.
 
 use std::fmt;
 
@@ -18,17 +18,17 @@ use crate::backend::{BackendError, ConnectError};
 
 /// How a node finds its server.
 pub(crate) enum ServerLocator {
-    /// It is always the same.
+    /// Always the same server.
     Fixed(Target),
-    /// It is the primary that Sentinels name, and moves.
+    /// The primary that Sentinels report, which can change.
     #[cfg(feature = "sentinel")]
     Sentinels(Sentinels),
-    /// It is in a simulation.
+    /// A simulated server.
     #[cfg(feature = "simulation")]
     Simulated(SimulatedTransport),
 }
 
-/// A server that was found.
+/// A located server.
 pub(crate) struct Resolved {
     pub(crate) target: Target,
     #[cfg(feature = "sentinel")]
@@ -43,7 +43,7 @@ impl From<Target> for ServerLocator {
     }
 }
 
-/// Without what is secret.
+/// Omits secrets.
 impl fmt::Display for ServerLocator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -57,7 +57,7 @@ impl fmt::Display for ServerLocator {
 }
 
 impl ServerLocator {
-    /// The one server that `url` leads to, with `prepared` settings. A Cluster has many.
+    /// Returns the locator for `url`, with `prepared` settings. A Cluster has many servers.
     pub(crate) fn at(
         url: &str,
         prepared: impl Fn(ConnectionInfo) -> Result<Target, ConnectError>,
@@ -68,7 +68,7 @@ impl ServerLocator {
             Some((_, "sentinel")) => Ok(Self::Sentinels(Sentinels::at(url, prepared)?)),
             #[cfg(not(feature = "sentinel"))]
             Some((_, "sentinel")) => Err(ConnectError::url(
-                "Sentinel is not built in; enable the feature `sentinel`",
+                "this build does not support Sentinel; enable the feature `sentinel`",
             )),
             _ => Ok(Self::Fixed(prepared(url::one(url)?)?)),
         }
@@ -76,7 +76,10 @@ impl ServerLocator {
 
     #[cfg_attr(
         not(feature = "sentinel"),
-        allow(clippy::unused_async, reason = "Sentinels are asked")
+        allow(
+            clippy::unused_async,
+            reason = "asks Sentinels if they are compiled in"
+        )
     )]
     pub(crate) async fn find(&self) -> Result<Resolved, BackendError> {
         match self {
@@ -107,7 +110,7 @@ impl ServerLocator {
         }
     }
 
-    /// Whether it may be elsewhere by now, if a server takes no writes.
+    /// Returns whether a server that refuses writes may have been replaced by another.
     pub(crate) fn may_move(&self) -> bool {
         match self {
             Self::Fixed(_) => false,
@@ -118,7 +121,7 @@ impl ServerLocator {
         }
     }
 
-    /// Refuses a server that is none of ours: who was a primary when it was named may be a replica now.
+    /// Checks the server's role: the reported primary may have become a replica.
     pub(crate) async fn check(
         &self,
         connection: &mut MultiplexedConnection,
@@ -132,13 +135,13 @@ impl ServerLocator {
             return Ok(());
         }
         Err(BackendError::not_applied(
-            "the server that the Sentinels name is no primary; a failover is under way",
+            "the server that the Sentinels report is not a primary; a failover is in progress",
         ))
     }
 }
 
 impl Resolved {
-    /// Connects to it.
+    /// Connects to the server.
     pub(crate) async fn open(
         &self,
         config: AsyncConnectionConfig,
@@ -159,7 +162,7 @@ impl Resolved {
         OpenConnection::by(&self.target, config, CONNECT_TIMEOUT, largest_reply).await
     }
 
-    /// Which server it is, of those that may be there.
+    /// Returns the identity of the located server, if there are several possible servers.
     pub(crate) fn place(&self) -> Option<ServerNumber> {
         #[cfg(feature = "sentinel")]
         return self.primary.as_ref().map(Primary::place);
@@ -167,7 +170,7 @@ impl Resolved {
         None
     }
 
-    /// Why there is no connection to it.
+    /// Returns the error of a failed connect.
     pub(crate) fn unconnected(&self, error: RedisError) -> BackendError {
         unconnected(self.target.addr(), error)
     }

@@ -1,13 +1,14 @@
-//! A Redis Cluster: who has which slot, and a connection to each.
+//! A Redis Cluster: the master of each slot, and a connection to each.
 //!
 //! # Implementation details
 //!
-//! Of our own, over the same [client](super::client::ServerClient) as a single server, and not the redis crate's: that one sends a
-//! command again up to sixteen times, without a bound in time, and its copies would not be accounted for. Here a
-//! command is sent once, and again only to whom a `MOVED` names, which has surely not done it.
+//! This module uses the same [client](super::client::ServerClient) as a single server, not the Cluster client of the
+//! redis crate. That Cluster client re-sends a command up to sixteen times, without a time limit, and we could not
+//! track the duplicates. This module sends a command once, and again only after a `MOVED` reply. A server that replies
+//! `MOVED` has not executed the command.
 //!
-//! Sharded channels have connections of their own. A server that gives a slot away ends the subscriptions in it
-//! unasked, and the redis crate takes that for the answer to whatever command is under way.
+//! Sharded channels have connections of their own. When a slot moves, the server ends the subscriptions of that slot by
+//! itself. The redis crate mistakes that message for the reply to the current command.
 
 mod shard_subscriptions;
 mod slot_map;
@@ -39,23 +40,23 @@ use shard_subscriptions::{ShardSubscriptions, SlotChannels};
 pub(super) use slot_map::hash_slot;
 use slot_map::{NodeAddr, Redirection, SlotMap};
 
-/// How often one command is sent on to another member.
+/// How often one command is redirected to another member.
 const REDIRECTIONS: usize = 5;
 
 pub(crate) struct Cluster {
-    /// The member that the URL names first, and those of the other ones.
+    /// The first member in the URL, whose settings apply to all members.
     template: Target,
     seeds: Vec<NodeAddr>,
     waiters: WaiterRegistry,
-    /// Makes our scripts known to a member.
+    /// Loads our scripts into a member.
     scripts: Arc<Pipeline>,
     channels: SlotChannels,
     members: Mutex<HashMap<NodeAddr, Arc<ClusterNode>>>,
     slot_map: Mutex<SlotMap>,
-    /// Somebody has had no answer from where the atlas led.
+    /// Set when a command to a member from the slot map had no reply.
     in_doubt: AtomicBool,
     asking: SingleFlight<()>,
-    /// How often it was learnt where slots are.
+    /// Counts updates of the slot map.
     moves: watch::Sender<u64>,
     deaf: AtomicBool,
 }
@@ -67,7 +68,7 @@ pub(crate) struct ClusterNode {
 }
 
 impl Cluster {
-    /// None without a seed.
+    /// Returns `None` if `seeds` is empty.
     pub(super) fn new(
         seeds: &[Target],
         waiters: WaiterRegistry,
@@ -93,7 +94,7 @@ impl Cluster {
         self.channels.of(key)
     }
 
-    /// A number for the member that has `key`, as far as known.
+    /// Returns a number for the member that stores `key`, if the slot map contains it.
     pub(crate) fn server_of(&self, key: &Key) -> u64 {
         let mut number = DefaultHasher::new();
         let slot_map = self.slot_map.lock();
@@ -105,7 +106,7 @@ impl Cluster {
         self.moves.clone()
     }
 
-    /// Has a command about `key` carried out by the member that has it.
+    /// Executes a command on the member that stores `key`.
     pub(crate) async fn send(
         self: &Arc<Self>,
         key: &Key,
@@ -115,7 +116,7 @@ impl Cluster {
         let place = hash_slot(key.full());
         for _ in 0..REDIRECTIONS {
             let member = self.member_of(place).await?;
-            // The slot map may be stale if no answer comes, or if the caller stops waiting for it.
+            // The slot map may be stale if there is no reply, or if the caller stops waiting for it.
             let doubted = guard(&self.in_doubt, |it| it.store(true, Ordering::Release));
             let error = match self.send_to(&member, key, command, how).await {
                 Ok(answer) => {
@@ -130,15 +131,15 @@ impl Cluster {
                     self.moves.send_modify(|count| *count += 1);
                 }
                 Some(Redirection::Moving) => {
-                    let told = "the key's slot is being moved to another member of the Cluster";
-                    return Err(BackendError::not_applied(told).with_source(error));
+                    let message = "the key's slot is moving to another member of the Cluster";
+                    return Err(BackendError::not_applied(message).with_source(error));
                 }
                 None => return Err(error),
             }
             ScopeGuard::into_inner(doubted);
         }
-        let told = "the members of the Cluster do not agree about who has the key";
-        Err(BackendError::not_applied(told))
+        let message = "the members of the Cluster do not agree on which of them has the key";
+        Err(BackendError::not_applied(message))
     }
 
     async fn send_to(
@@ -154,7 +155,7 @@ impl Cluster {
         member.node.send(command, how.synced).await
     }
 
-    /// Without wake-ups waiters poll; that is said once.
+    /// Subscribes to a channel. Without notifications waiters poll; the warning is logged once.
     async fn listen(&self, member: &ClusterNode, channel: &Arc<str>) -> Result<(), BackendError> {
         match member.subscriptions.listen(channel).await {
             Err(error) if Redirection::of(&error, &member.host).is_some() => Err(error),
@@ -168,7 +169,7 @@ impl Cluster {
         }
     }
 
-    /// Where the members are that the URL names.
+    /// Returns the addresses of the members in the URL.
     pub(crate) fn address(&self) -> String {
         let seeds = self
             .seeds
@@ -177,7 +178,7 @@ impl Cluster {
         seeds.collect::<Vec<_>>().join(",")
     }
 
-    /// Every master, as far as known.
+    /// Returns every known master.
     pub(crate) async fn masters(self: &Arc<Self>) -> Result<Vec<Arc<ClusterNode>>, BackendError> {
         self.ensure_fresh().await?;
         let masters = self.slot_map.lock().masters();
@@ -214,14 +215,14 @@ impl Cluster {
             )),
             subscriptions: Arc::new(ShardSubscriptions::new(target, self.waiters.clone())),
         });
-        // The redirections of a member may name ever more servers.
+        // A faulty member may redirect to any number of servers.
         self.drop_members_without_slots();
         let mut members = self.members.lock();
         Ok(Arc::clone(members.entry(place.clone()).or_insert(member)))
     }
 
-    /// Closes connections to servers without a slot. Seeds are kept: a client asks them again, and they may be masters under
-    /// another name.
+    /// Closes connections to servers without a slot. Connections to seeds stay open: the client queries seeds again,
+    /// and they may be masters under another name.
     fn drop_members_without_slots(&self) {
         let masters = self.slot_map.lock().masters();
         let is_asked =
@@ -243,7 +244,7 @@ const SHAPE: &str = "redis+cluster://user:password@host:6379,host:6379";
 const PORT: u16 = 6379;
 
 impl Cluster {
-    /// The Cluster that `url` names members of; `prepare` adds to their settings what ours are.
+    /// Returns the Cluster of the members in `url`; `prepare` adds our settings to theirs.
     pub(crate) fn at(
         url: &str,
         waiters: WaiterRegistry,

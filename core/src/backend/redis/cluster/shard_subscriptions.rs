@@ -1,4 +1,4 @@
-//! The sharded channels of this client, one for each hash slot in which it waits, and the connections that subscribe to them.
+//! The sharded channels of this client, one for each hash slot with waiters, and their connections.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,16 +13,17 @@ use crate::backend::redis::connection::single_flight::SingleFlight;
 use crate::backend::redis::connection::transport::Target;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 
-/// A connection for sharded channels, made anew when it is lost, or when the member gives a slot away.
+/// A connection for sharded channels. The connection is replaced when it breaks, or when a slot moves to another
+/// member.
 pub(super) struct ShardSubscriptions {
     target: Target,
     waiters: WaiterRegistry,
-    /// Locked over no await: a runtime that nobody drives must not keep it.
+    /// This is never locked over an await, because a runtime that is not driven would keep it locked.
     open: Mutex<Option<OpenSubscription>>,
     connecting: SingleFlight<Subscriber>,
 }
 
-/// Dropped with channels on which somebody may wait, it has all who wait look.
+/// If this is dropped with channels that may have waiters, all waiters poll.
 struct OpenSubscription(Subscriber);
 
 impl OpenSubscription {
@@ -47,7 +48,7 @@ impl ShardSubscriptions {
         }
     }
 
-    /// Listens to a channel, if it does not yet. Whoever gives up, or is not polled, deafens nobody.
+    /// Subscribes to a channel, unless it is subscribed. A caller that is dropped or not polled does not affect others.
     pub(super) async fn listen(self: &Arc<Self>, channel: &Arc<str>) -> Result<(), BackendError> {
         self.subscriber().await?.listen(channel).await
     }
@@ -57,7 +58,7 @@ impl ShardSubscriptions {
             return Ok(open);
         }
         let subscriptions = Arc::clone(self);
-        // Boxed, as it is seldom needed.
+        // This future is boxed, because it is rarely needed.
         Box::pin(
             self.connecting
                 .join(async move || subscriptions.connect().await),
@@ -69,7 +70,7 @@ impl ShardSubscriptions {
         self.open.lock().as_ref().and_then(OpenSubscription::alive)
     }
 
-    /// Connects, unless that was done meanwhile, here or in another runtime.
+    /// Connects, unless another caller has done so, here or in another runtime.
     async fn connect(&self) -> Result<Subscriber, BackendError> {
         if let Some(open) = self.open() {
             return Ok(open);
@@ -101,7 +102,7 @@ impl SlotChannels {
         }
     }
 
-    /// The tag of the first key in a slot places the channel in it, too.
+    /// Returns the channel of a key's slot. The name contains a tag that puts the channel into the same slot.
     pub(super) fn of(&self, key: &Key) -> Arc<str> {
         let tag = hash_tag(key.full());
         let mut by_slot = self.by_slot.lock();

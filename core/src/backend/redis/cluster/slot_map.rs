@@ -1,4 +1,4 @@
-//! Hash slots: which one a key is in, which node serves it, and which nodes are asked for that.
+//! Hash slots: the slot of a key, the node of a slot, and the nodes to query for the slots.
 
 use std::collections::{HashMap, HashSet};
 use std::error::Error;
@@ -10,7 +10,7 @@ use crate::backend::BackendError;
 /// A server's host and port.
 pub(super) type NodeAddr = (String, u16);
 
-/// The slots and their masters, as a member knew them.
+/// The slots and their masters, as one member reported them.
 #[derive(Debug, Default)]
 pub(super) struct SlotMap {
     ranges: Vec<SlotRange>,
@@ -26,7 +26,7 @@ struct SlotRange {
 }
 
 impl SlotMap {
-    /// What `CLUSTER SLOTS` answers, from a server on `host`: one that does not know its own name leaves it out.
+    /// Parses the reply to `CLUSTER SLOTS` of a server on `host`. A server that cannot determine its own host omits it.
     pub(super) fn read(slots: &Value, host: &str) -> Option<Self> {
         let Value::Array(ranges) = slots else {
             return None;
@@ -48,7 +48,7 @@ impl SlotMap {
         self.moved.insert(slot, master);
     }
 
-    /// Each master, once.
+    /// Returns each master once.
     pub(super) fn masters(&self) -> Vec<NodeAddr> {
         let all = self.ranges.iter().map(|range| &range.master);
         let mut masters: Vec<_> = all.chain(self.moved.values()).cloned().collect();
@@ -94,10 +94,10 @@ fn number(value: &Value) -> Option<u16> {
     }
 }
 
-/// How many slots there are.
+/// The number of slots.
 const SLOTS: u16 = 16_384;
 
-/// The part of a key that places it.
+/// Returns the part of a key that decides its slot.
 pub(super) fn hash_tag(key: &str) -> &str {
     let tagged = key
         .split_once('{')
@@ -128,10 +128,10 @@ fn crc16(bytes: &[u8]) -> u16 {
     crc
 }
 
-/// How many members are asked.
+/// The number of members that are queried.
 const ASKED: usize = 5;
 
-/// Masters that are known and seeds, in turn: of either all may be gone.
+/// Picks known masters and seeds alternately, because all masters or all seeds may be down.
 pub(super) fn pick_query_nodes(
     mut masters: Vec<NodeAddr>,
     mut seeds: Vec<NodeAddr>,
@@ -149,16 +149,16 @@ pub(super) fn pick_query_nodes(
         .collect()
 }
 
-/// What a node answers that does not serve a slot.
+/// The reply of a node that does not serve the requested slot.
 pub(super) enum Redirection {
-    /// The slot is another's.
+    /// The slot belongs to another node.
     Moved(u16, NodeAddr),
-    /// The slot is on its way, key by key. Scripts with several keys run in neither place meanwhile.
+    /// The slot is moving, key by key. Until then scripts with several keys run on neither node.
     Moving,
 }
 
 impl Redirection {
-    /// Reads an error of a member on `host`.
+    /// Parses an error of a member on `host`.
     pub(super) fn of(error: &BackendError, host: &str) -> Option<Self> {
         let error: &RedisError = error.source()?.downcast_ref()?;
         match error.kind() {
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn keys_are_where_the_server_has_them() {
         assert_eq!(crc16(b"123456789"), 0x31C3);
-        // As `CLUSTER KEYSLOT` says.
+        // These are the results of `CLUSTER KEYSLOT`.
         for (key, slot) in [
             ("foo", 12_182),
             ("{user1000}.following", 3443),

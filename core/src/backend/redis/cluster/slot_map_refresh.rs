@@ -1,4 +1,4 @@
-//! Asks the members of the Cluster which of them has which slot, when the slot map is in doubt.
+//! Requests the slot map from the members of the Cluster, if it may be stale.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,20 +15,20 @@ use crate::backend::redis::error::outside_a_runtime;
 use crate::backend::redis::protocol::reply;
 use crate::runtime::{sleep, timeout};
 
-/// How long a member may take to say who has which slot.
+/// The time within which a member must report its slots.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// One has answered: how long the others are waited for, who may know better.
+/// The additional time to wait for the other members after the first reply, because they may be more up to date.
 const LATE: Duration = Duration::from_millis(100);
 
 impl Cluster {
-    /// Asks who has which slot, if that is in doubt.
+    /// Refreshes the slot map if it may be stale.
     pub(crate) async fn ensure_fresh(self: &Arc<Self>) -> Result<(), BackendError> {
         if !self.in_doubt.load(Ordering::Acquire) {
             return Ok(());
         }
         let cluster = Arc::clone(self);
-        // Boxed, as it is seldom needed.
+        // This future is boxed, because it is rarely needed.
         Box::pin(
             self.asking
                 .join(async move || cluster.refresh_slots().await),
@@ -44,24 +44,23 @@ impl Cluster {
         let places = pick_query_nodes(masters, self.seeds.clone());
         let mut asked: FuturesUnordered<_> = places.iter().map(|place| self.ask(place)).collect();
         let (mut best, mut failed) = (None::<SlotMapReply>, None);
-        while let Some(told) = next(&mut asked, best.is_some()).await {
-            match told {
-                Ok(told) if best.as_ref().is_none_or(|best| told.rank > best.rank) => {
-                    best = Some(told);
+        while let Some(reply) = next(&mut asked, best.is_some()).await {
+            match reply {
+                Ok(reply) if best.as_ref().is_none_or(|best| reply.rank > best.rank) => {
+                    best = Some(reply);
                 }
                 Ok(_) => {}
                 Err(error) => failed = Some(error),
             }
         }
-        let Some(told) = best else {
-            let unknown =
-                BackendError::not_applied("no member of the Cluster says who has which slot");
+        let Some(reply) = best else {
+            let unknown = BackendError::not_applied("no member of the Cluster reported the slots");
             return Err(match failed {
                 Some(error) => unknown.because_of(error),
                 None => unknown,
             });
         };
-        *self.slot_map.lock() = told.slot_map;
+        *self.slot_map.lock() = reply.slot_map;
         self.moves.send_modify(|count| *count += 1);
         self.drop_members_without_slots();
         self.in_doubt.store(false, Ordering::Release);
@@ -73,13 +72,13 @@ impl Cluster {
         let mut ask = redis::pipe();
         ask.cmd("CLUSTER").arg("INFO").cmd("CLUSTER").arg("SLOTS");
         let unexpected_reply =
-            || BackendError::not_applied("a member of the Cluster answered what none says");
+            || BackendError::not_applied("unexpected reply of a member of the Cluster");
         let asked =
             timeout(PATIENCE, member.node.call_all(&ask, 2)).ok_or_else(outside_a_runtime)?;
         let answers = asked.await.map_err(|_elapsed| {
             let (host, port) = place;
-            let told = format!("{host}:{port} did not answer within {PATIENCE:?}");
-            BackendError::not_applied(told)
+            let message = format!("{host}:{port} did not reply within {PATIENCE:?}");
+            BackendError::not_applied(message)
         })??;
         let [info, slots] = <[_; 2]>::try_from(answers).map_err(|_| unexpected_reply())?;
         let info: String = reply::read(info?)?;
@@ -96,7 +95,7 @@ impl Cluster {
     }
 }
 
-/// What a member says of the slots. One that is cut off says so, or is behind.
+/// A member's report of the slots. A member without contact to the others reports this, or returns outdated slots.
 struct SlotMapReply {
     rank: (bool, u64),
     slot_map: SlotMap,
@@ -106,7 +105,7 @@ async fn next<T>(asked: &mut (impl StreamExt<Item = T> + Unpin), late: bool) -> 
     match late.then(|| sleep(LATE)).flatten() {
         None => asked.next().await,
         Some(late) => tokio::select! {
-            told = asked.next() => told,
+            reply = asked.next() => reply,
             () = late => None,
         },
     }

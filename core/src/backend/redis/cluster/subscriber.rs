@@ -18,10 +18,10 @@ use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::clock::LeaseInstant;
 use crate::runtime::{Runtime, timeout};
 
-/// How long the connection is trusted without a sign of life, where somebody waits.
+/// How long a connection with waiters may be without input before it is probed.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// A connection that leaves something unanswered for so long is taken for dead.
+/// A connection without a reply for this long counts as broken.
 const SILENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
@@ -33,10 +33,10 @@ pub(super) struct Subscriber {
 
 struct SubscriberState {
     waiters: WaiterRegistry,
-    /// Those that it hears.
+    /// The channels to which the connection is subscribed.
     channels: Mutex<HashSet<Arc<str>>>,
     asking: Mutex<HashMap<Arc<str>, Arc<SingleFlight<()>>>>,
-    /// When it was last asked for a sign of life.
+    /// When the connection was last probed.
     looked: Mutex<LeaseInstant>,
     ended: AtomicBool,
 }
@@ -65,7 +65,7 @@ impl Subscriber {
         })
     }
 
-    /// Listens to a channel, if it does not yet.
+    /// Subscribes to a channel, unless it is subscribed.
     pub(super) async fn listen(&self, channel: &Arc<str>) -> Result<(), BackendError> {
         self.look();
         if self.state.hears(channel) {
@@ -73,7 +73,7 @@ impl Subscriber {
         }
         let flight = self.state.flight(channel);
         let (subscriber, channel) = (self.clone(), Arc::clone(channel));
-        // Boxed, as it is seldom needed.
+        // This future is boxed, because it is rarely needed.
         Box::pin(flight.join(move || subscriber.subscribe(channel))).await
     }
 
@@ -81,13 +81,13 @@ impl Subscriber {
         self.state.has_ended()
     }
 
-    /// It hears nothing from here on.
+    /// Ends the subscriber, which then receives no more messages.
     pub(super) fn end(&self) {
         self.state.end();
     }
 
-    /// Asks for a sign of life now and then. Hardly anything else is ever written here, and where packets vanish nothing
-    /// else tells.
+    /// Probes the connection periodically. The client rarely writes to this connection, so that lost packets would not
+    /// be noticed otherwise.
     fn look(&self) {
         if !self.state.is_due() {
             return;
@@ -109,12 +109,12 @@ impl Subscriber {
         Ok(())
     }
 
-    /// Asks the member, and ends the connection if there is no answer.
+    /// Sends a command, and ends the connection if there is no reply.
     async fn ask(&mut self, question: &Cmd) -> Result<Value, BackendError> {
         let asked = self.connection.send_packed_command(question);
         let Ok(answer) = timeout(SILENCE, asked).ok_or_else(outside_a_runtime)?.await else {
             self.state.end();
-            let silent = format!("the server did not answer within {SILENCE:?}");
+            let silent = format!("the server did not reply within {SILENCE:?}");
             return Err(BackendError::not_applied(silent));
         };
         answer.and_then(Value::extract_error).map_err(failure)
@@ -130,7 +130,7 @@ impl SubscriberState {
         !self.has_ended() && self.channels.lock().contains(channel)
     }
 
-    /// What subscribes to a channel, once for all who wish that at the same time.
+    /// Returns the subscription in progress for a channel, shared by all concurrent callers.
     fn flight(&self, channel: &Arc<str>) -> Arc<SingleFlight<()>> {
         let mut asking = self.asking.lock();
         let flight = asking.entry(Arc::clone(channel)).or_default();
@@ -139,7 +139,7 @@ impl SubscriberState {
 
     fn confirm(&self, channel: Arc<str>) {
         self.channels.lock().insert(channel);
-        // If it has ended meanwhile, nobody was known to wait then.
+        // If the connection has ended since, it did not have known waiters at that time.
         if self.has_ended() {
             self.waiters.interruption();
         }
@@ -161,8 +161,8 @@ impl SubscriberState {
     }
 }
 
-/// Where the connection brings what comes unasked. It alone has this: one that is dropped with its runtime says nothing,
-/// and ends nevertheless.
+/// Receives the connection's push messages. The connection owns only this value. If the connection is dropped with its
+/// runtime, there is no message, and the subscriber ends anyway.
 struct Pushes(Arc<SubscriberState>);
 
 impl AsyncPushSender for Pushes {

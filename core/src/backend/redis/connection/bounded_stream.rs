@@ -13,22 +13,22 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::backend::redis::reply_size::{ReplySize, ReplyTooLarge};
 use crate::runtime;
 
-/// How much is read in one poll at most: thousands of the shortest replies, which take less than a millisecond.
+/// How much is read in one poll at most. This is thousands of the shortest replies, and takes less than a millisecond.
 const PER_POLL: usize = 16 * 1024;
 
-/// What a connection's stream and those who poll it know of each other.
+/// State of a connection's stream, which the tasks that poll it can access.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reading(Arc<StreamState>);
 
 #[derive(Debug, Default)]
 struct StreamState {
-    /// What is left to be read in the current poll.
+    /// The number of bytes that may still be read in the current poll.
     left: AtomicUsize,
     too_large: OnceLock<ReplyTooLarge>,
 }
 
 impl Reading {
-    /// Allows so much for each poll of `future`.
+    /// Polls `future`, and allows this amount of input for each poll.
     pub(crate) async fn in_each_poll_of<F: Future>(self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| {
@@ -38,12 +38,13 @@ impl Reading {
         .await
     }
 
-    /// The reply for which the connection was closed, if there was one. The `redis` crate tells at most one caller.
+    /// Returns the reply for which the connection was closed, if any. The `redis` crate reports it to at most one
+    /// caller.
     pub(crate) fn too_large(&self) -> Option<ReplyTooLarge> {
         self.0.too_large.get().copied()
     }
 
-    // Whoever polls the future has it alone, so that no order between threads is needed.
+    // Only one task polls the future at a time, so relaxed ordering is enough.
     fn left(&self) -> usize {
         self.0.left.load(Ordering::Relaxed)
     }
@@ -53,10 +54,10 @@ impl Reading {
     }
 }
 
-/// Reads as much as its allowance says. Whoever has used that up is polled again after others.
+/// Reads as much as is allowed per poll. After that amount, the task yields and is polled again after others.
 ///
-/// The `redis` crate reads for as long as there is something to read. A server that always has more to say, or another client
-/// that publishes without a pause, would keep it in one poll for ever, and with it a thread of the runtime.
+/// The `redis` crate reads as long as there is input. With a server that sends without a pause, one poll would never
+/// return, and would block a thread of the runtime.
 #[derive(Debug)]
 pub(crate) struct BoundedStream<S> {
     stream: S,
@@ -90,7 +91,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for BoundedStream<S> {
         if buf.remaining() <= left {
             ready!(stream.poll_read(cx, buf))?;
         } else {
-            // Room for more is there after a large reply alone.
+            // The buffer has more space than that only after a large reply.
             let mut part = ReadBuf::new(buf.initialize_unfilled_to(left));
             ready!(stream.poll_read(cx, &mut part))?;
             let read = part.filled().len();

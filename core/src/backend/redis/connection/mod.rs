@@ -1,4 +1,4 @@
-//! One connection that many callers share: its socket, who reads it, and how it ends.
+//! One connection for many callers: its socket, the task that reads it, and its end.
 
 pub(crate) mod bounded_stream;
 pub(crate) mod caller_driven;

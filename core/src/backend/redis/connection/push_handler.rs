@@ -10,7 +10,7 @@ use crate::backend::BackendError;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::event_macro::event;
 
-/// How it is with a connection.
+/// The state of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionState {
     in_use: AtomicBool,
@@ -18,7 +18,8 @@ pub(crate) struct ConnectionState {
 }
 
 impl ConnectionState {
-    /// From here on those who wait are told of its end. Before, it is only tried.
+    /// Declares the connection as used: the handler then notifies waiters of its end. Before this call the connection
+    /// is only being tested.
     pub(crate) fn used(&self) {
         self.in_use.store(true, Ordering::Release);
     }
@@ -28,7 +29,8 @@ impl ConnectionState {
     }
 }
 
-/// A connection has it for as long as it is carried. It is dropped without a word when the runtime that did so ends.
+/// The connection owns this while it is driven. If the runtime of the connection ends, this value is dropped without a
+/// message.
 #[derive(Debug)]
 pub(crate) struct PushHandler {
     waiters: Option<WaiterRegistry>,
@@ -73,13 +75,13 @@ impl Drop for PushHandler {
     }
 }
 
-/// The server refuses the push messages that wake waiters.
+/// Warns that the server does not allow the messages that notify waiters.
 pub(crate) fn warn_of_no_wake_ups(error: &BackendError) {
     event!(
         warn,
         "leasehold.no_wake_ups",
         { error = error as &dyn std::error::Error },
-        "the server lets nobody be woken; waiters poll"
+        "pub/sub is not available, waiters poll; grant `+subscribe +publish`, in a Cluster `+ssubscribe +spublish`"
     );
 }
 

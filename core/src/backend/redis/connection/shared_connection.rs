@@ -1,4 +1,4 @@
-//! One connection that many callers share, and the probe that finds out that it is dead.
+//! One connection for many callers, and the probe that detects a broken connection.
 
 use std::io;
 use std::mem;
@@ -27,25 +27,25 @@ use super::wait_command_pool::WaitCommandPool;
 use crate::clock::LeaseInstant;
 use crate::runtime::{Runtime, timeout};
 
-/// A connection that leaves a PING unanswered for so long is taken for dead: where packets vanish nothing
-/// else tells.
+/// A connection without a reply to a PING for this long counts as broken. Without the PING, lost packets would not be
+/// noticed.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Where the connection is that callers use.
+/// Contains the current connection of all callers.
 #[derive(Clone, Default)]
 pub(crate) struct ConnectionCell(Arc<Mutex<Option<Arc<Connection>>>>);
 
-/// A server, by the address at which it was found.
+/// Identifies a server by its address, as the locator returned it.
 pub(crate) type ServerNumber = u64;
 
 pub(crate) struct Connection {
     pub(crate) connection: MultiplexedConnection,
-    /// None where the `redis` crate has a task of its own carry it.
+    /// `None` if a task of the `redis` crate drives it.
     driver: Option<Driver>,
     reading: Reading,
     pub(crate) health: Arc<ConnectionState>,
     pub(crate) since: LeaseInstant,
-    /// Where it leads to; none if that is always the same.
+    /// The server of the connection; `None` if the server never changes.
     pub(crate) place: Option<ServerNumber>,
     suspected: AtomicBool,
     pub(crate) wait_pool: WaitCommandPool,
@@ -80,7 +80,7 @@ impl Connection {
         }
     }
 
-    /// Waits for an answer of this connection.
+    /// Waits for a reply of this connection.
     pub(crate) fn drive_until<'a, T>(
         &'a self,
         answer: Pin<&'a mut impl Future<Output = RedisResult<T>>>,
@@ -95,7 +95,7 @@ impl Connection {
         })
     }
 
-    /// Ends a task with this connection.
+    /// Aborts a task when this connection ends.
     #[cfg(feature = "sentinel")]
     pub(crate) fn ends(&self, task: JoinHandle<()>) {
         self.companion.get_or_init(|| AbortOnDropHandle::new(task));
@@ -103,7 +103,7 @@ impl Connection {
 }
 
 impl ConnectionCell {
-    /// None where the connection is over: whoever sent something would be told that it may have been heard.
+    /// Returns `None` if the connection has ended. Then the server has definitely not received the request.
     pub(crate) fn live(&self) -> Option<Arc<Connection>> {
         let live = self.0.lock().clone();
         live.filter(|live| !live.health.is_over())
@@ -121,13 +121,13 @@ impl ConnectionCell {
 
     pub(crate) fn discard(&self, dead: &Arc<Connection>) {
         let mut live = self.0.lock();
-        // The caller has it, so that nothing ends here that is locked.
+        // The caller has another reference to the connection, so the connection is not dropped under the mutex.
         if live.as_ref().is_some_and(|live| Arc::ptr_eq(live, dead)) {
             *live = None;
         }
     }
 
-    /// Discards a connection when it is called. Until then it keeps none alive.
+    /// Returns a function that discards the connection. The function does not own the connection.
     #[cfg(feature = "sentinel")]
     pub(crate) fn leave_later(&self, live: &Arc<Connection>) -> impl FnOnce() + Send + 'static {
         let (slot, live) = (Arc::downgrade(&self.0), Arc::downgrade(live));
@@ -138,7 +138,7 @@ impl ConnectionCell {
         }
     }
 
-    /// Finds out whether a connection that owes an answer is dead, or its caller only impatient.
+    /// Finds out whether a connection with a missing reply is broken, or its caller only stopped waiting early.
     pub(crate) fn suspect(&self, live: &Arc<Connection>) {
         let Some(runtime) = Runtime::current() else {
             return self.discard(live);
@@ -155,7 +155,7 @@ impl ConnectionCell {
     }
 }
 
-/// Asks a suspected connection for a sign of life. Should its runtime end before there is one, it is taken for dead.
+/// Probes a suspected connection. If the runtime ends first, the connection counts as broken.
 struct Probe {
     slot: ConnectionCell,
     live: Arc<Connection>,
@@ -181,7 +181,7 @@ impl Drop for Probe {
     }
 }
 
-/// Watches one exchange: an error of the connection ends it, and a missing answer makes it suspect.
+/// Guards one exchange: an error of the connection ends it, and a missing reply makes it suspect.
 pub(crate) struct ExchangeGuard<'a> {
     slot: &'a ConnectionCell,
     live: &'a Arc<Connection>,

@@ -10,18 +10,18 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A connection to the server.
 ///
-/// **Unstable**: for the simulation of this workspace alone, and no part of what is promised.
+/// **Unstable**: only for the simulation in this repository, and not covered by semantic versioning.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for S {}
 
-/// A connection under way.
+/// A connection that is being opened.
 pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn Stream>>> + Send>>;
 
 /// Opens a connection to the server.
 type StreamConnector = dyn Fn() -> Connecting + Send + Sync;
 
-/// How a simulated server is reached.
+/// The address and the network of a simulated server.
 #[derive(Clone)]
 pub(crate) struct SimulatedTransport {
     connector: Arc<StreamConnector>,
@@ -29,7 +29,7 @@ pub(crate) struct SimulatedTransport {
 }
 
 impl SimulatedTransport {
-    /// `client` has the settings of the connection; where it points to is of no account.
+    /// Creates a simulated server. `client` has the settings of the connection; its address is ignored.
     pub(crate) fn new(
         client: redis::Client,
         connector: impl Fn() -> Connecting + Send + Sync + 'static,
@@ -40,7 +40,7 @@ impl SimulatedTransport {
         }
     }
 
-    /// The settings of its connections.
+    /// Returns the settings of its connections.
     pub(crate) fn client(&self) -> redis::Client {
         self.client.clone()
     }

@@ -1,5 +1,5 @@
-//! One background task for all callers that want the same result. A caller that is dropped or times
-//! out does not stop it.
+//! One background task for all callers that want the same result. The task continues if a caller is dropped or times
+//! out.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -17,9 +17,10 @@ type FlightResult<T> = Result<T, BackendError>;
 
 type Flights<T> = Vec<(Id, watch::Receiver<Option<FlightResult<T>>>)>;
 
-/// Something that is to be done once when many want it.
+/// Work that is done once for all concurrent callers.
 pub(crate) struct SingleFlight<T> {
-    /// One by each runtime at most: if nobody drives that one, those elsewhere must not wait for it.
+    /// There is at most one task per runtime, because callers in one runtime must not wait for another runtime, which
+    /// may not be driven.
     under_way: Arc<Mutex<Flights<T>>>,
 }
 
@@ -32,7 +33,7 @@ impl<T> Default for SingleFlight<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
-    /// Waits for what is being done, or has it done. It has to end by itself.
+    /// Waits for the work in progress, or starts it. The work must end on its own.
     pub(crate) async fn join<F>(&self, begin: impl FnOnce() -> F) -> FlightResult<T>
     where
         F: Future<Output = FlightResult<T>> + Send + 'static,
@@ -42,7 +43,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         if let Some(under_way) = self.enter(runtime.id(), &outcome) {
             outcome = under_way;
         } else {
-            // It was done, or dropped with its runtime.
+            // The task has completed, or was dropped with its runtime.
             let (all, id) = (Arc::clone(&self.under_way), runtime.id());
             let end = guard(all, move |all| all.lock().retain(|(it, _)| *it != id));
             let work = begin();
@@ -52,14 +53,18 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
                 tell.send_replace(Some(outcome));
             });
         }
-        let told = outcome.wait_for(Option::is_some).await;
-        told.ok().and_then(|told| told.clone()).unwrap_or_else(|| {
-            let ended = "the runtime ended that was connecting, or asking its way";
-            Err(BackendError::not_applied(ended))
-        })
+        let result = outcome.wait_for(Option::is_some).await;
+        result
+            .ok()
+            .and_then(|result| result.clone())
+            .unwrap_or_else(|| {
+                let ended =
+                    "the runtime that was connecting, or asking for the location, has ended";
+                Err(BackendError::not_applied(ended))
+            })
     }
 
-    /// Notes one of this runtime, or answers which it has.
+    /// Adds work for this runtime, or returns the work in progress.
     fn enter(
         &self,
         runtime: Id,
@@ -90,7 +95,7 @@ mod tests {
         let second = flight.join(async || panic!("it is under way"));
         let (mut first, mut second) = (Box::pin(first), Box::pin(second));
         assert!(poll!(&mut first).is_pending() && poll!(&mut second).is_pending());
-        // Nobody waits for whoever began it.
+        // The caller that started the work is dropped, and no other caller waits.
         drop(first);
         go.send(7).unwrap();
         assert_eq!(second.await.unwrap(), 7);

@@ -12,7 +12,7 @@ use tokio_rustls::client::TlsStream;
 use crate::backend::certificates::Certificates;
 use crate::backend::{ConnectError, rustls_provider};
 
-/// Those with which the servers at `url` are connected to.
+/// Returns the certificates for connections to the servers at `url`.
 pub(crate) fn read(
     certificates: &Certificates,
     url: &str,
@@ -21,7 +21,7 @@ pub(crate) fn read(
         let scheme = url.split(['+', ':']).next().unwrap_or_default();
         if !matches!(scheme, "rediss" | "valkeys") {
             return Err(ConnectError::certificates(
-                "they are for TLS, which the URL does not ask for; begin it with `rediss`",
+                "certificates need TLS; use a URL that begins with `rediss`",
             ));
         }
         certificates.check()?;
@@ -29,7 +29,7 @@ pub(crate) fn read(
     Ok(Arc::new(certificates.clone()))
 }
 
-/// Speaks TLS to `host`, which has to have a certificate of one who is trusted.
+/// Connects to `host` over TLS; its certificate must be trusted.
 pub(crate) async fn over(
     stream: TcpStream,
     host: &str,
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_provider_is_chosen_for_tls_alone() {
-        // Other tests may have chosen one for this process.
+        // Other tests of this process may have set a provider.
         let address = |url: &str| url.into_connection_info().unwrap().addr().clone();
         assert!(!is_tls(&address("redis://host")));
         assert!(is_tls(&address("rediss://host")));

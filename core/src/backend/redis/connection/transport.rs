@@ -1,4 +1,4 @@
-//! Which server is connected to, with which certificates, and the TCP, TLS or Unix socket to it.
+//! The server to connect to, the certificates, and the TCP, TLS or Unix socket.
 
 use std::io;
 #[cfg(feature = "tls-rustls")]
@@ -26,16 +26,17 @@ use super::tls;
 use crate::backend::certificates::Certificates;
 use crate::runtime::{Runtime, timeout};
 
-/// The largest reply that a lock's connection takes, in bytes: far more than any that is wanted there has.
+/// The largest reply on a lock's connection, in bytes. Valid replies are far smaller.
 pub(crate) const LARGEST_REPLY: usize = 16 * 1024 * 1024;
 
-/// How long a caller that was woken may keep others waiting, or twice as long. A busy runtime takes that now and then.
+/// How long a caller that was woken may block others; at most twice as long. A busy runtime sometimes needs that time
+/// to poll a woken task.
 const PATIENCE: Duration = Duration::from_millis(10);
 
-/// A connection that was opened. It ends with this.
+/// An open connection. The connection ends when this value is dropped.
 pub(crate) struct OpenConnection {
     pub(crate) connection: MultiplexedConnection,
-    /// None where the `redis` crate has a task of its own carry it.
+    /// `None` if a task of the `redis` crate drives it.
     pub(crate) driver: Option<Driver>,
     pub(crate) reading: Reading,
 }
@@ -73,7 +74,7 @@ impl OpenConnection {
                 });
                 Box::pin(Self::over(dialled, client, config, within, most)).await
             }
-            // The crate has certificates and settings that it does not tell.
+            // The crate has certificates and settings that it does not expose.
             _ => {
                 let config = config.set_connection_timeout(Some(within));
                 let connection = client.get_multiplexed_async_connection_with_config(&config);
@@ -86,7 +87,7 @@ impl OpenConnection {
         }
     }
 
-    /// Connects over a way to the server, with the settings of `client`.
+    /// Connects over a stream to the server, with the settings of `client`.
     pub(crate) async fn over<S>(
         dialled: impl Future<Output = io::Result<S>>,
         client: &Client,
@@ -117,32 +118,32 @@ impl OpenConnection {
 }
 
 fn outside() -> RedisError {
-    let told = "a connection can only be made inside a tokio runtime; enter one first";
-    RedisError::from((ErrorKind::Client, told))
+    let message = "not inside a tokio runtime; enter one first";
+    RedisError::from((ErrorKind::Client, message))
 }
 
-/// Whether all of them can be applied here. The crate shows a linger time only in the Debug text.
+/// Returns whether all settings can be applied here. The crate exposes a linger time only in its Debug text.
 fn has_no_hidden_setting(settings: &TcpSettings) -> bool {
-    let mut told = TcpSettings::default().set_nodelay(settings.nodelay());
+    let mut known = TcpSettings::default().set_nodelay(settings.nodelay());
     if let Some(keepalive) = settings.keepalive() {
-        told = told.set_keepalive(keepalive.clone());
+        known = known.set_keepalive(keepalive.clone());
     }
     #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
     if let Some(limit) = settings.user_timeout() {
-        told = told.set_user_timeout(limit);
+        known = known.set_user_timeout(limit);
     }
-    format!("{settings:?}") == format!("{told:?}")
+    format!("{settings:?}") == format!("{known:?}")
 }
 
-/// Whichever of the host's addresses answers first.
+/// Connects to the first of the host's addresses that responds.
 async fn tcp(host: &str, port: u16, settings: &TcpSettings) -> io::Result<TcpStream> {
     let addresses = tokio::net::lookup_host((host, port)).await?;
     let all: Vec<_> = addresses
         .map(|address| Box::pin(TcpStream::connect(address)))
         .collect();
     if all.is_empty() {
-        let told = format!("failed to lookup address information: {host} has no address");
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, told));
+        let message = format!("failed to lookup address information: {host} has no address");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let (stream, _others) = select_ok(all).await?;
     stream.set_nodelay(settings.nodelay())?;
@@ -157,12 +158,12 @@ async fn tcp(host: &str, port: u16, settings: &TcpSettings) -> io::Result<TcpStr
     Ok(stream)
 }
 
-/// A server, and what connections to it are made with.
+/// A server, and the settings of its connections.
 #[derive(Clone)]
 pub(crate) struct Target {
     client: Client,
-    /// The builder's certificates. A `Client` of the `redis` crate with certificates does not show them. It opens its
-    /// connections itself, and bounds neither the size of a reply nor how much it reads in one poll.
+    /// The builder's certificates. A `Client` of the `redis` crate does not expose its certificates, so the crate must
+    /// open its connections. On such connections neither the size of a reply nor the input per poll is limited.
     #[cfg(feature = "tls-rustls")]
     certificates: Arc<Certificates>,
 }

@@ -1,4 +1,4 @@
-//! Connections for WAIT, which blocks the connection it is sent on.
+//! Connections for `WAIT`, which blocks its connection.
 
 use std::time::Duration;
 
@@ -7,24 +7,24 @@ use redis::{AsyncConnectionConfig, Pipeline, RedisError, Value};
 
 use super::transport::{LARGEST_REPLY, OpenConnection, Target};
 
-/// How many idle connections are kept.
+/// The number of idle connections that are kept.
 const KEPT: usize = 8;
 
-/// How many replicas must have a write before it counts, and how long they are waited for.
+/// How many replicas must acknowledge a write, and how long to wait for them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReplicaRequirement {
     pub(crate) replicas: u32,
     pub(crate) within: Duration,
 }
 
-/// What a server answered, and how many of its replicas have it.
+/// A reply of the server, and how many of its replicas acknowledged the write.
 pub(crate) struct Acknowledged<T> {
     pub(crate) answer: T,
     pub(crate) acknowledged: u32,
 }
 
 impl<T> Acknowledged<T> {
-    /// No replica was asked.
+    /// Creates a reply to a request that did not wait for replicas.
     pub(crate) fn unacknowledged(answer: T) -> Self {
         Self {
             answer,
@@ -33,8 +33,8 @@ impl<T> Acknowledged<T> {
     }
 }
 
-/// Connections to one server on each of which one exchange runs at a time: `WAIT` holds up all that is behind it, and
-/// speaks of the writes of its own connection.
+/// Connections to one server, each with one exchange at a time. `WAIT` blocks all commands after it, and counts only
+/// the writes of its own connection.
 pub(crate) struct WaitCommandPool {
     target: Target,
     idle: Mutex<Vec<OpenConnection>>,
@@ -48,7 +48,8 @@ impl WaitCommandPool {
         }
     }
 
-    /// Sends commands, and waits for the replicas. A connection whose answer was not waited for is not used again.
+    /// Sends commands, and waits for the replicas. A connection is not used again if its caller did not wait for the
+    /// reply.
     pub(crate) async fn exchange(
         &self,
         commands: &Pipeline,
@@ -74,15 +75,15 @@ impl WaitCommandPool {
                 .send_packed_commands(&all, 0, count + 1);
             match sent.await {
                 Ok(answer) => break (connection, answer),
-                // It ended while it was idle, and nobody looked. Should the server have heard it all the same, it hears the
-                // same request again.
+                // The connection ended while it was idle. If the server received the request anyway, the next request
+                // is a duplicate.
                 Err(error) if was_idle && error.is_connection_dropped() => why = WaitError::Sent,
                 Err(error) => return Err(WaitError::Sent(error)),
             }
         };
         let acknowledged = match answer.pop() {
             Some(Value::Int(number)) => u32::try_from(number).unwrap_or_default(),
-            // It may not, or cannot: a replica's WAIT is an error.
+            // The user does not have permission for `WAIT`, or the server is a replica, where `WAIT` fails.
             Some(refused) => match refused.extract_error() {
                 Ok(_) => 0,
                 Err(error) => return Err(WaitError::Sent(error)),
@@ -105,10 +106,10 @@ impl WaitCommandPool {
     }
 }
 
-/// Why nobody can say whether replicas have a write.
+/// The reason why it is unknown whether replicas have a write.
 pub(crate) enum WaitError {
-    /// There was no connection to send it on.
+    /// The commands were not sent, because there was no connection.
     Unsent(RedisError),
-    /// It may have been done.
+    /// The commands may have been executed.
     Sent(RedisError),
 }

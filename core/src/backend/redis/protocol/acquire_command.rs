@@ -9,34 +9,34 @@ use super::{flag, millis_of, written};
 use crate::backend::redis::keys::KeyBuilder;
 use crate::backend::redis::scripts::LockScripts;
 use crate::backend::{Attempt, Handover, Mode};
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 
-/// What asks for a lock.
+/// A request to acquire a lock.
 #[derive(Debug, Clone)]
 pub(crate) struct AcquireCommand {
     pub(crate) key: Key,
-    pub(crate) owner: OwnerId,
+    pub(crate) owner: AttemptId,
     ttl: Duration,
     pub(crate) queue: bool,
     mode: Mode,
     handover: Option<Box<Handover>>,
-    /// From when on it is refused, on the server's clock.
+    /// The server refuses the request from this time on, by its own clock.
     expiry: u64,
 }
 
-/// What is said of all requests alike.
+/// The fields that every kind of request has.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientContext {
     pub(crate) scripts: Arc<LockScripts>,
-    /// Where waiters are told.
+    /// The channel on which waiters are notified.
     pub(crate) channel: Arc<str>,
     pub(crate) heal: bool,
-    /// Whether all keys of a lock are named, as a Cluster wants it.
+    /// Whether all keys of a lock are given, as a Cluster requires.
     pub(crate) names_all: bool,
 }
 
 impl AcquireCommand {
-    /// How many keys and arguments one has in a batch.
+    /// The number of keys and arguments of a request in a batch.
     pub(crate) const KEYS: usize = 4;
     pub(crate) const ARGUMENTS: usize = 4;
 
@@ -52,7 +52,7 @@ impl AcquireCommand {
         }
     }
 
-    /// Whether a batch has words for all that it asks.
+    /// Returns whether a batch can express this request.
     pub(crate) fn is_plain(&self) -> bool {
         self.mode == Mode::Exclusive && self.handover.is_none()
     }
@@ -79,7 +79,7 @@ impl AcquireCommand {
                 command.arg(companions.handover());
             }
         }
-        let mut buffer = OwnerId::buffer();
+        let mut buffer = AttemptId::buffer();
         command.arg(self.owner.written(&mut buffer));
         command.arg(millis_of(self.ttl)).arg(self.expiry);
         command.arg(if self.queue { &*terms.channel } else { "" });
@@ -97,7 +97,7 @@ impl AcquireCommand {
         command
     }
 
-    /// As `acquire_fast.lua` and `batch.lua` take them.
+    /// Adds the keys in the order of `acquire_fast.lua` and `batch.lua`.
     pub(crate) fn add_keys(&self, command: &mut Cmd) -> KeyBuilder {
         let mut companions = KeyBuilder::of(&self.key);
         command.arg(self.key.full());
@@ -106,9 +106,9 @@ impl AcquireCommand {
         companions
     }
 
-    /// As `batch.lua` takes them.
+    /// Adds the arguments in the order of `batch.lua`.
     pub(crate) fn add_arguments(&self, command: &mut Cmd) {
-        let mut buffer = OwnerId::buffer();
+        let mut buffer = AttemptId::buffer();
         command.arg(self.owner.written(&mut buffer));
         command.arg(millis_of(self.ttl));
         command.arg(flag(self.queue)).arg(self.expiry);
@@ -116,10 +116,10 @@ impl AcquireCommand {
 }
 
 impl ClientContext {
-    /// How many arguments they are in a batch.
+    /// The number of arguments of a request in a batch.
     pub(crate) const ARGUMENTS: usize = 2;
 
-    /// As `batch.lua` takes them.
+    /// Adds the arguments in the order of `batch.lua`.
     pub(crate) fn add_arguments(&self, command: &mut Cmd) {
         command.arg(&*self.channel).arg(flag(self.heal));
     }

@@ -1,4 +1,4 @@
-//! Requests to the scripts as they are encoded, and their replies.
+//! Encodes requests to the scripts, and parses their replies.
 
 pub(crate) mod acquire_command;
 pub(crate) mod release_command;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::backend::Mode;
 
-/// A mode as the scripts read it.
+/// Returns the text of a mode for the scripts.
 pub(crate) fn written(mode: Mode) -> Cow<'static, str> {
     match mode {
         Mode::Exclusive => "x".into(),
@@ -35,7 +35,7 @@ pub(crate) fn flag(set: bool) -> &'static str {
     if set { "1" } else { "0" }
 }
 
-/// The keys that a call of a script names.
+/// Returns the keys of a script call.
 #[cfg(test)]
 pub(crate) fn keys_of(call: &redis::Cmd) -> Vec<String> {
     let mut words = call.args_iter().map(|word| match word {

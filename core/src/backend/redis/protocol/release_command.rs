@@ -4,32 +4,33 @@ use redis::Cmd;
 
 use crate::backend::redis::keys::KeyBuilder;
 use crate::backend::redis::scripts::LockScripts;
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 
-/// What ends whatever its owner has.
+/// A request that ends the owner's lock or queue position.
 #[derive(Debug, Clone)]
 pub(crate) struct ReleaseCommand {
     pub(crate) key: Key,
-    pub(crate) owner: OwnerId,
-    /// Until when copies of the owner's requests may come, on the server's clock.
+    pub(crate) owner: AttemptId,
+    /// Duplicates of the owner's requests may arrive until this time, on the server's clock.
     pub(crate) latest_expiry: u64,
     pub(crate) named: Option<Successor>,
 }
 
-/// A waiter to whom the lock may be passed on, for as long as it has to confirm that.
+/// The waiter to which the lock may be handed, and the time within which it must confirm.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Successor {
-    pub(crate) owner: OwnerId,
-    /// Of one that stands in no line: from when on it is refused, on the server's clock.
+    pub(crate) owner: AttemptId,
+    /// The server refuses the waiter's request from this time on. Set for a waiter that is not in the server's queue.
     pub(crate) expiry: Option<u64>,
 }
 
 impl ReleaseCommand {
-    /// How many keys and arguments one has in a batch.
+    /// The number of keys and arguments of a release in a batch.
     pub(crate) const KEYS: usize = 2;
     pub(crate) const ARGUMENTS: usize = 3;
 
-    /// All keys of the lock are named where a Cluster wants it.
+    /// Returns the command for this request alone. With `names_all` the command contains all keys of the lock, as a
+    /// Cluster requires.
     pub(crate) fn alone(&self, scripts: &LockScripts, names_all: bool) -> Cmd {
         let keys = match (names_all, self.named) {
             (false, None) => Self::KEYS,
@@ -55,7 +56,7 @@ impl ReleaseCommand {
                 command.arg(companions.seal(named.owner));
             }
         }
-        let mut buffer = OwnerId::buffer();
+        let mut buffer = AttemptId::buffer();
         command.arg(self.owner.written(&mut buffer));
         if arguments > 1 {
             command.arg(self.latest_expiry);
@@ -70,16 +71,16 @@ impl ReleaseCommand {
         command
     }
 
-    /// As `release_fast.lua` and `batch.lua` take them.
+    /// Adds the keys in the order of `release_fast.lua` and `batch.lua`.
     pub(crate) fn add_keys(&self, command: &mut Cmd) -> KeyBuilder {
         let mut companions = KeyBuilder::of(&self.key);
         command.arg(self.key.full()).arg(companions.queue());
         companions
     }
 
-    /// As `batch.lua` takes them.
+    /// Adds the arguments in the order of `batch.lua`.
     pub(crate) fn add_arguments(&self, command: &mut Cmd) {
-        let mut buffer = OwnerId::buffer();
+        let mut buffer = AttemptId::buffer();
         command.arg(self.owner.written(&mut buffer));
         command.arg(self.latest_expiry);
         match self.named {
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_cluster_is_told_of_all_keys_and_one_server_of_those_that_are_mostly_needed() {
-        let (owner, next) = (OwnerId::random(), OwnerId::random());
+        let (owner, next) = (AttemptId::random(), AttemptId::random());
         let companion = |name: &str| format!("{{k}}:lh1:{name}");
         let named = ["k".into(), companion("queue")];
         let fence = [companion("fence")];
@@ -139,7 +140,7 @@ mod tests {
             };
             let call = leave.alone(&LockScripts::default(), names_all);
             assert_eq!(keys_of(&call), keys);
-            // `EVALSHA`, the hash, and how many keys there are.
+            // The first three words are `EVALSHA`, the hash, and the number of keys.
             assert_eq!(call.args_iter().count(), 3 + keys.len() + arguments);
         }
     }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use redis::{FromRedisValue, Value, from_redis_value};
 
 use crate::backend::{BackendError, Inspection, Refusal};
-use crate::{FencingToken, OwnerId};
+use crate::{AttemptId, FencingToken};
 
-/// How many characters of an unexpected reply an error shows.
+/// The number of characters of an unexpected reply that an error contains.
 const MAX_SHOWN: usize = 256;
 
-/// The answer to an acquire, with the server's time in microseconds.
+/// The reply to an acquire, with the server's time in microseconds.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct AcquireReply {
     pub(crate) server_micros: u64,
@@ -22,7 +22,7 @@ pub(crate) struct AcquireReply {
 pub(crate) enum AcquireOutcome {
     Granted(FencingToken),
     Busy {
-        /// None if the key has no TTL.
+        /// `None` if the key does not have a TTL.
         holder_left: Option<Duration>,
         first: bool,
     },
@@ -31,27 +31,27 @@ pub(crate) enum AcquireOutcome {
     Refused(Refusal),
 }
 
-/// What became of the waiter that a release named.
+/// The result for the waiter that a release named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HandoffOutcome {
-    /// The lock is its own now, under this token.
+    /// The waiter holds the lock now, under this token.
     Passed(FencingToken),
-    /// It was not its turn, or nobody was named.
+    /// Another waiter was before it, or the release did not name a waiter.
     NotPassed,
-    /// Nobody stands in line, so that the server has forgotten its place.
+    /// The server's queue is empty, so the server has lost the waiter's position.
     Unawaited,
 }
 
-/// The answer to a release or cleanup.
+/// The reply to a release or cleanup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReleaseReply {
-    /// What the owner had has ended.
+    /// The owner's lock and queue position have ended.
     Ended {
-        /// It held the lock.
+        /// Whether the owner held the lock.
         held: bool,
         outcome: HandoffOutcome,
     },
-    /// The same, but copies of its request may still come.
+    /// The owner's lock and queue position have ended, but duplicates of its request may still arrive.
     Unsealed,
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn acquired(value: Value) -> Result<AcquireReply, BackendError> {
     })
 }
 
-/// A digit for each of `count` leases: whether it was extended.
+/// Parses one digit for each of `count` leases: whether it was extended.
 pub(crate) fn digits(value: Value, count: usize) -> Result<Vec<bool>, BackendError> {
     let digits: String = read(value)?;
     let said = digits.bytes().map(|digit| match digit {
@@ -131,7 +131,7 @@ pub(crate) fn inspected(value: Value) -> Result<Inspection, BackendError> {
     })
 }
 
-/// An answer of words behind a holder, who may be another program's: its id need not be text.
+/// Parses a reply whose first word is a holder. Another program's id need not be text.
 pub(crate) fn holder_first(value: Value) -> Result<(Vec<u8>, Vec<String>), BackendError> {
     let mut words: VecDeque<Value> = read::<Vec<Value>>(value)?.into();
     let holder = words.pop_front().ok_or_else(|| unexpected_reply(&[]))?;
@@ -139,17 +139,17 @@ pub(crate) fn holder_first(value: Value) -> Result<(Vec<u8>, Vec<String>), Backe
     Ok((read(holder)?, rest))
 }
 
-/// A holder, as people are shown it.
+/// Returns the text that represents a holder.
 pub(crate) fn holder_shown(holder: &[u8]) -> String {
-    OwnerId::shown(shown(holder))
+    AttemptId::shown(shown(holder))
 }
 
-/// Bytes as text, as far as they are.
+/// Returns bytes as text, lossily.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// An answer of words, which come as they are.
+/// Parses a reply of words, without escapes.
 fn words(value: Value) -> Result<String, BackendError> {
     match value {
         Value::BulkString(bytes) => String::from_utf8(bytes)
@@ -160,35 +160,37 @@ fn words(value: Value) -> Result<String, BackendError> {
 
 pub(crate) fn read<T: FromRedisValue>(value: Value) -> Result<T, BackendError> {
     from_redis_value(value).map_err(|error| {
-        BackendError::unknown("the server answered something that no script of ours says")
+        BackendError::unknown("unexpected script reply; check for a proxy or another version")
             .with_source(shortened(&error.to_string()))
     })
 }
 
-/// A field of what `INFO` says.
+/// Returns a field of an `INFO` reply.
 pub(crate) fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     let mut lines = info.lines();
     lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
 }
 
 pub(crate) fn number_token(text: &str) -> Result<FencingToken, BackendError> {
-    text.parse()
-        .map_err(|error| BackendError::unknown("the server drew no valid token").with_source(error))
+    text.parse().map_err(|error| {
+        BackendError::unknown("the server drew an invalid token").with_source(error)
+    })
 }
 
-/// PTTL answers −1 for a key without TTL and −2 for no key.
+/// Parses a reply of PTTL, which is −1 for a key without TTL and −2 if there is no key.
 pub(crate) fn millis(text: &str) -> Option<Duration> {
     text.parse().ok().map(Duration::from_millis)
 }
 
 pub(crate) fn unexpected_reply(fields: &[&str]) -> BackendError {
-    let told = shortened(&format!("{fields:?}"));
+    let excerpt = shortened(&format!("{fields:?}"));
     BackendError::unknown(format!(
-        "the server answered {told}, which no script of ours says"
+        "unexpected script reply {excerpt}; check for a proxy or another version"
     ))
 }
 
-/// Returns the beginning of a reply. Errors and traces repeat it, and a foreign reply may have any size.
+/// Returns the beginning of a reply. Errors and traces contain only the beginning, because an unexpected reply may have
+/// any size.
 fn shortened(reply: &str) -> String {
     let mut beginning: String = reply.chars().take(MAX_SHOWN).collect();
     if beginning.len() < reply.len() {
@@ -219,8 +221,8 @@ mod tests {
         ];
         for error in errors {
             let cause = std::error::Error::source(&error).map(ToString::to_string);
-            let told = format!("{error}: {}", cause.unwrap_or_default());
-            assert!(told.len() < 5 * MAX_SHOWN, "{} bytes", told.len());
+            let message = format!("{error}: {}", cause.unwrap_or_default());
+            assert!(message.len() < 5 * MAX_SHOWN, "{} bytes", message.len());
         }
     }
 

@@ -1,23 +1,23 @@
-//! Tracks acquire requests that have no reply yet: a late duplicate must not acquire again.
+//! Tracks acquire requests without a reply, because a late duplicate must not acquire again.
 
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use super::micros;
-use crate::OwnerId;
+use crate::AttemptId;
+use crate::attempt_id::AttemptMap;
 use crate::backend::redis::timing::COPIES_LAST;
 use crate::clock::LeaseInstant;
-use crate::owner_id::OwnerMap;
 
-/// How many unanswered requests there are at least before somebody looks which of them can be forgotten.
+/// The least number of unanswered requests at which expired ones are removed.
 const MANY: usize = 64;
 
-/// The server's clock as far as known, and the requests whose answers never came.
+/// The estimate of the server's clock, if there was a reply, and the requests without a reply.
 #[derive(Debug)]
 pub(crate) struct UnansweredRequests {
     start: LeaseInstant,
-    /// How long after its sending a request may still be carried out.
+    /// The time after sending within which the server may still execute a request.
     last: Duration,
     state: Mutex<RequestLog>,
 }
@@ -26,16 +26,16 @@ pub(crate) struct UnansweredRequests {
 struct RequestLog {
     /// The server's microseconds at `start`, or a little more.
     server_start: Option<u64>,
-    unanswered: OwnerMap<UnansweredRequest>,
-    /// How many of them make it worth while to look which can be forgotten.
+    unanswered: AttemptMap<UnansweredRequest>,
+    /// The number at which expired requests are removed.
     many: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct UnansweredRequest {
-    /// The server time from which on all copies are refused.
+    /// From this server time on all duplicates are refused.
     expiry: u64,
-    /// Long after that, for those of whom nobody asks any more.
+    /// When the entry can be removed even without a cleanup, long after the request expired.
     forget_at: LeaseInstant,
 }
 
@@ -52,19 +52,19 @@ impl UnansweredRequests {
         }
     }
 
-    /// Learns the server's clock from an answer to a request that was sent at `sent`.
+    /// Updates the estimate of the server's clock from the reply to a request that was sent at `sent`.
     pub(crate) fn observe_time(&self, sent: LeaseInstant, server_micros: u64) {
         let since_start = micros(sent.since(self.start));
         self.state.lock().server_start = Some(server_micros.saturating_sub(since_start));
     }
 
-    /// From which server time on a request that is sent now is to be refused; none if the server's clock
-    /// is not known yet.
+    /// Returns the server time from which a request that is sent now is refused; `None` if the server's clock is not
+    /// known yet.
     pub(crate) fn expiry(&self) -> Option<u64> {
         self.expiry_at(LeaseInstant::now())
     }
 
-    /// The same, as of a moment that was read just before.
+    /// Returns the same server time for a moment that the caller has just read.
     pub(crate) fn expiry_at(&self, now: LeaseInstant) -> Option<u64> {
         let server_start = self.state.lock().server_start?;
         let now = micros(now.since(self.start));
@@ -75,8 +75,8 @@ impl UnansweredRequests {
         )
     }
 
-    /// Notes that an answer is missing, until the returned note is told otherwise.
-    pub(crate) fn sending(&self, owner: OwnerId, expiry: u64) -> InFlightRequest<'_> {
+    /// Records that a request has no reply, until the caller reports the reply to the returned guard.
+    pub(crate) fn sending(&self, owner: AttemptId, expiry: u64) -> InFlightRequest<'_> {
         InFlightRequest {
             copies: self,
             owner,
@@ -85,31 +85,32 @@ impl UnansweredRequests {
         }
     }
 
-    /// Up to which server time copies of the owner's requests may still be carried out; zero if all were
-    /// answered. Never as a duration: what this process believes of the server's clock may be ahead of it by
-    /// as much as the answer took that told it.
-    pub(crate) fn latest_expiry(&self, owner: OwnerId) -> u64 {
+    /// Returns the server time until which duplicates of the owner's requests may be executed; zero if all have a
+    /// reply. This is not a duration, because our estimate of the server's clock may be too late by the time that the
+    /// reply took.
+    pub(crate) fn latest_expiry(&self, owner: AttemptId) -> u64 {
         let state = self.state.lock();
         let copy = state.unanswered.get(&owner);
         copy.filter(|it| !it.forget_at.has_passed())
             .map_or(0, |it| it.expiry)
     }
 
-    /// Forgets the copies that a server was told of, by their expiry: others may have been noted since.
-    pub(crate) fn forget(&self, owner: OwnerId, told: u64) {
+    /// Removes the owner's request if it expires by `known`: the server then refuses its duplicates. A request that was
+    /// added later stays.
+    pub(crate) fn forget(&self, owner: AttemptId, known: u64) {
         let mut state = self.state.lock();
         let copy = state.unanswered.get(&owner);
-        if copy.is_some_and(|copy| copy.expiry <= told) {
+        if copy.is_some_and(|copy| copy.expiry <= known) {
             state.unanswered.remove(&owner);
         }
     }
 }
 
-/// A request on its way.
+/// A request without a reply yet.
 #[derive(Debug)]
 pub(crate) struct InFlightRequest<'a> {
     copies: &'a UnansweredRequests,
-    owner: OwnerId,
+    owner: AttemptId,
     expiry: u64,
     answered: bool,
 }
@@ -130,7 +131,7 @@ impl Drop for InFlightRequest<'_> {
             unanswered, many, ..
         } = &mut *state;
         let now = LeaseInstant::now();
-        // Not each time: during an outage there are many, and none can be forgotten.
+        // This does not run each time, because during an outage there are many requests, and none can be removed.
         if unanswered.len() >= *many {
             unanswered.retain(|_, copy| copy.forget_at > now);
             *many = MANY.max(unanswered.len() * 2);
@@ -154,9 +155,9 @@ mod tests {
         let copies = UnansweredRequests::new();
         let sent = LeaseInstant::now();
         tokio::time::advance(Duration::from_secs(3)).await;
-        // The answer took three seconds to come, so the server's clock is taken for three seconds ahead.
+        // The reply took three seconds, so the estimate of the server's clock is three seconds ahead.
         copies.observe_time(sent, 1_000_000);
-        let (owner, expiry) = (OwnerId::random(), copies.expiry().unwrap());
+        let (owner, expiry) = (AttemptId::random(), copies.expiry().unwrap());
         assert_eq!(copies.latest_expiry(owner), 0);
         drop(copies.sending(owner, expiry));
         copies.observe_time(LeaseInstant::now(), 1_000_000);
@@ -173,11 +174,11 @@ mod tests {
     fn a_copy_that_is_noted_while_a_server_is_told_of_others_is_not_forgotten_with_them() {
         let copies = UnansweredRequests::new();
         copies.observe_time(LeaseInstant::now(), 1_000_000);
-        let (owner, expiry) = (OwnerId::random(), copies.expiry().unwrap());
-        for (told, noted) in [(0, expiry), (expiry, expiry + 1)] {
-            assert_eq!(copies.latest_expiry(owner), told);
+        let (owner, expiry) = (AttemptId::random(), copies.expiry().unwrap());
+        for (known, noted) in [(0, expiry), (expiry, expiry + 1)] {
+            assert_eq!(copies.latest_expiry(owner), known);
             drop(copies.sending(owner, noted));
-            copies.forget(owner, told);
+            copies.forget(owner, known);
             assert_eq!(copies.latest_expiry(owner), noted);
         }
     }
@@ -187,9 +188,9 @@ mod tests {
         const { assert!(COPIES_LAST.as_secs() > MAX_COMMAND_TIMEOUT.as_secs()) };
         let copies = UnansweredRequests::new();
         copies.observe_time(LeaseInstant::now(), 1_000_000);
-        let (lost, expiry) = (OwnerId::random(), copies.expiry().unwrap());
+        let (lost, expiry) = (AttemptId::random(), copies.expiry().unwrap());
         drop(copies.sending(lost, expiry));
-        let another_is_lost = || drop(copies.sending(OwnerId::random(), expiry));
+        let another_is_lost = || drop(copies.sending(AttemptId::random(), expiry));
         tokio::time::advance(COPIES_LAST).await;
         another_is_lost();
         assert_eq!(copies.latest_expiry(lost), expiry);

@@ -1,4 +1,4 @@
--- Acquires the lock, confirms a grant, answers a duplicate of the same request, or replies that the lock is busy.
+-- Acquires the lock, confirms a grant, returns the result of an earlier duplicate, or replies that the lock is busy.
 local kind = parse_mode(mode)
 
 -- A duplicate that arrives after the cleanup of its attempt must not acquire the lock (no-ghost).
@@ -6,7 +6,7 @@ if now >= expires_at or is_ended then
   return 'late ' .. now_text
 end
 
--- Nor must a duplicate of a request whose lock was downgraded since: it would take the lock from other readers.
+-- A duplicate of a request whose lock was downgraded since must not acquire the lock: the other readers would lose it.
 if has_share(owner) and kind ~= holder then
   return 'late ' .. now_text
 end
@@ -15,8 +15,9 @@ local token, token_owner = string.match(record, '^(%d+) (.*)$')
 local mine = holder == owner or has_share(owner)
 
 if not mine and previous_owner ~= '' then
-  -- A handover: the lock moves from its previous owner to the caller, once, if the caller knows the token and the secret.
-  -- The previous owner had confirmed its own grant, so it drew the last token and has no position in the queue.
+  -- A handover: the caller accepts the lock from its previous owner, once, if its token and its secret are correct. The
+  -- previous owner had confirmed its own grant. So the last token was generated for it, and it does not have a position
+  -- in the queue.
   local handover, noted = KEYS[8] or aux_key(queue, 'handover'), nil
   if holder == previous_owner and token_owner == previous_owner and not redis.call('ZSCORE', queue, previous_owner) then
     noted = redis.call('GET', handover)
@@ -24,7 +25,7 @@ if not mine and previous_owner ~= '' then
   if not noted or noted ~= previous_owner .. ' ' .. (ARGV[8] or '') or not string.find(noted, ' ' .. token .. ' ', 1, true) then
     return 'spent ' .. now_text
   end
-  -- The previous owner cannot release any more, so duplicates of its request are refused from here on.
+  -- The previous owner cannot release the lock any more, so the server refuses duplicates of its request from here on.
   redis.call('PEXPIRE', lock, ttl_ms)
   redis.call('SET', KEYS[7] or aux_key(queue, 'sealed:' .. previous_owner), '1', 'PX', COPIES_MS)
   redis.call('DEL', handover)
@@ -71,7 +72,7 @@ if not turn then
   return 'busy ' .. now_text .. ' ' .. number(left_ms) .. ' ' .. (is_first and '1' or '0')
 end
 
--- This attempt drew the token: the request is a duplicate. The token's owner decides, and not the position, which may
+-- This attempt drew the token, so the request is a duplicate. The token's owner decides, not the position, which may
 -- have ended (tokens-differ). The TTL is set again, because the caller counts its lease from this request (exclusion).
 if mine and token_owner == owner then
   set_holder(owner, mode, ttl_ms)
@@ -79,8 +80,8 @@ if mine and token_owner == owner then
   return 'granted ' .. now_text .. ' ' .. token
 end
 
--- Readers that hold the lock together share a token, which the first of them drew. It makes fences reject each earlier
--- writer, and no other reader.
+-- Concurrent readers have the same token, which was generated for the first of them. With this token fences reject each
+-- earlier writer, and no other reader.
 if kind == SHARED and token_owner == SHARED then
   set_holder(owner, mode, ttl_ms)
   redis.call('PEXPIRE', fence, FENCE_MS)

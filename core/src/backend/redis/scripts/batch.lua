@@ -1,6 +1,6 @@
--- Executes concurrent requests: all releases and cleanups one after the other, as `release.lua` would, and then all
--- acquires, as `acquire.lua` would. Locks without waiters are read and written together. One thing differs: a server
--- without memory refuses no write of a script that has already written, even if that was a release.
+-- Executes concurrent requests: first all releases and cleanups, as `release.lua` would, and then all acquires, as
+-- `acquire.lua` would. Locks without waiters are read and written together. There is one difference: once a script has
+-- written, even for a release, a server without free memory refuses none of its writes.
 local releases, inbox, heal = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local acquires = (#KEYS - releases * 2) / 4
 
@@ -19,7 +19,7 @@ local function carry_out(request, keys, arguments)
   return done and answer or ALONE
 end
 
--- All reads come before the first write: after it, an error would hide what was done.
+-- All reads come before the first write, because an error after a write would hide the results of that write.
 local now, now_text = time()
 local read, queues = {}, {}
 for i = 1, releases do

@@ -1,7 +1,7 @@
--- Returns the token that follows the fence record, as text, or nil if there is none left. The time is a floor for a
--- record that was lost (tokens-grow).
+-- Returns the token that follows the fence record, as text, or nil if there is none left. The time is the minimum, in
+-- case the record was lost (tokens-grow).
 local function next_token(record, now, now_text)
-  -- A token that was the time has 16 digits, and a space follows.
+  -- A token that is a time has 16 digits, followed by a space.
   local last = tonumber(string.sub(record, 1, 17))
   if not last or last >= now then
     last = tonumber(string.match(record, '^%d+')) or 0

@@ -14,12 +14,13 @@ pub(crate) struct Script {
     hash: String,
 }
 
-/// The scripts of one backend. Its settings are constants in them, because an argument costs the server more.
+/// The scripts of one backend. The backend's settings are constants in the scripts, because arguments cost the server
+/// more.
 #[derive(Debug)]
 pub(crate) struct LockScripts {
     pub(crate) acquire: Script,
     pub(crate) release: Script,
-    /// Contains the first two.
+    /// Executes releases and acquires, as `release` and `acquire` do.
     pub(crate) batch: Script,
     pub(crate) renew: Script,
     pub(crate) renew_shared: Script,
@@ -39,7 +40,7 @@ macro_rules! script {
 }
 
 impl LockScripts {
-    /// `fence_ttl` is how long a key's last token is kept.
+    /// Creates the scripts. The server keeps a key's last token for `fence_ttl`.
     pub(crate) fn new(fence_ttl: Duration) -> Self {
         let constants = constants(fence_ttl);
         Self {
@@ -76,7 +77,7 @@ impl LockScripts {
         }
     }
 
-    /// Returns what makes the scripts known to a server that never knew them, or has forgotten them.
+    /// Returns the commands that load the scripts into a server.
     pub(crate) fn load(&self) -> Arc<Pipeline> {
         load([
             &self.acquire,
@@ -92,15 +93,15 @@ impl LockScripts {
     }
 }
 
-/// Returns the constants of all scripts. A backend may have its own time for last tokens.
+/// Returns the constants of all scripts. These are needed because the `fence_ttl` of each backend may differ.
 fn constants(fence_ttl: Duration) -> String {
     let [default, set] = [FENCE_TTL, fence_ttl].map(fence_constants);
-    // The step has no quotes, so it must not be looked for in a time that was set.
+    // The step is replaced first: it is a bare number, which could also occur in the time that is set next.
     let constants = include_str!("constants.lua").replace(&default.1, &set.1);
     constants.replace(&default.0, &set.0)
 }
 
-/// How `fence_ttl`, and the time within which it is set only once, stand in the constants.
+/// Returns the text of the constants for `fence_ttl`, and for the time within which a record's TTL is set only once.
 fn fence_constants(fence_ttl: Duration) -> (String, String) {
     let step = fence_step(fence_ttl).as_micros();
     (format!("'{}'", fence_ttl.as_millis()), step.to_string())
@@ -128,7 +129,7 @@ impl Script {
         command
     }
 
-    /// Returns a call without its keys and arguments, and with room for `keys` and `arguments` of `bytes` in all.
+    /// Returns a call without its keys and arguments, with space for `keys` and `arguments` of `bytes` in total.
     pub(crate) fn begin(&self, keys: usize, arguments: usize, bytes: usize) -> Cmd {
         let mut command = Cmd::with_capacity(keys + arguments + 3, bytes + 64);
         command.arg("EVALSHA").arg(&self.hash).arg(keys);
@@ -136,7 +137,7 @@ impl Script {
     }
 }
 
-/// Returns what makes these scripts known to a server.
+/// Returns the commands that load these scripts into a server.
 pub(crate) fn load<'a>(scripts: impl IntoIterator<Item = &'a Script>) -> Arc<Pipeline> {
     let mut pipeline = redis::pipe();
     for script in scripts {
@@ -161,7 +162,7 @@ mod tests {
         for (fence_ttl, fence, step) in [
             (FENCE_TTL, "172800000", "1000000000"),
             (FENCE_TTL / 4, "43200000", "250000000"),
-            // The default of the one is what is set of the other.
+            // Each setting has the default value of the other.
             (Duration::from_secs(1_000_000), "1000000000", "5787037037"),
         ] {
             let expected = format!(

@@ -1,12 +1,13 @@
 -- Names in parentheses in these scripts are claims of the protocol's model, `dev/model`, that a rule serves.
 --
--- A reply is one string of words, because a list takes as long again as its contents. A word of a request takes a fourth
--- of a read. So constants stand in the scripts, words with a default are left out, and the names of auxiliary keys that
--- are seldom needed follow from that of the queue, unless they are given: a Cluster is given all keys. Defining these
--- functions takes as long as a read, so the common case comes before them.
+-- A reply is one string of words, because building a list takes as long as its contents do. Each word of a request
+-- costs a quarter of a read. So constants are part of the scripts, and words with a default are omitted. The names of
+-- rarely needed auxiliary keys are derived from that of the queue, unless they are given: a Cluster needs all keys.
+-- Defining these functions takes as long as a read, so the common case comes before them.
 --
--- The lock's key holds the id of its only holder, or one of two marks if several may hold it together. Then `shares` has a
--- member for each share or permit, scored with the end of its lease, and the key lasts as long as the last of them.
+-- The lock's key holds the id of its only holder, or one of two markers if several may hold it together. With a marker,
+-- `shares` has a member for each shared holder or permit, scored with the end of its lease. The lock's key expires with
+-- the last of them.
 
 local function number(n)
   return string.format('%.0f', n)

@@ -1,6 +1,6 @@
 local SHARED, PERMITS = 'leasehold:shared', 'leasehold:permits'
 
--- How many positions one request reads at most.
+-- The maximum number of positions that one request reads.
 local MAX_POSITIONS = 1000
 
 local function dequeue(owner)
@@ -16,8 +16,8 @@ local function has_share(owner)
   return has_many_holders() and redis.call('ZSCORE', shares, owner .. ':0')
 end
 
--- Each share ends with its own lease, and the lock is free with the last of them. A server without memory refuses no
--- write after the first, and it does not refuse this one.
+-- Each shared holder or permit ends with its own lease, and the lock is free when the last one ends. A server without
+-- free memory refuses only the first write of a script, and it never refuses this one.
 if has_many_holders() then
   redis.call('ZREMRANGEBYSCORE', shares, '-inf', now_text)
   if redis.call('ZCARD', shares) == 0 then
@@ -44,13 +44,13 @@ local function is_compatible(mode)
   return holder == kind and (kind == SHARED or redis.call('ZCARD', shares) + count <= of)
 end
 
--- The key lasts as long as its last share, for programs that read nothing else.
+-- The key expires with its last shared holder or permit, for programs that read only this key.
 local function set_expiry_of_last_share()
   local last = redis.call('ZREVRANGE', shares, 0, 0, 'WITHSCORES')[2]
   local ends_ms = math.ceil(tonumber(last) / 1000) + 1
   redis.call('SET', lock, holder, 'PXAT', number(ends_ms))
   redis.call('PEXPIREAT', shares, number(ends_ms + 60000))
-  -- A permit has no fencing token. Its number only has to differ from those of other holders.
+  -- A permit does not have a fencing token. The permit id only has to differ from those of other holders.
   if holder == PERMITS then
     redis.call('PEXPIREAT', fence, number(ends_ms + 60000))
   end
@@ -64,7 +64,7 @@ local function set_holder(owner, mode, ttl_ms)
     return
   end
   if not holder then
-    -- Shares of a lock that was released by force.
+    -- These are shared holders or permits of a lock that was released by force.
     redis.call('DEL', shares)
     holder = kind
   end
@@ -75,7 +75,7 @@ local function set_holder(owner, mode, ttl_ms)
   set_expiry_of_last_share()
 end
 
--- Grants the lock under the next token, and records who drew it. Returns the token, or nil if there is none left.
+-- Grants the lock under the next token, and records its owner. Returns the token, or nil if there is none left.
 local function grant(owner, mode, ttl_ms, record)
   local token = next_token(record, now, now_text)
   if token then
@@ -86,21 +86,21 @@ local function grant(owner, mode, ttl_ms, record)
   return token
 end
 
--- Grants the lock to the first waiters, as far as their modes are compatible. Each holds it for as long as it may take to
--- confirm, and keeps its position until then (in-order). The position ends with the grant, so that a waiter that does not
--- confirm delays nobody (no-stall). A waiter whose mode is not compatible is not skipped, so that
--- readers do not starve a writer.
+-- Grants the lock to the first waiters, as far as their modes are compatible. Each holds it for as long as it may take
+-- to confirm, and keeps its position until then (in-order). The position ends with the grant, so that a waiter that
+-- does not confirm delays no other (no-stall). A waiter whose mode is not compatible is not skipped, so that readers do
+-- not starve a writer.
 --
--- A position whose lease has run out is removed (no-stall). A waiter whose process is gone has no subscriber, and is
+-- A position whose lease has expired is removed (no-stall). A waiter whose process has ended has no subscriber, and is
 -- skipped. It keeps its position until its lease ends, because it may be reconnecting. A message to a waiter that is
 -- not granted the lock names no owner: it only shows whether there is a subscriber.
 --
--- The successor gets no message: the reply to this call has its token (exclusion: its lease counts from before this call was
--- sent). The effect is that of a grant and its confirmation, so it comes in its turn (in-order), and draws its token itself
--- (backed). Only its TTL is that of a grant, until its first renewal.
+-- The successor gets no message: the reply to this call has its token (exclusion: its lease counts from before this
+-- call was sent). The effect is that of a grant and its confirmation, so it comes in its turn (in-order), and draws its
+-- token itself (backed). Only its TTL is that of a grant, until its first renewal.
 --
--- Returns whether it came to the caller's position, or to the end without a waiter before the caller, and the successor's
--- token, if the successor was granted the lock.
+-- Returns two values. The first is whether the loop reached the caller's position, or the end without a waiter before
+-- the caller. The second is the successor's token, if the successor was granted the lock.
 local function grant_next(caller, successor)
   local place = 0
   for _ = 1, MAX_POSITIONS do
@@ -116,16 +116,18 @@ local function grant_next(caller, successor)
     elseif has_share(waiter) then
       place = place + 1
     elseif waiter == successor and mode == 'x' and is_compatible(mode) then
-      -- MGET does not fail if another program left something else there: the lock is released already.
+      -- MGET does not fail if another program stored another type under this key. An error must not occur here, because
+      -- the lock is already released.
       local token = grant(waiter, mode, GRANT_MS, redis.call('MGET', fence)[1] or '')
       if token then
         return false, token
       end
-      -- Its own request will tell it.
+      -- The waiter receives the result of its own request.
       successor = nil
     else
       local its_turn = is_compatible(mode)
-      -- A missing right to the channel must not undo the rest. Only channels of a Cluster have a hash tag.
+      -- A missing permission for the channel must not undo the other effects. Only channels of a Cluster have a hash
+      -- tag.
       local publish = string.find(inbox, '{', 1, true) and 'SPUBLISH' or 'PUBLISH'
       local listeners = redis.pcall(publish, inbox, its_turn and waiter or '')
       if type(listeners) == 'number' and listeners == 0 then
@@ -145,7 +147,7 @@ local function grant_next(caller, successor)
   return false
 end
 
--- Ends what the owner holds. Returns whether it held anything.
+-- Ends the owner's lock, shared holder or permit. Returns whether it had one.
 local function end_holds(owner)
   if holder == owner then
     redis.call('DEL', lock)

@@ -6,7 +6,7 @@ if not successor then
   holder = redis.call('GET', lock)
   held = holder == owner
   if held then
-    -- A server without memory does not refuse this write, and none after it.
+    -- A server without free memory refuses neither this write nor later ones.
     redis.call('DEL', lock)
     holder = false
     if copies_until == 0 and redis.call('EXISTS', queue) == 0 then

@@ -1,5 +1,5 @@
--- Extends the leases of exclusive locks that their owner still holds under the token that it drew (no-revival). Returns a
--- digit for each, in order. It needs no prelude, because it reads two keys of each lock.
+-- Extends the leases of exclusive locks that their owner still holds under the token that it drew (no-revival). Returns
+-- a digit for each, in order. It needs no prelude, because it reads two keys of each lock.
 local records = {}
 
 -- All reads come first: an error means that no lease was extended.
@@ -12,7 +12,7 @@ for n = 1, #KEYS / 2 do
   end
 end
 
--- A server without memory does not refuse these writes.
+-- A server without free memory does not refuse these writes.
 local answers = {}
 for n = 1, #KEYS / 2 do
   local lock, fence, ttl_ms, record = KEYS[n * 2 - 1], KEYS[n * 2], ARGV[n * 3], records[n]

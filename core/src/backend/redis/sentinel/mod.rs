@@ -1,16 +1,17 @@
-//! Sentinels, and what they say of a primary.
+//! Sentinels, and how they elect the primary to use.
 //!
 //! # Implementation details
 //!
-//! Sentinels do not agree at every moment: one that was away names the old primary until it hears of the failover. And one
-//! of them may be in the wrong hands: whoever it names is sent the servers' password, and decides about all locks. So a
-//! majority of those that the URL names has to agree, whatever epoch the others tell; where the votes are divided nobody
-//! is connected to, until they agree again, which takes them a moment after a failover. Each failover has an epoch: a
-//! primary is left for another one only if a majority vouches for a later one, so that nobody goes back behind a failover.
+//! Sentinels do not always agree: one that was disconnected reports the old primary until it is informed about the
+//! failover. Also, an attacker may control a Sentinel. The server that it reports would receive the servers' password,
+//! and would grant all locks. So a majority of the Sentinels in the URL must agree, whatever epoch the others report.
+//! Until the Sentinels agree, there is no connection. After a failover this takes only a short time. Each failover has
+//! an epoch. The client changes to another primary only if a majority reports a later epoch, so it never returns to the
+//! primary before a failover.
 //!
-//! Where most do not answer at all, those that do have to be unanimous, one alone included: Sentinels often go with the
-//! primary that they watch over, and a lock that can be had with one of three left is worth more than to withstand
-//! somebody who has one in his hands and keeps the others from answering.
+//! If most Sentinels do not respond, all that respond must agree, even if only one responds. Sentinels often fail
+//! together with the primary that they monitor, and locks should work with one of three Sentinels. The cost is that an
+//! attacker succeeds by controlling one Sentinel and blocking the others.
 
 mod primary;
 mod query;
@@ -35,19 +36,19 @@ pub(super) use primary::Primary;
 use primary::Votes;
 use query::SentinelReply;
 
-/// Those who know where the primary is.
+/// The Sentinels that report the address of the primary.
 #[derive(Clone)]
 pub(crate) struct Sentinels {
     targets: Vec<Target>,
     name: String,
-    /// How to connect to the primary, wherever it is.
+    /// The settings for connections to the primary, whatever its address is.
     server: Target,
-    /// Whether the Sentinels have named a primary before. If they do not know the name later, the URL is right all the same: an
-    /// operator removes the name for a moment when the Sentinels are to monitor the primary anew.
+    /// Whether the Sentinels have reported a primary before. If so, the URL is valid even if they report later that the
+    /// name is unknown. Operators remove the name for a moment to reset the monitoring of the primary.
     was_known: Arc<AtomicBool>,
 }
 
-/// Where they are.
+/// Formats the addresses of the Sentinels.
 impl fmt::Display for Sentinels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, target) in self.targets.iter().enumerate() {
@@ -59,12 +60,13 @@ impl fmt::Display for Sentinels {
 }
 
 impl Sentinels {
-    /// The primary that a majority of the Sentinels name; where too few answer for that, the one that all of those name.
+    /// Returns the primary that a majority of the Sentinels reports. If too few respond, returns the primary that all
+    /// of these report.
     pub(crate) async fn primary(&self) -> Result<Primary, BackendError> {
         let ask = |target| query::once(target, &self.name);
         let mut asked: FuturesUnordered<_> = self.targets.iter().map(ask).collect();
         let (mut votes, mut failed) = (Votes::of(self.targets.len()), None);
-        // Stops at a majority: a Sentinel on the host of a failed primary does not answer.
+        // The loop stops at a majority, because a Sentinel on the host of a failed primary does not respond.
         while votes.elected().is_none()
             && let Some(asked) = asked.next().await
         {
@@ -91,7 +93,7 @@ impl Sentinels {
         match failed {
             Some(SentinelReply::Stranger(error)) => {
                 let name = &self.name;
-                let unknown = format!("the Sentinels know no primary `{name}`");
+                let unknown = format!("the Sentinels do not know a primary `{name}`");
                 let unknown = match self.was_known.load(Ordering::Relaxed) {
                     true => BackendError::not_applied(format!("{unknown} any more")),
                     false => {
@@ -101,8 +103,8 @@ impl Sentinels {
                 unknown.with_source(error)
             }
             Some(SentinelReply::Failed(error)) => {
-                let told = BackendError::not_applied("no Sentinel says where the primary is");
-                told.with_source(error)
+                let no_primary = BackendError::not_applied("no Sentinel reports the primary");
+                no_primary.with_source(error)
             }
             None => BackendError::not_applied("there are no Sentinels to ask").permanent(),
         }
@@ -116,17 +118,18 @@ fn divided(votes: &Votes) -> BackendError {
     ))
 }
 
-/// A listener that has received no message for this long asks the Sentinel, because a lost message leaves no trace.
+/// A listener without a message for this long queries the Sentinel, because a message may have been lost.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Before the others are asked again about what one has told, and twice as long each time.
+/// The pause before the other Sentinels are queried after one Sentinel's report; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// The longest of these, and before a Sentinel that cannot be listened to is tried again.
+/// The maximum of that pause, and the pause before a Sentinel without a subscription is retried.
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl Sentinels {
-    /// Returns when the Sentinels tell of a failover since `known` that led elsewhere. One alone may lie, or be early.
+    /// Waits until the Sentinels report a failover since `known` to another server. A single Sentinel may be malicious,
+    /// or report a failover early.
     pub(crate) async fn moved(&self, known: &Primary) {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -159,7 +162,7 @@ async fn listen(target: &Target, name: &str, known: &Primary) -> Result<(), Sent
     });
     let mut opened = query::connect(target, config).await?;
     let connection = &mut opened.connection;
-    // Where that is not allowed, asking has to do.
+    // Without permission to subscribe, the listener polls.
     let _not_allowed = connection.subscribe("+switch-master").await;
     while !query::on(target, connection, name).await?.replaces(known) {
         tokio::select! {
@@ -174,7 +177,7 @@ const SHAPE: &str = "redis+sentinel://user:password@host:26379,host:26379/master
 const PORT: u16 = 26_379;
 
 impl Sentinels {
-    /// The Sentinels that `url` names; `prepare` adds to their settings, and the server's, what ours are.
+    /// Returns the Sentinels in `url`; `prepare` adds our settings to theirs, and to the server's.
     pub(crate) fn at(
         url: &str,
         prepare: impl Fn(ConnectionInfo) -> Result<Target, ConnectError>,
@@ -241,7 +244,10 @@ mod tests {
     fn a_url_without_a_name_or_with_a_strange_setting_is_refused() {
         for (url, why) in [
             ("redis+sentinel://a,b", "name is missing"),
-            ("redis+sentinel://a/main?tls=1", "`tls` is no setting"),
+            (
+                "redis+sentinel://a/main?tls=1",
+                "`tls` is not a known setting",
+            ),
             ("redis+sentinel://a/main/x", "database"),
         ] {
             let error = read(url).err().unwrap();

@@ -1,11 +1,11 @@
-//! The primary that a majority of the Sentinels names.
+//! The primary that a majority of the Sentinels reports.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What the Sentinels have answered.
+/// The replies of the Sentinels.
 pub(super) struct Votes {
-    /// How many Sentinels the URL names.
+    /// The number of Sentinels in the URL.
     named: usize,
     given: Vec<Primary>,
 }
@@ -26,7 +26,7 @@ impl Votes {
         self.given.is_empty()
     }
 
-    /// The primary that a majority of those in the URL name, whoever has answered.
+    /// Returns the primary that a majority of the Sentinels in the URL reports.
     pub(super) fn elected(&self) -> Option<Primary> {
         let majority = self.majority();
         let candidates = self.given.iter();
@@ -34,7 +34,7 @@ impl Votes {
             .map(|it| self.epochs(it))
             .zip(&self.given)
             .find_map(|(epochs, it)| {
-                // As much as so many vouch for: one alone can give itself any epoch.
+                // The epoch that a majority confirms, because a single Sentinel can report any epoch.
                 let epoch = *epochs.get(majority - 1)?;
                 Some(Primary {
                     epoch,
@@ -43,7 +43,8 @@ impl Votes {
             })
     }
 
-    /// The same, or else whom all name that have answered, if they are too few for a majority.
+    /// Returns the primary that a majority reports. If too few responded for a majority, returns the primary that all
+    /// of these report.
     pub(super) fn elected_by_those_who_answered(&self) -> Option<Primary> {
         self.elected().or_else(|| {
             let few = self.given.len() < self.majority();
@@ -61,7 +62,7 @@ impl Votes {
         self.named / 2 + 1
     }
 
-    /// What those say of its epoch who name it, the latest first.
+    /// Returns the epochs that Sentinels report for this primary, the latest first.
     fn epochs(&self, primary: &Primary) -> Vec<u64> {
         let given = self.given.iter().filter(|it| it.is_at(primary));
         let mut epochs: Vec<_> = given.map(|it| it.epoch).collect();
@@ -70,19 +71,19 @@ impl Votes {
     }
 }
 
-/// What each has said.
+/// Formats each reply.
 impl fmt::Display for Votes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, Primary { host, port, .. }) in self.given.iter().enumerate() {
             let comma = if number > 0 { ", " } else { "" };
-            // Whatever it is that they say.
+            // The name is escaped, because the reply may contain any characters.
             write!(f, "{comma}{}:{port}", host.escape_debug())?;
         }
         Ok(())
     }
 }
 
-/// Where the primary is, since which failover.
+/// The address of the primary, and the epoch of its failover.
 #[derive(Debug, Clone)]
 pub(crate) struct Primary {
     pub(super) epoch: u64,
@@ -97,7 +98,7 @@ impl Primary {
         number.finish()
     }
 
-    /// Whether a failover since `other` has led elsewhere.
+    /// Returns whether another server became the primary in a failover since `other`.
     pub(super) fn replaces(&self, other: &Self) -> bool {
         self.epoch > other.epoch && !self.is_at(other)
     }
@@ -136,10 +137,10 @@ mod tests {
             (5, &[(1, 1), (9, 2), (9, 2), (1, 1), (1, 1)], Some((1, 1))),
         ] {
             let elected = elected.map(|(epoch, port)| (epoch, "h".to_owned(), port));
-            let told = |it: Primary| (it.epoch, it.host, it.port);
+            let parts = |it: Primary| (it.epoch, it.host, it.port);
             let votes = votes(named, given);
-            assert_eq!(votes.elected().map(told), elected, "{named} {given:?}");
-            assert_eq!(votes.elected_by_those_who_answered().map(told), elected);
+            assert_eq!(votes.elected().map(parts), elected, "{named} {given:?}");
+            assert_eq!(votes.elected_by_those_who_answered().map(parts), elected);
         }
     }
 

@@ -14,12 +14,12 @@ use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection
 use crate::backend::redis::error::{failure, outside_a_runtime, unconnected};
 use crate::runtime::timeout;
 
-/// How long one Sentinel may take, to connect and to answer.
+/// The time limit for connecting to one Sentinel, and for its reply.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Why one does not say where the primary is.
+/// The reason why a Sentinel does not report the primary.
 pub(super) enum SentinelReply {
-    /// It does not know a primary of that name.
+    /// The Sentinel does not monitor a primary of that name.
     Stranger(RedisError),
     Failed(BackendError),
 }
@@ -44,13 +44,13 @@ pub(super) async fn on(
     connection: &mut MultiplexedConnection,
     name: &str,
 ) -> Result<Primary, SentinelReply> {
-    // In this order: an address that is newer than its epoch is only asked for once more, and one that is older
-    // would be believed.
+    // The epoch is queried before the address: an address that is newer than its epoch only causes another query. An
+    // older address with a newer epoch would be accepted.
     let mut ask = redis::pipe();
     ask.cmd("SENTINEL").arg("MASTER").arg(name);
     ask.cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name);
     let answers = bounded(target, connection.send_packed_commands(&ask, 0, 2)).await?;
-    let answers = answers.map_err(told)?;
+    let answers = answers.map_err(read_error)?;
     let [state, address] = <[Value; 2]>::try_from(answers).map_err(|_| unexpected_reply())?;
     let state: HashMap<String, String> = read(state)?;
     let address: Option<(String, u16)> = read(address)?;
@@ -62,14 +62,12 @@ pub(super) async fn on(
 }
 
 fn read<T: FromRedisValue>(answer: Value) -> Result<T, SentinelReply> {
-    let answer = answer.extract_error().map_err(told)?;
+    let answer = answer.extract_error().map_err(read_error)?;
     from_redis_value(answer).map_err(|_| unexpected_reply())
 }
 
 fn unexpected_reply() -> SentinelReply {
-    SentinelReply::Failed(BackendError::not_applied(
-        "a Sentinel answered what none says",
-    ))
+    SentinelReply::Failed(BackendError::not_applied("unexpected reply of a Sentinel"))
 }
 
 async fn bounded<T>(target: &Target, ask: impl Future<Output = T>) -> Result<T, SentinelReply> {
@@ -77,12 +75,12 @@ async fn bounded<T>(target: &Target, ask: impl Future<Output = T>) -> Result<T, 
     let answer = answer.ok_or_else(|| SentinelReply::Failed(outside_a_runtime()))?;
     answer.await.map_err(|_elapsed| {
         let at = target.addr();
-        let told = format!("the Sentinel at {at} did not answer within {PATIENCE:?}");
-        SentinelReply::Failed(BackendError::not_applied(told))
+        let message = format!("the Sentinel at {at} did not reply within {PATIENCE:?}");
+        SentinelReply::Failed(BackendError::not_applied(message))
     })
 }
 
-fn told(error: RedisError) -> SentinelReply {
+fn read_error(error: RedisError) -> SentinelReply {
     let stranger = error.kind() == ServerErrorKind::ResponseError.into()
         && error
             .detail()

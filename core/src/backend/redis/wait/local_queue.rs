@@ -1,41 +1,41 @@
-//! The waiters of this process for one key, as a state machine: no IO, no timers, no tasks, and time is passed in.
+//! The waiters of this process for one key, as a state machine without IO, timers and tasks.
 //!
-//! A lock goes from task to task of one process with one call each: the release of one names the next, and the server
-//! grants the lock to it in the same step. A waiter that comes just after another task of its process acquired the lock
-//! is therefore parked for a moment, and is not in the server's queue yet. `WaiterRegistry` feeds each queue its events
-//! and carries out their effects.
+//! One call hands a lock from one task of a process to the next. The release of one task names the next task, and the
+//! server grants that task the lock in the same step. So a waiter that arrives just after another task of its process
+//! acquired the lock is parked for a moment, outside the server's queue. `WaiterRegistry` passes the events.
 //!
 //! # The states of a waiter
 //!
-//! | state | what it means |
+//! | state | meaning |
 //! |---|---|
-//! | `Parked` | it sends nothing yet, for at most [`PARKED_FOR`], unless a release names it |
-//! | `Named` | it was parked, and a release names it, which is its acquire request as well |
-//! | `Requesting` | it sends acquire requests; whether the server has queued it is not known |
+//! | `Parked` | it does not send requests for at most [`PARKED_FOR`], unless a release names it |
+//! | `Named` | it was parked, and a release in flight names it; that release is also its acquire request |
+//! | `Requesting` | it sends acquire requests; the server may or may not have queued it |
 //! | `Queued` | the server has put it into its queue |
-//! | `Granted` | a release granted it the lock, and it has not looked since |
-//! | `Gone` | its future was dropped while it was parked: if it comes again, it is not parked again |
+//! | `Granted` | a release granted the lock to it, and it has not polled since |
+//! | `Gone` | its future was dropped while it was parked; if it arrives again, it is not parked |
 //!
 //! # The events
 //!
-//! A waiter is in line if it is `Requesting` or `Queued`. One that asks becomes `Requesting`, goes to the end of the line
-//! and is woken. Who is the first in line since the one before left, or was granted the lock, is told so ([`Wake::First`]).
+//! A waiter is queued here if it is `Requesting` or `Queued`. In this table, a waiter that *asks* becomes `Requesting`,
+//! moves to the end of this queue and is woken. A waiter that becomes the first, because the one before it left or was
+//! granted the lock, is woken with [`Wake::First`].
 //!
-//! | event | what follows |
+//! | event | effect |
 //! |---|---|
-//! | `Acquired` | the owner is the holder, and leaves |
-//! | `Arrives` | a new waiter is `Parked` if another one became the holder less than [`PARKED_FOR`] ago, or else `Requesting`; one that is `Gone` asks |
-//! | `Looks` | one that is `Parked` or `Named` for too long asks; one that is `Granted` takes the grant |
-//! | `Queued` | one in line is `Queued` |
-//! | `AttemptDropped` | one that is `Parked` or `Named` is `Gone`; others leave |
-//! | `WaitBegins`, `WaitEnds` | a future more, or less; without one a waiter is abandoned after [`WAITER_LEASE`] |
-//! | `ReleaseBegins` | the owner leaves, and a successor is named: the first in line that has a future, or else the first that is `Parked`, which is `Named` then. It is the holder. If there is none, all that are `Parked` ask |
-//! | `ReleaseEnds` | if the lock was passed on, the successor is `Granted`. If not, one that is `Named` asks, and so do all that are `Parked`. If nobody heard the answer, a successor in line is woken. If the server's queue is empty, all that are `Queued` are `Requesting`, and woken |
-//! | `Interrupted` | all are woken |
-//! | `ForgetAbandoned` | the abandoned leave, as before each arrival |
+//! | `Acquired` | the owner becomes the holder, and leaves this queue |
+//! | `Arrives` | a new waiter is `Parked` if another one became the holder less than [`PARKED_FOR`] ago, or else `Requesting`. A waiter that is `Gone` asks |
+//! | `Looks` | a waiter that is `Parked` or `Named` for too long asks. A waiter that is `Granted` takes the grant |
+//! | `Queued` | a queued waiter becomes `Queued` |
+//! | `AttemptDropped` | a waiter that is `Parked` or `Named` becomes `Gone`; others leave |
+//! | `WaitBegins`, `WaitEnds` | the number of futures changes; without one a waiter is abandoned after [`WAITER_LEASE`] |
+//! | `ReleaseBegins` | the owner leaves, and the release names a successor: the first queued waiter with a future. If there is none, it names the first waiter that is `Parked`, which becomes `Named`. The successor counts as the holder. If there is no successor, all waiters that are `Parked` ask |
+//! | `ReleaseEnds` | if the lock was handed off, the successor becomes `Granted`. If not, a waiter that is `Named` asks, and so do all that are `Parked`. If there was no reply, a queued successor is woken. If the server's queue is empty, all waiters that are `Queued` become `Requesting`, and are woken |
+//! | `Interrupted` | all waiters are woken |
+//! | `ForgetAbandoned` | the abandoned waiters leave, as before each arrival |
 //!
-//! Where a waiter goes on without the answer to what a release asks for it, that request is noted: it may still arrive,
-//! and the waiter's cleanup has the server refuse it.
+//! A release may contain a request for a waiter. If the waiter continues without the reply to that request, the request
+//! is recorded, so that the waiter's cleanup makes the server refuse it.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -44,39 +44,38 @@ use std::time::Duration;
 use crate::backend::redis::protocol::release_command::Successor;
 use crate::backend::redis::timing::{FIRST_LOOKS, WAITER_LEASE};
 use crate::clock::LeaseInstant;
-use crate::{FencingToken, OwnerId};
+use crate::{AttemptId, FencingToken};
 
 #[cfg(test)]
 mod tests;
 
-/// How long a waiter is parked at most: so much later than others it may be queued. Who has had the lock for longer will
-/// not release it soon.
+/// How long a waiter is parked at most. A holder that has had the lock for longer will probably keep it.
 pub(crate) const PARKED_FOR: Duration = Duration::from_millis(10);
 
-/// The waiters of this process for one key, in the order in which they are served here.
+/// The waiters of this process for one key, in the order in which they are served.
 #[derive(Debug, Default)]
 pub(crate) struct LocalQueue {
-    /// Who of this process has the lock, or is being granted it.
+    /// The task of this process that holds the lock, or is being granted it.
     holder: Option<Holder>,
     waiters: VecDeque<Waiter>,
-    /// Of the event that is being applied.
+    /// The effects of the event that is being applied.
     effects: Effects,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Holder {
-    owner: OwnerId,
+    owner: AttemptId,
     since: LeaseInstant,
 }
 
 #[derive(Debug)]
 struct Waiter {
-    owner: OwnerId,
+    owner: AttemptId,
     can_be_named: bool,
     state: State,
-    /// How many futures it has. A task that was dropped with its runtime has none.
+    /// The number of the waiter's futures. The number is zero if the task was dropped with its runtime.
     futures: usize,
-    /// When it had one last, if it has none.
+    /// When the waiter last had a future, if it does not have one now.
     alone_since: LeaseInstant,
 }
 
@@ -90,79 +89,82 @@ enum State {
     Gone,
 }
 
-/// A lock that a release of this process has passed on to a waiter, for as long as it has to confirm that.
+/// A lock that a release of this process handed to a waiter, until the waiter must confirm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LocalGrant {
     pub(crate) token: FencingToken,
-    /// When that release was sent: from here on the lease counts.
+    /// When that release was sent: the lease counts from here.
     pub(crate) sent: LeaseInstant,
-    /// How often the connection had been interrupted by then: if it was since, another server may be in charge.
+    /// The number of interruptions of the connection when the release was sent. After a later interruption another
+    /// server may be the primary.
     pub(crate) interruptions: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Event {
-    Acquired(OwnerId),
-    Arrives(OwnerId, Arrival),
-    Looks(OwnerId),
-    Queued(OwnerId),
-    AttemptDropped(OwnerId),
-    WaitBegins(OwnerId),
-    WaitEnds(OwnerId),
-    /// With the expiry of what is asked on behalf of a parked waiter, on the server's clock; none if nobody can be asked for.
-    ReleaseBegins(OwnerId, Option<u64>),
+    Acquired(AttemptId),
+    Arrives(AttemptId, Arrival),
+    Looks(AttemptId),
+    Queued(AttemptId),
+    AttemptDropped(AttemptId),
+    WaitBegins(AttemptId),
+    WaitEnds(AttemptId),
+    /// The expiry, on the server's clock, of a request for a parked waiter; `None` if none can be made.
+    ReleaseBegins(AttemptId, Option<u64>),
     ReleaseEnds(Successor, ReleaseEnd),
     Interrupted,
     ForgetAbandoned,
 }
 
-/// Who arrives.
+/// The waiter that arrives.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) can_be_named: bool,
     pub(crate) may_park: bool,
 }
 
-/// How a release ended for the successor that it named.
+/// The result of a release for its successor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ReleaseEnd {
     Passed(LocalGrant),
     NotPassed,
-    /// The server's queue is empty: it has lost the places.
+    /// The server's queue is empty, so the server has lost the positions.
     Unawaited,
-    /// There is no answer.
+    /// There was no reply.
     Unheard,
 }
 
-/// What follows from an event.
+/// The effects of an event.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    /// What the waiter does that the event is about.
+    /// The next step of the event's waiter.
     pub(crate) step: Step,
-    pub(crate) wake: Vec<(OwnerId, Wake)>,
-    /// Who does not wait any more.
-    pub(crate) left: Vec<OwnerId>,
-    /// Whom the release names.
+    pub(crate) wake: Vec<(AttemptId, Wake)>,
+    /// The waiters that have left.
+    pub(crate) left: Vec<AttemptId>,
+    /// The waiter that the release names.
     pub(crate) successor: Option<Successor>,
-    /// A request that may still arrive, and its expiry on the server's clock. It is noted before anybody is woken.
-    pub(crate) note: Option<(OwnerId, u64)>,
+    /// A request that may still arrive, and its expiry on the server's clock. The request is recorded before any waiter
+    /// is woken.
+    pub(crate) note: Option<(AttemptId, u64)>,
 }
 
-/// What an attempt does next.
+/// The next step of an attempt.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     #[default]
     Ask,
-    /// Look again when it is woken, at the latest then.
+    /// Check again when woken, or at this time at the latest.
     Wait(LeaseInstant),
     Take(LocalGrant),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wake {
-    /// To look at once.
+    /// Poll immediately.
     Now,
-    /// To look after a while, for it is the first in line: where the lock went all who would hand it on may have died.
+    /// Poll after a while, because this waiter is the first, and all waiters that could hand it the lock may have
+    /// ended.
     First,
 }
 
@@ -200,7 +202,8 @@ impl LocalQueue {
             }
             Event::ForgetAbandoned => {
                 self.forget_abandoned(now);
-                // It may have handed the lock over to another process. Nobody is parked because of it any more.
+                // The release may have handed the lock to another process, so no waiter is parked because of this
+                // holder.
                 let stays = |it: &Holder| it.is_recent(now) || !self.waiters.is_empty();
                 self.holder = self.holder.filter(stays);
             }
@@ -213,50 +216,50 @@ impl LocalQueue {
         mem::take(&mut self.effects)
     }
 
-    /// Nobody waits here, and nobody is known to have the lock.
+    /// Returns whether there are no waiters, and no known holder.
     pub(crate) fn is_empty(&self) -> bool {
         self.holder.is_none() && self.waiters.is_empty()
     }
 
-    /// The first in line.
-    pub(crate) fn first(&self) -> Option<OwnerId> {
+    /// Returns the first queued waiter.
+    pub(crate) fn first(&self) -> Option<AttemptId> {
         self.find(Waiter::is_in_line)
     }
 
-    /// The first that is in line, or was just granted the lock.
-    pub(crate) fn longest_waiter(&self) -> Option<OwnerId> {
+    /// Returns the first waiter that is queued, or was just granted the lock.
+    pub(crate) fn longest_waiter(&self) -> Option<AttemptId> {
         self.find(Waiter::has_asked)
     }
 
-    fn first_parked(&self) -> Option<OwnerId> {
+    fn first_parked(&self) -> Option<AttemptId> {
         self.find(|it| matches!(it.state, State::Parked { .. }))
     }
 
-    fn find(&self, is_it: impl Fn(&Waiter) -> bool) -> Option<OwnerId> {
+    fn find(&self, is_it: impl Fn(&Waiter) -> bool) -> Option<AttemptId> {
         self.waiters.iter().find(|it| is_it(it)).map(|it| it.owner)
     }
 
-    fn waiter(&mut self, owner: OwnerId) -> Option<&mut Waiter> {
+    fn waiter(&mut self, owner: AttemptId) -> Option<&mut Waiter> {
         self.waiters.iter_mut().find(|it| it.owner == owner)
     }
 
-    fn of(&mut self, owner: OwnerId, change: impl FnOnce(&mut Waiter)) {
+    fn of(&mut self, owner: AttemptId, change: impl FnOnce(&mut Waiter)) {
         if let Some(waiter) = self.waiter(owner) {
             change(waiter);
         }
     }
 
-    fn is_holder(&self, owner: OwnerId) -> bool {
+    fn is_holder(&self, owner: AttemptId) -> bool {
         self.holder.is_some_and(|holder| holder.owner == owner)
     }
 
-    fn set_holder(&mut self, owner: OwnerId, now: LeaseInstant) {
+    fn set_holder(&mut self, owner: AttemptId, now: LeaseInstant) {
         if !self.is_holder(owner) {
             self.holder = Some(Holder { owner, since: now });
         }
     }
 
-    fn arrive(&mut self, owner: OwnerId, arrival: Arrival, now: LeaseInstant) {
+    fn arrive(&mut self, owner: AttemptId, arrival: Arrival, now: LeaseInstant) {
         if let Some(waiter) = self.waiter(owner) {
             waiter.futures += 1;
             return;
@@ -276,7 +279,7 @@ impl LocalQueue {
         });
     }
 
-    fn look(&mut self, owner: OwnerId, now: LeaseInstant) -> Step {
+    fn look(&mut self, owner: AttemptId, now: LeaseInstant) -> Step {
         match self.waiter(owner).map(|it| it.state) {
             Some(State::Parked { until } | State::Named { until, .. }) if now < until => {
                 return Step::Wait(until);
@@ -286,7 +289,7 @@ impl LocalQueue {
                 return Step::Take(grant);
             }
             None | Some(State::Requesting | State::Queued) => return Step::Ask,
-            // Who asks on its behalf may be a task that is not polled.
+            // The release that carries its request may belong to a task that is not polled.
             Some(State::Named { expiry, .. }) => self.effects.note = Some((owner, expiry)),
             Some(State::Parked { .. } | State::Gone) => {}
         }
@@ -294,7 +297,7 @@ impl LocalQueue {
         Step::Ask
     }
 
-    fn drop_attempt(&mut self, owner: OwnerId, now: LeaseInstant) {
+    fn drop_attempt(&mut self, owner: AttemptId, now: LeaseInstant) {
         match self.waiter(owner).map(|it| it.state) {
             Some(State::Named { expiry, .. }) => self.effects.note = Some((owner, expiry)),
             Some(State::Parked { .. } | State::Gone) => {}
@@ -306,7 +309,7 @@ impl LocalQueue {
         });
     }
 
-    fn name_successor(&mut self, owner: OwnerId, expiry: Option<u64>, now: LeaseInstant) {
+    fn name_successor(&mut self, owner: AttemptId, expiry: Option<u64>, now: LeaseInstant) {
         let mut in_line = self.waiters.iter().filter(|it| it.is_in_line());
         let mut successor = in_line.find_map(|waiter| waiter.named(None));
         while self.is_holder(owner)
@@ -326,8 +329,13 @@ impl LocalQueue {
         self.effects.successor = successor;
     }
 
-    /// One that is late is not polled, and would keep the lock from the others.
-    fn name_parked(&mut self, owner: OwnerId, expiry: u64, now: LeaseInstant) -> Option<Successor> {
+    /// Names a parked waiter. A parked waiter whose time is over is not being polled, and would block the others.
+    fn name_parked(
+        &mut self,
+        owner: AttemptId,
+        expiry: u64,
+        now: LeaseInstant,
+    ) -> Option<Successor> {
         let waiter = self.waiter(owner)?;
         let State::Parked { until } = waiter.state else {
             return None;
@@ -338,7 +346,7 @@ impl LocalQueue {
     }
 
     fn end_release(&mut self, Successor { owner, expiry }: Successor, end: ReleaseEnd) {
-        // One that went on without the answer is in another state by now.
+        // A waiter that continued without the reply is in another state now.
         let waiter = self.waiter(owner).filter(|it| match expiry {
             Some(_) => matches!(it.state, State::Named { .. }),
             None => it.has_asked(),
@@ -348,7 +356,7 @@ impl LocalQueue {
                 waiter.state = State::Granted(grant);
                 return self.effects.wake.push((owner, Wake::Now));
             }
-            // One that has gone, and was asked for, releases the lock when it cleans up.
+            // If a request was made for a waiter that is `Gone`, its cleanup releases the lock.
             (ReleaseEnd::Passed(_), None) if expiry.is_some() => return,
             (_, Some(_)) if expiry.is_some() => self.ask_and_wake(owner),
             (ReleaseEnd::Unheard, Some(_)) => self.effects.wake.push((owner, Wake::Now)),
@@ -368,8 +376,8 @@ impl LocalQueue {
         }
     }
 
-    /// Has all ask that are parked while this one is the holder, which it is no more.
-    fn unpark(&mut self, holder: OwnerId) {
+    /// Makes all parked waiters send requests, because they were parked because of this holder.
+    fn unpark(&mut self, holder: AttemptId) {
         if self.is_holder(holder) {
             self.holder = None;
             while let Some(parked) = self.first_parked() {
@@ -378,30 +386,30 @@ impl LocalQueue {
         }
     }
 
-    fn ask_and_wake(&mut self, owner: OwnerId) {
+    fn ask_and_wake(&mut self, owner: AttemptId) {
         self.ask(owner);
         self.effects.wake.push((owner, Wake::Now));
     }
 
-    /// It is the last to ask of those in line.
-    fn ask(&mut self, owner: OwnerId) {
+    /// Moves a waiter to the end of the queue, and makes it send a request.
+    fn ask(&mut self, owner: AttemptId) {
         if let Some(mut waiter) = self.take(owner) {
             waiter.state = State::Requesting;
             self.waiters.push_back(waiter);
         }
     }
 
-    fn remove(&mut self, owner: OwnerId) {
+    fn remove(&mut self, owner: AttemptId) {
         let left = self.take(owner).map(|it| it.owner);
         self.effects.left.extend(left);
     }
 
-    fn take(&mut self, owner: OwnerId) -> Option<Waiter> {
+    fn take(&mut self, owner: AttemptId) -> Option<Waiter> {
         let place = self.waiters.iter().position(|it| it.owner == owner)?;
         self.waiters.remove(place)
     }
 
-    /// Has those leave whose runtime ended, and their cleanup with it: those behind them look seldom.
+    /// Removes waiters whose runtime ended together with their cleanup, because the waiters after them poll rarely.
     fn forget_abandoned(&mut self, now: LeaseInstant) {
         while let Some(abandoned) = self.find(|it| it.is_abandoned(now)) {
             self.remove(abandoned);
@@ -424,7 +432,7 @@ impl Waiter {
         self.is_in_line() || matches!(self.state, State::Granted(_))
     }
 
-    /// How a release names it, if it is there to take the lock.
+    /// Returns the value with which a release names the waiter, if the waiter can accept the lock.
     fn named(&self, expiry: Option<u64>) -> Option<Successor> {
         let owner = self.owner;
         (self.can_be_named && self.futures > 0).then_some(Successor { owner, expiry })
@@ -435,7 +443,7 @@ impl Waiter {
         self.alone_since = now;
     }
 
-    /// Whether it has had no future for so long that its place on the server is over.
+    /// Returns whether the waiter has not had a future for longer than its position on the server lasts.
     fn is_abandoned(&self, now: LeaseInstant) -> bool {
         self.futures == 0 && now >= self.alone_since.after(WAITER_LEASE)
     }

@@ -1,4 +1,4 @@
-//! How the waiters of this process wait: queues, notifications, and locks that are passed on inside the process.
+//! The waiters of this process: queues, notifications, and hand-offs inside the process.
 
 pub(crate) mod local_queue;
 pub(crate) mod release_in_flight;

@@ -1,10 +1,10 @@
-//! A release under way, which may pass the lock on inside the process: what waits there need not ask.
+//! A release in progress, which may hand the lock to a waiter of this process without a request of its own.
 //!
-//! It names the waiter of its process that has waited longest. If that one is also the first in the server's queue, the
-//! script does at once what its grant and its confirmation would do, and the answer brings its token. If the queue is
-//! empty, and the named one is parked, the script does what its acquire would do. A release that is answered with
-//! anything else has passed nothing on, and one that is not answered may have: the waiter looks then, and is answered as
-//! any second copy is.
+//! A release names the waiter of its process that has waited longest. If that waiter is also the first in the server's
+//! queue, the script grants it the lock and confirms the grant. The reply contains its token. If the queue is empty,
+//! and the named waiter is parked, the script has the effect of that waiter's acquire. Any other reply means that the
+//! lock was not handed off. Without a reply the lock may have been handed off: the waiter then polls, and receives the
+//! reply to a duplicate request.
 
 use super::local_queue::{Event, LocalGrant, ReleaseEnd};
 use super::waiter_registry::WaiterRegistry;
@@ -12,9 +12,9 @@ use crate::backend::redis::protocol::release_command::Successor;
 use crate::backend::redis::protocol::reply::HandoffOutcome;
 use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
 use crate::clock::LeaseInstant;
-use crate::{Key, OwnerId};
+use crate::{AttemptId, Key};
 
-/// A release under way, and the waiter that it names.
+/// A release in progress, and the waiter that it names.
 #[derive(Debug)]
 pub(crate) struct ReleaseInFlight<'a> {
     waiters: &'a WaiterRegistry,
@@ -22,17 +22,17 @@ pub(crate) struct ReleaseInFlight<'a> {
     key: &'a Key,
     successor: Option<Successor>,
     sent: LeaseInstant,
-    /// How often the connection had been interrupted when it was sent.
+    /// The number of interruptions of the connection when the release was sent.
     interruptions: u64,
 }
 
 impl<'a> ReleaseInFlight<'a> {
-    /// Where copies of the owner's requests are to be refused nobody can be asked for.
+    /// Begins a release. If duplicates of the owner's requests must be refused, no request can be made for a waiter.
     pub(crate) fn begin(
         waiters: &'a WaiterRegistry,
         copies: &'a UnansweredRequests,
         key: &'a Key,
-        owner: OwnerId,
+        owner: AttemptId,
         latest_expiry: u64,
     ) -> Self {
         let sent = LeaseInstant::now();
@@ -99,8 +99,8 @@ mod tests {
         Key::new("", "k").unwrap()
     }
 
-    fn owners<const N: usize>() -> [OwnerId; N] {
-        [(); N].map(|()| OwnerId::random())
+    fn owners<const N: usize>() -> [AttemptId; N] {
+        [(); N].map(|()| AttemptId::random())
     }
 
     fn copies() -> UnansweredRequests {

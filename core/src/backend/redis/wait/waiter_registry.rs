@@ -1,4 +1,4 @@
-//! The waiters of this process: a queue for each key, what wakes them, and the futures that wait.
+//! The waiters of this process: a queue for each key, their notifications, and the futures that wait.
 
 use std::collections::hash_map::{Entry, HashMap};
 use std::mem;
@@ -11,23 +11,23 @@ use tokio::sync::watch;
 
 use super::local_queue::{Arrival, Effects, Event, LocalGrant, LocalQueue, Step, Wake};
 use super::wake_ups::WakeUps;
+use crate::attempt_id::AttemptMap;
 use crate::backend::interruptions;
 use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
 use crate::clock::LeaseInstant;
-use crate::owner_id::OwnerMap;
-use crate::{Key, OwnerId, runtime};
+use crate::{AttemptId, Key, runtime};
 
-/// Where requests are noted that may still arrive. Redlock has no local releases, and needs none.
+/// Records requests that may still arrive. Redlock does not need this, because it does not have local hand-offs.
 type Copies<'a> = Option<&'a UnansweredRequests>;
 
-/// How many queues and waiters there are at least before somebody looks which of them can be forgotten.
+/// The least number of queues and waiters at which unused ones are removed.
 const MANY: usize = 128;
 
-/// The channel on which this client is told that it is a waiter's turn: one for all its locks.
+/// The channel on which this client's waiters are notified: one for all its locks.
 #[derive(Debug, Clone)]
 pub(crate) struct WaiterRegistry {
     channel: Arc<str>,
-    /// It is only what the channels of a Cluster are named after.
+    /// True in a Cluster, where `channel` is only a prefix of the channels' names.
     sharded: bool,
     registered: Arc<Mutex<RegisteredWaiters>>,
     interruptions: watch::Sender<u64>,
@@ -36,24 +36,24 @@ pub(crate) struct WaiterRegistry {
 #[derive(Debug, Default)]
 struct RegisteredWaiters {
     queues: HashMap<Key, LocalQueue>,
-    wake_ups: OwnerMap<Arc<WakeUps>>,
-    /// They are woken when nothing is locked.
+    wake_ups: AttemptMap<Arc<WakeUps>>,
+    /// These waiters are woken after the mutex was unlocked.
     woken: Vec<(Arc<WakeUps>, Wake)>,
-    /// How many queues and waiters make it worth while to look which can be forgotten.
+    /// The number of queues and waiters at which unused ones are removed.
     many: usize,
 }
 
 impl WaiterRegistry {
     pub(crate) fn new() -> Self {
         Self {
-            channel: format!("leasehold:inbox:{}", OwnerId::random().reveal()).into(),
+            channel: format!("leasehold:inbox:{}", AttemptId::random().reveal()).into(),
             sharded: false,
             registered: Arc::default(),
             interruptions: watch::Sender::default(),
         }
     }
 
-    /// One that is told on a channel for each slot.
+    /// Creates a registry with a channel for each slot.
     #[cfg(feature = "cluster")]
     pub(crate) fn sharded() -> Self {
         Self {
@@ -74,27 +74,27 @@ impl WaiterRegistry {
     pub(crate) fn enter<'a>(
         &'a self,
         key: &'a Key,
-        owner: OwnerId,
+        owner: AttemptId,
         arrival: Option<Arrival>,
     ) -> Registration<'a> {
         self.arrive(None, key, owner, arrival.unwrap_or_default())
     }
 
-    /// Registers `owner` from before its request is sent: a wake-up may come before the answer. What is asked for it while it
-    /// is parked, and not answered, is noted with the `copies`.
+    /// Registers `owner` before its request is sent, because a notification may arrive before the reply. If a request
+    /// is made for the parked waiter, and has no reply, it is recorded in `copies`.
     pub(crate) fn arrive<'a>(
         &'a self,
         copies: Copies<'a>,
         key: &'a Key,
-        owner: OwnerId,
+        owner: AttemptId,
         arrival: Arrival,
     ) -> Registration<'a> {
         let events = [Event::Arrives(owner, arrival), Event::AttemptDropped(owner)];
         self.register(copies, key, owner, events)
     }
 
-    /// The future of a registered waiter that waits until it is woken.
-    pub(crate) fn waiting<'a>(&'a self, key: &'a Key, owner: OwnerId) -> Registration<'a> {
+    /// Returns the future of a registered waiter, which waits until it is woken.
+    pub(crate) fn waiting<'a>(&'a self, key: &'a Key, owner: AttemptId) -> Registration<'a> {
         let events = [Event::WaitBegins(owner), Event::WaitEnds(owner)];
         self.register(None, key, owner, events)
     }
@@ -103,7 +103,7 @@ impl WaiterRegistry {
         &'a self,
         copies: Copies<'a>,
         key: &'a Key,
-        owner: OwnerId,
+        owner: AttemptId,
         [begins, ends]: [Event; 2],
     ) -> Registration<'a> {
         let (step, wake_ups) = self.update(|registered| {
@@ -121,36 +121,38 @@ impl WaiterRegistry {
         }
     }
 
-    /// A request of an attempt that does not wait was granted the lock.
-    pub(crate) fn acquired(&self, key: &Key, owner: OwnerId) {
+    /// Records that an attempt without a wait was granted the lock.
+    pub(crate) fn acquired(&self, key: &Key, owner: AttemptId) {
         self.apply(None, key, Event::Acquired(owner));
     }
 
-    pub(crate) fn wake_ups(&self, owner: OwnerId) -> Option<Arc<WakeUps>> {
+    pub(crate) fn wake_ups(&self, owner: AttemptId) -> Option<Arc<WakeUps>> {
         self.registered.lock().wake_ups.get(&owner).cloned()
     }
 
-    /// Has a waiter look.
-    pub(crate) fn wake_one(&self, owner: OwnerId) {
+    /// Makes a waiter poll.
+    pub(crate) fn wake_one(&self, owner: AttemptId) {
         if let Some(wake_ups) = self.wake_ups(owner) {
             wake_ups.wake(Wake::Now);
         }
     }
 
-    /// The owner does not wait any more, wherever it has asked.
+    /// Removes the owner from all queues.
     #[cfg(any(test, feature = "redlock"))]
-    pub(crate) fn leave(&self, key: &Key, owner: OwnerId) {
+    pub(crate) fn leave(&self, key: &Key, owner: AttemptId) {
         self.apply(None, key, Event::AttemptDropped(owner));
     }
 
-    /// Whether nobody of this process has waited longer for `key`, and has not been passed the lock.
-    pub(crate) fn is_first(&self, key: &Key, owner: OwnerId) -> bool {
+    /// Returns whether no other waiter of this process has waited longer for `key`, except one that was handed the
+    /// lock.
+    pub(crate) fn is_first(&self, key: &Key, owner: AttemptId) -> bool {
         let registered = self.registered.lock();
         registered.queues.get(key).and_then(LocalQueue::first) == Some(owner)
     }
 
-    /// Whether somebody else of this process has waited longer for `key`, be it one that was just passed the lock.
-    pub(crate) fn is_behind_another(&self, key: &Key, owner: OwnerId) -> bool {
+    /// Returns whether another waiter of this process has waited longer for `key`, including one that was just handed
+    /// the lock.
+    pub(crate) fn is_behind_another(&self, key: &Key, owner: AttemptId) -> bool {
         let registered = self.registered.lock();
         let longest = registered
             .queues
@@ -159,13 +161,13 @@ impl WaiterRegistry {
         longest.is_some_and(|it| it != owner)
     }
 
-    /// How often the connection has been interrupted.
+    /// Returns how often the connection has been interrupted.
     pub(crate) fn interruptions(&self) -> u64 {
         *self.interruptions.borrow()
     }
 
-    /// There was no connection, or there is none: what was sent meanwhile is lost, and the server may have
-    /// forgotten what it knew. All who wait look again, and so do all who hold.
+    /// Records an interruption: messages that were sent during it are lost, and the server may have lost its data. All
+    /// waiters poll, and all holders renew.
     pub(crate) fn interruption(&self) {
         self.update(|registered| {
             self.interruptions.send_modify(|count| *count += 1);
@@ -196,7 +198,7 @@ impl WaiterRegistry {
 impl RegisteredWaiters {
     fn apply(&mut self, copies: Copies<'_>, key: &Key, event: Event) -> Effects {
         let now = LeaseInstant::now();
-        // Not each time: there may be many.
+        // This does not run each time, because there may be many waiters.
         if self.len() >= self.many {
             self.apply_to_all(Event::ForgetAbandoned);
             self.many = MANY.max(self.len() * 2);
@@ -257,11 +259,11 @@ impl AsyncPushSender for WaiterRegistry {
         if push.kind == PushKind::Disconnection {
             self.interruption();
         }
-        // A message has a channel and a payload; here the payload is the waiter's id.
+        // A message has a channel and a payload; the payload is the waiter's id.
         if matches!(push.kind, PushKind::Message | PushKind::SMessage)
             && let Some(payload) = push.data.into_iter().nth(1)
             && let Ok(owner) = from_redis_value::<String>(payload)
-            && let Some(owner) = OwnerId::read(&owner)
+            && let Some(owner) = AttemptId::read(&owner)
         {
             self.wake_one(owner);
         }
@@ -269,21 +271,21 @@ impl AsyncPushSender for WaiterRegistry {
     }
 }
 
-/// A future of a waiter: an attempt, or a wait for being woken.
+/// One future of a waiter: an attempt, or a wait for a notification.
 #[derive(Debug)]
 pub(crate) struct Registration<'a> {
     waiters: &'a WaiterRegistry,
     copies: Copies<'a>,
     key: &'a Key,
-    owner: OwnerId,
+    owner: AttemptId,
     pub(crate) wake_ups: Arc<WakeUps>,
     step: Step,
-    /// What happens when it is dropped.
+    /// The event to apply on drop.
     ends: Event,
 }
 
 impl Registration<'_> {
-    /// Waits while the waiter is parked, and answers what a release of this process has granted it.
+    /// Waits while the waiter is parked, and returns the grant if a release of this process has handed it the lock.
     pub(crate) async fn granted(&mut self) -> Option<LocalGrant> {
         while let Step::Wait(until) = self.step {
             let _woken = runtime::timeout(until.remaining(), self.wake_ups.next())?.await;
@@ -298,12 +300,12 @@ impl Registration<'_> {
         }
     }
 
-    /// The server has queued the waiter.
+    /// Records that the server has queued the waiter.
     pub(crate) fn keep(mut self) {
         self.ends = Event::Queued(self.owner);
     }
 
-    /// The request was granted the lock.
+    /// Records that the request was granted the lock.
     pub(crate) fn acquired(mut self) {
         self.ends = Event::Acquired(self.owner);
     }
@@ -339,8 +341,8 @@ mod tests {
     #[tokio::test]
     async fn the_first_of_a_process_is_known_and_the_next_is_told_when_it_leaves() {
         let (waiters, key) = (WaiterRegistry::new(), Key::new("", "k").unwrap());
-        let owners = [(); 3].map(|()| OwnerId::random());
-        drop(waiters.enter(&key, OwnerId::random(), None));
+        let owners = [(); 3].map(|()| AttemptId::random());
+        drop(waiters.enter(&key, AttemptId::random(), None));
         for owner in owners {
             waiters.enter(&key, owner, None).keep();
         }
@@ -364,7 +366,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_parked_waiter_asks_after_a_while() {
         let (waiters, key) = (WaiterRegistry::new(), Key::new("", "k").unwrap());
-        let [holder, waiter] = [(); 2].map(|()| OwnerId::random());
+        let [holder, waiter] = [(); 2].map(|()| AttemptId::random());
         waiters.acquired(&key, holder);
         let begun = LeaseInstant::now();
         let mut parked = waiters.arrive(None, &key, waiter, PARKED);
@@ -375,7 +377,7 @@ mod tests {
             "{waited:?}"
         );
         let woken = waiters.wake_ups(waiter).unwrap().next().now_or_never();
-        assert!(woken.is_none(), "it looks by itself");
+        assert!(woken.is_none(), "it polls on its own");
     }
 
     #[tokio::test(start_paused = true)]
@@ -383,7 +385,7 @@ mod tests {
         let waiters = WaiterRegistry::new();
         for number in 0..1_000 {
             let key = Key::new("", &format!("k{number}")).unwrap();
-            waiters.enter(&key, OwnerId::random(), None).keep();
+            waiters.enter(&key, AttemptId::random(), None).keep();
             advance(WAITER_LEASE / 10).await;
         }
         assert!(waiters.registered.lock().len() <= MANY * 2);
@@ -394,7 +396,7 @@ mod tests {
         let waiters = WaiterRegistry::new();
         for number in 0..1_000 {
             let key = Key::new("", &format!("k{number}")).unwrap();
-            waiters.acquired(&key, OwnerId::random());
+            waiters.acquired(&key, AttemptId::random());
             advance(PARKED_FOR / 10).await;
         }
         assert!(waiters.registered.lock().len() <= MANY * 2);
@@ -405,7 +407,7 @@ mod tests {
         let (waiters, key, owner) = (
             WaiterRegistry::new(),
             Key::new("", "k").unwrap(),
-            OwnerId::random(),
+            AttemptId::random(),
         );
         waiters.enter(&key, owner, None).keep();
         advance(WAITER_LEASE * 2).await;
@@ -416,7 +418,7 @@ mod tests {
     #[tokio::test]
     async fn a_message_wakes_whom_it_names_and_only_a_broken_connection_interrupts() {
         let (waiters, key) = (WaiterRegistry::new(), Key::new("", "k").unwrap());
-        let [named, other] = [(); 2].map(|()| OwnerId::random());
+        let [named, other] = [(); 2].map(|()| AttemptId::random());
         waiters.enter(&key, named, None).keep();
         waiters.enter(&key, other, None).keep();
         let push = |kind| {
@@ -425,11 +427,11 @@ mod tests {
             waiters.send(PushInfo { kind, data }).unwrap();
             let woken = |owner| {
                 let wake_ups = waiters.wake_ups(owner).unwrap();
-                assert!(wake_ups.told() <= 1);
-                let told = wake_ups.told() == 1;
+                assert!(wake_ups.notifications() <= 1);
+                let was_notified = wake_ups.notifications() == 1;
                 wake_ups.forget();
                 assert!(wake_ups.next().now_or_never().is_none());
-                told
+                was_notified
             };
             (
                 woken(named),

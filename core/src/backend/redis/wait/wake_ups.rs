@@ -1,4 +1,4 @@
-//! What wakes the futures of one waiter.
+//! Wakes the futures of one waiter.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::clock::{self, LeaseInstant};
 
 #[derive(Debug, Default)]
 pub(crate) struct WakeUps {
-    told: AtomicUsize,
+    notifications: AtomicUsize,
     now: Notify,
     first: Notify,
 }
@@ -20,33 +20,33 @@ impl WakeUps {
     pub(super) fn wake(&self, wake: Wake) {
         match wake {
             Wake::Now => {
-                self.told.fetch_add(1, Ordering::AcqRel);
+                self.notifications.fetch_add(1, Ordering::AcqRel);
                 self.now.notify_one();
             }
             Wake::First => self.first.notify_one(),
         }
     }
 
-    /// Waits until the waiter is to look at once, if it was not told already.
+    /// Waits for a notification to poll immediately, unless there was one already.
     pub(crate) async fn next(&self) {
         self.now.notified().await;
     }
 
-    /// Waits until it has been the first in line for so long.
+    /// Waits until the waiter becomes the first in the queue, and then for `since`.
     pub(crate) async fn promoted(&self, since: Duration) {
         self.first.notified().await;
         clock::sleep_until(LeaseInstant::now().after(since)).await;
     }
 
-    /// How often it was told to look at once.
+    /// Returns the number of notifications to poll immediately.
     #[cfg(any(test, feature = "redlock"))]
-    pub(crate) fn told(&self) -> usize {
-        self.told.load(Ordering::Acquire)
+    pub(crate) fn notifications(&self) -> usize {
+        self.notifications.load(Ordering::Acquire)
     }
 
-    /// What it was told is old news from here on.
+    /// Discards earlier notifications.
     pub(crate) fn forget(&self) {
-        self.told.store(0, Ordering::Release);
+        self.notifications.store(0, Ordering::Release);
         let _old_news = self.now.notified().now_or_never();
     }
 }

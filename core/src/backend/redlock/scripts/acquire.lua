@@ -20,7 +20,7 @@ local mine = holder == round and token_owner == round
 
 if reserved_for or (holder and not mine) then
   if waiter ~= '' then
-    -- A position that cannot be written, for want of memory, must not turn the busy reply into an error.
+    -- If the position cannot be written for lack of memory, the reply must still be busy, and not an error.
     redis.pcall('ZADD', queue, since, waiter)
     redis.pcall('HSET', leases, waiter, number(now + waiter_ms * 1000) .. ' ' .. inbox)
     redis.call('PEXPIRE', queue, waiter_ms * 4)
@@ -30,15 +30,15 @@ if reserved_for or (holder and not mine) then
   return {'busy', number(now), number(left_ms), reserved_for or holder}
 end
 
--- A duplicate of a request that was granted gets the same token.
+-- A duplicate of a granted request receives the same token.
 if mine then
   redis.call('PEXPIRE', lock, ttl_ms)
   return {'granted', number(now), number(token)}
 end
 
--- With the client's hint all nodes draw the same token, so that they need not be asked again. The hint is limited, because
--- a client whose clock is far ahead must not raise the tokens of all others. The node's time is a floor for a counter that
--- was lost.
+-- With the client's hint all nodes generate the same token, so that a second exchange is not necessary. The hint is
+-- limited, because a client whose clock is fast must not raise the tokens of all others. The node's time is the
+-- minimum, in case the counter was lost.
 local drawn = math.max((token or 0) + 1, now, math.min(hint, now + clamp))
 if drawn >= 9007199254740992 then
   return {'exhausted', number(now), number(drawn)}

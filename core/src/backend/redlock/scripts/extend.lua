@@ -1,4 +1,4 @@
--- Extends the lease if this round holds the lock here, and no other round has drawn a token since.
+-- Extends the lease if this round holds the lock here, and the node has not generated a token for another round since.
 local round, ttl_ms, wanted, fence_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local token, token_owner = fence_record()
 
@@ -9,8 +9,8 @@ if token and token_owner ~= round then
   return 0
 end
 redis.call('PEXPIRE', lock, ttl_ms)
--- A node that granted late may have drawn less than the round's token, and is raised to it. It may also have drawn more,
--- and that token is the round's as well.
+-- A node that granted late may have generated a smaller token than the round's, which is then raised. A node may also
+-- have generated a larger token, which then also belongs to the round.
 if not token or token < wanted then
   redis.call('SET', fence, number(wanted) .. ' ' .. round, 'PX', fence_ms)
 else

@@ -1,4 +1,5 @@
--- What this node knows: the owner of the lock, its token and the rest of its lease, and the number of waiters.
+-- Returns the state of this node: the owner of the lock, its token and the rest of its lease, and the number of
+-- waiters.
 local token, token_owner = fence_record()
 local waiting = 0
 local entries = redis.call('HGETALL', leases)

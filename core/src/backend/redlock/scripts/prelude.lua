@@ -1,14 +1,14 @@
--- What all scripts share. A node decides nothing by itself: the owner of a lock is the one that a majority names, under a
--- token on which a majority agrees. Times are microseconds of the node's clock, whole numbers below 2^53, and are formatted
--- with %.0f: tostring would round them.
+-- Code that is part of all scripts. A single node does not decide: a majority must name the owner of a lock, and agree
+-- on the token. Times are microseconds of the node's clock, whole numbers below 2^53, and are formatted with %.0f:
+-- tostring would round them.
 --
--- Versions that share locks share the names of the keys, so the last four are called as in the first version: `line`,
+-- Different versions may use the same locks, so the last four keys have the names of the first version: `line`,
 -- `places`, `turn` and `sealed`.
 local lock, fence, queue, leases, reservation, tombstone = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 
--- How many positions one request reads at most.
+-- The maximum number of positions that one request reads.
 local MAX_POSITIONS = 1000
 
 local holder = redis.call('GET', lock)
@@ -17,7 +17,7 @@ local function number(n)
   return string.format('%.0f', n)
 end
 
--- Returns the last token of this node, and the round that drew it.
+-- Returns the last token of this node, and the round for which it was generated.
 local function fence_record()
   local token, token_owner = string.match(redis.call('GET', fence) or '', '^(%d+) (.*)$')
   return tonumber(token), token_owner
@@ -28,11 +28,11 @@ local function dequeue(waiter)
   redis.call('HDEL', leases, waiter)
 end
 
--- Notifies the waiter that has waited longest by the waiters' own clocks, so that most nodes notify the same one, and
--- reserves the lock for it for `reserved_ms`. A position whose lease has run out is removed, and a waiter without a
--- subscriber is skipped. The lease of a notified waiter ends soon, so that one that does not ask delays only this release.
--- If it asks later, it has its position again. A write that fails, for want of memory or of a right to the channel, must
--- not undo the rest.
+-- Notifies the waiter that has waited longest by the waiters' own clocks, so that most nodes notify the same waiter.
+-- Reserves the lock for that waiter for `reserved_ms`. A position whose lease has expired is removed, and a waiter
+-- without a subscriber is skipped. The lease of a notified waiter ends soon, so that a waiter without a request delays
+-- only this release. With a later request the waiter has its position again. A write or a message may fail, for lack of
+-- memory or of permission for the channel. This must not undo the other effects.
 local function notify_next(notified_lease_ms, reserved_ms)
   local position = 0
   for _ = 1, MAX_POSITIONS do

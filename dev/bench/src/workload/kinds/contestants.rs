@@ -34,7 +34,7 @@ impl Contestant for LockManager {
     async fn turn(&self, key: &str, wish: Wish, granted: Granted<'_>) -> Result<(), BoxError> {
         match wish {
             Wish::Read => {
-                let guard = self.read_lock(key).acquire().await?;
+                let guard = self.rw_lock(key).read().acquire().await?;
                 work(granted).await;
                 guard.release().await?;
             }

@@ -19,7 +19,7 @@ pub(crate) async fn hold(locks: &LockManager, ttl: Duration) -> Result<(), BoxEr
     println!("held {}", guard.token());
     let handle = guard.handle();
     let input = tokio::task::spawn_blocking(move || answer(&handle));
-    let lost = guard.lost().await;
+    let lost = guard.ended().await;
     println!("lost {:?}", lost.reason);
     input.await??;
     Ok(())

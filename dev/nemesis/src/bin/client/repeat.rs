@@ -48,7 +48,7 @@ async fn task(
                     of: permits,
                 };
                 once(&work, lock, mode, &recorder, |guard| {
-                    guard.slot_token().get()
+                    guard.permit_id().get()
                 })
                 .await?;
             }

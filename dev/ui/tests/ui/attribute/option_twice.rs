@@ -1,6 +1,6 @@
 use leasehold::{Error, distributed_lock};
 
-#[distributed_lock("k", ttl = "30s", wait = none, ttl = "1m")]
+#[distributed_lock("k", ttl = "30s", wait = "0s", ttl = "1m")]
 async fn twice() -> Result<(), Error> {
     Ok(())
 }

@@ -1,11 +1,11 @@
 use leasehold::{Error, distributed_lock};
 
-#[distributed_lock("k", contended = ignore, lost = "cancel", guard = _, wait = )]
+#[distributed_lock("k", contended = "ignore", lost = "cancel", guard = _, wait = )]
 async fn values() -> Result<(), Error> {
     Ok(())
 }
 
-#[distributed_lock("k", contended = skip, wait = forever)]
+#[distributed_lock("k", contended = "skip", wait = "forever")]
 async fn never_skips() -> Result<(), Error> {
     Ok(())
 }

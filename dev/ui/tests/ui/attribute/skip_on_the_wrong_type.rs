@@ -1,6 +1,6 @@
 use leasehold::{Error, distributed_lock};
 
-#[distributed_lock("k", contended = skip)]
+#[distributed_lock("k", contended = "skip")]
 async fn a_number() -> Result<u32, Error> {
     Ok(1)
 }

@@ -5,25 +5,25 @@ use leasehold_sqlx::Fence;
 
 use crate::error::ShopError;
 
-/// What there is to sell, and who has bought.
+/// The stock and the orders.
 #[async_trait]
 pub(crate) trait Shelf: fmt::Debug + Send + Sync {
-    /// Makes the tables that are not there.
+    /// Creates missing tables.
     async fn set_up(&self) -> Result<(), ShopError>;
 
-    /// So much stock, and no orders.
+    /// Sets the stock, and deletes all orders.
     async fn stock_up(&self, item: i64, stock: i64) -> Result<(), ShopError>;
 
     async fn count(&self, item: i64) -> Result<Count, ShopError>;
 
-    /// Reads the stock. Under a fence, writes of older holders are refused from here on.
+    /// Reads the stock. With a fence, writes of older holders are refused after this read.
     async fn stock(&self, item: i64, fence: Option<&Fence>) -> Result<i64, ShopError>;
 
-    /// One item fewer, and one order more. Under a fence, only if nobody newer has been there.
+    /// Takes one item from the stock and adds one order. With a fence, fails if a newer holder has read or written.
     async fn take(&self, item: i64, fence: Option<&Fence>) -> Result<(), ShopError>;
 }
 
-/// What an item has come to.
+/// The stock and the number of orders of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Count {
     pub(crate) stock: i64,

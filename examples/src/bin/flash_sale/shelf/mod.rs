@@ -1,4 +1,4 @@
-//! The shop's tables, in whichever database.
+//! The shop's tables, in any of the databases.
 
 mod item;
 mod open;

@@ -6,21 +6,21 @@ use sqlx::{Connection, Database, MySql, Pool, Postgres, Sqlite};
 use super::item::Shelf;
 use super::table::Table;
 
-/// Why there is no shop.
+/// The reason why the shop's database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenError {
     #[error(
-        "`{scheme}://` is no database of this shop; give postgres://…, mysql://… or sqlite://…"
+        "`{scheme}://` is not a database of this shop; use postgres://…, mysql://… or sqlite://…"
     )]
     UnknownScheme { scheme: String },
     #[error("the database cannot be opened")]
     Database(#[from] sqlx::Error),
 }
 
-/// The shelf in the database at `url`.
+/// Opens the shelf in the database at `url`.
 pub(crate) async fn open(url: &str) -> Result<Box<dyn Shelf>, OpenError> {
     let is_word = |c: char| c.is_ascii_alphanumeric();
-    // What else there is may hold a password, and is not repeated.
+    // The rest of the URL is not shown, because it may contain a password.
     let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
     let scheme = Some(scheme).filter(|scheme| scheme.chars().all(is_word));
     let scheme = scheme.unwrap_or_default();
@@ -35,7 +35,8 @@ pub(crate) async fn open(url: &str) -> Result<Box<dyn Shelf>, OpenError> {
     })
 }
 
-/// A pool goes on for half a minute where nobody listens, and does not say why. One connection says it at once.
+/// Opens a pool, after a test with one connection. Without a server, a pool retries for half a minute and does not
+/// return the cause, but a connection returns it immediately.
 async fn pool<DB: Database>(url: &str) -> sqlx::Result<Pool<DB>> {
     DB::Connection::connect(url).await?.close().await?;
     Pool::connect(url).await

@@ -1,4 +1,4 @@
-//! The same statements for each database; they differ in how they write a placeholder.
+//! The statements, which differ between the databases only in their placeholders.
 
 use async_trait::async_trait;
 use leasehold_sqlx::{Fence, ddl};
@@ -18,7 +18,7 @@ impl<DB: Database> Table<DB> {
     }
 }
 
-/// What the fence of an item is called.
+/// Returns the name of an item's fence.
 fn resource(item: i64) -> String {
     format!("flash_sale:stock:{item}")
 }
@@ -26,7 +26,7 @@ fn resource(item: i64) -> String {
 macro_rules! shelf {
     ($database:ty, $one:literal, $two:literal) => {
         impl Table<$database> {
-            /// A transaction; under a fence it notes the token first, and is refused if a newer one was noted.
+            /// Begins a transaction. With a fence, it claims the resource first, and fails if there is a newer token.
             async fn begin(
                 &self,
                 item: i64,

@@ -1,4 +1,4 @@
-//! Which caller drives the connection, and which wakers are called when there is input.
+//! Decides which caller drives the connection, and which wakers are called when there is input.
 
 use std::future::Future;
 use std::mem;
@@ -11,25 +11,26 @@ use parking_lot::Mutex;
 
 pub(super) type ConnectionFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The future of a connection, and those who poll it. It is a waker, too: of that future, whoever polls it.
+/// The future of a connection, and the callers that poll it. This type is also the waker of that future, for every
+/// caller.
 pub(super) struct SharedDriveState(Mutex<DriveState>);
 
 struct DriveState {
     exchange: FutureState,
-    /// There is something to drive that nobody has looked at.
+    /// There is work for which no task has polled the connection yet.
     is_woken: bool,
-    /// The caller that is woken for it, and its number.
+    /// The caller to wake for this work, and its number.
     caller: Option<(u64, Waker)>,
-    /// It was woken, and has not come since.
+    /// The caller was woken, and has not polled since.
     is_awaited: bool,
-    /// Who is woken if there is none.
+    /// The waker of the fallback driver, which is woken if there is no caller to wake.
     fallback: Option<Waker>,
-    /// The fallback driver looks whether the caller that was woken comes.
+    /// The fallback driver checks whether the caller that was woken polls.
     is_watched: bool,
     callers: u64,
-    /// How often a caller came that is woken, or took the place.
+    /// Counts how often the caller to wake polled or changed.
     comings: u64,
-    /// How often somebody drove.
+    /// Counts how often a task drove the connection.
     turns: u64,
 }
 
@@ -43,7 +44,7 @@ impl SharedDriveState {
     pub(super) fn new(exchange: ConnectionFuture) -> Arc<Self> {
         Arc::new(Self(Mutex::new(DriveState {
             exchange: FutureState::Here(exchange),
-            // Nobody has polled it yet.
+            // No task has polled the future yet.
             is_woken: true,
             caller: None,
             is_awaited: false,
@@ -55,13 +56,13 @@ impl SharedDriveState {
         })))
     }
 
-    /// Ends the connection, whoever drives it.
+    /// Ends the connection, even while a task drives it.
     pub(super) fn close(&self) {
         let exchange = mem::replace(&mut self.0.lock().exchange, FutureState::Over);
         drop(exchange);
     }
 
-    /// What is left to the fallback driver, which is woken as `waker` says from now on; none if the connection is over.
+    /// Stores `waker` for the fallback driver, and returns its work; `None` if the connection has ended.
     pub(super) fn register_fallback(&self, waker: &Waker) -> Option<FallbackWork> {
         let mut drive = self.0.lock();
         if matches!(drive.exchange, FutureState::Over) {
@@ -77,8 +78,8 @@ impl SharedDriveState {
         Some(left)
     }
 
-    /// Relieves a caller that was woken before the last look, and has not come since, whoever else drove. There is
-    /// nobody to watch any more if nobody is awaited and nobody drove since that look.
+    /// Replaces the caller to wake if it was woken before the last check and has not polled since, even if others
+    /// drove. The check ends if no caller was woken and no task drove since the last check.
     pub(super) fn check_waiter(&self, last: &mut ReaderSnapshot) {
         let mut drive = self.0.lock();
         let look = ReaderSnapshot {
@@ -103,7 +104,7 @@ impl SharedDriveState {
         self.0.lock().is_watched
     }
 
-    /// Takes the future to drive it; none if another does, or if it is over.
+    /// Returns the future to drive; `None` if another task is driving it, or if it has ended.
     pub(super) fn begin(self: &Arc<Self>) -> Option<DriveGuard<'_>> {
         let mut drive = self.0.lock();
         match mem::replace(&mut drive.exchange, FutureState::Driven) {
@@ -120,7 +121,7 @@ impl SharedDriveState {
         }
     }
 
-    /// Has a caller woken in the task where it is now, if it is the one that is woken.
+    /// Updates the waker of a caller that moved to another task, if it is the one to wake.
     fn follow(&self, number: u64, waker: &Waker) {
         let mut drive = self.0.lock();
         let earlier = match &drive.caller {
@@ -133,20 +134,20 @@ impl SharedDriveState {
             }
             _ => return,
         };
-        let told = drive.told();
+        let wakeups = drive.wakeups();
         drop(drive);
-        told.wake();
+        wakeups.wake();
         drop(earlier);
     }
 }
 
-/// What there is to do for the fallback driver.
+/// The work for the fallback driver.
 pub(super) struct FallbackWork {
     pub(super) to_drive: bool,
     pub(super) to_watch: bool,
 }
 
-/// What the fallback driver saw when it looked after the caller.
+/// The counters at the last check of the fallback driver.
 #[derive(Default)]
 pub(super) struct ReaderSnapshot {
     turns: u64,
@@ -154,7 +155,7 @@ pub(super) struct ReaderSnapshot {
     is_awaited: bool,
 }
 
-/// Who is to be woken, once nothing is locked.
+/// The wakers to call after the mutex was unlocked.
 #[derive(Default)]
 struct Wakeups {
     driver: Option<Waker>,
@@ -170,20 +171,20 @@ impl Wakeups {
 }
 
 impl DriveState {
-    /// Has another caller woken, or none, and gives back the one before.
+    /// Replaces the caller that is woken, and returns the previous one.
     fn replace_caller(&mut self, caller: Option<(u64, Waker)>) -> Option<(u64, Waker)> {
         self.comes();
         mem::replace(&mut self.caller, caller)
     }
 
-    /// The caller that is woken is there.
+    /// Records that the caller to wake has polled.
     fn comes(&mut self) {
         self.is_awaited = false;
         self.comings = self.comings.wrapping_add(1);
     }
 
-    /// Who is to be told that there is something to drive; nobody if there is not.
-    fn told(&mut self) -> Wakeups {
+    /// Returns the wakers to call because there is work; empty if there is none.
+    fn wakeups(&mut self) -> Wakeups {
         if !self.is_woken {
             return Wakeups::default();
         }
@@ -192,7 +193,7 @@ impl DriveState {
             (FutureState::Here(_), Some(_))
         );
         match (&self.exchange, &self.caller) {
-            // When who drives is done.
+            // The wakers are called when the current driver is done.
             (FutureState::Driven, _) => Wakeups::default(),
             (FutureState::Here(_), Some((_, caller))) => Wakeups {
                 driver: Some(caller.clone()),
@@ -216,28 +217,28 @@ impl Wake for SharedDriveState {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let told = {
+        let wakeups = {
             let mut drive = self.0.lock();
             drive.is_woken = true;
-            drive.told()
+            drive.wakeups()
         };
-        told.wake();
+        wakeups.wake();
     }
 }
 
-/// Holds the future while it is driven.
+/// Contains the future while a task drives it.
 pub(super) struct DriveGuard<'a> {
     shared: &'a Arc<SharedDriveState>,
-    /// None once it has ended.
+    /// `None` once the future has ended.
     exchange: Option<ConnectionFuture>,
-    /// Who waits from now on.
+    /// The caller that starts to wait.
     caller: Option<(u64, Waker)>,
-    /// Who does not any more.
+    /// The caller that stops waiting.
     leaver: Option<u64>,
 }
 
 impl DriveGuard<'_> {
-    /// Writes what is asked, and reads what is answered.
+    /// Writes requests, and reads replies.
     pub(super) fn drive(&mut self) {
         {
             let mut drive = self.shared.0.lock();
@@ -249,14 +250,14 @@ impl DriveGuard<'_> {
         };
         let waker = Waker::from(Arc::clone(self.shared));
         let mut context = Context::from_waker(&waker);
-        // A panic ends the connection, and is none of the caller's.
+        // A panic ends the connection, and must not propagate to the caller.
         let driven = catch_unwind(AssertUnwindSafe(|| exchange.as_mut().poll(&mut context)));
         if driven.is_ok_and(|it| it.is_pending()) {
             self.exchange = Some(exchange);
         }
     }
 
-    /// Has the caller woken from now on, unless another is.
+    /// Makes this caller the caller to wake, unless there is another.
     fn wait(&mut self, caller: &mut DriveWaiter<'_>, waker: &Waker) {
         let number = *caller.number.get_or_insert_with(|| {
             let mut drive = self.shared.0.lock();
@@ -266,7 +267,7 @@ impl DriveGuard<'_> {
         self.caller = Some((number, waker.clone()));
     }
 
-    /// Has the caller not woken any more.
+    /// Removes the caller.
     fn leave(&mut self, caller: &DriveWaiter<'_>) {
         self.leaver = caller.number;
     }
@@ -283,7 +284,7 @@ impl Drop for DriveGuard<'_> {
             }
             left => {
                 drive.exchange = FutureState::Over;
-                // The fallback driver is to hear of it.
+                // The fallback driver must be woken.
                 drive.is_woken = true;
                 left
             }
@@ -301,17 +302,17 @@ impl Drop for DriveGuard<'_> {
         {
             earlier = drive.replace_caller(None);
         }
-        let told = drive.told();
+        let wakeups = drive.wakeups();
         drop(drive);
-        told.wake();
+        wakeups.wake();
         drop((left, earlier));
     }
 }
 
-/// Somebody who waits for an answer.
+/// A caller that waits for a reply.
 pub(super) struct DriveWaiter<'a> {
     shared: &'a Arc<SharedDriveState>,
-    /// Once it has waited.
+    /// Set once the caller has waited.
     number: Option<u64>,
 }
 
@@ -323,32 +324,33 @@ impl<'a> DriveWaiter<'a> {
         }
     }
 
-    /// Polls the answer. If no other caller is driving the connection, this one does first.
+    /// Polls the reply. If no other caller is driving the connection, this caller drives it first.
     pub(super) fn poll<T>(
         &mut self,
         mut answer: Pin<&mut impl Future<Output = T>>,
         context: &mut Context<'_>,
     ) -> Poll<T> {
-        // Where another drives at this moment somebody is woken after it for what is sent meanwhile.
+        // If another task is driving now, a waker is called after that drive, because requests may have been sent
+        // during it.
         let Some(mut turn) = self.shared.begin() else {
             if let Some(number) = self.number {
                 self.shared.follow(number, context.waker());
             }
             return answer.poll(context);
         };
-        // The answer is polled again below, so that no waker is needed here.
+        // The reply is polled again below, so no waker is needed here.
         let mut silent = Context::from_waker(Waker::noop());
-        let mut told = answer.as_mut().poll(&mut silent);
-        if told.is_pending() {
+        let mut polled = answer.as_mut().poll(&mut silent);
+        if polled.is_pending() {
             turn.drive();
-            told = answer.poll(context);
+            polled = answer.poll(context);
         }
-        if told.is_pending() {
+        if polled.is_pending() {
             turn.wait(self, context.waker());
         } else {
             turn.leave(self);
         }
-        told
+        polled
     }
 }
 
@@ -362,10 +364,10 @@ impl Drop for DriveWaiter<'_> {
             return;
         }
         let left = drive.replace_caller(None);
-        // It may have been woken and not come.
-        let told = drive.told();
+        // The caller may have been woken without polling since.
+        let wakeups = drive.wakeups();
         drop(drive);
-        told.wake();
+        wakeups.wake();
         drop(left);
     }
 }

@@ -11,12 +11,12 @@ use tokio::time::Sleep;
 use super::drive_state::{ReaderSnapshot, SharedDriveState};
 use crate::runtime::sleep;
 
-/// The task of a connection's own. The connection ends with it.
+/// The connection's own task. When this task ends, the connection ends, too.
 pub(super) struct FallbackDriver {
     shared: Arc<SharedDriveState>,
-    /// How long a caller that was woken has to come, at least; twice as long at most.
+    /// The least time that a woken caller has to poll; the maximum is twice this time.
     patience: Duration,
-    /// Set while callers are woken in its place, and a little longer.
+    /// Set while callers are woken instead of the fallback driver, and until the next check after that.
     watch: Option<Pin<Box<Sleep>>>,
     last: ReaderSnapshot,
 }

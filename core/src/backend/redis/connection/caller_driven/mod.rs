@@ -1,13 +1,13 @@
-//! Whoever waits for an answer reads the connection by itself.
+//! Callers that wait for a reply read the connection themselves.
 //!
-//! The `redis` crate makes one future for each connection, which writes what is asked and reads what is answered. In a
-//! task of its own it costs each round trip two changes of tasks, and often of threads. So callers poll it themselves.
-//! Of those who wait one is woken when there is something to read, until it has its own answer, and what it reads of the
-//! others' answers they are given.
+//! The `redis` crate returns one future for each connection, which writes requests and reads replies. In a task of its
+//! own, each round trip would cost two task switches, and often thread switches. So callers poll it themselves. One of
+//! the waiting callers is woken when there is input, until it has its own reply. This caller delivers the replies that
+//! it reads for others.
 //!
-//! Where there is no such caller a task of the connection's own reads, the fallback driver: what is left when that one is
-//! answered, pushes, and that the connection has ended. It also steps in for a caller that was woken and is not polled,
-//! for nobody may keep from others what is theirs.
+//! Without such a caller a task of the connection reads: the fallback driver. It handles pushes, the end of the
+//! connection, and the remaining work once that caller has its reply. It also drives if a woken caller is not polled,
+//! so that no caller can block the others.
 
 mod drive_state;
 mod fallback_driver;
@@ -24,21 +24,21 @@ use crate::runtime::Runtime;
 use drive_state::{DriveWaiter, SharedDriveState};
 use fallback_driver::FallbackDriver;
 
-/// What carries one connection. It ends with this.
+/// Drives one connection. The connection ends when this is dropped.
 pub(crate) struct Driver {
     shared: Arc<SharedDriveState>,
     fallback: AbortHandle,
 }
 
 impl Driver {
-    /// Drives `exchange`, the future of a connection, in this runtime. Callers that were woken have as long as `patience`
-    /// to come, or twice as long.
+    /// Drives `exchange`, the future of a connection, in this runtime. Woken callers have between `patience` and twice
+    /// as long to poll.
     pub(crate) fn start(
         runtime: &Runtime,
         patience: Duration,
         exchange: impl Future<Output = ()> + Send + 'static,
     ) -> Self {
-        // What a caller has done before must not keep it from reading for others.
+        // The caller must read for others even if its cooperative budget is used up.
         let shared = SharedDriveState::new(Box::pin(unconstrained(exchange)));
         let fallback = runtime.spawn(FallbackDriver::of(&shared, patience).run());
         Self {
@@ -47,7 +47,7 @@ impl Driver {
         }
     }
 
-    /// Waits for an answer of this connection, and reads it if nobody else does.
+    /// Waits for a reply of this connection, and drives the connection if no other task does.
     pub(crate) fn drive_until<'a, T>(
         &'a self,
         mut answer: Pin<&'a mut impl Future<Output = T>>,
@@ -59,7 +59,7 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // Now, and not when somebody drives the runtime.
+        // This ends the connection now, not when the runtime is driven again.
         self.shared.close();
         self.fallback.abort();
     }
@@ -86,11 +86,11 @@ mod tests {
     const PATIENCE: Duration = Duration::from_millis(10);
     const ENDLESS: Duration = Duration::from_secs(3_600);
 
-    /// A connection on which each answer says in which task it was read.
+    /// A test connection on which each reply contains the task that read it.
     struct TestConnection {
         driver: Driver,
         asked: mpsc::UnboundedSender<oneshot::Sender<ReaderTask>>,
-        /// Each word of the server's answers a question, the oldest first.
+        /// Each word that the server sends is the reply to the oldest request.
         server: mpsc::UnboundedSender<()>,
     }
 
@@ -135,9 +135,9 @@ mod tests {
 
         async fn ask(&self) -> Result<ReaderTask, oneshot::error::RecvError> {
             let question = async {
-                let (answer, told) = oneshot::channel();
+                let (answer, reply) = oneshot::channel();
                 drop(self.asked.send(answer));
-                told.await
+                reply.await
             };
             self.driver.drive_until(pin!(question)).await
         }
@@ -214,7 +214,7 @@ mod tests {
         tokio::task::yield_now().await;
         connection.says(1);
         let at_once = timeout(Duration::from_millis(1), last);
-        at_once.await.expect("nobody was patient").unwrap();
+        at_once.await.expect("no caller was patient").unwrap();
     }
 
     #[tokio::test(start_paused = true)]
@@ -250,8 +250,8 @@ mod tests {
             drop(first);
             (connection, second)
         });
-        let told = async { timeout(Duration::from_secs(9), second).await };
-        runtime.block_on(told).expect("it was read").unwrap();
+        let in_time = async { timeout(Duration::from_secs(9), second).await };
+        runtime.block_on(in_time).expect("it was read").unwrap();
         drop(connection);
     }
 
@@ -282,7 +282,7 @@ mod tests {
         connection.says(2);
         drop(first);
         let at_once = timeout(Duration::from_millis(1), second);
-        at_once.await.expect("nobody was patient").unwrap();
+        at_once.await.expect("no caller was patient").unwrap();
     }
 
     #[tokio::test]
@@ -313,19 +313,19 @@ mod tests {
         let connection = TestConnection::open(&runtime, ENDLESS);
         drop(elsewhere);
         let here = Builder::new_current_thread().enable_all().build().unwrap();
-        let told = async { timeout(Duration::from_secs(9), connection.ask()).await };
-        assert!(here.block_on(told).expect("it has not").is_err());
+        let in_time = async { timeout(Duration::from_secs(9), connection.ask()).await };
+        assert!(here.block_on(in_time).expect("it has not").is_err());
     }
 
     #[tokio::test]
     async fn what_comes_while_somebody_drives_is_seen_to() {
-        let (answer, told) = oneshot::channel::<()>();
+        let (answer, reply) = oneshot::channel::<()>();
         let mut answer = Some(answer);
         let mut times = 0;
         let exchange = poll_fn(move |context| {
             times += 1;
             match times {
-                // By the fallback driver, and by the caller.
+                // The fallback driver polled first, and then the caller.
                 1 => {}
                 2 => context.waker().wake_by_ref(),
                 _ => drop(answer.take()),
@@ -334,7 +334,7 @@ mod tests {
         });
         let driver = Driver::start(&Runtime::current().unwrap(), ENDLESS, exchange);
         tokio::task::yield_now().await;
-        let asking = tokio::spawn(async move { driver.drive_until(pin!(told)).await });
+        let asking = tokio::spawn(async move { driver.drive_until(pin!(reply)).await });
         for _ in 0..3 {
             tokio::task::yield_now().await;
         }
@@ -369,7 +369,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_panics_has_ended_and_the_caller_has_not() {
-        let (answer, told) = oneshot::channel::<()>();
+        let (answer, reply) = oneshot::channel::<()>();
         let mut times = 0;
         let exchange = poll_fn(move |_| {
             let _owed = &answer;
@@ -379,7 +379,7 @@ mod tests {
         });
         let driver = Driver::start(&Runtime::current().unwrap(), ENDLESS, exchange);
         tokio::task::yield_now().await;
-        assert!(driver.drive_until(pin!(told)).await.is_err());
+        assert!(driver.drive_until(pin!(reply)).await.is_err());
         tokio::task::yield_now().await;
         assert!(driver.fallback.is_finished());
     }
@@ -397,7 +397,7 @@ mod tests {
                         let server = connection.server.clone();
                         tokio::spawn(async move { server.send(()).unwrap() });
                         let mut asking = Box::pin(connection.ask());
-                        // Some are given up.
+                        // Some callers are dropped.
                         if n % 7 > 0 {
                             asking.await.unwrap();
                         } else if let Poll::Ready(answer) = poll!(&mut asking) {
@@ -407,7 +407,7 @@ mod tests {
                 });
             }
             let all = timeout(Duration::from_secs(60), tasks.join_all());
-            all.await.expect("a wake-up was lost");
+            all.await.expect("a notification was lost");
         });
     }
 }

@@ -1,11 +1,11 @@
-//! What follows from each event, state by state.
+//! Tests the effects of each event, state by state.
 
 use super::*;
 
 const EXPIRY: u64 = 7;
 const MS: Duration = Duration::from_millis(1);
 
-/// A queue, and a clock that stands until it is set.
+/// A queue with a manual clock.
 struct Clocked {
     queue: LocalQueue,
     now: LeaseInstant,
@@ -19,8 +19,8 @@ impl Clocked {
         }
     }
 
-    /// A queue in which this one has just acquired the lock.
-    fn held_by(holder: OwnerId) -> Self {
+    /// A queue whose `holder` has just acquired the lock.
+    fn held_by(holder: AttemptId) -> Self {
         let mut clocked = Self::new();
         clocked.apply(Event::Acquired(holder));
         clocked
@@ -35,7 +35,7 @@ impl Clocked {
         self.queue.apply(self.now, event)
     }
 
-    fn arrives(&mut self, owner: OwnerId) -> Step {
+    fn arrives(&mut self, owner: AttemptId) -> Step {
         let (can_be_named, may_park) = (true, true);
         self.apply(Event::Arrives(
             owner,
@@ -47,8 +47,8 @@ impl Clocked {
         .step
     }
 
-    /// One that waits for the server, with a future.
-    fn queued(&mut self, owner: OwnerId) {
+    /// Adds a waiter that is queued on the server and has a future.
+    fn queued(&mut self, owner: AttemptId) {
         let (can_be_named, may_park) = (true, false);
         let arrived = self.apply(Event::Arrives(
             owner,
@@ -62,13 +62,13 @@ impl Clocked {
         self.apply(Event::WaitBegins(owner));
     }
 
-    fn release(&mut self, owner: OwnerId) -> Effects {
+    fn release(&mut self, owner: AttemptId) -> Effects {
         self.apply(Event::ReleaseBegins(owner, Some(EXPIRY)))
     }
 
-    /// Releases, and names a waiter.
-    fn names(&mut self, owner: OwnerId) -> Successor {
-        self.release(owner).successor.expect("somebody is named")
+    /// Releases, and returns the waiter that was named.
+    fn names(&mut self, owner: AttemptId) -> Successor {
+        self.release(owner).successor.expect("a waiter is named")
     }
 
     fn passed(&mut self, to: Successor) -> (LocalGrant, Effects) {
@@ -81,23 +81,23 @@ impl Clocked {
         (grant, self.apply(Event::ReleaseEnds(to, end)))
     }
 
-    fn looks(&mut self, owner: OwnerId) -> Step {
+    fn looks(&mut self, owner: AttemptId) -> Step {
         self.apply(Event::Looks(owner)).step
     }
 }
 
-fn owners<const N: usize>() -> [OwnerId; N] {
-    [(); N].map(|()| OwnerId::random())
+fn owners<const N: usize>() -> [AttemptId; N] {
+    [(); N].map(|()| AttemptId::random())
 }
 
-fn now(owner: OwnerId) -> (OwnerId, Wake) {
+fn now(owner: AttemptId) -> (AttemptId, Wake) {
     (owner, Wake::Now)
 }
 
 #[test]
 fn nobody_is_parked_for_long() {
     let [holder, waiter] = owners();
-    assert_eq!(Clocked::new().arrives(waiter), Step::Ask, "nobody has it");
+    assert_eq!(Clocked::new().arrives(waiter), Step::Ask, "it is free");
     let mut late = Clocked::held_by(holder);
     late.after(PARKED_FOR);
     assert_eq!(late.arrives(waiter), Step::Ask, "it will not be soon");
@@ -110,7 +110,7 @@ fn nobody_is_parked_for_long() {
         Step::Wait(until)
     );
     assert_eq!(queue.after(MS).looks(waiter), Step::Ask);
-    assert_eq!(queue.queue.first(), Some(waiter), "it is in line now");
+    assert_eq!(queue.queue.first(), Some(waiter), "it is queued now");
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn the_first_in_line_is_told_when_the_one_before_leaves_or_is_granted_the_lock()
     assert_eq!(
         queue.names(holder).owner,
         second,
-        "who has it needs no more"
+        "the holder needs no notification"
     );
     assert_eq!(queue.apply(Event::AttemptDropped(first)).wake, []);
     assert_eq!(
@@ -366,7 +366,7 @@ fn who_ended_with_its_runtime_is_forgotten_when_its_place_is_over() {
     let mut queue = Clocked::held_by(holder);
     queue.queued(gone);
     queue.queued(waits);
-    // It is between two looks.
+    // The waiter is between two polls.
     queue.after(WAITER_LEASE / 2).apply(Event::WaitEnds(gone));
     queue.after(WAITER_LEASE - MS).queued(comes);
     assert_eq!(queue.queue.first(), Some(gone));

@@ -10,41 +10,43 @@ use uuid::{Builder, Uuid};
 
 /// The identity of one attempt to acquire a lock.
 ///
-/// Made new for every attempt: never per thread, object or process, so that no two holders can be
-/// mistaken for each other and a request that is sent twice is recognised as one.
+/// Each attempt gets a new id, not each thread, object or process. So two holders never have the same id, and the
+/// backend recognises a duplicate request by its id.
 ///
-/// Who knows it can act as the holder where the backend is reached, so people, logs and traces see a short hash of
-/// it: `Display` and `Debug` write twelve digits, which tell the owners of a key apart and from which nobody finds the id.
+/// A client that knows the id can act as the holder on the backend. So logs and traces show a short hash. `Display` and
+/// `Debug` write twelve digits, which distinguish the owners of a key and do not reveal the id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OwnerId(Uuid);
+pub struct AttemptId(Uuid);
 
-impl OwnerId {
-    /// A fresh random identity (UUID v4). Nobody can guess it, and it is the operating system's each time: a generator of our
-    /// own would be copied by a fork, and by a snapshot of the machine, and both copies would hold the lock as one owner.
+impl AttemptId {
+    /// Returns a new random id (UUID v4), which cannot be guessed. The operating system generates each id. A fork or a
+    /// machine snapshot would copy a generator in this process, and both copies would then acquire locks under the same
+    /// id.
     ///
     /// # Panics
     ///
-    /// If the operating system has no random numbers.
+    /// If the operating system cannot provide random numbers.
     #[must_use]
     pub fn random() -> Self {
         let mut bytes = [0; 16];
         match getrandom::fill(&mut bytes) {
             Ok(()) => Self::from_random_bytes(bytes),
-            // What uuid does depends on features that anybody in the program may switch on, so it comes second.
+            // The generator of `uuid` depends on features that any crate in the program may enable, so it is only the
+            // fallback.
             Err(_nothing) => Self(Uuid::new_v4()),
         }
     }
 
-    /// An identity made of random bytes, which are used for no other. For the
-    /// [`owner_id`](crate::backend::Backend::owner_id) of backends that nobody outside of this process can reach:
-    /// these may fetch bytes for many ids at once, and save a system call each time.
+    /// Returns an id made of random bytes that are used for no other id. Use it for the
+    /// [`owner_id`](crate::backend::Backend::attempt_id) of backends that only this process can reach. Such a backend
+    /// may fetch bytes for many ids with one system call.
     ///
     /// # Examples
     ///
     /// ```
-    /// use leasehold::OwnerId;
+    /// use leasehold::AttemptId;
     ///
-    /// let (one, other) = (OwnerId::from_random_bytes([7; 16]), OwnerId::from_random_bytes([8; 16]));
+    /// let (one, other) = (AttemptId::from_random_bytes([7; 16]), AttemptId::from_random_bytes([8; 16]));
     /// assert_ne!(one, other);
     /// ```
     #[must_use]
@@ -52,15 +54,15 @@ impl OwnerId {
         Self(Builder::from_random_bytes(bytes).into_uuid())
     }
 
-    /// The whole id, as a backend keeps it and a request names it. Whoever reads it can act as this owner: it does not
-    /// belong in logs.
+    /// Returns the whole id, as backends store it and requests carry it. Anyone who reads the id can act as this owner,
+    /// so do not log it.
     ///
     /// # Examples
     ///
     /// ```
-    /// use leasehold::OwnerId;
+    /// use leasehold::AttemptId;
     ///
-    /// let owner = OwnerId::random();
+    /// let owner = AttemptId::random();
     /// assert_eq!((owner.reveal().len(), owner.to_string().len()), (36, 12));
     /// ```
     #[must_use]
@@ -68,51 +70,52 @@ impl OwnerId {
         self.0.to_string()
     }
 
-    /// How a holder is shown that a backend names: by the short hash, if it is one of ours.
+    /// Returns the text that shows a holder on the backend: the short hash if the holder's id is one of ours.
     #[cfg(any(test, feature = "redis"))]
     pub(crate) fn shown(holder: String) -> String {
         match Self::read(&holder) {
-            // Other programs' ids may be written in other ways, and are theirs to hide.
+            // Ids of other programs may have other formats, and are shown unchanged.
             Some(owner) if owner.reveal() == holder => owner.to_string(),
             _ => holder,
         }
     }
 
-    /// Of a random id these are as many bits as twelve digits have; the others cannot be told from them.
+    /// Returns twelve digits' worth of bits. These bits are as random as a new id's, and do not reveal the other bits.
     fn hash(self) -> u64 {
         let (high, low) = self.0.as_u64_pair();
         mixed(high ^ mixed(low)) >> 16
     }
 
-    /// What [`written`](Self::written) writes on.
+    /// Returns a buffer for [`written`](Self::written).
     #[cfg(feature = "redis")]
     pub(crate) const fn buffer() -> [u8; Hyphenated::LENGTH] {
         [0; Hyphenated::LENGTH]
     }
 
-    /// What [`reveal`](Self::reveal) answers, without an allocation.
+    /// Returns the same as [`reveal`](Self::reveal), without an allocation.
     #[cfg(feature = "redis")]
     pub(crate) fn written(self, buffer: &mut [u8; Hyphenated::LENGTH]) -> &str {
         self.0.hyphenated().encode_lower(buffer)
     }
 
-    /// What [`reveal`](Self::reveal) has answered.
+    /// Parses a text of [`reveal`](Self::reveal).
     pub(crate) fn read(text: &str) -> Option<Self> {
         Uuid::try_parse(text).ok().map(Self)
     }
 }
 
-/// Each bit of the word becomes half of all bits (the last step of `SplitMix64`).
+/// Mixes the word so that each of its bits changes half of all bits (the last step of `SplitMix64`).
 const fn mixed(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
 }
 
-/// A map by ids, which are random already. A backend that makes them otherwise makes its own maps slow.
-pub(crate) type OwnerMap<V> = HashMap<OwnerId, V, BuildHasherDefault<IdHasher>>;
+/// A map whose keys are ids. The ids are already random, so they are barely hashed. A backend with non-random ids only
+/// slows its own maps down.
+pub(crate) type AttemptMap<V> = HashMap<AttemptId, V, BuildHasherDefault<IdHasher>>;
 
-/// Folds the bytes of an id into one number.
+/// Hashes an id by folding its bytes into one number.
 #[derive(Debug, Default)]
 pub(crate) struct IdHasher(u64);
 
@@ -127,7 +130,7 @@ impl Hasher for IdHasher {
         }
     }
 
-    /// How many bytes follow, which is the same for all.
+    /// The length is the same for all ids.
     fn write_usize(&mut self, _length: usize) {}
 
     fn finish(&self) -> u64 {
@@ -135,13 +138,13 @@ impl Hasher for IdHasher {
     }
 }
 
-impl fmt::Debug for OwnerId {
+impl fmt::Debug for AttemptId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OwnerId({self})")
+        write!(f, "AttemptId({self})")
     }
 }
 
-impl fmt::Display for OwnerId {
+impl fmt::Display for AttemptId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:012x}", self.hash())
     }
@@ -156,27 +159,29 @@ mod tests {
 
     #[test]
     fn people_see_a_short_hash_that_is_the_same_everywhere_and_no_part_of_the_id() {
-        let owner = OwnerId::from_random_bytes([7; 16]);
+        let owner = AttemptId::from_random_bytes([7; 16]);
         assert_eq!(owner.to_string(), "aa52a6f25af4");
-        assert_eq!(format!("{owner:?}"), format!("OwnerId({owner})"));
-        assert_eq!(OwnerId::shown(owner.reveal()), owner.to_string());
+        assert_eq!(format!("{owner:?}"), format!("AttemptId({owner})"));
+        assert_eq!(AttemptId::shown(owner.reveal()), owner.to_string());
         let theirs = owner.reveal().replace('-', "");
-        assert_eq!(OwnerId::shown(theirs.clone()), theirs);
-        for owner in (0..1000).map(|_| OwnerId::random()) {
+        assert_eq!(AttemptId::shown(theirs.clone()), theirs);
+        for owner in (0..1000).map(|_| AttemptId::random()) {
             let (shown, whole) = (owner.to_string(), owner.reveal().replace('-', ""));
             assert!(
                 shown.len() == 12 && !whole.contains(&shown),
                 "{shown} of {whole}"
             );
         }
-        let shown: HashSet<_> = (0..10_000).map(|_| OwnerId::random().to_string()).collect();
+        let shown: HashSet<_> = (0..10_000)
+            .map(|_| AttemptId::random().to_string())
+            .collect();
         assert_eq!(shown.len(), 10_000);
     }
 
     #[test]
     fn ids_are_told_apart_and_found_again() {
-        let ids: Vec<_> = (0..10_000).map(|_| OwnerId::random()).collect();
-        let by_id: OwnerMap<usize> = ids.iter().copied().zip(0..).collect();
+        let ids: Vec<_> = (0..10_000).map(|_| AttemptId::random()).collect();
+        let by_id: AttemptMap<usize> = ids.iter().copied().zip(0..).collect();
         assert!(
             ids.iter()
                 .enumerate()

@@ -1,20 +1,20 @@
-//! Makes the owner ids of attempts, many with one system call.
+//! Generates the owner ids of attempts, many with one system call.
 
-use crate::OwnerId;
+use crate::AttemptId;
 
-/// How many ids are made of what one system call fetches.
+/// The number of ids that one system call provides.
 const AT_ONCE: usize = 64;
 
-/// Ids for the attempts of one world, each of random bytes of the system.
+/// Generates ids for attempts, each from random bytes of the operating system.
 ///
-/// A fork goes on with a copy of those that are still to come, and of their world: nobody meets both.
+/// A forked process continues with copies of the unused ids and of the locks, so the copied ids never conflict.
 #[derive(Default)]
-pub(super) struct OwnerIdSource {
+pub(super) struct AttemptIdSource {
     to_come: Vec<[u8; 16]>,
 }
 
-impl OwnerIdSource {
-    pub(super) fn draw(&mut self) -> OwnerId {
+impl AttemptIdSource {
+    pub(super) fn draw(&mut self) -> AttemptId {
         if self.to_come.is_empty() {
             let mut fetched = [[0; 16]; AT_ONCE];
             if getrandom::fill(fetched.as_flattened_mut()).is_ok() {
@@ -22,7 +22,7 @@ impl OwnerIdSource {
             }
         }
         let bytes = self.to_come.pop();
-        bytes.map_or_else(OwnerId::random, OwnerId::from_random_bytes)
+        bytes.map_or_else(AttemptId::random, AttemptId::from_random_bytes)
     }
 }
 
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn no_id_is_drawn_twice_whenever_they_are_fetched() {
-        let (mut here, mut there) = (OwnerIdSource::default(), OwnerIdSource::default());
+        let (mut here, mut there) = (AttemptIdSource::default(), AttemptIdSource::default());
         let ids = (0..10 * AT_ONCE).flat_map(|_| [here.draw(), there.draw()]);
         assert_eq!(ids.collect::<HashSet<_>>().len(), 20 * AT_ONCE);
     }

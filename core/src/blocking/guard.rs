@@ -1,0 +1,80 @@
+//! The guard of a lock that was acquired without async.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::blocking_runtime::BlockingRuntime;
+use crate::lock::kind::{Exclusive, Fenced, Kind, Releasable};
+use crate::{Error, FencingToken, LockHandle};
+
+/// A held lock: see the async [`LockGuard`](crate::LockGuard).
+///
+/// Dropping it releases the lock in the background.
+#[derive(Debug)]
+#[must_use = "the lock is released as soon as the guard is dropped; bind it to a name"]
+#[clippy::has_significant_drop]
+pub struct LockGuard<K: Kind = Exclusive> {
+    // The guard is dropped before the runtime, which executes its release.
+    guard: crate::LockGuard<K>,
+    runtime: Arc<BlockingRuntime>,
+}
+
+impl<K: Fenced> LockGuard<K> {
+    /// Returns the fencing token of this acquisition: see [`LockGuard::token`](crate::LockGuard::token).
+    #[must_use]
+    pub fn token(&self) -> FencingToken {
+        self.guard.token()
+    }
+}
+
+impl<K: Kind> LockGuard<K> {
+    pub(super) const fn new(guard: crate::LockGuard<K>, runtime: Arc<BlockingRuntime>) -> Self {
+        Self { guard, runtime }
+    }
+
+    /// Returns the key, as the caller named it.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        self.guard.key()
+    }
+
+    /// Returns a handle, which can be cloned and cannot release.
+    #[must_use]
+    pub fn handle(&self) -> LockHandle<K> {
+        self.guard.handle()
+    }
+
+    /// Returns whether the lock is still held: see [`LockHandle::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.guard.is_valid()
+    }
+
+    /// Returns how long the lock is still held if no further renewal succeeds; zero once it is lost.
+    #[must_use]
+    pub fn valid_for(&self) -> Duration {
+        self.guard.valid_for()
+    }
+
+    /// Renews the lease now: see [`LockGuard::renew`](crate::LockGuard::renew).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`] if the lock was lost, [`Error::Backend`] if the backend failed. [`Error::Blocking`] inside an
+    /// async runtime.
+    pub fn renew(&self) -> Result<(), Error> {
+        self.runtime.block_on(self.guard.renew())?
+    }
+}
+
+impl<K: Releasable> LockGuard<K> {
+    /// Releases the lock, and blocks until the backend has confirmed it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`] if the lock was lost before. [`Error::Unconfirmed`] if there was no confirmation in time.
+    /// [`Error::Blocking`] inside an async runtime; the lock is then released in the background.
+    pub fn release(self) -> Result<(), Error> {
+        self.runtime.block_on(self.guard.release())?
+    }
+}

@@ -1,0 +1,88 @@
+//! A lock whose methods block the calling thread.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::LockGuard;
+use super::blocking_runtime::BlockingRuntime;
+use crate::lock::kind::{Exclusive, Kind, Releasable};
+use crate::{Error, LockHandle, LostInBody};
+
+/// A lock that can be acquired: see the async [`Lock`](crate::Lock), whose options and defaults it has.
+#[derive(Debug, Clone)]
+#[must_use = "a lock does nothing until it is acquired"]
+pub struct Lock<K: Kind = Exclusive> {
+    lock: crate::Lock<K>,
+    runtime: Arc<BlockingRuntime>,
+}
+
+impl<K: Kind> Lock<K> {
+    pub(super) fn new(lock: crate::Lock<K>, runtime: &Arc<BlockingRuntime>) -> Self {
+        Self {
+            lock,
+            runtime: Arc::clone(runtime),
+        }
+    }
+
+    /// Sets the TTL: see [`Lock::ttl`](crate::Lock::ttl).
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.lock = self.lock.ttl(ttl);
+        self
+    }
+
+    /// Sets how long [`acquire`](Self::acquire) waits: see [`Lock::wait`](crate::Lock::wait).
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.lock = self.lock.wait(wait);
+        self
+    }
+
+    /// Sets the longest hold time: see [`Lock::max_hold`](crate::Lock::max_hold).
+    pub fn max_hold(mut self, max_hold: Duration) -> Self {
+        self.lock = self.lock.max_hold(max_hold);
+        self
+    }
+
+    /// Acquires the lock, and blocks while it is busy.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Lock::acquire`](crate::Lock::acquire). [`Error::Blocking`] inside an async runtime.
+    pub fn acquire(self) -> Result<LockGuard<K>, Error> {
+        let guard = self.runtime.block_on(self.lock.acquire())??;
+        Ok(LockGuard::new(guard, self.runtime))
+    }
+
+    /// Acquires the lock if it is free, and returns `None` if it is busy.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Lock::try_acquire`](crate::Lock::try_acquire). [`Error::Blocking`] inside an async runtime.
+    pub fn try_acquire(self) -> Result<Option<LockGuard<K>>, Error> {
+        let guard = self.runtime.block_on(self.lock.try_acquire())??;
+        Ok(guard.map(|guard| LockGuard::new(guard, self.runtime)))
+    }
+}
+
+impl<K: Releasable> Lock<K> {
+    /// Acquires the lock, runs `body` on this thread, and releases the lock.
+    ///
+    /// Nothing can stop `body` if the lock is lost. A long body checks [`LockHandle::is_valid`] between its steps, and
+    /// passes its token to what it writes to.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`acquire`](Self::acquire): `body` did not begin. The error of `body`. [`Error::LostInBody`] if
+    /// `body` succeeded and the lock was lost by then; the result of `body` is dropped. To keep it, use
+    /// [`acquire`](Self::acquire) and [`LockGuard::release`]. An unconfirmed release is not an error.
+    pub fn run<T, E: From<Error>>(
+        self,
+        body: impl FnOnce(LockHandle<K>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let guard = self.acquire()?;
+        let output = body(guard.handle())?;
+        match guard.release() {
+            Err(Error::Lost(lost)) => Err(Error::from(LostInBody::new(lost, true)).into()),
+            Ok(()) | Err(_) => Ok(output),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The lock manager of the blocking API.
+
+use std::sync::Arc;
+
+use super::Lock;
+use super::blocking_runtime::BlockingRuntime;
+use crate::Error;
+use crate::lock::kind::{Permits, Shared};
+
+/// Creates locks whose methods block the calling thread.
+///
+/// Clones are cheap and share everything. Call [`shutdown`](Self::shutdown) before the process exits. When the last
+/// clone and the last guard are dropped, unconfirmed releases are abandoned, and those leases expire.
+#[derive(Debug, Clone)]
+pub struct LockManager {
+    locks: crate::LockManager,
+    runtime: Arc<BlockingRuntime>,
+}
+
+impl LockManager {
+    /// Creates a manager for locks inside this process, without a server.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Blocking`] if the thread cannot be started.
+    pub fn in_process() -> Result<Self, Error> {
+        Self::new(crate::LockManager::in_process())
+    }
+
+    /// Connects to the backend at `url`: see [`LockManager::connect`](crate::LockManager::connect).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Connect`] if there is no connection. [`Error::Blocking`] if the thread cannot be started, or inside an
+    /// async runtime.
+    #[cfg(any(feature = "redis", feature = "zookeeper"))]
+    #[cfg_attr(docsrs, doc(cfg(any(feature = "redis", feature = "zookeeper"))))]
+    pub fn connect(url: &str) -> Result<Self, Error> {
+        let runtime = BlockingRuntime::start()?;
+        let locks = runtime.block_on(crate::LockManager::connect(url))??;
+        Ok(Self { locks, runtime })
+    }
+
+    /// Creates a manager from an async one. Both share locks and options.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Blocking`] if the thread cannot be started.
+    pub fn new(locks: crate::LockManager) -> Result<Self, Error> {
+        let runtime = BlockingRuntime::start()?;
+        Ok(Self { locks, runtime })
+    }
+
+    /// Returns the lock on `key`: see [`LockManager::lock`](crate::LockManager::lock).
+    pub fn lock(&self, key: impl AsRef<str>) -> Lock {
+        Lock::new(self.locks.lock(key), &self.runtime)
+    }
+
+    /// Returns the lock on `key` for a reader: see [`LockManager::rw_lock`](crate::LockManager::rw_lock). The writer's
+    /// lock is [`lock`](Self::lock).
+    pub fn read_lock(&self, key: impl AsRef<str>) -> Lock<Shared> {
+        Lock::new(self.locks.rw_lock(key).read(), &self.runtime)
+    }
+
+    /// Returns a semaphore on `key`: see [`LockManager::semaphore`](crate::LockManager::semaphore).
+    pub fn semaphore(&self, key: impl AsRef<str>, permits: u32) -> Lock<Permits> {
+        Lock::new(self.locks.semaphore(key, permits), &self.runtime)
+    }
+
+    /// Ends all locks of this manager, and waits until their releases are confirmed: see
+    /// [`LockManager::shutdown`](crate::LockManager::shutdown).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shutdown`] if not every release was confirmed in time. [`Error::Blocking`] inside an async runtime.
+    pub fn shutdown(&self) -> Result<(), Error> {
+        self.runtime.block_on(self.locks.shutdown())?
+    }
+}

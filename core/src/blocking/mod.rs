@@ -1,0 +1,36 @@
+//! Locks for code without async.
+//!
+//! A [`LockManager`] of this module has a thread of its own, which renews the leases while your code blocks. Its methods
+//! are those of the async [`LockManager`](crate::LockManager), and they block the calling thread. Use it in command line
+//! tools, in threads, and in libraries that are not async. Inside an async runtime use the async API: here every call
+//! would block the runtime, and returns [`BlockingError::InsideRuntime`].
+//!
+//! # Examples
+//!
+//! ```
+//! # fn main() -> Result<(), leasehold::Error> {
+//! use leasehold::blocking::LockManager;
+//!
+//! let locks = LockManager::in_process()?;
+//! let guard = locks.lock("order:42").acquire()?;
+//! // The lease is renewed while this thread works.
+//! let token = guard.token();
+//! guard.release()?;
+//!
+//! let later = locks.lock("order:42").run(|lock| Ok::<_, leasehold::Error>(lock.token()))?;
+//! assert!(later > token);
+//! locks.shutdown()?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod blocking_runtime;
+mod guard;
+mod lock;
+mod manager;
+
+pub use guard::LockGuard;
+pub use lock::Lock;
+pub use manager::LockManager;
+
+pub use crate::error::BlockingError;

@@ -1,0 +1,63 @@
+//! Accepts a lock that its previous holder handed over.
+
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::time::Duration;
+
+use super::Lock;
+use super::kind::{Exclusive, Kind, Reentrant};
+use crate::{Error, LockGuard, ReentrancyScope};
+
+/// Accepts a handed-over lock when awaited. Returned by [`LockManager::accept`](crate::LockManager::accept).
+///
+/// It never waits for the lock: no other client can acquire it before the ticket is accepted or expires.
+///
+/// # Errors
+///
+/// [`Error::HandoverSpent`] if the handover was accepted before, or its lease has expired, or this handover has another
+/// ticket. [`Error::Unsupported`] if the backend has no handover. Otherwise the errors of
+/// [`Lock::acquire`](crate::Lock::acquire).
+///
+/// # Cancel safety
+///
+/// If the future is dropped, the manager undoes its request in the background. The ticket may be spent then.
+#[derive(Debug)]
+#[must_use = "nothing is accepted until it is awaited"]
+pub struct Accept<K: Kind = Exclusive>(Lock<K>);
+
+impl Accept {
+    pub(crate) const fn new(lock: Lock) -> Self {
+        Self(lock)
+    }
+
+    /// Accepts the lock as a [reentrant](Lock::reentrant) lock.
+    pub fn reentrant(self, scope: &ReentrancyScope) -> Accept<Reentrant> {
+        Accept(self.0.reentrant(scope))
+    }
+}
+
+impl<K: Kind> Accept<K> {
+    /// Sets the TTL from now on; the default is the previous holder's TTL.
+    pub fn ttl(self, ttl: Duration) -> Self {
+        Self(self.0.ttl(ttl))
+    }
+
+    /// Sets the longest hold time from now on; see [`Lock::max_hold`].
+    pub fn max_hold(self, max_hold: Duration) -> Self {
+        Self(self.0.max_hold(max_hold))
+    }
+
+    /// Turns automatic renewal off; see [`Lock::without_renewal`].
+    pub fn without_renewal(self) -> Self {
+        Self(self.0.without_renewal())
+    }
+}
+
+impl<K: Kind> IntoFuture for Accept<K> {
+    type Output = Result<LockGuard<K>, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.0.acquire())
+    }
+}

@@ -1,0 +1,89 @@
+//! The blocking API: from a thread without async, while that thread blocks.
+#![cfg(feature = "blocking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use leasehold::blocking::{BlockingError, LockManager};
+use leasehold::{EndReason, Error};
+
+#[test]
+fn a_lease_is_renewed_while_the_thread_blocks() {
+    let locks = LockManager::in_process().unwrap();
+    let ttl = Duration::from_millis(300);
+    let guard = locks.lock("k").ttl(ttl).acquire().unwrap();
+    thread::sleep(ttl * 3);
+    assert!(guard.is_valid() && guard.key() == "k");
+    assert!(locks.lock("k").try_acquire().unwrap().is_none());
+    guard.renew().unwrap();
+    guard.release().unwrap();
+    assert!(locks.lock("k").try_acquire().unwrap().is_some());
+    locks.shutdown().unwrap();
+}
+
+#[test]
+fn threads_take_turns() {
+    let locks = LockManager::in_process().unwrap();
+    let first = locks.lock("k").acquire().unwrap();
+    let token = first.token();
+    let waiting = thread::spawn({
+        let locks = locks.clone();
+        move || locks.lock("k").wait(Duration::from_secs(9)).acquire()
+    });
+    drop(first);
+    let second = waiting.join().unwrap().unwrap();
+    assert!(second.token() > token);
+    let begun = Instant::now();
+    let busy = locks.lock("k").wait(Duration::from_millis(50)).acquire();
+    assert!(busy.unwrap_err().is_busy());
+    assert!(begun.elapsed() >= Duration::from_millis(50));
+    let readers = [locks.read_lock("r"), locks.read_lock("r")].map(|it| it.acquire().unwrap());
+    let permits =
+        [locks.semaphore("s", 2), locks.semaphore("s", 2)].map(|it| it.acquire().unwrap());
+    assert!(locks.semaphore("s", 2).try_acquire().unwrap().is_none());
+    drop((readers, permits));
+}
+
+#[test]
+fn a_body_has_the_lock_and_its_own_errors_and_a_loss_is_an_error() {
+    let locks = LockManager::in_process().unwrap();
+    let ran = locks.lock("k").run(|lock| Ok::<_, Error>(lock.is_valid()));
+    assert!(ran.unwrap());
+    let lost = locks
+        .lock("k")
+        .max_hold(Duration::from_millis(10))
+        .run(|lock| {
+            while lock.is_valid() {
+                thread::sleep(Duration::from_millis(1));
+            }
+            Ok::<_, Error>(())
+        });
+    let Err(Error::LostInBody(lost)) = lost else {
+        panic!("{lost:?}")
+    };
+    assert_eq!(
+        (lost.completed, lost.lost.reason),
+        (true, EndReason::MaxHold)
+    );
+    let guard = locks
+        .lock("k")
+        .max_hold(Duration::from_millis(10))
+        .acquire()
+        .unwrap();
+    while guard.is_valid() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(guard.release().unwrap_err().is_lost());
+}
+
+#[tokio::test]
+async fn inside_a_runtime_it_is_an_error_and_not_a_panic() {
+    let locks = LockManager::in_process().unwrap();
+    let refused = locks.lock("k").acquire().unwrap_err();
+    assert!(
+        matches!(refused, Error::Blocking(BlockingError::InsideRuntime)),
+        "{refused:?}"
+    );
+    assert!(locks.shutdown().is_err());
+}
