@@ -48,13 +48,11 @@ impl Redis {
             synced: None,
         };
         let mut asked = self.send_acquire(attempt, how).await.map(|it| it.answer);
-        if let Ok(outcome @ AcquireOutcome::Granted(_)) = asked {
-            let is_sure = self.synced.is_none() && interruptions == self.waiters.interruptions();
-            asked = match is_sure {
-                true => Ok(outcome),
-                // Rare paths are boxed, so that each request's future stays small.
-                false => Box::pin(self.confirm(attempt, how, outcome, interruptions)).await,
-            };
+        if let Ok(outcome @ AcquireOutcome::Granted(_)) = asked
+            && (self.synced.is_some() || interruptions != self.waiters.interruptions())
+        {
+            // Rare paths are boxed, so that each request's future stays small.
+            asked = Box::pin(self.confirm(attempt, how, outcome, interruptions)).await;
         }
         let answer = asked.and_then(|outcome| self.answer(attempt, registration, outcome));
         answer.map_err(|failed| {

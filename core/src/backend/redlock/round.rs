@@ -26,7 +26,7 @@ pub(super) enum RoundOutcome {
     Elected(u64),
     /// Another holder has a majority, for this time at most.
     Held(Duration),
-    /// There is no majority.
+    /// No attempt has a majority.
     Split,
     /// Too few nodes reply for a majority.
     NoQuorum {

@@ -14,7 +14,7 @@ pub(super) const GRACE: Duration = Duration::from_millis(5);
 impl Redlock {
     /// Returns the reply to an attempt if another holder has the lock for at most `left`.
     pub(super) fn busy(&self, attempt: &Attempt, left: Duration) -> AttemptAnswer {
-        // There is no hand-off: the first waiter of each process polls when the lock should be free.
+        // Redlock does not hand locks off: the first waiter of each process polls when the lock should be free.
         let retry_after = match self.waiters.is_first(&attempt.key, attempt.owner) {
             true => left.min(FIRST_LOOKS),
             false => REFRESH,

@@ -21,7 +21,7 @@ pub(super) async fn attempt(
     attempt: &Attempt,
     begun: LeaseInstant,
 ) -> Result<AttemptAnswer, BackendError> {
-    // There is no await before the attempt is in the registry, because the cleanup searches the registry.
+    // Nothing is awaited before the attempt is in the registry, because the cleanup searches the registry.
     let session = parts.link.session_at_once()?;
     let until = LeaseInstant::now().after(if attempt.queue {
         WAITER_LEASE

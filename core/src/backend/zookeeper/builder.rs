@@ -36,8 +36,8 @@ pub struct ZooKeeperBuilder {
 impl ZooKeeperBuilder {
     /// Sets the session timeout to request. After a crash, or without a connection, all locks of this manager stay
     /// locked for this time. The timeout also determines the manager's leases. The server grants between 2 and 20 of
-    /// its ticks. Lower the server's `maxSessionTimeout` only when there is no session with a longer timeout. The
-    /// server would shorten such a session when it reconnects, and could end it earlier than its leases.
+    /// its ticks. Do not lower the server's `maxSessionTimeout` while a session with a longer timeout is open.
+    /// The server would shorten that session when it reconnects, and could end it earlier than its leases.
     pub fn session_timeout(mut self, timeout: Duration) -> Self {
         self.session_timeout = Some(timeout);
         self

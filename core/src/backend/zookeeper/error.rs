@@ -10,7 +10,7 @@ use zookeeper_client::Error;
 use crate::backend::{Applied, BackendError, ConnectError};
 use crate::runtime::timeout;
 
-/// The time limit for the name lookup that finds out why there is no connection.
+/// The time limit for the name lookup after a failed connect. The lookup explains the failure.
 const LOOKUP: Duration = Duration::from_secs(1);
 
 /// Converts the error of a failed request.

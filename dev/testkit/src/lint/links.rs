@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use super::Verdict;
 use super::sources::{self, Source};
@@ -36,10 +35,10 @@ pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
 
 fn pages(workspace: &Workspace) -> Result<Vec<Source>, Error> {
     let mut paths = Vec::new();
-    collect(&workspace.root, false, &mut paths)?;
+    sources::collect(&workspace.root, "md", false, &mut paths)?;
     let docs = workspace.root.join("docs");
     if docs.is_dir() {
-        collect(&docs, true, &mut paths)?;
+        sources::collect(&docs, "md", true, &mut paths)?;
     }
     let members = workspace.members.iter().map(|it| it.dir.join("README.md"));
     paths.extend(members.filter(|path| path.is_file()));
@@ -47,24 +46,6 @@ fn pages(workspace: &Workspace) -> Result<Vec<Source>, Error> {
     paths.dedup();
     let read = |path| sources::read(workspace, path);
     paths.into_iter().map(read).collect()
-}
-
-fn collect(dir: &Path, recursive: bool, paths: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let unreadable = |source| Error::Read {
-        path: dir.to_owned(),
-        source,
-    };
-    for entry in fs::read_dir(dir).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if path.is_dir() {
-            if recursive {
-                collect(&path, true, paths)?;
-            }
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            paths.push(path);
-        }
-    }
-    Ok(())
 }
 
 /// Why a link does not lead anywhere.

@@ -29,7 +29,7 @@ pub(super) fn of_workspace(workspace: &Workspace) -> Result<Vec<Source>, Error> 
 pub(super) fn under(workspace: &Workspace, dir: &Path) -> Result<Vec<Source>, Error> {
     let mut paths = Vec::new();
     if dir.is_dir() {
-        collect(dir, &mut paths)?;
+        collect(dir, "rs", true, &mut paths)?;
     }
     paths.sort();
     paths
@@ -50,7 +50,13 @@ pub(super) fn read(workspace: &Workspace, path: PathBuf) -> Result<Source, Error
     }
 }
 
-fn collect(dir: &Path, paths: &mut Vec<PathBuf>) -> Result<(), Error> {
+/// Adds the files of a folder that have this extension, those of folders in it too if `is_recursive`.
+pub(super) fn collect(
+    dir: &Path,
+    extension: &str,
+    is_recursive: bool,
+    paths: &mut Vec<PathBuf>,
+) -> Result<(), Error> {
     let unreadable = |source| Error::Read {
         path: dir.to_owned(),
         source,
@@ -58,8 +64,10 @@ fn collect(dir: &Path, paths: &mut Vec<PathBuf>) -> Result<(), Error> {
     for entry in fs::read_dir(dir).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         if path.is_dir() {
-            collect(&path, paths)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            if is_recursive {
+                collect(&path, extension, true, paths)?;
+            }
+        } else if path.extension().is_some_and(|it| it == extension) {
             paths.push(path);
         }
     }

@@ -116,7 +116,7 @@ impl Cluster {
         let place = hash_slot(key.full());
         for _ in 0..REDIRECTIONS {
             let member = self.member_of(place).await?;
-            // The slot map may be stale if there is no reply, or if the caller stops waiting for it.
+            // A missing reply, or a caller that stops waiting for it, may mean that the slot map is stale.
             let doubted = guard(&self.in_doubt, |it| it.store(true, Ordering::Release));
             let error = match self.send_to(&member, key, command, how).await {
                 Ok(answer) => {

@@ -109,7 +109,7 @@ impl Subscriber {
         Ok(())
     }
 
-    /// Sends a command, and ends the connection if there is no reply.
+    /// Sends a command, and closes the connection if the server does not reply.
     async fn ask(&mut self, question: &Cmd) -> Result<Value, BackendError> {
         let asked = self.connection.send_packed_command(question);
         let Ok(answer) = timeout(SILENCE, asked).ok_or_else(outside_a_runtime)?.await else {
@@ -161,8 +161,8 @@ impl SubscriberState {
     }
 }
 
-/// Receives the connection's push messages. The connection owns only this value. If the connection is dropped with its
-/// runtime, there is no message, and the subscriber ends anyway.
+/// Receives the connection's push messages. A connection that is dropped with its runtime sends no last message. But
+/// only the connection owns this value, so the drop ends the subscriber.
 struct Pushes(Arc<SubscriberState>);
 
 impl AsyncPushSender for Pushes {

@@ -177,7 +177,7 @@ pub(crate) fn number_token(text: &str) -> Result<FencingToken, BackendError> {
     })
 }
 
-/// Parses a reply of PTTL, which is −1 for a key without TTL and −2 if there is no key.
+/// Parses a reply of PTTL: −1 for a key without TTL, −2 for a missing key.
 pub(crate) fn millis(text: &str) -> Option<Duration> {
     text.parse().ok().map(Duration::from_millis)
 }

@@ -5,7 +5,7 @@
 //! Sentinels do not always agree: one that was disconnected reports the old primary until it is informed about the
 //! failover. Also, an attacker may control a Sentinel. The server that it reports would receive the servers' password,
 //! and would grant all locks. So a majority of the Sentinels in the URL must agree, whatever epoch the others report.
-//! Until the Sentinels agree, there is no connection. After a failover this takes only a short time. Each failover has
+//! The client does not connect until the Sentinels agree, which takes a short time after a failover. Each failover has
 //! an epoch. The client changes to another primary only if a majority reports a later epoch, so it never returns to the
 //! primary before a failover.
 //!

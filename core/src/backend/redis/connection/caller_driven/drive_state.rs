@@ -23,7 +23,7 @@ struct DriveState {
     caller: Option<(u64, Waker)>,
     /// The caller was woken, and has not polled since.
     is_awaited: bool,
-    /// The waker of the fallback driver, which is woken if there is no caller to wake.
+    /// Wakes the fallback driver if no caller waits.
     fallback: Option<Waker>,
     /// The fallback driver checks whether the caller that was woken polls.
     is_watched: bool,
