@@ -1,6 +1,7 @@
-//! The task-local stack of held locks, which detects an acquire that would wait for itself.
+//! The task-local stack of held locks. It detects an acquire that would wait for itself, and knows the current lock.
 
 use std::future::Future;
+use std::iter::successors;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -15,9 +16,11 @@ tokio::task_local! {
     static HOLDING: Option<Arc<HeldFrame>>;
 }
 
-/// The locks that a task holds, the innermost first.
-struct HeldFrame {
-    lease: Arc<Lease>,
+/// One of the locks that a task holds, and those around it.
+pub(crate) struct HeldFrame {
+    pub(crate) lease: Arc<Lease>,
+    /// Whether other locks were entered together with it.
+    pub(crate) is_of_set: bool,
     outer: Option<Arc<Self>>,
 }
 
@@ -37,6 +40,11 @@ pub(crate) fn scope<L, F>(leases: L, body: F) -> HeldScope<L, F> {
         body,
         within: HeldContext::default(),
     }
+}
+
+/// Runs a closure as the holder of a lease.
+pub(crate) fn enter<T>(lease: &Arc<Lease>, body: impl FnOnce() -> T) -> T {
+    HeldContext::default().step(|| [Arc::clone(lease)], body)
 }
 
 impl<L: Clone + IntoIterator<Item = Arc<Lease>>, F: Future> Future for HeldScope<L, F> {
@@ -66,8 +74,16 @@ impl HeldContext {
     ) -> T {
         let around = HOLDING.try_with(Option::clone).ok().flatten();
         if self.all.is_none() || !is_same(around.as_ref(), self.around.as_ref()) {
-            let within = |outer, lease| Some(Arc::new(HeldFrame { lease, outer }));
-            self.all = leases().into_iter().fold(around.clone(), within);
+            let leases = leases().into_iter();
+            let is_of_set = leases.size_hint().0 > 1;
+            let within = |outer, lease| {
+                Some(Arc::new(HeldFrame {
+                    lease,
+                    is_of_set,
+                    outer,
+                }))
+            };
+            self.all = leases.fold(around.clone(), within);
             self.around = around;
         }
         HOLDING.sync_scope(self.all.clone(), step)
@@ -82,18 +98,15 @@ fn is_same(one: Option<&Arc<HeldFrame>>, other: Option<&Arc<HeldFrame>>) -> bool
     }
 }
 
+/// Returns the locks that this task holds, the innermost first.
+pub(crate) fn frames() -> impl Iterator<Item = Arc<HeldFrame>> {
+    let innermost = HOLDING.try_with(Option::clone).ok().flatten();
+    successors(innermost, |frame| frame.outer.clone())
+}
+
 /// Returns the mode in which this task holds `key` on `backend` in a scope, if it has not lost it.
 pub(crate) fn held(backend: &Arc<dyn Backend>, key: &Key) -> Option<Mode> {
-    HOLDING
-        .try_with(|holding| {
-            let mut next = holding.as_ref();
-            while let Some(HeldFrame { lease, outer }) = next.map(Arc::as_ref) {
-                if lease.claim.key == *key && lease.is_valid_on(backend) {
-                    return Some(lease.claim.mode);
-                }
-                next = outer.as_ref();
-            }
-            None
-        })
-        .unwrap_or_default()
+    let mut held = frames().map(|frame| Arc::clone(&frame.lease));
+    let held = held.find(|lease| lease.claim.key == *key && lease.is_valid_on(backend));
+    held.map(|lease| lease.claim.mode)
 }

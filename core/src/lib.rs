@@ -230,6 +230,7 @@ mod clock;
 #[cfg(feature = "conformance")]
 #[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
 pub mod conformance;
+mod current_lock;
 mod engine;
 mod error;
 mod escaped_text;
@@ -253,9 +254,11 @@ mod runtime;
 
 pub use attempt_id::AttemptId;
 pub use backend::ConnectError;
+pub use current_lock::{CurrentLock, current_lock, current_lock_by_key, current_locks};
 pub use error::end::{EndReason, Ended, Lost, LostInBody};
 pub use error::{
-    Error, LockSetReleaseError, NoManager, Operation, ShutdownError, UnconfirmedRelease,
+    Error, LockSetReleaseError, NoCurrentLock, NoManager, Operation, ShutdownError,
+    UnconfirmedRelease,
 };
 pub use fence::{AdmitError, FenceStore, InProcessFenceStore, Stale};
 #[cfg(feature = "redis")]

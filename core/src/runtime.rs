@@ -44,6 +44,14 @@ impl Runtime {
     }
 }
 
+/// Runs blocking code on a thread of the caller's runtime, if there is one.
+pub(crate) fn spawn_blocking<R: Send + 'static>(
+    body: impl FnOnce() -> R + Send + 'static,
+) -> Option<JoinHandle<R>> {
+    let runtime = Handle::try_current().ok()?;
+    Some(runtime.spawn_blocking(body))
+}
+
 /// Returns whether the caller is in a runtime.
 pub(crate) fn in_runtime() -> bool {
     Handle::try_current().is_ok()

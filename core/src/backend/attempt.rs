@@ -192,6 +192,14 @@ impl Mode {
         }
     }
 
+    /// Returns whether its claims have a fencing token: all except permits.
+    pub(crate) const fn has_token(self) -> bool {
+        match self {
+            Self::Exclusive | Self::Shared => true,
+            Self::Permits { .. } => false,
+        }
+    }
+
     /// Returns whether both modes are permits, or neither is: a key is either a lock or a semaphore.
     #[must_use]
     pub const fn is_like(self, other: Self) -> bool {

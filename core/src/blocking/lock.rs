@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::LockGuard;
 use super::blocking_runtime::BlockingRuntime;
 use crate::lock::kind::{Exclusive, Kind, Releasable};
-use crate::{Error, LockHandle, LostInBody};
+use crate::{Error, LockHandle, LostInBody, held_context};
 
 /// A lock that can be acquired: see the async [`Lock`](crate::Lock), whose options and defaults it has.
 #[derive(Debug, Clone)]
@@ -66,8 +66,8 @@ impl<K: Kind> Lock<K> {
 impl<K: Releasable> Lock<K> {
     /// Acquires the lock, runs `body` on this thread, and releases the lock.
     ///
-    /// Nothing can stop `body` if the lock is lost. A long body checks [`LockHandle::is_valid`] between its steps, and
-    /// passes its token to what it writes to.
+    /// Nothing can stop `body` if the lock is lost. A long body checks [`LockHandle::check`] between its steps, and
+    /// passes its token to what it writes to. Inside `body`, [`current_lock`](crate::current_lock) returns this lock.
     ///
     /// # Errors
     ///
@@ -79,7 +79,8 @@ impl<K: Releasable> Lock<K> {
         body: impl FnOnce(LockHandle<K>) -> Result<T, E>,
     ) -> Result<T, E> {
         let guard = self.acquire()?;
-        let output = body(guard.handle())?;
+        let lock = guard.handle();
+        let output = held_context::enter(&Arc::clone(lock.lease()), || body(lock))?;
         match guard.release() {
             Err(Error::Lost(lost)) => Err(Error::from(LostInBody::new(lost, true)).into()),
             Ok(()) | Err(_) => Ok(output),

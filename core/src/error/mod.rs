@@ -3,6 +3,7 @@
 #[cfg(feature = "blocking")]
 mod blocking;
 pub(crate) mod end;
+mod no_current_lock;
 mod operation;
 mod release;
 
@@ -15,6 +16,7 @@ use super::{
 };
 #[cfg(feature = "blocking")]
 pub use blocking::BlockingError;
+pub use no_current_lock::NoCurrentLock;
 pub use operation::Operation;
 pub use release::{LockSetReleaseError, ShutdownError, UnconfirmedRelease};
 
@@ -178,6 +180,9 @@ pub enum Error {
     /// No manager was given, and no default is set.
     #[error(transparent)]
     NoManager(#[from] NoManager),
+    /// The task holds no lock whose token can be used.
+    #[error(transparent)]
+    NoCurrentLock(#[from] NoCurrentLock),
     /// The blocking API cannot be used.
     #[cfg(feature = "blocking")]
     #[cfg_attr(docsrs, doc(cfg(feature = "blocking")))]

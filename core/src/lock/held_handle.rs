@@ -12,7 +12,7 @@ use super::kind::{Exclusive, Fenced, Kind, Permits};
 use super::run::Run;
 use crate::backend::Mode;
 use crate::engine::{Lease, LeaseEnd};
-use crate::{Ended, Error, FencingToken, PermitId, held_context};
+use crate::{Ended, Error, FencingToken, Lost, PermitId, held_context};
 
 /// A view of a held lock, for code that works under it.
 ///
@@ -91,6 +91,18 @@ impl<K: Kind> LockHandle<K> {
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         self.lease.validity().unwrap_or_default()
+    }
+
+    /// Returns an error if the lock is no longer held: see [`is_valid`](Self::is_valid).
+    ///
+    /// # Errors
+    ///
+    /// The reason why the lock is no longer held, which may be its release.
+    pub fn check(&self) -> Result<(), Lost> {
+        match self.lease.validity() {
+            Ok(_) => Ok(()),
+            Err(reason) => Err(self.lease.lost(reason)),
+        }
     }
 
     /// Resolves when the lock is no longer held, with the reason. A release is one of the reasons:
@@ -173,7 +185,8 @@ impl<K: Kind> LockHandle<K> {
     /// acquires a lock that it holds. Semaphores never return this error, so a task that acquires too many permits also
     /// deadlocks.
     ///
-    /// Scopes nest. Tasks that `task` spawns are not in its scope.
+    /// Inside `task`, [`current_lock`](crate::current_lock) returns this lock. Scopes nest. Tasks that `task` spawns are
+    /// not in its scope.
     ///
     /// # Examples
     ///

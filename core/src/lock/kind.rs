@@ -1,10 +1,11 @@
-//! The kinds of lock as types: exclusive, shared, permits, reentrant.
+//! The kinds of lock as types: exclusive, shared, permits, reentrant, and the current lock of a task.
 
 use std::fmt::Debug;
 
 use sealed::Sealed;
 
-/// The mode in which a lock is held: [`Exclusive`], [`Shared`], [`Permits`] or [`Reentrant`].
+/// The mode in which a lock is held: [`Exclusive`], [`Shared`], [`Permits`] or [`Reentrant`]; [`Current`] for a lock
+/// whose mode is not known.
 pub trait Kind: Sealed + Debug + Send + Sync + Unpin + 'static {}
 
 /// A kind whose tokens order its holders: all except [`Permits`].
@@ -32,14 +33,20 @@ pub enum Permits {}
 #[derive(Debug)]
 pub enum Reentrant {}
 
+/// Of any kind that has a token: see [`current_lock`](crate::current_lock).
+#[derive(Debug)]
+pub enum Current {}
+
 impl Kind for Exclusive {}
 impl Kind for Shared {}
 impl Kind for Permits {}
 impl Kind for Reentrant {}
+impl Kind for Current {}
 
 impl Fenced for Exclusive {}
 impl Fenced for Shared {}
 impl Fenced for Reentrant {}
+impl Fenced for Current {}
 
 impl Releasable for Exclusive {}
 impl Releasable for Shared {}
@@ -51,4 +58,5 @@ mod sealed {
     impl Sealed for super::Shared {}
     impl Sealed for super::Permits {}
     impl Sealed for super::Reentrant {}
+    impl Sealed for super::Current {}
 }

@@ -6,6 +6,7 @@ pub(crate) mod held_handle;
 pub mod kind;
 pub(crate) mod permit_id;
 pub(crate) mod run;
+mod run_blocking;
 pub(crate) mod run_under;
 pub(crate) mod rw_lock;
 pub(crate) mod self_deadlock;

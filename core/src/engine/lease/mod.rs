@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::timeout::bounded;
-use crate::backend::{Backend, BackendError, Claim, Mode};
+use crate::backend::{Backend, BackendError, Claim};
 use crate::clock::LeaseInstant;
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
@@ -219,10 +219,7 @@ impl Lease {
     }
 
     pub(crate) fn ended(&self, reason: EndReason) -> Ended {
-        let token = match self.claim.mode {
-            Mode::Exclusive | Mode::Shared => Some(self.claim.token),
-            Mode::Permits { .. } => None,
-        };
+        let token = self.claim.mode.has_token().then_some(self.claim.token);
         Ended::new(self.claim.key.clone(), token, reason)
     }
 

@@ -1,0 +1,48 @@
+//! The error of code that needs a lock of its task.
+
+use crate::Key;
+
+/// The current task holds no lock whose token can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoCurrentLock {
+    /// The task holds no lock.
+    #[error(
+        "this task holds no lock: acquire one and work inside its `run`; in a spawned task, run the future inside \
+         `current_lock()?.scope(future)`, called before the spawn"
+    )]
+    NotHeld,
+    /// The task holds only permits of a semaphore.
+    #[error(
+        "this task holds only permits of `{key}`, which have no fencing token: use an exclusive lock for what it writes"
+    )]
+    OnlyPermits {
+        /// The key of the semaphore.
+        key: Key,
+    },
+    /// The task holds no lock on this key.
+    #[error(
+        "this task holds no lock on `{key}`, but on {}: lock `{key}`, or use another key",
+        list(held)
+    )]
+    OtherKeys {
+        /// The key that was asked for.
+        key: String,
+        /// The keys that the task has locked, the innermost first.
+        held: Vec<Key>,
+    },
+    /// The task holds several locks that were acquired together, and none of them is the innermost.
+    #[error(
+        "this task holds several locks that were acquired together, on {}: choose one by its key",
+        list(held)
+    )]
+    Several {
+        /// The keys that the task has locked.
+        held: Vec<Key>,
+    },
+}
+
+fn list(keys: &[Key]) -> String {
+    let keys: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+    keys.join(", ")
+}
