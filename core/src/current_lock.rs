@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::backend::Claim;
 use crate::held_context::{self, HeldFrame};
 use crate::lock::kind::Current;
-use crate::{Error, Key, LockHandle, NoCurrentLock};
+use crate::{Error, Key, LockHandle, NoCurrentLockError};
 
 /// A lock that the current task holds, and that has a fencing token: see [`current_lock`].
 pub type CurrentLock = LockHandle<Current>;
@@ -61,7 +61,7 @@ pub fn current_lock() -> Result<CurrentLock, Error> {
     let held = innermost(|_key| true)?;
     match held.is_of_set {
         false => Ok(CurrentLock::new(&held.lease)),
-        true => Err(NoCurrentLock::Several { held: held_keys() }.into()),
+        true => Err(NoCurrentLockError::Several { held: held_keys() }.into()),
     }
 }
 
@@ -89,9 +89,9 @@ pub fn current_lock() -> Result<CurrentLock, Error> {
 pub fn current_lock_by_key(key: &str) -> Result<CurrentLock, Error> {
     match innermost(|held| held.name() == key) {
         Ok(held) => Ok(CurrentLock::new(&held.lease)),
-        Err(NoCurrentLock::NotHeld) if held_context::frames().next().is_some() => {
+        Err(NoCurrentLockError::NotHeld) if held_context::frames().next().is_some() => {
             let key = key.to_owned();
-            Err(NoCurrentLock::OtherKeys {
+            Err(NoCurrentLockError::OtherKeys {
                 key,
                 held: held_keys(),
             }
@@ -109,15 +109,15 @@ pub fn current_locks() -> Vec<CurrentLock> {
 }
 
 /// Returns the innermost lock with a token whose key is accepted.
-fn innermost(is_accepted: impl Fn(&Key) -> bool) -> Result<Arc<HeldFrame>, NoCurrentLock> {
-    let mut error = NoCurrentLock::NotHeld;
+fn innermost(is_accepted: impl Fn(&Key) -> bool) -> Result<Arc<HeldFrame>, NoCurrentLockError> {
+    let mut error = NoCurrentLockError::NotHeld;
     for held in held_context::frames() {
         let Claim { key, mode, .. } = &held.lease.claim;
         if is_accepted(key) {
             if mode.has_token() {
                 return Ok(held);
             }
-            error = NoCurrentLock::OnlyPermits { key: key.clone() };
+            error = NoCurrentLockError::OnlyPermits { key: key.clone() };
         }
     }
     Err(error)

@@ -180,16 +180,16 @@
 //! `lock.outcome`. Events:
 //!
 //! - `WARN`: `leasehold.lost` (also for each lock that is held at a shutdown), `.attempt_failed`, `.wait_failed`,
-//!   `.renewal_failed`, `.release_failed`, `.cleanup_failed`, `.close_failed`, `.no_wake_ups`, `.evicting_server`,
+//!   `.renewal_failed`, `.release_failed`, `.cleanup_failed`, `.close_failed`, `.no_notifications`, `.evicting_server`,
 //!   `.unfit_node`
 //! - `DEBUG`: `.given_up`, `.released`, `.skipped`
 //! - `TRACE`: `.renewed`, `.cleaned_up`
 //!
 //! Each event repeats its name in the field `event`, because text and JSON subscribers omit event names.
 //!
-//! Metrics: `leasehold_acquires_total{outcome}`, `leasehold_acquire_seconds{outcome}`, `leasehold_acquiring`,
-//! `leasehold_held`, `leasehold_hold_seconds`, `leasehold_endings_total{reason}`, `leasehold_renewals_total{outcome}`,
-//! `leasehold_releases_total{outcome}`, `leasehold_passed_on_total`, `leasehold_failures_total{command}`. No metric has
+//! Metrics: `leasehold.acquires{outcome}`, `leasehold.acquire.duration{outcome}`, `leasehold.pending_acquires`,
+//! `leasehold.held_locks`, `leasehold.hold.duration`, `leasehold.ends{reason}`, `leasehold.renewals{outcome}`,
+//! `leasehold.releases{outcome}`, `leasehold.local_handoffs`, `leasehold.failures{command}`. No metric has
 //! the key as a label. The labels:
 //!
 //! | | |
@@ -203,13 +203,13 @@
 //! A voluntary end is counted when its release is confirmed or abandoned. If the release finds the lock lost, the end
 //! counts as `gone` or `expired`, and the event `leasehold.lost` is emitted.
 //!
-//! `leasehold_passed_on_total` counts direct hand-offs: acquisitions that the release of another task of this process
-//! granted. `leasehold_acquires_total` includes them.
+//! `leasehold.local_handoffs` counts direct hand-offs: acquisitions that the release of another task of this process
+//! granted. `leasehold.acquires` includes them.
 //!
 //! Each new manager describes its metrics and their units to the recorder, so install the recorder first. Set the
 //! buckets of the histograms yourself, because exporters have none by default, or defaults for web requests. Use 0.001,
-//! 0.005, 0.02, 0.1, 0.5, 2, 10 and your `wait` for `leasehold_acquire_seconds`. Use 0.01, 0.1, 1, 10, 60, 600 and your
-//! `max_hold` for `leasehold_hold_seconds`. In `metrics-exporter-prometheus` the method is `set_buckets_for_metric`.
+//! 0.005, 0.02, 0.1, 0.5, 2, 10 and your `wait` for `leasehold.acquire.duration`. Use 0.01, 0.1, 1, 10, 60, 600 and your
+//! `max_hold` for `leasehold.hold.duration`. In `metrics-exporter-prometheus` the method is `set_buckets_for_metric`.
 //!
 //! Each key of a lock set counts as an acquisition in traces and metrics, once for each request. A nested acquire in a
 //! [`ReentrancyScope`] does not count.
@@ -253,18 +253,17 @@ mod reentrant;
 mod runtime;
 
 pub use attempt_id::AttemptId;
-pub use backend::ConnectError;
 pub use current_lock::{CurrentLock, current_lock, current_lock_by_key, current_locks};
 pub use error::end::{EndReason, Ended, Lost, LostInBody};
 pub use error::{
-    Error, LockSetReleaseError, NoCurrentLock, NoManager, Operation, ShutdownError,
-    UnconfirmedRelease,
+    AdmitError, ConnectError, Error, LockSetReleaseError, NoCurrentLockError, Operation,
+    ShutdownError, Stale, UnconfirmedRelease,
 };
-pub use fence::{AdmitError, FenceStore, InProcessFenceStore, Stale};
+pub use fence::{FenceStore, InProcessFenceStore};
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub use fence::{
-    FencedPipeline, FencedPipelineError, MAX_COMMAND_WORDS, RedisFenceStore, RedisReply,
+    FencedPipeline, FencedPipelineError, MAX_COMMAND_ARGS, RedisFenceStore, RedisReply,
 };
 pub use fencing_token::{FencingToken, InvalidToken};
 pub use handover_ticket::{HandoverTicket, InvalidTicket};
@@ -277,7 +276,7 @@ pub use lock::kind;
 pub use lock::permit_id::PermitId;
 pub use lock::rw_lock::RwLock;
 pub use lock_set::{LockSet, LockSetGuard, LockSetHandle};
-pub use manager::{GlobalDefaultSet, LockManager, LockManagerBuilder};
+pub use manager::{LockManager, LockManagerBuilder};
 pub use options::{
     DEFAULT_BACKEND_RETRY_TIMEOUT, DEFAULT_COMMAND_TIMEOUT, DEFAULT_PREFIX, DEFAULT_TTL,
     InvalidOption, MAX_COMMAND_TIMEOUT, MAX_KEYS, MAX_PERMITS, MAX_TTL,

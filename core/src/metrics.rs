@@ -19,79 +19,73 @@ mod on {
     pub(crate) fn describe() {
         let (counts, seconds) = (Unit::Count, Unit::Seconds);
         let counters = [
+            ("leasehold.acquires", "Acquires that have ended, by outcome"),
             (
-                "leasehold_acquires_total",
-                "Acquires that have ended, by outcome",
-            ),
-            (
-                "leasehold_passed_on_total",
+                "leasehold.local_handoffs",
                 "Acquires that got the lock by a direct hand-off from another task of the process",
             ),
+            ("leasehold.ends", "Held locks that have ended, by reason"),
+            ("leasehold.renewals", "Renewals of leases, by outcome"),
             (
-                "leasehold_endings_total",
-                "Held locks that have ended, by reason",
-            ),
-            ("leasehold_renewals_total", "Renewals of leases, by outcome"),
-            (
-                "leasehold_releases_total",
+                "leasehold.releases",
                 "Releases that the backend has confirmed, by outcome",
             ),
             (
-                "leasehold_failures_total",
+                "leasehold.failures",
                 "Failed commands to the backend, by command",
             ),
         ];
         for (name, what) in counters {
             describe_counter!(name, counts, what);
         }
-        describe_gauge!("leasehold_acquiring", counts, "Acquires in progress");
-        describe_gauge!("leasehold_held", counts, "Locks that are held");
+        describe_gauge!("leasehold.pending_acquires", counts, "Acquires in progress");
+        describe_gauge!("leasehold.held_locks", counts, "Locks that are held");
         describe_histogram!(
-            "leasehold_acquire_seconds",
+            "leasehold.acquire.duration",
             seconds,
             "How long an acquire took, by outcome"
         );
         describe_histogram!(
-            "leasehold_hold_seconds",
+            "leasehold.hold.duration",
             seconds,
             "How long a lock was held"
         );
     }
 
     pub(crate) fn acquiring(change: f64) {
-        gauge!("leasehold_acquiring").increment(change);
+        gauge!("leasehold.pending_acquires").increment(change);
     }
 
     pub(crate) fn acquire(outcome: &'static str, started: LeaseInstant) {
         let took = LeaseInstant::now().since(started);
-        counter!("leasehold_acquires_total", "outcome" => outcome).increment(1);
-        histogram!("leasehold_acquire_seconds", "outcome" => outcome).record(took);
+        counter!("leasehold.acquires", "outcome" => outcome).increment(1);
+        histogram!("leasehold.acquire.duration", "outcome" => outcome).record(took);
     }
 
     #[cfg(feature = "redis")]
     pub(crate) fn passed_on() {
-        counter!("leasehold_passed_on_total").increment(1);
+        counter!("leasehold.local_handoffs").increment(1);
     }
 
     pub(crate) fn held(change: f64) {
-        gauge!("leasehold_held").increment(change);
+        gauge!("leasehold.held_locks").increment(change);
     }
 
     pub(crate) fn ended(reason: &'static str, held_for: Duration) {
-        counter!("leasehold_endings_total", "reason" => reason).increment(1);
-        histogram!("leasehold_hold_seconds").record(held_for);
+        counter!("leasehold.ends", "reason" => reason).increment(1);
+        histogram!("leasehold.hold.duration").record(held_for);
     }
 
     pub(crate) fn renewal(outcome: &'static str) {
-        counter!("leasehold_renewals_total", "outcome" => outcome).increment(1);
+        counter!("leasehold.renewals", "outcome" => outcome).increment(1);
     }
 
     pub(crate) fn release(outcome: &'static str) {
-        counter!("leasehold_releases_total", "outcome" => outcome).increment(1);
+        counter!("leasehold.releases", "outcome" => outcome).increment(1);
     }
 
     pub(crate) fn failure(command: &'static str) {
-        counter!("leasehold_failures_total", "command" => command).increment(1);
+        counter!("leasehold.failures", "command" => command).increment(1);
     }
 }
 

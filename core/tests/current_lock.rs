@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leasehold::kind::Current;
 use leasehold::{
-    CurrentLock, EndReason, Error, LockHandle, LockManager, NoCurrentLock, ReentrancyScope,
+    CurrentLock, EndReason, Error, LockHandle, LockManager, NoCurrentLockError, ReentrancyScope,
     current_lock, current_lock_by_key, current_locks,
 };
 
@@ -13,7 +13,7 @@ fn current() -> Result<CurrentLock, Error> {
     current_lock()
 }
 
-fn error<T>(result: Result<T, Error>) -> Option<NoCurrentLock> {
+fn error<T>(result: Result<T, Error>) -> Option<NoCurrentLockError> {
     match result {
         Err(Error::NoCurrentLock(error)) => Some(error),
         _ => None,
@@ -99,7 +99,7 @@ async fn the_innermost_lock_is_the_current_one_and_others_are_found_by_key() {
         .run(async |_| current_lock_by_key("order:2").map(drop))
         .await;
     let other = error(other).unwrap();
-    assert!(matches!(&other, NoCurrentLock::OtherKeys { key, .. } if key == "order:2"));
+    assert!(matches!(&other, NoCurrentLockError::OtherKeys { key, .. } if key == "order:2"));
     assert!(
         other.to_string().contains("`order:2`, but on `order:1`"),
         "{other}"
@@ -112,13 +112,15 @@ async fn of_locks_acquired_together_none_is_the_current_one() {
     let locks = LockManager::in_process();
     let both = locks.lock_all(["a", "b"]).acquire().await.unwrap();
     let ambiguous = both.run(async |_| current().map(drop)).await;
-    assert!(matches!(error(ambiguous), Some(NoCurrentLock::Several { held }) if held.len() == 2));
+    assert!(
+        matches!(error(ambiguous), Some(NoCurrentLockError::Several { held }) if held.len() == 2)
+    );
     let by_key = both
         .run(async |_| Ok::<_, Error>(current_lock_by_key("a")?.token()))
         .await;
     assert_eq!(Some(by_key.unwrap()), both.token("a"));
     let scoped = both.handle().scope(async { error(current()) }).await;
-    assert!(matches!(scoped, Some(NoCurrentLock::Several { .. })));
+    assert!(matches!(scoped, Some(NoCurrentLockError::Several { .. })));
     both.release().await.unwrap();
 
     let single = locks.lock_all(["a"]).acquire().await.unwrap();
@@ -133,13 +135,16 @@ async fn permits_have_no_token_and_are_skipped() {
     let locks = LockManager::in_process();
     let permit = locks.semaphore("pool", 2).acquire().await.unwrap();
     let alone = error(permit.run(async |_| current().map(drop)).await);
-    assert!(matches!(alone, Some(NoCurrentLock::OnlyPermits { key }) if key.name() == "pool"));
+    assert!(matches!(alone, Some(NoCurrentLockError::OnlyPermits { key }) if key.name() == "pool"));
     let by_key = error(
         permit
             .run(async |_| current_lock_by_key("pool").map(drop))
             .await,
     );
-    assert!(matches!(by_key, Some(NoCurrentLock::OnlyPermits { .. })));
+    assert!(matches!(
+        by_key,
+        Some(NoCurrentLockError::OnlyPermits { .. })
+    ));
 
     let guard = locks.lock("order").acquire().await.unwrap();
     let inside = guard.run(async |_| {
@@ -163,7 +168,7 @@ async fn a_spawned_task_has_the_lock_only_in_its_scope() {
         .await
         .unwrap();
     let without = error(without).unwrap();
-    assert_eq!(without, NoCurrentLock::NotHeld);
+    assert_eq!(without, NoCurrentLockError::NotHeld);
     assert!(
         without
             .to_string()

@@ -43,17 +43,17 @@ fn counted(life: impl Future<Output = ()>) -> BTreeMap<String, String> {
 fn metrics_have_stable_names_and_count_right() {
     let counts = counted(life::a_life());
     for (name, count) in [
-        ("leasehold_acquires_total acquired", "2"),
-        ("leasehold_acquires_total busy", "2"),
-        ("leasehold_acquires_total cancelled", "1"),
-        ("leasehold_acquire_seconds acquired", "2 values"),
-        ("leasehold_acquiring", "0"),
-        ("leasehold_held", "0"),
-        ("leasehold_hold_seconds", "2 values"),
-        ("leasehold_endings_total released", "1"),
-        ("leasehold_endings_total gone", "1"),
-        ("leasehold_releases_total released", "1"),
-        ("leasehold_failures_total release", "1"),
+        ("leasehold.acquires acquired", "2"),
+        ("leasehold.acquires busy", "2"),
+        ("leasehold.acquires cancelled", "1"),
+        ("leasehold.acquire.duration acquired", "2 values"),
+        ("leasehold.pending_acquires", "0"),
+        ("leasehold.held_locks", "0"),
+        ("leasehold.hold.duration", "2 values"),
+        ("leasehold.ends released", "1"),
+        ("leasehold.ends gone", "1"),
+        ("leasehold.releases released", "1"),
+        ("leasehold.failures release", "1"),
     ] {
         assert_eq!(
             counts.get(name).map(String::as_str),
@@ -62,7 +62,7 @@ fn metrics_have_stable_names_and_count_right() {
         );
     }
     assert!(
-        counts.contains_key("leasehold_renewals_total extended"),
+        counts.contains_key("leasehold.renewals extended"),
         "{counts:#?}"
     );
 }
@@ -80,10 +80,10 @@ fn each_of_several_keys_counts_and_a_nested_acquire_does_not() {
         outer.release().await.unwrap();
     });
     for (name, count) in [
-        ("leasehold_acquires_total acquired", "4"),
-        ("leasehold_endings_total released", "4"),
-        ("leasehold_releases_total released", "4"),
-        ("leasehold_hold_seconds", "4 values"),
+        ("leasehold.acquires acquired", "4"),
+        ("leasehold.ends released", "4"),
+        ("leasehold.releases released", "4"),
+        ("leasehold.hold.duration", "4 values"),
     ] {
         let seen = counts.get(name).map(String::as_str);
         assert_eq!(seen, Some(count), "{name} in {counts:#?}");
@@ -103,10 +103,10 @@ fn a_loss_that_the_release_finds_is_counted_as_one() {
         drop(others.lock("k").acquire().await.unwrap());
     });
     for (name, count) in [
-        ("leasehold_endings_total gone", Some("1")),
-        ("leasehold_endings_total released", Some("1")),
-        ("leasehold_hold_seconds", Some("2 values")),
-        ("leasehold_held", Some("0")),
+        ("leasehold.ends gone", Some("1")),
+        ("leasehold.ends released", Some("1")),
+        ("leasehold.hold.duration", Some("2 values")),
+        ("leasehold.held_locks", Some("0")),
     ] {
         let seen = counts.get(name).map(String::as_str);
         assert_eq!(seen, count, "{name} in {counts:#?}");
@@ -125,10 +125,7 @@ fn a_release_that_is_never_confirmed_is_counted_once() {
         assert!(guard.release().await.is_err());
         tokio::time::sleep(Duration::from_secs(600)).await;
     });
-    let seen = counts.get("leasehold_endings_total released");
+    let seen = counts.get("leasehold.ends released");
     assert_eq!(seen.map(String::as_str), Some("1"), "{counts:#?}");
-    assert!(
-        !counts.contains_key("leasehold_endings_total gone"),
-        "{counts:#?}"
-    );
+    assert!(!counts.contains_key("leasehold.ends gone"), "{counts:#?}");
 }

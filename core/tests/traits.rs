@@ -9,10 +9,10 @@ use leasehold::backend::{
 use leasehold::conformance::{Call, Command, Fault, Faulty};
 use leasehold::kind::Reentrant;
 use leasehold::{
-    AttemptId, EndReason, Ended, Error, FencingToken, GlobalDefaultSet, InvalidKey, InvalidOption,
-    InvalidToken, Key, KeyProblem, Lock, LockGuard, LockHandle, LockManager, LockManagerBuilder,
-    LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, Lost, LostInBody, NoManager,
-    ReentrancyScope, ReentrantRelease, ShutdownError, UnconfirmedRelease,
+    AttemptId, EndReason, Ended, Error, FencingToken, InvalidKey, InvalidOption, InvalidToken, Key,
+    KeyProblem, Lock, LockGuard, LockHandle, LockManager, LockManagerBuilder, LockSet,
+    LockSetGuard, LockSetHandle, LockSetReleaseError, Lost, LostInBody, ReentrancyScope,
+    ReentrantRelease, ShutdownError, UnconfirmedRelease,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any, assert_obj_safe};
 
@@ -25,8 +25,8 @@ macro_rules! send_sync_unpin {
 send_sync_unpin! {
     LockManager, LockManagerBuilder, Lock, LockGuard, LockHandle,
     ReentrancyScope, Lock<Reentrant>, LockGuard<Reentrant>, ReentrantRelease,
-    LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, Key, FencingToken, AttemptId, Lost, LostInBody, EndReason, Ended, Error, GlobalDefaultSet, InvalidKey, InvalidOption, InvalidToken, KeyProblem,
-    NoManager, UnconfirmedRelease, ShutdownError,
+    LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, Key, FencingToken, AttemptId, Lost, LostInBody, EndReason, Ended, Error, InvalidKey, InvalidOption, InvalidToken, KeyProblem,
+    UnconfirmedRelease, ShutdownError,
     Attempt, AttemptAnswer, BackendError, Capabilities, Claim, InProcess, Inspection, ReleaseAnswer,
     RenewAnswer, Call, Command, Fault, Faulty<InProcess>,
 }

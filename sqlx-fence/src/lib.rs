@@ -130,7 +130,7 @@
 //!
 //! Events: `leasehold_sqlx.stale`, `.partially_stale` (`WARN`), `.busy` (`DEBUG`), `.written`, `.begun` (`TRACE`). The
 //! field `event` contains the name of the event. The field `resource` contains the resource of `begin`, or the table of
-//! a fenced statement. Metric: `leasehold_sqlx_writes_total{outcome}`, with the same outcomes.
+//! a fenced statement. Metric: `leasehold.sqlx.writes{outcome}`, with the same outcomes.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod begin;

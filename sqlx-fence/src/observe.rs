@@ -57,7 +57,7 @@ pub(crate) fn busy(resource: &str, token: FencingToken) {
 
 #[cfg(feature = "metrics")]
 fn count(outcome: &'static str) {
-    metrics::counter!("leasehold_sqlx_writes_total", "outcome" => outcome).increment(1);
+    metrics::counter!("leasehold.sqlx.writes", "outcome" => outcome).increment(1);
 }
 
 #[cfg(not(feature = "metrics"))]

@@ -94,7 +94,7 @@ fn fenced_and_stale_writes_are_told() {
 
     let mut counts: Vec<(String, u64)> = Vec::new();
     for (key, _, _, value) in snapshotter.snapshot().into_vec() {
-        assert_eq!(key.key().name(), "leasehold_sqlx_writes_total");
+        assert_eq!(key.key().name(), "leasehold.sqlx.writes");
         let label = key.key().labels().next().unwrap();
         assert_eq!(label.key(), "outcome");
         if let DebugValue::Counter(count) = value {

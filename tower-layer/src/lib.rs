@@ -31,7 +31,7 @@
 //! |---|---|
 //! | [`LockLayer`] | HTTP and gRPC servers: axum 0.8, tonic 0.14, any Tower service of `http` requests |
 //! | [`service::Lock`] | Tower services of any other kind |
-//! | [`FenceTokenLayer`] | HTTP clients that hold a lock: sends its fencing token |
+//! | [`SendFencingTokenLayer`] | HTTP clients that hold a lock: sends its fencing token |
 //! | [`FenceLayer`] | the server that these clients write to: refuses older tokens |
 //! | [`Problem`] | handlers that acquire locks themselves, with a `State<LockManager>`: use `?` in them |
 //!
@@ -229,7 +229,7 @@ mod source;
 pub use self::body::{BodyCut, ResponseBody};
 pub use self::fence::{
     DEFAULT_QUEUE_TIMEOUT, DEFAULT_TOKEN_LEAD, FENCING_TOKEN, FenceLayer, FenceService,
-    FenceTokenLayer, FenceTokenService, FencedToken,
+    FencedToken, SendFencingTokenLayer, SendFencingTokenService,
 };
 pub use self::future::ResponseFuture;
 pub use self::lock::{DEFAULT_MAX_HOLD, LockLayer, LockService, OnDisconnect};

@@ -5,8 +5,6 @@
 mod attempt;
 #[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
 mod certificates;
-mod connect_error;
-mod error;
 #[cfg(any(feature = "redis", feature = "zookeeper"))]
 mod interruptions;
 pub(crate) mod memory;
@@ -31,10 +29,9 @@ use std::time::{Duration, Instant};
 
 pub use async_trait::async_trait;
 
+pub use super::error::{Applied, BackendError, ConnectError};
 use super::{AttemptId, Key, MAX_TTL};
 pub use attempt::{Attempt, Claim, Handover, HandoverSecret, Mode};
-pub use connect_error::ConnectError;
-pub use error::{Applied, BackendError};
 pub use memory::InProcess;
 pub use response::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswer};
 

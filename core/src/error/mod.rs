@@ -1,24 +1,28 @@
 //! The error that every method of this crate returns.
 
+mod admit_error;
+mod backend_error;
 #[cfg(feature = "blocking")]
 mod blocking;
+mod connect_error;
 pub(crate) mod end;
 mod no_current_lock;
 mod operation;
 mod release;
+mod stale;
 
 use std::time::Duration;
 
-use super::backend::{Applied, BackendError, ConnectError};
-use super::{
-    AdmitError, InvalidKey, InvalidOption, InvalidTicket, InvalidToken, Key, Lost, LostInBody,
-    Stale,
-};
+use super::{InvalidKey, InvalidOption, InvalidTicket, InvalidToken, Key, Lost, LostInBody};
+pub use admit_error::AdmitError;
+pub use backend_error::{Applied, BackendError};
 #[cfg(feature = "blocking")]
 pub use blocking::BlockingError;
-pub use no_current_lock::NoCurrentLock;
+pub use connect_error::ConnectError;
+pub use no_current_lock::NoCurrentLockError;
 pub use operation::Operation;
 pub use release::{LockSetReleaseError, ShutdownError, UnconfirmedRelease};
+pub use stale::Stale;
 
 /// The error of every method that connects, acquires, holds or releases.
 ///
@@ -178,11 +182,18 @@ pub enum Error {
     #[error(transparent)]
     Admit(#[from] AdmitError),
     /// No manager was given, and no default is set.
-    #[error(transparent)]
-    NoManager(#[from] NoManager),
+    #[error(
+        "no lock manager is set: run inside `locks.as_default(..)`, or call `locks.set_global_default()` at startup"
+    )]
+    NoManager,
+    /// The process already has a default manager; it was not replaced.
+    #[error(
+        "this process has a default lock manager already; set it once, at startup, and use `as_default` elsewhere"
+    )]
+    DefaultAlreadySet,
     /// The task holds no lock whose token can be used.
     #[error(transparent)]
-    NoCurrentLock(#[from] NoCurrentLock),
+    NoCurrentLock(#[from] NoCurrentLockError),
     /// The blocking API cannot be used.
     #[cfg(feature = "blocking")]
     #[cfg_attr(docsrs, doc(cfg(feature = "blocking")))]
@@ -224,19 +235,5 @@ impl Error {
             applied: source.applied(),
             source,
         }
-    }
-}
-
-/// No manager is set for this task, and no process-wide one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no lock manager is set: run inside `locks.as_default(..)`, or call `locks.set_global_default()` at startup"
-)]
-#[non_exhaustive]
-pub struct NoManager {}
-
-impl NoManager {
-    pub(crate) const fn new() -> Self {
-        Self {}
     }
 }

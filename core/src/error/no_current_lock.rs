@@ -5,7 +5,7 @@ use crate::Key;
 /// The current task holds no lock whose token can be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NoCurrentLock {
+pub enum NoCurrentLockError {
     /// The task holds no lock.
     #[error(
         "this task holds no lock: acquire one and work inside its `run`; in a spawned task, run the future inside \

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 
-use super::{AdmitError, FenceStore, Stale};
+use super::FenceStore;
 use crate::FencingToken;
+use crate::{AdmitError, Stale};
 
 /// A [`FenceStore`] for a resource that exists only inside this process.
 ///

@@ -4,7 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 
-use super::AdmitError;
+use crate::AdmitError;
 use crate::FencingToken;
 
 /// Remembers the newest token of each resource, and rejects older ones.

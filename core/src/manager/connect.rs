@@ -31,7 +31,7 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] states the cause and the remedy.
+    /// [`Error::Connect`] states the cause and the remedy.
     ///
     /// # Cancel safety
     ///

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::OnceLock;
 
 use super::lock_manager::LockManager;
-use crate::NoManager;
+use crate::Error;
 
 static GLOBAL_DEFAULT: OnceLock<LockManager> = OnceLock::new();
 
@@ -17,7 +17,7 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`GlobalDefaultSet`] if there is already one, which is kept.
+    /// [`Error::DefaultAlreadySet`] if there is already one, which is kept.
     ///
     /// # Examples
     ///
@@ -28,12 +28,12 @@ impl LockManager {
     /// locks.set_global_default()?;
     /// assert!(LockManager::current().is_ok());
     /// assert!(locks.set_global_default().is_err());
-    /// # Ok::<(), leasehold::GlobalDefaultSet>(())
+    /// # Ok::<(), leasehold::Error>(())
     /// ```
-    pub fn set_global_default(&self) -> Result<(), GlobalDefaultSet> {
+    pub fn set_global_default(&self) -> Result<(), Error> {
         GLOBAL_DEFAULT
             .set(self.clone())
-            .map_err(|_refused| GlobalDefaultSet {})
+            .map_err(|_refused| Error::DefaultAlreadySet)
     }
 
     /// Runs `task` with this manager as the current one, which takes precedence over the process-wide default. Use it
@@ -68,20 +68,12 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`NoManager`] if there is neither.
-    pub fn current() -> Result<Self, NoManager> {
+    /// [`Error::NoManager`] if there is neither.
+    pub fn current() -> Result<Self, Error> {
         IN_SCOPE
             .try_with(Self::clone)
             .ok()
             .or_else(|| GLOBAL_DEFAULT.get().cloned())
-            .ok_or_else(NoManager::new)
+            .ok_or(Error::NoManager)
     }
 }
-
-/// The process already has a default manager; it was not replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "this process has a default lock manager already; set it once, at start, and use `as_default` elsewhere"
-)]
-#[non_exhaustive]
-pub struct GlobalDefaultSet {}

@@ -8,5 +8,4 @@ mod default;
 mod lock_manager;
 
 pub use builder::LockManagerBuilder;
-pub use default::GlobalDefaultSet;
 pub use lock_manager::LockManager;

@@ -17,10 +17,11 @@ use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use leasehold::backend::BackendError;
 use leasehold::backend::redis::Redis;
 #[cfg(feature = "redlock")]
 use leasehold::backend::redlock::Redlock;
-use leasehold::backend::{BackendError, ConnectError};
+use leasehold::{ConnectError, Error};
 use tokio::time::timeout;
 
 use self::answers::Answers;
@@ -80,7 +81,7 @@ async fn a_server_that_falls_silent_after_its_greeting_keeps_no_caller_for_ever(
     let url = hostile.url();
     let connected = timeout(Duration::from_secs(30), Redis::connect(&url)).await;
     let refused = connected.expect("connecting hangs").unwrap_err();
-    let ConnectError::Server { source, address } = refused else {
+    let Error::Connect(ConnectError::Server { source, address }) = refused else {
         panic!("{refused:?}");
     };
     assert!(url.ends_with(&address), "{address}");
@@ -95,7 +96,7 @@ async fn a_node_that_is_too_old_is_not_taken_for_one_that_votes_later() {
     let hostile = Hostile::with(Answers::old()).await;
     let refused = Redlock::new([hostile.url()]).connect().await.unwrap_err();
     assert!(
-        matches!(&refused, ConnectError::TooOld { version, .. } if version == "5.0.14"),
+        matches!(&refused, Error::Connect(ConnectError::TooOld { version, .. }) if version == "5.0.14"),
         "{refused:?}"
     );
 }

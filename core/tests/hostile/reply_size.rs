@@ -89,7 +89,9 @@ async fn a_reply_that_is_too_large_ends_the_connection_and_takes_no_memory() {
             let is_told = is_too_large(&*error) || first == "=-1\r\n";
             assert!(is_told, "{error:?}: {first:?} to {from}");
             // Who connects has asked for no lock yet.
-            if let Some(ConnectError::Server { source, .. }) = error.downcast_ref() {
+            if let Some(leasehold::Error::Connect(ConnectError::Server { source, .. })) =
+                error.downcast_ref()
+            {
                 assert_eq!(BackendError::applied(source), Applied::No, "{error:?}");
             }
         }

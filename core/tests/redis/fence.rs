@@ -4,7 +4,9 @@ use std::error::Error as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use leasehold::{AdmitError, ConnectError, FenceStore, FencingToken, RedisFenceStore, Stale};
+use leasehold::{
+    AdmitError, ConnectError, Error, FenceStore, FencingToken, RedisFenceStore, Stale,
+};
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use leasehold_testkit::servers::RedisBuilder;
 
@@ -151,14 +153,20 @@ async fn what_cannot_be_a_resource_or_a_mark_is_told() {
     let bad = RedisFenceStore::connect("redis://host:port")
         .await
         .unwrap_err();
-    assert!(matches!(bad, ConnectError::Url { .. }), "{bad}");
+    assert!(
+        matches!(bad, Error::Connect(ConnectError::Url { .. })),
+        "{bad}"
+    );
     let cluster = RedisFenceStore::connect("redis+cluster://127.0.0.1:1").await;
     let told = whole(&cluster.unwrap_err());
     assert!(told.contains("needs a single server"), "{told}");
     let down = RedisFenceStore::connect("redis://127.0.0.1:1")
         .await
         .unwrap_err();
-    assert!(matches!(down, ConnectError::Server { .. }), "{down}");
+    assert!(
+        matches!(down, Error::Connect(ConnectError::Server { .. })),
+        "{down}"
+    );
 }
 
 #[tokio::test]

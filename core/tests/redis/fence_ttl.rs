@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use leasehold::backend::ConnectError;
 use leasehold::backend::redis::Redis;
-use leasehold::{Error, InvalidOption, LockManager};
+use leasehold::{ConnectError, Error, InvalidOption, LockManager};
 use redis::AsyncCommands;
 
 use crate::server::{Server, waiters};
@@ -127,7 +126,7 @@ async fn a_time_that_is_too_short_is_refused_with_the_least() {
     let url = server.url();
     let refused = Redis::builder().fence_ttl(value).connect(&url).await;
     match refused.unwrap_err() {
-        ConnectError::Option { source, .. } => assert_eq!(
+        Error::Connect(ConnectError::Option { source, .. }) => assert_eq!(
             source,
             InvalidOption::TooShort {
                 option: "fence_ttl",
@@ -167,7 +166,7 @@ async fn a_time_that_is_too_long_is_refused_with_the_most() {
     for value in [most + Duration::from_millis(1), Duration::MAX] {
         let refused = Redis::builder().fence_ttl(value).connect(&url).await;
         match refused.unwrap_err() {
-            ConnectError::Option { source, .. } => assert_eq!(
+            Error::Connect(ConnectError::Option { source, .. }) => assert_eq!(
                 source,
                 InvalidOption::TooLong {
                     option: "fence_ttl",

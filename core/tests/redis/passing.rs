@@ -122,7 +122,7 @@ fn what_is_passed_on_is_counted_and_other_grants_are_not() {
         });
     });
     let mut all = snapshots.snapshot().into_vec().into_iter();
-    let name = "leasehold_passed_on_total";
+    let name = "leasehold.local_handoffs";
     let count = all.find_map(|it| (it.0.key().name() == name).then_some(it.3));
     assert_eq!(
         count,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use leasehold::backend::Applied;
 use leasehold::backend::redis::ReplyTooLarge;
 use leasehold::{
-    FenceStore, FencedPipelineError, FencingToken, MAX_COMMAND_WORDS, RedisFenceStore, RedisReply,
+    FenceStore, FencedPipelineError, FencingToken, MAX_COMMAND_ARGS, RedisFenceStore, RedisReply,
     Stale,
 };
 use leasehold_testkit::proxy::{Proxy, Which};
@@ -164,7 +164,7 @@ async fn a_command_that_is_refused_ends_it_and_the_error_says_which_one() {
 async fn what_cannot_be_sent_is_told_before_anything_is() {
     let server = Server::start().await;
     let store = store(&server).await;
-    let many = vec!["x"; MAX_COMMAND_WORDS];
+    let many = vec!["x"; MAX_COMMAND_ARGS];
     for bad in [
         store.pipeline("r", token(7)).cmd("", ["x"]),
         store.pipeline("r", token(7)).cmd("RPUSH", &many),
@@ -176,7 +176,7 @@ async fn what_cannot_be_sent_is_told_before_anything_is() {
     let most = store.pipeline("r", token(7));
     let most = most.cmd("RPUSH", many[1..].iter().copied());
     let pushed = most.cmd("LLEN", ["x"]).execute().await.unwrap();
-    assert_eq!(pushed[1].integer(), Some(MAX_COMMAND_WORDS as i64 - 2));
+    assert_eq!(pushed[1].integer(), Some(MAX_COMMAND_ARGS as i64 - 2));
     assert!(
         store
             .pipeline("r", token(7))

@@ -8,7 +8,7 @@ use std::time::Duration;
 use leasehold::backend::Backend;
 use leasehold::backend::redis::{Redis, ReplyTooLarge};
 use leasehold::backend::redlock::Redlock;
-use leasehold::{ConnectError, FencingToken, LockManager, RedisFenceStore};
+use leasehold::{ConnectError, Error, FencingToken, LockManager, RedisFenceStore};
 use leasehold_testkit::servers::{Certificates, RedisBuilder, SentinelServer};
 use redis::{Client, ClientTlsConfig, TlsCertificates};
 use tokio::io::copy_bidirectional;
@@ -79,7 +79,10 @@ async fn locks_and_wakes(redis: Redis) {
 /// Says why the certificate, or the lack of one, is refused.
 async fn is_refused(builder: leasehold::backend::redis::RedisBuilder, url: &str) -> String {
     let error = builder.connect(url).await.unwrap_err();
-    assert!(matches!(error, ConnectError::Server { .. }), "{error:?}");
+    assert!(
+        matches!(error, Error::Connect(ConnectError::Server { .. })),
+        "{error:?}"
+    );
     whole(&error)
 }
 
@@ -141,7 +144,10 @@ async fn certificates_are_used_by_all_nodes_of_a_redlock() {
     drop(locks.lock("k").acquire().await.unwrap());
     let alone = nodes().authorities(&own.authority);
     let error = alone.connect().await.unwrap_err();
-    assert!(matches!(error, ConnectError::NoQuorum { .. }), "{error:?}");
+    assert!(
+        matches!(error, Error::Connect(ConnectError::NoQuorum { .. })),
+        "{error:?}"
+    );
 }
 
 #[tokio::test]
@@ -222,14 +228,14 @@ async fn certificates_that_cannot_be_used_are_refused_before_anything_is_sent() 
         ] {
             assert!(!format!("{builder:?}").contains("PRIVATE KEY"), "{why}");
             let error = builder.connect(url).await.unwrap_err();
-            let is_told = matches!(error, ConnectError::Certificates { .. });
+            let is_told = matches!(error, Error::Connect(ConnectError::Certificates { .. }));
             assert!(is_told && whole(&error).contains(why), "{error:?}");
         }
     }
     let nodes = Redlock::new(["rediss://127.0.0.1:1", "redis://127.0.0.1:2"]);
     let error = nodes.authorities(authority).connect().await.unwrap_err();
     assert!(
-        matches!(error, ConnectError::Certificates { .. }),
+        matches!(error, Error::Connect(ConnectError::Certificates { .. })),
         "{error:?}"
     );
 }

@@ -37,8 +37,8 @@ async fn nodes_that_refuse_our_scripts_are_not_taken_for_such_as_vote_later() {
         .node_timeout(NODE_TIMEOUT)
         .max_ttl(second)
         .clock_difference(Duration::ZERO);
-    let is_refused = |connected: Result<Redlock, ConnectError>| {
-        let refused = Error::from(connected.unwrap_err());
+    let is_refused = |connected: Result<Redlock, Error>| {
+        let refused = connected.unwrap_err();
         let words = in_words(&refused);
         assert!(words.contains("connected to 0 of 5 nodes"), "{words}");
         assert!(words.contains("the user lacks a permission"), "{words}");
@@ -72,7 +72,7 @@ async fn a_server_that_goes_by_two_names_is_refused_each_time() {
     for _ in 0..20 {
         match durable(urls.clone()).connect().await {
             Ok(_) => accepted += 1,
-            Err(ConnectError::NotIndependent { one, other }) => {
+            Err(Error::Connect(ConnectError::NotIndependent { one, other })) => {
                 let mut told = [one, other];
                 told.sort();
                 assert_eq!(told, [names[0].clone(), names[3].clone()]);
@@ -141,7 +141,7 @@ async fn members_of_a_cluster_and_replicas_are_no_nodes() {
         urls.push(server.url());
         for builder in [durable(urls.clone()), Redlock::new(urls.clone())] {
             let refused = builder.connect().await.unwrap_err();
-            let ConnectError::Server { address, source } = &refused else {
+            let Error::Connect(ConnectError::Server { address, source }) = &refused else {
                 panic!("{refused:?}");
             };
             assert_eq!(*address, format!("127.0.0.1:{}", server.port()));
@@ -151,7 +151,8 @@ async fn members_of_a_cluster_and_replicas_are_no_nodes() {
         }
     }
     let nobody = durable(vec!["redis://127.0.0.1:1".to_owned()]);
-    let ConnectError::NoQuorum { source, .. } = nobody.connect().await.unwrap_err() else {
+    let Error::Connect(ConnectError::NoQuorum { source, .. }) = nobody.connect().await.unwrap_err()
+    else {
         panic!("nobody is there");
     };
     assert_eq!(BackendError::applied(&source), Applied::No);

@@ -312,7 +312,7 @@ async fn one_url_names_all_nodes() {
 async fn what_cannot_be_connected_to_says_why() {
     let nodes = Nodes::start(3).await;
     let urls = nodes.urls();
-    let error = |result: Result<Redlock, ConnectError>| Error::from(result.unwrap_err());
+    let error = |result: Result<Redlock, Error>| result.unwrap_err();
     let twice = [0, 1, 0].map(|it| urls[it].clone()).to_vec();
     let twice = error(durable(twice).connect().await);
     assert!(in_words(&twice).contains("twice"), "{twice:?}");
@@ -328,12 +328,12 @@ async fn what_cannot_be_connected_to_says_why() {
     assert!(
         matches!(
             slow,
-            ConnectError::Option {
+            Error::Connect(ConnectError::Option {
                 source: InvalidOption::TooLong {
                     option: "node_timeout",
                     ..
                 }
-            }
+            })
         ),
         "{slow:?}"
     );
@@ -350,12 +350,12 @@ async fn what_cannot_be_connected_to_says_why() {
     );
     assert!(matches!(
         alone,
-        ConnectError::NoQuorum {
+        Error::Connect(ConnectError::NoQuorum {
             reached: 1,
             needed: 2,
             nodes: 3,
             ..
-        }
+        })
     ));
 }
 

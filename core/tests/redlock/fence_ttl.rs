@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use leasehold::LockManager;
-use leasehold::backend::ConnectError;
 use leasehold::backend::redlock::Redlock;
+use leasehold::{ConnectError, Error};
 use redis::AsyncCommands;
 
 use crate::nodes::Nodes;
@@ -48,7 +48,8 @@ async fn a_time_that_leases_or_clocks_may_exceed_is_refused() {
         let refused = redlock.connect().await.unwrap_err();
         let told = std::error::Error::source(&refused).unwrap().to_string();
         assert!(
-            matches!(refused, ConnectError::Option { .. }) && told.contains("4800s"),
+            matches!(refused, Error::Connect(ConnectError::Option { .. }))
+                && told.contains("4800s"),
             "{told}"
         );
     }

@@ -43,7 +43,10 @@ fn trusting(server: &ZooKeeperServer) -> ZooKeeperBuilder {
 /// An error that names TLS, whatever went wrong with it.
 async fn is_refused(builder: ZooKeeperBuilder, url: &str) {
     let error = builder.connect(url).await.unwrap_err();
-    assert!(matches!(error, ConnectError::Server { .. }), "{error:?}");
+    assert!(
+        matches!(error, Error::Connect(ConnectError::Server { .. })),
+        "{error:?}"
+    );
     let said = whole(&error);
     assert!(said.contains("over TLS; check"), "{said}");
 }
@@ -171,7 +174,7 @@ async fn certificates_that_cannot_be_used_are_refused_before_anything_is_sent() 
         assert!(!format!("{builder:?}").contains("PRIVATE KEY"), "{why}");
         let error = builder.connect(url).await.unwrap_err();
         assert!(
-            matches!(error, ConnectError::Certificates { .. }),
+            matches!(error, Error::Connect(ConnectError::Certificates { .. })),
             "{why}: {error:?}"
         );
         let said = whole(&error);

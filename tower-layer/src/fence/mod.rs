@@ -12,4 +12,4 @@ pub use self::fenced::FencedToken;
 pub use self::header::FENCING_TOKEN;
 pub use self::layer::{DEFAULT_QUEUE_TIMEOUT, DEFAULT_TOKEN_LEAD, FenceLayer};
 pub use self::service::FenceService;
-pub use self::token_layer::{FenceTokenLayer, FenceTokenService};
+pub use self::token_layer::{SendFencingTokenLayer, SendFencingTokenService};

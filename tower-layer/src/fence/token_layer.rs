@@ -22,7 +22,7 @@ use super::header;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use http::Request;
 /// use leasehold::LockManager;
-/// use leasehold_tower::FenceTokenLayer;
+/// use leasehold_tower::SendFencingTokenLayer;
 /// use tower::{Layer, ServiceExt, service_fn};
 ///
 /// let guard = LockManager::in_process().lock("order:42").acquire().await?;
@@ -31,7 +31,7 @@ use super::header;
 /// let client = service_fn(async |request: Request<()>| {
 ///     Ok::<_, std::convert::Infallible>(request.headers()["x-fencing-token"].clone())
 /// });
-/// let sent = FenceTokenLayer::new(&guard.handle())
+/// let sent = SendFencingTokenLayer::new(&guard.handle())
 ///     .layer(client)
 ///     .oneshot(Request::new(()))
 ///     .await?;
@@ -41,11 +41,11 @@ use super::header;
 /// ```
 #[derive(Debug, Clone, Copy)]
 #[must_use = "a layer does nothing until it is put around a service"]
-pub struct FenceTokenLayer {
+pub struct SendFencingTokenLayer {
     token: Option<FencingToken>,
 }
 
-impl FenceTokenLayer {
+impl SendFencingTokenLayer {
     /// Creates a layer for a client that uses one lock.
     pub fn new(lock: &LockHandle) -> Self {
         lock.token().into()
@@ -57,31 +57,31 @@ impl FenceTokenLayer {
     }
 }
 
-impl From<FencingToken> for FenceTokenLayer {
+impl From<FencingToken> for SendFencingTokenLayer {
     fn from(token: FencingToken) -> Self {
         Self { token: Some(token) }
     }
 }
 
-impl<S> Layer<S> for FenceTokenLayer {
-    type Service = FenceTokenService<S>;
+impl<S> Layer<S> for SendFencingTokenLayer {
+    type Service = SendFencingTokenService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        FenceTokenService {
+        SendFencingTokenService {
             inner,
             token: self.token,
         }
     }
 }
 
-/// A client that sends fencing tokens. Created by [`FenceTokenLayer`].
+/// A client that sends fencing tokens. Created by [`SendFencingTokenLayer`].
 #[derive(Debug, Clone)]
-pub struct FenceTokenService<S> {
+pub struct SendFencingTokenService<S> {
     inner: S,
     token: Option<FencingToken>,
 }
 
-impl<S, Q> Service<Request<Q>> for FenceTokenService<S>
+impl<S, Q> Service<Request<Q>> for SendFencingTokenService<S>
 where
     S: Service<Request<Q>>,
 {

@@ -52,7 +52,7 @@ impl From<Error> for Problem {
             Error::Stale(stale) => stale.into(),
             Error::Admit(error) => error.into(),
             Error::Option(error) => misconfigured(error.to_string()),
-            Error::NoManager(_) | Error::NoRuntime => misconfigured(error.to_string()),
+            Error::NoManager | Error::NoRuntime => misconfigured(error.to_string()),
             Error::Closed { .. } | Error::Connect(_) => unavailable(true),
             // After a shutdown, or for an unknown variant, the work may be done. So the client must not retry.
             _ => outcome_unknown("it is not known whether the lock is still held"),

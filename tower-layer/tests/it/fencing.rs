@@ -14,7 +14,7 @@ use leasehold::{
 };
 use leasehold_sqlx::{SqlFenceStore, ddl};
 use leasehold_testkit::servers::RedisServer;
-use leasehold_tower::{FenceLayer, FenceTokenLayer, FencedToken, key};
+use leasehold_tower::{FenceLayer, FencedToken, SendFencingTokenLayer, key};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tower::{Layer, ServiceExt, service_fn};
@@ -348,7 +348,7 @@ async fn a_client_sends_the_token_of_its_lock() {
     with_own.extensions_mut().insert(own);
     with_own.headers_mut().insert("x-fencing-token", 1.into());
 
-    let one_lock = FenceTokenLayer::new(&guard.handle()).layer(sent);
+    let one_lock = SendFencingTokenLayer::new(&guard.handle()).layer(sent);
     let token = guard.token().to_string();
     assert_eq!(
         one_lock.clone().oneshot(Request::new(())).await.unwrap(),
@@ -358,7 +358,7 @@ async fn a_client_sends_the_token_of_its_lock() {
         one_lock.clone().oneshot(with_own.clone()).await.unwrap(),
         Some("7".to_owned())
     );
-    let many = FenceTokenLayer::from_extensions().layer(sent);
+    let many = SendFencingTokenLayer::from_extensions().layer(sent);
     assert_eq!(
         many.clone().oneshot(with_own).await.unwrap(),
         Some("7".to_owned())

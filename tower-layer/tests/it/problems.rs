@@ -70,7 +70,7 @@ async fn table() -> Vec<(Error, ProblemKind)> {
         (Error::NoRuntime, ProblemKind::Misconfigured),
         (short, ProblemKind::Misconfigured),
         (
-            LockManager::current().unwrap_err().into(),
+            LockManager::current().unwrap_err(),
             ProblemKind::Misconfigured,
         ),
         (backend(true), ProblemKind::Unavailable),

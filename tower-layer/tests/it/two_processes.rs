@@ -15,7 +15,7 @@ use leasehold::{FencingToken, InProcessFenceStore};
 use leasehold_sqlx::{Fence, ddl};
 use leasehold_testkit::processes::ChildProcess;
 use leasehold_testkit::servers::PostgresServer;
-use leasehold_tower::{FenceLayer, FenceTokenLayer, FencedToken, Problem, ProblemKind, key};
+use leasehold_tower::{FenceLayer, FencedToken, Problem, ProblemKind, SendFencingTokenLayer, key};
 use sqlx::PgPool;
 use tower::{Layer, ServiceExt};
 
@@ -89,7 +89,7 @@ async fn send(at: SocketAddr, token: i64, hold: bool) -> u16 {
     if hold {
         request = request.header("hold", "on");
     }
-    let client = FenceTokenLayer::from(token).layer(client);
+    let client = SendFencingTokenLayer::from(token).layer(client);
     let sent = client.oneshot(request.body(Empty::new()).unwrap());
     let answer = tokio::time::timeout(SOON, sent)
         .await

@@ -19,6 +19,7 @@ use super::timing::{FENCE_TTL, check_fence_ttl};
 use super::topology::Topology;
 #[cfg(feature = "simulation")]
 use super::url;
+use crate::Error;
 use crate::backend::ConnectError;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::certificates::Certificates;
@@ -170,7 +171,11 @@ impl RedisBuilder {
     ///
     /// Returns the errors of [`Redis::connect`]. Also returns [`ConnectError::Certificates`] if the certificates are
     /// invalid or `url` does not use TLS, and [`ConnectError::Option`] for an invalid option.
-    pub async fn connect(self, url: &str) -> Result<Redis, ConnectError> {
+    pub async fn connect(self, url: &str) -> Result<Redis, Error> {
+        Ok(self.connect_url(url).await?)
+    }
+
+    async fn connect_url(self, url: &str) -> Result<Redis, ConnectError> {
         #[cfg(feature = "tls-rustls")]
         let certificates = tls::read(&self.certificates, url)?;
         let prepared = |info| {
@@ -209,10 +214,10 @@ impl RedisBuilder {
     /// # Errors
     ///
     /// Returns the errors of [`Redis::connect`].
-    pub async fn connect_client(self, client: Client) -> Result<Redis, ConnectError> {
+    pub async fn connect_client(self, client: Client) -> Result<Redis, Error> {
         let target = opened(client.get_connection_info().clone())?;
         let scripts = self.scripts()?;
-        self.connect_at(target.into(), scripts).await
+        Ok(self.connect_at(target.into(), scripts).await?)
     }
 
     /// Connects over a simulated network, without [`synced`](Self::synced).
@@ -310,7 +315,7 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// A [`ConnectError`] identifies the cause (the URL, the network, the credentials or the server's version) and the
+    /// [`Error::Connect`] identifies the cause (the URL, the network, the credentials or the server's version) and the
     /// remedy. A server that evicts keys, or a user without access to channels, is reported as a warning event.
     ///
     /// # Cancel safety
@@ -328,7 +333,7 @@ impl Redis {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
+    pub async fn connect(url: &str) -> Result<Self, Error> {
         Self::builder().connect(url).await
     }
 

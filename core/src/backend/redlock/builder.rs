@@ -10,6 +10,7 @@ use super::node_admission::{NotAdmitted, UnfitNode};
 use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::settings::Settings;
+use crate::Error;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::certificates::Certificates;
 use crate::backend::redis::builder::{check_version, judge, opened};
@@ -121,6 +122,8 @@ impl RedlockBuilder {
     ///
     /// # Errors
     ///
+    /// [`Error::Connect`] with one of these:
+    ///
     /// - [`ConnectError::NoQuorum`]: fewer nodes than a majority can be reached.
     /// - [`ConnectError::NotIndependent`]: two names lead to one server.
     /// - [`ConnectError::Server`]: a server is a replica or a member of a Cluster.
@@ -135,7 +138,11 @@ impl RedlockBuilder {
     /// # Cancel safety
     ///
     /// Dropping the future closes the connections it opened.
-    pub async fn connect(self) -> Result<Redlock, ConnectError> {
+    pub async fn connect(self) -> Result<Redlock, Error> {
+        Ok(self.connect_nodes().await?)
+    }
+
+    async fn connect_nodes(self) -> Result<Redlock, ConnectError> {
         self.settings.validate()?;
         let waiters = WaiterRegistry::new();
         let targets = self.urls.iter().map(|url| self.target(url));
@@ -309,9 +316,12 @@ mod tests {
             Redlock::new(urls).connect().await.unwrap_err()
         };
         let too_many = connected(NODES_AT_MOST + 1).await;
-        assert!(matches!(too_many, ConnectError::Url { .. }), "{too_many:?}");
+        assert!(
+            matches!(too_many, Error::Connect(ConnectError::Url { .. })),
+            "{too_many:?}"
+        );
         let unreachable = connected(NODES_AT_MOST).await;
-        let ConnectError::NoQuorum { reached, .. } = unreachable else {
+        let Error::Connect(ConnectError::NoQuorum { reached, .. }) = unreachable else {
             panic!("{unreachable:?}")
         };
         assert_eq!(reached, 0);

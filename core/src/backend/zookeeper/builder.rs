@@ -8,6 +8,7 @@ use super::error::not_connected;
 #[cfg(feature = "zookeeper-tls")]
 use super::tls;
 use super::{ZooKeeper, url};
+use crate::Error;
 use crate::backend::ConnectError;
 #[cfg(feature = "zookeeper-tls")]
 use crate::backend::certificates::Certificates;
@@ -103,7 +104,11 @@ impl ZooKeeperBuilder {
     ///
     /// Returns the errors of [`ZooKeeper::connect`]. Also returns [`ConnectError::Certificates`] if there are
     /// certificates and `url` does not use TLS.
-    pub async fn connect(self, url: &str) -> Result<ZooKeeper, ConnectError> {
+    pub async fn connect(self, url: &str) -> Result<ZooKeeper, Error> {
+        Ok(self.connect_url(url).await?)
+    }
+
+    async fn connect_url(self, url: &str) -> Result<ZooKeeper, ConnectError> {
         let mut settings = url::read(url)?;
         if let Some(timeout) = self.session_timeout {
             settings.session_timeout = timeout;
@@ -153,7 +158,7 @@ impl ZooKeeper {
     ///
     /// # Errors
     ///
-    /// A [`ConnectError`] identifies the cause (the URL, the network, the credentials or the certificates) and the
+    /// [`Error::Connect`] identifies the cause (the URL, the network, the credentials or the certificates) and the
     /// remedy.
     ///
     /// # Cancel safety
@@ -171,7 +176,7 @@ impl ZooKeeper {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
+    pub async fn connect(url: &str) -> Result<Self, Error> {
         Self::builder().connect(url).await
     }
 

@@ -9,11 +9,11 @@ use super::pipeline_error::FencedPipelineError;
 use super::redis_reply::RedisReply;
 use super::scripts::PIPELINE;
 use crate::FencingToken;
+use crate::Stale;
 use crate::backend::BackendError;
-use crate::fence::Stale;
 
 /// The most words that one command of a [`FencedPipeline`] may have: a script cannot call a command with more.
-pub const MAX_COMMAND_WORDS: usize = 4_000;
+pub const MAX_COMMAND_ARGS: usize = 4_000;
 
 /// Commands for a Redis server that are executed only if the token is not stale. Created by
 /// [`RedisFenceStore::pipeline`](crate::RedisFenceStore::pipeline).
@@ -37,7 +37,7 @@ pub const MAX_COMMAND_WORDS: usize = 4_000;
 ///
 /// # Limits
 ///
-/// - [`MAX_COMMAND_WORDS`] words per command. While the pipeline runs the server serves no other client, as with any
+/// - [`MAX_COMMAND_ARGS`] words per command. While the pipeline runs the server serves no other client, as with any
 ///   script.
 /// - 64 MiB for all replies, counting 64 bytes extra for each item of a list, and 64 KiB for a status. Above that the
 ///   connection is closed, and the source of the error is [`ReplyTooLarge`](crate::backend::redis::ReplyTooLarge).
@@ -187,7 +187,7 @@ fn problem(command: &[Vec<u8>]) -> Option<String> {
         return Some("it has no name; give a command, such as `SET`".to_owned());
     }
     let words = command.len();
-    (words > MAX_COMMAND_WORDS).then(|| {
-        format!("it has {words} words, and at most {MAX_COMMAND_WORDS} are allowed; split it")
+    (words > MAX_COMMAND_ARGS).then(|| {
+        format!("it has {words} words, and at most {MAX_COMMAND_ARGS} are allowed; split it")
     })
 }

@@ -11,14 +11,14 @@ use std::fmt;
 use async_trait::async_trait;
 use redis::Client;
 
-use super::{AdmitError, FenceStore, Stale};
+use super::FenceStore;
 use crate::backend::redis::builder::{is_cluster, opened};
 use crate::backend::redis::client::server_locator::ServerLocator;
 use crate::backend::redis::protocol::reply::read;
 use crate::backend::{BackendError, ConnectError};
-use crate::{FencingToken, InvalidKey, Key};
+use crate::{AdmitError, Error, FencingToken, InvalidKey, Key, Stale};
 use client::FenceClient;
-pub use fenced_pipeline::{FencedPipeline, MAX_COMMAND_WORDS};
+pub use fenced_pipeline::{FencedPipeline, MAX_COMMAND_ARGS};
 pub use pipeline_error::FencedPipelineError;
 pub use redis_reply::RedisReply;
 
@@ -83,16 +83,17 @@ impl RedisFenceStore {
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] says whether the URL or the server is the cause.
+    /// [`Error::Connect`] says whether the URL or the server is the cause.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future closes the connections it opened.
-    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
+    pub async fn connect(url: &str) -> Result<Self, Error> {
         if is_cluster(url) {
             return Err(ConnectError::url(
                 "a fence store needs a single server; connect to one that is not a member of a Cluster",
-            ));
+            )
+            .into());
         }
         Self::connect_at(ServerLocator::at(url, opened)?).await
     }
@@ -104,12 +105,12 @@ impl RedisFenceStore {
     /// # Errors
     ///
     /// As for [`connect`](Self::connect).
-    pub async fn connect_client(client: Client) -> Result<Self, ConnectError> {
+    pub async fn connect_client(client: Client) -> Result<Self, Error> {
         let target = opened(client.get_connection_info().clone())?;
         Self::connect_at(target.into()).await
     }
 
-    async fn connect_at(endpoint: ServerLocator) -> Result<Self, ConnectError> {
+    async fn connect_at(endpoint: ServerLocator) -> Result<Self, Error> {
         let client = FenceClient::new(endpoint);
         let connected = client.connect().await;
         connected.map_err(|error| ConnectError::server(client.address(), error))?;

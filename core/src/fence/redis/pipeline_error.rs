@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
+use crate::Stale;
 use crate::backend::{Applied, BackendError};
-use crate::fence::Stale;
 
 /// A [`FencedPipeline`](crate::FencedPipeline) was not executed, or only in part.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use leasehold_bench::BoxError;
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
 
-const NAME: &str = "leasehold_passed_on_total";
+const NAME: &str = "leasehold.local_handoffs";
 
 /// How many locks were passed on in this process, by the library's own account.
 #[derive(Debug, Clone, Default)]
@@ -56,7 +56,7 @@ mod tests {
         let passes = Passes::default();
         with_local_recorder(&passes, || {
             counter!(NAME).increment(1);
-            counter!("leasehold_acquires_total", "outcome" => "acquired").increment(1);
+            counter!("leasehold.acquires", "outcome" => "acquired").increment(1);
             counter!(NAME).increment(1);
         });
         assert_eq!(passes.so_far(), 2);

@@ -79,7 +79,7 @@ impl Drop for PushHandler {
 pub(crate) fn warn_of_no_wake_ups(error: &BackendError) {
     event!(
         warn,
-        "leasehold.no_wake_ups",
+        "leasehold.no_notifications",
         { error = error as &dyn std::error::Error },
         "pub/sub is not available, waiters poll; grant `+subscribe +publish`, in a Cluster `+ssubscribe +spublish`"
     );
