@@ -38,7 +38,7 @@ impl AttemptId {
     }
 
     /// Returns an id made of random bytes that are used for no other id. Use it for the
-    /// [`owner_id`](crate::backend::Backend::attempt_id) of backends that only this process can reach. Such a backend
+    /// [`attempt_id`](crate::backend::Backend::attempt_id) of backends that only this process can reach. Such a backend
     /// may fetch bytes for many ids with one system call.
     ///
     /// # Examples

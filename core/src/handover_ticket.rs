@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::backend::{Claim, Handover, HandoverSecret};
-use super::{AttemptId, FencingToken, Key};
+use super::{AttemptId, FencingToken, InvalidTicket, Key};
 
 /// Identifies a ticket and the version of its format.
 const FORM: &str = "leasehold-ticket-2";
@@ -134,33 +134,6 @@ impl fmt::Debug for HandoverTicket {
             .field("token", &self.handover.token)
             .field("ttl", &self.ttl)
             .finish_non_exhaustive()
-    }
-}
-
-/// The text is not a valid handover ticket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.message())]
-pub struct InvalidTicket {
-    is_outdated: bool,
-}
-
-impl InvalidTicket {
-    /// Returns whether an earlier version of Leasehold wrote the ticket. Such tickets have no secret and are not
-    /// accepted.
-    #[must_use]
-    pub const fn is_outdated(self) -> bool {
-        self.is_outdated
-    }
-
-    const fn message(self) -> &'static str {
-        match self.is_outdated {
-            true => {
-                "this handover ticket is from an earlier version without secrets; run the same version on both sides"
-            }
-            false => {
-                "not a handover ticket; pass the text of `HandoverTicket::to_string` unchanged"
-            }
-        }
     }
 }
 

@@ -256,8 +256,8 @@ pub use attempt_id::AttemptId;
 pub use current_lock::{CurrentLock, current_lock, current_lock_by_key, current_locks};
 pub use error::end::{EndReason, Ended, Lost, LostInBody};
 pub use error::{
-    AdmitError, ConnectError, Error, LockSetReleaseError, NoCurrentLockError, Operation,
-    ShutdownError, Stale, UnconfirmedRelease,
+    AdmitError, ConnectError, Error, InvalidTicket, LockSetReleaseError, NoCurrentLockError,
+    Operation, ShutdownError, Stale, UnconfirmedRelease,
 };
 pub use fence::{FenceStore, InProcessFenceStore};
 #[cfg(feature = "redis")]
@@ -266,7 +266,7 @@ pub use fence::{
     FencedPipeline, FencedPipelineError, MAX_COMMAND_ARGS, RedisFenceStore, RedisReply,
 };
 pub use fencing_token::{FencingToken, InvalidToken};
-pub use handover_ticket::{HandoverTicket, InvalidTicket};
+pub use handover_ticket::HandoverTicket;
 pub use key::{InvalidKey, Key, KeyProblem, MAX_KEY_BYTES};
 pub use lock::Lock;
 pub use lock::accept::Accept;

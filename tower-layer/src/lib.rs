@@ -30,7 +30,7 @@
 //! | type | use it for |
 //! |---|---|
 //! | [`LockLayer`] | HTTP and gRPC servers: axum 0.8, tonic 0.14, any Tower service of `http` requests |
-//! | [`service::Lock`] | Tower services of any other kind |
+//! | [`service::LockedService`] | Tower services of any other kind |
 //! | [`SendFencingTokenLayer`] | HTTP clients that hold a lock: sends its fencing token |
 //! | [`FenceLayer`] | the server that these clients write to: refuses older tokens |
 //! | [`Problem`] | handlers that acquire locks themselves, with a `State<LockManager>`: use `?` in them |

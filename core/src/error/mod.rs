@@ -6,6 +6,7 @@ mod backend_error;
 mod blocking;
 mod connect_error;
 pub(crate) mod end;
+mod invalid_ticket;
 mod no_current_lock;
 mod operation;
 mod release;
@@ -13,12 +14,13 @@ mod stale;
 
 use std::time::Duration;
 
-use super::{InvalidKey, InvalidOption, InvalidTicket, InvalidToken, Key, Lost, LostInBody};
+use super::{InvalidKey, InvalidOption, InvalidToken, Key, Lost, LostInBody};
 pub use admit_error::AdmitError;
 pub use backend_error::{Applied, BackendError};
 #[cfg(feature = "blocking")]
 pub use blocking::BlockingError;
 pub use connect_error::ConnectError;
+pub use invalid_ticket::InvalidTicket;
 pub use no_current_lock::NoCurrentLockError;
 pub use operation::Operation;
 pub use release::{LockSetReleaseError, ShutdownError, UnconfirmedRelease};

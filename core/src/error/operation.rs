@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::backend::Applied;
+use super::Applied;
 
 /// An operation on a lock that needs the backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

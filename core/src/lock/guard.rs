@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use super::kind::{Exclusive, Fenced, Kind, Permits, Reentrant, Releasable, Shared};
 use crate::engine::{HoldRef, downgrade, hand_over, renew_now};
-use crate::{Ended, Error, FencingToken, HandoverTicket, LockHandle, PermitId, ReentrantRelease};
+use crate::{
+    AttemptId, Ended, Error, FencingToken, HandoverTicket, LockHandle, PermitId, ReentrantRelease,
+};
 
 /// A held lock.
 ///
@@ -193,6 +195,12 @@ impl<K: Kind> LockGuard<K> {
     #[must_use]
     pub fn key(&self) -> &str {
         self.hold.lease.claim.key.name()
+    }
+
+    /// Returns the id of the attempt that acquired the lock: see [`LockHandle::attempt_id`].
+    #[must_use]
+    pub fn attempt_id(&self) -> AttemptId {
+        self.hold.lease.claim.owner
     }
 
     /// Returns a view of this lock that can be cloned and cannot release.

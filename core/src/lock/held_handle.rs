@@ -9,10 +9,10 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use super::kind::{Exclusive, Fenced, Kind, Permits};
-use super::run::Run;
+use super::run_future::RunFuture;
 use crate::backend::Mode;
 use crate::engine::{Lease, LeaseEnd};
-use crate::{Ended, Error, FencingToken, Lost, PermitId, held_context};
+use crate::{AttemptId, Ended, Error, FencingToken, Lost, PermitId, held_context};
 
 /// A view of a held lock, for code that works under it.
 ///
@@ -76,6 +76,12 @@ impl<K: Kind> LockHandle<K> {
     #[must_use]
     pub fn key(&self) -> &str {
         self.lease.claim.key.name()
+    }
+
+    /// Returns the id of the attempt that acquired the lock. No other acquisition has the same id.
+    #[must_use]
+    pub fn attempt_id(&self) -> AttemptId {
+        self.lease.claim.owner
     }
 
     /// Returns whether the lock is still held at this moment, by this process's own clock.
@@ -171,8 +177,8 @@ impl<K: Kind> LockHandle<K> {
     }
 
     /// Runs a future as the holder, and drops it when the lock is lost.
-    pub(crate) fn run_future<F: Future>(&self, body: F) -> Run<F> {
-        Run::new(&self.lease, body)
+    pub(crate) fn run_future<F: Future>(&self, body: F) -> RunFuture<F> {
+        RunFuture::new(&self.lease, body)
     }
 
     pub(crate) fn lease(&self) -> &Arc<Lease> {

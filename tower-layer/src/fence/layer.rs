@@ -79,7 +79,7 @@ pub const DEFAULT_TOKEN_LEAD: Duration = Duration::from_secs(60 * 60 * 24);
 ///     format!("written to {} under token {}", fenced.resource(), fenced.token())
 /// }
 ///
-/// let fence = FenceLayer::new(InProcessFenceStore::new(), key::path("file:{name}"));
+/// let fence = FenceLayer::new(InProcessFenceStore::new(), key::path("file:{name}").raw("name"));
 /// let app: Router = Router::new().route("/files/{name}", put(write)).route_layer(fence);
 ///
 /// let put = |token| Request::put("/files/report").header("x-fencing-token", token).body(Body::empty());

@@ -30,6 +30,11 @@ use crate::{Problem, ProblemKind};
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not extract keys",
+    note = "a path template needs `.typed::<T>(\"id\")` or `.raw(\"id\")` for each of its parameters",
+    note = "use a function with `key::from_fn`, or implement `KeyExtractor`"
+)]
 pub trait KeyExtractor: Send + Sync + 'static {
     /// Returns the key, or `None` for a request that passes through **unlocked**. If a part of the key is missing from
     /// the request, return an error.

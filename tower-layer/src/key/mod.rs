@@ -2,7 +2,7 @@
 //!
 //! | extractor | key |
 //! |---|---|
-//! | [`path`]`("order:{id}").`[`typed`](Path::typed)`::<u64>("id")` | a template with path parameters |
+//! | [`path`]`("order:{id}").`[`typed`](PathTemplate::typed)`::<u64>("id")` | a template with path parameters |
 //! | [`matched_path`]`()` | the path of the axum route: one lock for all its requests (feature `axum`) |
 //! | [`header`]`("idempotency-key")` | the name and the value of a header |
 //! | [`from_fn`]`(..)` | the result of a function of the request's head |
@@ -49,4 +49,4 @@ pub(crate) use self::keyed::Keyed;
 #[cfg(feature = "axum")]
 #[cfg_attr(docsrs, doc(cfg(feature = "axum")))]
 pub use self::matched_path::{MatchedPath, matched_path};
-pub use self::path::{Path, path};
+pub use self::path::{PathKey, PathTemplate, path};

@@ -20,7 +20,7 @@ pub(super) fn matched(
     let filled = template.fill(|name| {
         let raw = matched.params.get(name).ok_or_else(|| missing(name))?;
         let decoded = percent_decode_str(raw).decode_utf8();
-        spelling.of(name, decoded.map_err(|_| not_text(name))?)
+        spelling.of(name, &decoded.map_err(|_| not_text(name))?)
     });
     filled.map(Some)
 }
@@ -48,7 +48,7 @@ pub(super) fn routed(
         let mut params = params.iter().flatten();
         let named = params.find(|(its, _)| *its == name);
         let (_, value) = named.ok_or_else(|| missing(name))?;
-        spelling.of(name, value.into())
+        spelling.of(name, value)
     })
 }
 

@@ -15,22 +15,25 @@ use crate::Problem;
 /// Put a `:` between two parameters, so that two different pairs of values never have the same key. Code that locks the
 /// same key elsewhere must escape the values, too.
 ///
-/// **A parameter is a text, unless it is [`typed`](Path::typed).** If the handler parses it as a number or UUID, use
-/// `typed`. Otherwise `/orders/7` and `/orders/07` are the same order with two locks, and clients can bypass the lock.
+/// **Say for each parameter how the handler reads it**: [`typed`](PathTemplate::typed) if it parses a number or a UUID,
+/// [`raw`](PathTemplate::raw) if it uses the text. If a number were used as text, `/orders/7` and `/orders/07` would be
+/// the same order with two locks, and clients could bypass the lock. A template is not an extractor before the first
+/// parameter is declared. If another parameter is not declared, every request is refused as misconfigured, with the
+/// name of the parameter.
 ///
 /// # Where the parameters come from
 ///
 /// With the feature `axum`, the parameters come from axum's router. Add the layer with `Router::route_layer` or
 /// `MethodRouter::layer`. Around the whole router, or in a fallback, there are no parameters.
 ///
-/// For any other service, the parameters come from the request's path. Describe it with [`on`](Path::on).
+/// For any other service, the parameters come from the request's path. Describe it with [`on`](PathKey::on).
 ///
 /// If the route does not have a parameter, the request is refused as misconfigured, with the name of the parameter.
 /// `Router::layer` also wraps the fallback, so paths without a route then get a 500 instead of a 404.
 ///
 /// # Panics
 ///
-/// Panics if `template` is invalid. Use a literal, so that a mistake shows at startup.
+/// Panics if `template` is invalid, or has no parameter. Use a literal, so that a mistake shows at startup.
 ///
 /// # Examples
 ///
@@ -38,36 +41,67 @@ use crate::Problem;
 /// use leasehold_tower::key;
 ///
 /// let with_axum = key::path("order:{id}").typed::<u64>("id");
-/// let anywhere = key::path("user:{name}").on("/users/{name}/rename");
+/// let anywhere = key::path("user:{name}").raw("name").on("/users/{name}/rename");
 /// # let _keys = (with_axum, anywhere);
 /// ```
-#[must_use]
 #[track_caller]
 #[allow(
     clippy::panic,
     reason = "the template is a literal, so a mistake shows at startup"
 )]
-pub fn path(template: &str) -> Path {
+pub fn path(template: &str) -> PathTemplate {
     match Template::parse(template) {
-        Ok(template) => Path {
-            template,
+        Ok(parsed) if parsed.has_parameters() => PathTemplate(PathKey {
+            template: parsed,
             spelling: Spelling::default(),
             route: None,
-        },
+        }),
+        Ok(_) => panic!(
+            "the key `{template}` has no parameter; for one key for all requests use `key::from_fn`"
+        ),
         Err(mistake) => panic!("the key `{template}` cannot be used: {mistake}"),
     }
 }
 
-/// Created by [`path`].
+/// A template whose parameters are not declared yet. Created by [`path`].
 #[derive(Debug, Clone)]
-pub struct Path {
+#[must_use = "declare its parameters with `typed` or `raw`"]
+pub struct PathTemplate(PathKey);
+
+impl PathTemplate {
+    /// Declares that the handler parses a parameter as a `T`: see [`PathKey::typed`].
+    ///
+    /// # Panics
+    ///
+    /// Panics if the template does not have this parameter.
+    #[must_use]
+    #[track_caller]
+    pub fn typed<T: FromStr + Display>(self, parameter: &str) -> PathKey {
+        self.0.typed::<T>(parameter)
+    }
+
+    /// Declares that the handler uses a parameter as text: see [`PathKey::raw`].
+    ///
+    /// # Panics
+    ///
+    /// Panics if the template does not have this parameter.
+    #[must_use]
+    #[track_caller]
+    pub fn raw(self, parameter: &str) -> PathKey {
+        self.0.raw(parameter)
+    }
+}
+
+/// Makes the key from a template whose parameters are declared. Created by [`PathTemplate`].
+#[derive(Debug, Clone)]
+pub struct PathKey {
     template: Template,
     spelling: Spelling,
     route: Option<matchit::Router<()>>,
 }
 
-impl Path {
-    /// Parses a parameter as a `T`, like the handler, and formats that `T` in the key. As a `u64`, `/orders/7`,
+impl PathKey {
+    /// Declares that the handler parses a parameter as a `T`, and formats that `T` in the key. As a `u64`, `/orders/7`,
     /// `/orders/07` and `/orders/+7` have the same key. As a `Uuid`, all spellings of a UUID have the same key. A value
     /// that is not a valid `T` is refused with 400.
     ///
@@ -80,21 +114,40 @@ impl Path {
     /// ```
     /// use leasehold_tower::key;
     ///
-    /// let key = key::path("tenant:{tenant}:order:{id}").typed::<u64>("id");
+    /// let key = key::path("tenant:{tenant}:order:{id}").raw("tenant").typed::<u64>("id");
     /// # let _key = key;
     /// ```
     #[must_use]
+    #[track_caller]
+    pub fn typed<T: FromStr + Display>(mut self, parameter: &str) -> Self {
+        self.check(parameter);
+        self.spelling.is_of::<T>(parameter);
+        self
+    }
+
+    /// Declares that the handler uses a parameter as text, letter by letter. If the handler ignores case or spaces,
+    /// implement [`KeyExtractor`] instead, so that all spellings have one key.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the template does not have this parameter.
+    #[must_use]
+    #[track_caller]
+    pub fn raw(mut self, parameter: &str) -> Self {
+        self.check(parameter);
+        self.spelling.is_raw(parameter);
+        self
+    }
+
     #[track_caller]
     #[allow(
         clippy::panic,
         reason = "the name is a literal, so a mistake shows at startup"
     )]
-    pub fn typed<T: FromStr + Display>(mut self, parameter: &str) -> Self {
+    fn check(&self, parameter: &str) {
         if !self.template.names(parameter) {
             panic!("the key has no parameter `{parameter}`; name one of those in its braces");
         }
-        self.spelling.is_of::<T>(parameter);
-        self
     }
 
     /// Takes the parameters from the request's path, which must match `route`: `/orders/{id}`, or `/files/{*rest}` for
@@ -127,7 +180,7 @@ impl Path {
     }
 }
 
-impl KeyExtractor for Path {
+impl KeyExtractor for PathKey {
     fn key(&self, request: &mut Parts) -> Result<Option<String>, Problem> {
         match &self.route {
             Some(route) => params::matched(&self.template, &self.spelling, route, request),

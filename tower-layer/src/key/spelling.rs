@@ -1,4 +1,4 @@
-//! Formats equal values of a typed parameter in the same way.
+//! How the handler reads each parameter: equal values of a typed one are formatted in the same way.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -6,39 +6,46 @@ use std::str::FromStr;
 
 use crate::{Problem, ProblemKind};
 
-/// The parameters that have a type.
+/// The parameters that are declared.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Spelling(Vec<Typed>);
+pub(super) struct Spelling(Vec<Declared>);
 
 #[derive(Debug, Clone)]
-struct Typed {
+struct Declared {
     parameter: String,
     respell: fn(&str) -> Option<String>,
 }
 
 impl Spelling {
     pub(super) fn is_of<T: FromStr + Display>(&mut self, parameter: &str) {
-        self.0.push(Typed {
+        self.declare(parameter, |text| Some(text.parse::<T>().ok()?.to_string()));
+    }
+
+    pub(super) fn is_raw(&mut self, parameter: &str) {
+        self.declare(parameter, |text| Some(text.to_owned()));
+    }
+
+    fn declare(&mut self, parameter: &str, respell: fn(&str) -> Option<String>) {
+        self.0.push(Declared {
             parameter: parameter.to_owned(),
-            respell: |text| Some(text.parse::<T>().ok()?.to_string()),
+            respell,
         });
     }
 
-    pub(super) fn of<'v>(
-        &self,
-        parameter: &str,
-        text: Cow<'v, str>,
-    ) -> Result<Cow<'v, str>, Problem> {
+    pub(super) fn of(&self, parameter: &str, text: &str) -> Result<Cow<'static, str>, Problem> {
+        let Some(declared) = self.0.iter().find(|it| it.parameter == parameter) else {
+            let detail = format!(
+                "the key's parameter `{parameter}` is not declared; add `.typed::<T>(\"{parameter}\")` or `.raw(\"{parameter}\")`"
+            );
+            return Err(Problem::new(ProblemKind::Misconfigured).with_detail(detail));
+        };
         if let Some(at) = text.find(char::is_control) {
             let detail = format!(
                 "byte {at} of `{parameter}` in the path starts a control character; remove it"
             );
             return Err(Problem::new(ProblemKind::InvalidKey).with_detail(detail));
         }
-        let Some(typed) = self.0.iter().find(|it| it.parameter == parameter) else {
-            return Ok(text);
-        };
-        (typed.respell)(&text).map(Cow::Owned).ok_or_else(|| {
+        (declared.respell)(text).map(Cow::Owned).ok_or_else(|| {
             let detail = format!("`{parameter}` in the path cannot be parsed as the expected type");
             Problem::new(ProblemKind::InvalidKey).with_detail(detail)
         })

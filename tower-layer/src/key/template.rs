@@ -55,6 +55,11 @@ impl Template {
         Ok(Self { pieces })
     }
 
+    pub(super) fn has_parameters(&self) -> bool {
+        let is_parameter = |piece: &Piece| matches!(piece, Piece::Parameter(_));
+        self.pieces.iter().any(is_parameter)
+    }
+
     pub(super) fn names(&self, parameter: &str) -> bool {
         let is_it = |piece: &Piece| matches!(piece, Piece::Parameter(name) if name == parameter);
         self.pieces.iter().any(is_it)

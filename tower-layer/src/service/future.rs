@@ -10,7 +10,7 @@ use super::LockServiceError;
 type Boxed<T, E> = Pin<Box<dyn Future<Output = Result<T, LockServiceError<E>>> + Send>>;
 
 pin_project! {
-    /// The response future of [`Lock`](super::Lock). For a call that passes through, this is the service's own future,
+    /// The response future of [`LockedService`](super::LockedService). For a call that passes through, this is the service's own future,
     /// unboxed.
     #[must_use = "futures do nothing unless awaited"]
     pub struct LockFuture<F, T, E> {

@@ -30,14 +30,14 @@ use crate::source::{Source, Terms};
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::convert::Infallible;
 /// use leasehold::LockManager;
-/// use leasehold_tower::service::{Lock, LockServiceError};
+/// use leasehold_tower::service::{LockedService, LockServiceError};
 /// use tower::layer::layer_fn;
 /// use tower::{ServiceBuilder, ServiceExt, service_fn};
 ///
 /// let locks = LockManager::in_process();
 /// let by_order = |order: &u64| Some(format!("order:{order}"));
 /// let ship = ServiceBuilder::new()
-///     .layer(layer_fn(|inner| Lock::new(inner, locks.clone(), by_order)))
+///     .layer(layer_fn(|inner| LockedService::new(inner, locks.clone(), by_order)))
 ///     .service(service_fn(async |order: u64| Ok::<_, Infallible>(order)));
 ///
 /// assert_eq!(ship.clone().oneshot(42).await?, 42);
@@ -47,14 +47,14 @@ use crate::source::{Source, Terms};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Lock<S, K> {
+pub struct LockedService<S, K> {
     inner: S,
     source: Source,
     key: Arc<K>,
     terms: Terms,
 }
 
-impl<S, K> Lock<S, K> {
+impl<S, K> LockedService<S, K> {
     /// Creates a service that acquires a lock from `locks` for each call of `inner`. `key` returns the key of a call.
     #[must_use]
     pub fn new(inner: S, locks: LockManager, key: K) -> Self {
@@ -97,7 +97,7 @@ impl<S, K> Lock<S, K> {
     }
 }
 
-impl<S, K, R> Service<R> for Lock<S, K>
+impl<S, K, R> Service<R> for LockedService<S, K>
 where
     S: Service<R> + Clone + Send + 'static,
     S::Response: Send,
@@ -160,7 +160,7 @@ where
     Ok(response)
 }
 
-impl<S: Clone, K> Clone for Lock<S, K> {
+impl<S: Clone, K> Clone for LockedService<S, K> {
     fn clone(&self) -> Self {
         Self {
             inner: self.inner.clone(),
@@ -171,9 +171,9 @@ impl<S: Clone, K> Clone for Lock<S, K> {
     }
 }
 
-impl<S: fmt::Debug, K> fmt::Debug for Lock<S, K> {
+impl<S: fmt::Debug, K> fmt::Debug for LockedService<S, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lock")
+        f.debug_struct("LockedService")
             .field("inner", &self.inner)
             .field("source", &self.source)
             .field("terms", &self.terms)

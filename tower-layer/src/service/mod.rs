@@ -8,4 +8,4 @@ mod lock;
 pub use self::error::LockServiceError;
 pub use self::future::LockFuture;
 pub use self::key::LockKey;
-pub use self::lock::Lock;
+pub use self::lock::LockedService;

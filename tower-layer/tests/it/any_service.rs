@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leasehold::backend::InProcess;
 use leasehold::{Error, FencingToken, LockHandle, LockManager};
-use leasehold_tower::service::{Lock, LockKey, LockServiceError};
+use leasehold_tower::service::{LockKey, LockServiceError, LockedService};
 use tower::{ServiceExt, service_fn};
 
 use crate::tools::{is_free, until_free};
@@ -51,7 +51,7 @@ async fn runs_under_its_lock_and_is_told_its_token() {
             Ok::<_, OutOfStock>(request)
         }
     });
-    let service = Lock::new(echo, locks.clone(), ByOrder);
+    let service = LockedService::new(echo, locks.clone(), ByOrder);
     let mut last = None;
     for _ in 0..10 {
         let shipped = service.clone().oneshot(ship(7)).await.unwrap();
@@ -66,7 +66,7 @@ async fn runs_under_its_lock_and_is_told_its_token() {
 async fn each_failure_is_told_apart() {
     let locks = LockManager::in_process();
     let failing = service_fn(async |_: Ship| Err::<(), _>(OutOfStock));
-    let service = Lock::new(failing, locks.clone(), ByOrder);
+    let service = LockedService::new(failing, locks.clone(), ByOrder);
     let failed = service.clone().oneshot(ship(7)).await.unwrap_err();
     assert!(matches!(failed, LockServiceError::Service(OutOfStock)));
     assert_eq!(failed.source().unwrap().to_string(), OutOfStock.to_string());
@@ -99,13 +99,13 @@ async fn a_lost_lock_drops_the_call() {
         })
     };
     let services = [
-        Lock::new(
+        LockedService::new(
             slow(),
             not_renewed.build(InProcess::new()).unwrap(),
             ByOrder,
         )
         .ttl(second),
-        Lock::new(slow(), LockManager::in_process(), ByOrder).max_hold(second),
+        LockedService::new(slow(), LockManager::in_process(), ByOrder).max_hold(second),
     ];
     for service in services {
         let begun = tokio::time::Instant::now();
@@ -122,7 +122,7 @@ async fn a_lost_lock_drops_the_call() {
 async fn a_dropped_call_releases() {
     let locks = LockManager::in_process();
     let hangs = service_fn(async |_: Ship| std::future::pending::<Result<(), OutOfStock>>().await);
-    let service = Lock::new(hangs, locks.clone(), ByOrder);
+    let service = LockedService::new(hangs, locks.clone(), ByOrder);
     let cut = tokio::time::timeout(Duration::from_secs(1), service.oneshot(ship(7)));
     assert!(cut.await.is_err());
     until_free(&locks, "order:7").await;

@@ -14,7 +14,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use leasehold::backend::InProcess;
 use leasehold::{Error, LockHandle, LockManager};
-use leasehold_tower::key::Path;
+use leasehold_tower::key::PathKey;
 use leasehold_tower::{BodyCut, LockLayer, Locked, OnLoss, ResponseBody};
 use tokio::sync::mpsc;
 use tower::{Layer, ServiceExt, service_fn};
@@ -77,7 +77,7 @@ impl Scene {
     async fn with(
         locks: LockManager,
         length: Option<u64>,
-        change: impl FnOnce(LockLayer<Path>) -> LockLayer<Path>,
+        change: impl FnOnce(LockLayer<PathKey>) -> LockLayer<PathKey>,
     ) -> Self {
         let (sender, parts) = mpsc::channel(8);
         let parts = Arc::new(Mutex::new(Some(parts)));
@@ -225,7 +225,7 @@ async fn a_body_that_nobody_polls_gives_the_lock_up_when_it_is_lost() {
     let longest = Duration::from_secs(5);
     for on_loss in [OnLoss::Cancel, OnLoss::Continue] {
         let locks = LockManager::in_process();
-        let change = |layer: LockLayer<Path>| layer.max_hold(longest).on_loss(on_loss);
+        let change = |layer: LockLayer<PathKey>| layer.max_hold(longest).on_loss(on_loss);
         let mut scene = Scene::with(locks, None, change).await;
         tokio::time::sleep(longest / 2).await;
         assert!(!scene.is_free().await);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::Request;
 use leasehold::backend::InProcess;
 use leasehold::{LockHandle, LockManager};
-use leasehold_tower::key::Path;
+use leasehold_tower::key::PathKey;
 use leasehold_tower::{LockLayer, Locked, OnDisconnect};
 use tokio::sync::Notify;
 use tower::timeout::Timeout;
@@ -95,7 +95,7 @@ async fn a_dropped_request_drops_its_handler_and_releases_after_it() {
 /// How long a handler that never ends has its lock.
 async fn longest_hold(
     locks: LockManager,
-    change: impl Fn(LockLayer<Path>) -> LockLayer<Path>,
+    change: impl Fn(LockLayer<PathKey>) -> LockLayer<PathKey>,
 ) -> Option<Duration> {
     let layer = change(LockLayer::new(locks.clone(), orders()));
     // What a request's body that never ends does to it.
@@ -114,13 +114,13 @@ async fn a_body_that_never_ends_has_the_lock_for_a_minute_unless_told_otherwise(
     let seconds = |n| Some(Duration::from_secs(n));
     let own = || LockManager::in_process();
     assert_eq!(longest_hold(own(), |layer| layer).await, seconds(60));
-    let finish = |layer: LockLayer<Path>| layer.on_disconnect(OnDisconnect::Continue);
+    let finish = |layer: LockLayer<PathKey>| layer.on_disconnect(OnDisconnect::Continue);
     assert_eq!(longest_hold(own(), finish).await, seconds(60));
-    let body = |layer: LockLayer<Path>| layer.until_body_end(Duration::from_secs(90));
+    let body = |layer: LockLayer<PathKey>| layer.until_body_end(Duration::from_secs(90));
     assert_eq!(longest_hold(own(), body).await, seconds(150));
-    let said = |layer: LockLayer<Path>| layer.max_hold(Duration::from_secs(7));
+    let said = |layer: LockLayer<PathKey>| layer.max_hold(Duration::from_secs(7));
     assert_eq!(longest_hold(own(), said).await, seconds(7));
-    let none = |layer: LockLayer<Path>| layer.no_max_hold();
+    let none = |layer: LockLayer<PathKey>| layer.no_max_hold();
     assert_eq!(longest_hold(own(), none).await, None);
     let managers = LockManager::builder().max_hold(Duration::from_secs(5));
     let managers = managers.build(InProcess::new()).unwrap();

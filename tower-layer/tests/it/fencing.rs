@@ -46,9 +46,9 @@ impl File {
     fn app(
         &self,
         store: impl FenceStore + 'static,
-        change: impl Fn(FenceLayer<key::Path>) -> FenceLayer<key::Path>,
+        change: impl Fn(FenceLayer<key::PathKey>) -> FenceLayer<key::PathKey>,
     ) -> Router {
-        let layer = change(FenceLayer::new(store, key::path("file:{name}")));
+        let layer = change(FenceLayer::new(store, key::path("file:{name}").raw("name")));
         let route = self.handler().get(async || "here");
         Router::new()
             .route("/files/{name}", route)
@@ -285,7 +285,10 @@ async fn a_store_that_fails_lets_nobody_in() {
 #[tokio::test]
 async fn routes_that_share_a_layer_share_its_lines_and_marks() {
     let file = File::default();
-    let layer = FenceLayer::new(InProcessFenceStore::new(), key::path("file:{name}"));
+    let layer = FenceLayer::new(
+        InProcessFenceStore::new(),
+        key::path("file:{name}").raw("name"),
+    );
     let app = Router::new()
         .route("/files/{name}", file.handler().layer(layer.clone()))
         .route("/copies/{name}", file.handler().layer(layer));

@@ -16,7 +16,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use leasehold::LockManager;
-use leasehold_tower::key::Path;
+use leasehold_tower::key::PathKey;
 use leasehold_tower::{LockLayer, key};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
@@ -37,10 +37,13 @@ impl Site {
     /// Serves `handler` at `/orders/{id}`, and at `/other/{id}` what answers at once under the same lock.
     async fn new(
         handler: MethodRouter,
-        change: impl Fn(LockLayer<Path>) -> LockLayer<Path>,
+        change: impl Fn(LockLayer<PathKey>) -> LockLayer<PathKey>,
     ) -> Self {
         let locks = LockManager::in_process();
-        let layer = change(LockLayer::new(locks.clone(), key::path("order:{id}")));
+        let layer = change(LockLayer::new(
+            locks.clone(),
+            key::path("order:{id}").raw("id"),
+        ));
         let app = Router::new()
             .route("/orders/{id}", handler)
             .route("/other/{id}", any(async || "done"))

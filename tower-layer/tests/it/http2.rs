@@ -23,7 +23,7 @@ const KEYS: usize = 10;
 #[tokio::test]
 async fn streams_that_are_reset_leave_no_lock_and_the_others_are_answered() {
     let locks = LockManager::in_process();
-    let layer = LockLayer::new(locks.clone(), key::path("order:{id}"))
+    let layer = LockLayer::new(locks.clone(), key::path("order:{id}").raw("id"))
         .wait(Duration::from_secs(20))
         .until_body_end(Duration::from_secs(20));
     let slow = any(async || {

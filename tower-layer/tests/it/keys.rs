@@ -29,7 +29,7 @@ fn locking<K: KeyExtractor>(key: K) -> LockLayer<K> {
 
 #[tokio::test]
 async fn parameters_are_decoded_wherever_the_layer_is_added() {
-    let order = || locking(key::path("order:{id}"));
+    let order = || locking(key::path("order:{id}").raw("id"));
     let route = "/orders/{id}/ship";
     let apps = [
         Router::new().route(route, telling().layer(order())),
@@ -41,7 +41,7 @@ async fn parameters_are_decoded_wherever_the_layer_is_added() {
         ),
         Router::new()
             .route(route, telling())
-            .layer(locking(key::path("order:{id}").on(route))),
+            .layer(locking(key::path("order:{id}").raw("id").on(route))),
     ];
     for app in apps {
         assert_eq!(text(send(&app, "/orders/7/ship").await).await, "order:7");
@@ -60,7 +60,7 @@ async fn parameters_are_decoded_wherever_the_layer_is_added() {
 #[tokio::test]
 async fn two_spellings_are_one_lock() {
     let locks = LockManager::in_process();
-    let layer = LockLayer::new(locks.clone(), key::path("order:{id}"));
+    let layer = LockLayer::new(locks.clone(), key::path("order:{id}").raw("id"));
     let app = Router::new()
         .route("/orders/{id}", telling())
         .route_layer(layer);
@@ -76,7 +76,11 @@ async fn two_spellings_are_one_lock() {
 #[tokio::test]
 async fn a_parameter_with_a_type_is_one_lock_however_it_is_spelt() {
     let route = "/tenants/{tenant}/orders/{id}";
-    let order = || key::path("{tenant}:order:{id}").typed::<u64>("id");
+    let order = || {
+        key::path("{tenant}:order:{id}")
+            .raw("tenant")
+            .typed::<u64>("id")
+    };
     let apps = [
         Router::new().route(route, telling().layer(locking(order()))),
         Router::new()
@@ -100,9 +104,22 @@ async fn a_parameter_with_a_type_is_one_lock_however_it_is_spelt() {
 }
 
 #[tokio::test]
+async fn a_parameter_that_is_not_declared_is_the_servers_mistake() {
+    let route = "/tenants/{tenant}/orders/{id}";
+    let app = Router::new().route(route, telling()).layer(locking(
+        key::path("tenant:{tenant}:{id}")
+            .typed::<u64>("id")
+            .on(route),
+    ));
+    let (status, said) = whole(send(&app, "/tenants/ann/orders/5").await).await;
+    assert_eq!(status, 500);
+    assert!(said.contains("`tenant` is not declared"), "{said}");
+}
+
+#[tokio::test]
 async fn two_pairs_of_parameters_are_two_locks() {
     let route = "/tenants/{tenant}/orders/{id}";
-    let order = || key::path("tenant:{tenant}:{id}");
+    let order = || key::path("tenant:{tenant}:{id}").raw("tenant").raw("id");
     let apps = [
         Router::new().route(route, telling().layer(locking(order()))),
         Router::new()
@@ -124,12 +141,12 @@ async fn two_pairs_of_parameters_are_two_locks() {
 #[test]
 #[should_panic(expected = "has no parameter `order`")]
 fn a_type_for_a_parameter_that_is_not_there_is_found_out_at_start() {
-    let _key = key::path("order:{id}").typed::<u64>("order");
+    let _key = key::path("order:{id}").raw("id").typed::<u64>("order");
 }
 
 #[tokio::test]
 async fn a_route_without_the_parameter_is_the_servers_mistake_and_named() {
-    let order = || locking(key::path("order:{order_id}"));
+    let order = || locking(key::path("order:{order_id}").raw("order_id"));
     let apps = [
         Router::new()
             .route("/orders/{id}", telling())
@@ -156,13 +173,13 @@ async fn a_route_without_the_parameter_is_the_servers_mistake_and_named() {
 #[tokio::test]
 async fn around_the_whole_router_there_is_no_route_yet() {
     let app = Router::new().route("/orders/{id}", telling());
-    let whole = tower::Layer::layer(&locking(key::path("order:{id}")), app.clone());
+    let whole = tower::Layer::layer(&locking(key::path("order:{id}").raw("id")), app.clone());
     let request = || Request::post("/orders/7").body(Body::empty()).unwrap();
     assert_eq!(
         problem(whole.oneshot(request()).await.unwrap()).await,
         (500, "misconfigured".to_owned())
     );
-    let on = key::path("order:{id}").on("/orders/{id}");
+    let on = key::path("order:{id}").raw("id").on("/orders/{id}");
     let whole = tower::Layer::layer(&locking(on), app);
     assert_eq!(
         text(whole.oneshot(request()).await.unwrap()).await,
@@ -172,7 +189,7 @@ async fn around_the_whole_router_there_is_no_route_yet() {
 
 #[tokio::test]
 async fn within_a_nest_the_path_is_told_without_the_nests_prefix() {
-    let on = |route| locking(key::path("order:{id}").on(route));
+    let on = |route| locking(key::path("order:{id}").raw("id").on(route));
     let (route, whole) = ("/orders/{id}", "/api/orders/{id}");
     let nested = |layer| {
         let orders = Router::new().route(route, telling()).route_layer(layer);
@@ -191,7 +208,7 @@ async fn within_a_nest_the_path_is_told_without_the_nests_prefix() {
 
 #[tokio::test]
 async fn a_layer_of_the_whole_router_refuses_what_has_no_route() {
-    let order = || locking(key::path("order:{id}"));
+    let order = || locking(key::path("order:{id}").raw("id"));
     let app = || Router::new().route("/orders/{id}", telling());
     for (app, status) in [
         (app().route_layer(order()), 404),
@@ -204,7 +221,7 @@ async fn a_layer_of_the_whole_router_refuses_what_has_no_route() {
 
 #[tokio::test]
 async fn a_path_of_another_shape_passes() {
-    let layer = locking(key::path("file:{rest}").on("/files/{*rest}"));
+    let layer = locking(key::path("file:{rest}").raw("rest").on("/files/{*rest}"));
     let app = Router::new().fallback(telling()).layer(layer);
     assert_eq!(text(send(&app, "/files/a/b%20c").await).await, "file:a/b c");
     assert_eq!(text(send(&app, "/other/a").await).await, "none");
@@ -278,7 +295,7 @@ async fn a_scoped_key_is_its_principals_and_no_other_locks() {
     let app = Router::new().route("/", telling()).layer(layer);
     for (user, sent, key) in [
         ("alice", "k", "idempotency-key:k:alice"),
-        // Not what `key::path("order:{id}")` makes of 42.
+        // Not what `key::path("order:{id}").raw("id")` makes of 42.
         ("order", "42", "idempotency-key:42:order"),
         ("42", "order", "idempotency-key:order:42"),
     ] {
@@ -310,7 +327,7 @@ async fn a_key_that_cannot_be_one_is_refused_and_never_echoed() {
         .layer(locking(key::header("idempotency-key")));
     let by_path = Router::new()
         .route("/orders/{id}", telling())
-        .layer(locking(key::path("order:{id}")).max_key_bytes(2 * MAX_KEY_BYTES));
+        .layer(locking(key::path("order:{id}").raw("id")).max_key_bytes(2 * MAX_KEY_BYTES));
     let mut answers = vec![
         by_header
             .clone()
@@ -343,7 +360,7 @@ async fn a_key_that_cannot_be_one_is_refused_and_never_echoed() {
 async fn a_control_character_is_counted_in_what_the_client_sent() {
     let app = Router::new()
         .route("/orders/{id}", telling())
-        .layer(locking(key::path("order:{id}")));
+        .layer(locking(key::path("order:{id}").raw("id")));
     let (status, told) = document(send(&app, "/orders/ab%0Ac").await).await;
     assert_eq!(status, 400);
     let detail = told["detail"].as_str().unwrap();
@@ -382,7 +399,7 @@ async fn the_longest_key_is_what_the_layer_says() {
 #[tokio::test]
 async fn no_refusal_echoes_the_key() {
     let locks = LockManager::in_process();
-    let layer = LockLayer::new(locks.clone(), key::path("order:{id}"));
+    let layer = LockLayer::new(locks.clone(), key::path("order:{id}").raw("id"));
     let app = Router::new()
         .route("/orders/{id}", telling())
         .layer(layer.clone());
@@ -408,7 +425,8 @@ async fn no_refusal_echoes_the_key() {
 fn what_cannot_be_read_is_found_out_at_start() {
     for mistake in [
         || drop(key::path("order:{id")),
-        || drop(key::path("order:{id}").on("/orders/{id")),
+        || drop(key::path("orders")),
+        || drop(key::path("order:{id}").raw("id").on("/orders/{id")),
         || drop(key::header("Idempotency Key")),
     ] {
         assert!(std::panic::catch_unwind(mistake).is_err());

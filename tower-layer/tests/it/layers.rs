@@ -68,7 +68,9 @@ impl Site {
             .route("/orders/{id}/hang", hang)
             .route("/orders/{id}/done", post(async || "done"))
             .route("/orders/{id}/bug", post(async || -> () { panic!("a bug") }))
-            .route_layer(LockLayer::new(locks.clone(), key::path("order:{id}")).wait(wait))
+            .route_layer(
+                LockLayer::new(locks.clone(), key::path("order:{id}").raw("id")).wait(wait),
+            )
             .layer(outer);
         Self {
             at: serve(app).await,
@@ -142,8 +144,12 @@ async fn a_preflight_locks_nothing_and_refusals_are_readable_across_origins() {
 async fn what_is_said_of_get_goes_for_head_which_axum_gives_the_same_handler() {
     let locks = LockManager::in_process();
     let route = || Router::new().route("/orders/{id}", get(async || "order"));
-    let locked = LockLayer::new(locks.clone(), key::path("order:{id}")).methods([Method::GET]);
-    let fenced = FenceLayer::new(InProcessFenceStore::new(), key::path("order:{id}"));
+    let locked =
+        LockLayer::new(locks.clone(), key::path("order:{id}").raw("id")).methods([Method::GET]);
+    let fenced = FenceLayer::new(
+        InProcessFenceStore::new(),
+        key::path("order:{id}").raw("id"),
+    );
     let fenced = fenced.methods([Method::GET]);
     let _held = locks.lock("order:7").acquire().await.unwrap();
     for (app, refused) in [

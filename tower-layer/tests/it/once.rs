@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, Full};
 use leasehold::LockManager;
 use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
-use leasehold_tower::key::Path;
+use leasehold_tower::key::PathKey;
 use leasehold_tower::{LockLayer, OnDisconnect};
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -42,7 +42,7 @@ async fn handle(end: End) -> Answer {
 
 async fn releases(
     end: End,
-    change: impl Fn(LockLayer<Path>) -> LockLayer<Path>,
+    change: impl Fn(LockLayer<PathKey>) -> LockLayer<PathKey>,
     read: bool,
 ) -> usize {
     let count = Arc::new(AtomicUsize::new(0));
@@ -78,12 +78,12 @@ async fn released_once_however_it_ends() {
     for end in [End::Answered, End::Failed, End::Panicked, End::Dropped] {
         for read in [true, false] {
             assert_eq!(releases(end, |layer| layer, read).await, 1, "{end:?}");
-            let to_the_end = |layer: LockLayer<Path>| layer.until_body_end(MOST);
+            let to_the_end = |layer: LockLayer<PathKey>| layer.until_body_end(MOST);
             assert_eq!(releases(end, to_the_end, read).await, 1, "{end:?}, {read}");
         }
     }
     for end in [End::Answered, End::Failed, End::Panicked] {
-        let finish = |layer: LockLayer<Path>| layer.on_disconnect(OnDisconnect::Continue);
+        let finish = |layer: LockLayer<PathKey>| layer.on_disconnect(OnDisconnect::Continue);
         assert_eq!(releases(end, finish, true).await, 1, "{end:?}");
     }
 }

@@ -26,7 +26,7 @@ async fn instance(url: &str, shop: Shop) -> SocketAddr {
     let locks = LockManager::connect(url).await.unwrap();
     let ship = async move |Path(id): Path<u64>| shop.ship(id).await;
     let look = get(async || "here");
-    let layer = LockLayer::new(locks, key::path("order:{id}")).wait(WAIT);
+    let layer = LockLayer::new(locks, key::path("order:{id}").raw("id")).wait(WAIT);
     serve(
         Router::new()
             .route("/orders/{id}", post(ship).merge(look))
@@ -103,7 +103,7 @@ struct Hanging {
 impl Hanging {
     async fn new(
         locks: LockManager,
-        change: impl Fn(LockLayer<key::Path>) -> LockLayer<key::Path>,
+        change: impl Fn(LockLayer<key::PathKey>) -> LockLayer<key::PathKey>,
         hang: Duration,
     ) -> Self {
         let (begun, runs) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
@@ -114,7 +114,7 @@ impl Hanging {
             tokio::time::sleep(hang).await;
             "done"
         };
-        let layer = change(LockLayer::new(locks, key::path("order:{id}")));
+        let layer = change(LockLayer::new(locks, key::path("order:{id}").raw("id")));
         let route = post(handler).get(async || "here");
         let app = Router::new()
             .route("/orders/{id}", route)

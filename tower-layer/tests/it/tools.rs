@@ -7,7 +7,7 @@ use http::{Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use leasehold::LockManager;
-use leasehold_tower::key::{Path, path};
+use leasehold_tower::key::{PathKey, path};
 use leasehold_tower::{BoxError, ResponseBody};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -18,8 +18,8 @@ pub(crate) type Answer = Response<ResponseBody<Full<Bytes>>>;
 pub(crate) type Locked = BoxCloneSyncService<Request<()>, Answer, Infallible>;
 
 /// `/orders/{id}` as `order:{id}`, without a router.
-pub(crate) fn orders() -> Path {
-    path("order:{id}").on("/orders/{id}")
+pub(crate) fn orders() -> PathKey {
+    path("order:{id}").raw("id").on("/orders/{id}")
 }
 
 pub(crate) fn post(path: &str) -> Request<()> {

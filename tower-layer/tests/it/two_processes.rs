@@ -33,7 +33,7 @@ async fn in_a_process_of_its_own() {
         return;
     };
     let pool = PgPool::connect(&database).await.unwrap();
-    let fence = FenceLayer::new(InProcessFenceStore::new(), key::path("item:{id}"));
+    let fence = FenceLayer::new(InProcessFenceStore::new(), key::path("item:{id}").raw("id"));
     let app = Router::new()
         .route("/items/{id}", put(write))
         .route_layer(fence);

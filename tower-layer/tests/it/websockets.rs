@@ -61,7 +61,7 @@ async fn http2_status(at: SocketAddr) -> u16 {
 async fn a_layer_releases_with_the_handshake_and_the_session_is_told() {
     for finish in [OnDisconnect::Cancel, OnDisconnect::Continue] {
         let locks = LockManager::in_process();
-        let layer = LockLayer::new(locks.clone(), key::path("doc:{id}"))
+        let layer = LockLayer::new(locks.clone(), key::path("doc:{id}").raw("id"))
             .all_methods()
             .until_body_end(MOST)
             .on_disconnect(finish);
@@ -81,7 +81,7 @@ async fn a_layer_releases_with_the_handshake_and_the_session_is_told() {
 
 #[tokio::test]
 async fn a_handshake_is_a_get_or_over_http2_a_connect() {
-    type Change = fn(LockLayer<key::Path>) -> LockLayer<key::Path>;
+    type Change = fn(LockLayer<key::PathKey>) -> LockLayer<key::PathKey>;
     let cases: [(Change, u16, u16); 3] = [
         (|layer| layer, 101, 409),
         (|layer| layer.methods([Method::GET]), 409, 200),
@@ -93,7 +93,10 @@ async fn a_handshake_is_a_get_or_over_http2_a_connect() {
     ];
     for (change, first, second) in cases {
         let locks = LockManager::in_process();
-        let layer = change(LockLayer::new(locks.clone(), key::path("doc:{id}")));
+        let layer = change(LockLayer::new(
+            locks.clone(),
+            key::path("doc:{id}").raw("id"),
+        ));
         let open = any(async |ws: WebSocketUpgrade| ws.on_upgrade(async |_| ()));
         let app = Router::new().route("/docs/{id}", open).route_layer(layer);
         let at = serve(app).await;

@@ -46,7 +46,7 @@ impl Workload for Tower {
         let handler = service_fn(async |_: Request<()>| {
             Ok::<_, Infallible>(Response::new(Empty::<Bytes>::new()))
         });
-        let order = || key::path("order:{id}").on("/orders/{id}");
+        let order = || key::path("order:{id}").raw("id").on("/orders/{id}");
         let locked = LockLayer::new(locks.clone(), order()).layer(handler);
         let fenced = FenceLayer::new(InProcessFenceStore::new(), order()).layer(handler);
         let plan = Plan {

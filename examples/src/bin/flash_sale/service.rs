@@ -17,7 +17,8 @@ const MOST_THINKING: u64 = 5_000;
 /// The routes of an instance.
 pub(crate) fn router(shop: Arc<Shop>) -> Router {
     // A buyer can only buy one item at a time. A second click gets a 409, even from another instance.
-    let per_buyer = LockLayer::new(shop.locks.clone(), key::path("buyer:{buyer}")).ttl(LEASE);
+    let per_buyer =
+        LockLayer::new(shop.locks.clone(), key::path("buyer:{buyer}").raw("buyer")).ttl(LEASE);
     Router::new()
         .route(
             "/leasehold/items/{item}/buy/{buyer}",

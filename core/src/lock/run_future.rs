@@ -15,7 +15,7 @@ use crate::held_context::HeldContext;
 pin_project! {
     /// Polls a body while its lock is held, and drops it when the lock is lost.
     #[must_use = "futures do nothing unless awaited"]
-    pub struct Run<F> {
+    pub struct RunFuture<F> {
         #[pin]
         body: Option<F>,
         #[pin]
@@ -24,7 +24,7 @@ pin_project! {
     }
 }
 
-impl<F> Run<F> {
+impl<F> RunFuture<F> {
     pub(crate) fn new(lease: &Arc<Lease>, body: F) -> Self {
         Self {
             body: Some(body),
@@ -34,7 +34,7 @@ impl<F> Run<F> {
     }
 }
 
-impl<F: Future> Future for Run<F> {
+impl<F: Future> Future for RunFuture<F> {
     type Output = Result<F::Output, Lost>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -54,8 +54,8 @@ impl<F: Future> Future for Run<F> {
     }
 }
 
-impl<F> fmt::Debug for Run<F> {
+impl<F> fmt::Debug for RunFuture<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run").finish_non_exhaustive()
+        f.debug_struct("RunFuture").finish_non_exhaustive()
     }
 }
