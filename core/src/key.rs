@@ -37,7 +37,6 @@ const RESERVED: &str = ":lh1:";
 /// assert!(Key::new("lock:", "a}b").is_err());
 /// # Ok::<(), leasehold::InvalidKey>(())
 /// ```
-/// Two keys are equal if their full names are.
 #[derive(Clone)]
 pub struct Key {
     full: Arc<str>,
@@ -88,7 +87,7 @@ impl Key {
     ///
     /// Escaped values that are joined with `:` make a different key for each combination. Without escaping, `ann:5` and
     /// `5` would make the same key as `ann` and `5:5`. The placeholders of `#[distributed_lock]` and the parameters of
-    /// `leasehold_tower::key::path` are escaped in this way. `leasehold_tower::key::path`
+    /// `leasehold_tower::key::path` are escaped in this way.
     ///
     /// # Examples
     ///

@@ -53,7 +53,7 @@
 //! - The **watchdog** renews each lease at a third of its TTL while its guard lives. It never renews a lease that
 //!   another holder has by now. So the TTL only decides how long the lock stays taken after a *crash*.
 //! - **A loss is reported.** A guard is invalid from its deadline on, by this process's own clock, even if the backend
-//!   cannot be reached. Then [`is_valid`](LockGuard::is_valid) is false, [`lost`](LockGuard::ended) resolves with a
+//!   cannot be reached. Then [`is_valid`](LockGuard::is_valid) is false, [`ended`](LockGuard::ended) resolves with a
 //!   reason, and [`run`](LockGuard::run) drops its body.
 //! - **Without a guard the body does not run.** If the backend is down, an acquire returns an error. An outage is never
 //!   reported as a busy lock.
@@ -162,6 +162,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `blocking` | [`blocking`]: locks for code without async |
 //! | `cluster` | `redis+cluster://`: Redis Cluster |
 //! | `conformance` | the suite that every backend must pass, and a wrapper that makes a backend misbehave |
 //! | `macros` (default) | [`macro@distributed_lock`] |

@@ -38,7 +38,9 @@ fn threads_take_turns() {
     let busy = locks.lock("k").wait(Duration::from_millis(50)).acquire();
     assert!(busy.unwrap_err().is_busy());
     assert!(begun.elapsed() >= Duration::from_millis(50));
-    let readers = [locks.read_lock("r"), locks.read_lock("r")].map(|it| it.acquire().unwrap());
+    let prices = locks.rw_lock("r");
+    let readers = [prices.read(), prices.read()].map(|it| it.acquire().unwrap());
+    assert!(prices.write().try_acquire().unwrap().is_none());
     let permits =
         [locks.semaphore("s", 2), locks.semaphore("s", 2)].map(|it| it.acquire().unwrap());
     assert!(locks.semaphore("s", 2).try_acquire().unwrap().is_none());

@@ -6,7 +6,7 @@ use leasehold::backend::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, InProcess, Inspection,
     ReleaseAnswer, RenewAnswer,
 };
-use leasehold::conformance::{Call, Command, Fault, Faulty};
+use leasehold::conformance::{BackendCall, Command, Fault, Faulty};
 use leasehold::kind::Reentrant;
 use leasehold::{
     AttemptId, EndReason, Ended, Error, FencingToken, InvalidKey, InvalidOption, InvalidToken, Key,
@@ -28,7 +28,7 @@ send_sync_unpin! {
     LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, Key, FencingToken, AttemptId, Lost, LostInBody, EndReason, Ended, Error, InvalidKey, InvalidOption, InvalidToken, KeyProblem,
     UnconfirmedRelease, ShutdownError,
     Attempt, AttemptAnswer, BackendError, Capabilities, Claim, InProcess, Inspection, ReleaseAnswer,
-    RenewAnswer, Call, Command, Fault, Faulty<InProcess>,
+    RenewAnswer, BackendCall, Command, Fault, Faulty<InProcess>,
 }
 
 assert_impl_all!(LockManager: Clone);

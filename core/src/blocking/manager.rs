@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::Lock;
 use super::blocking_runtime::BlockingRuntime;
+use super::{Lock, RwLock};
 use crate::Error;
-use crate::lock::kind::{Permits, Shared};
+use crate::lock::kind::Permits;
 
 /// Creates locks whose methods block the calling thread.
 ///
@@ -56,10 +56,9 @@ impl LockManager {
         Lock::new(self.locks.lock(key), &self.runtime)
     }
 
-    /// Returns the lock on `key` for a reader: see [`LockManager::rw_lock`](crate::LockManager::rw_lock). The writer's
-    /// lock is [`lock`](Self::lock).
-    pub fn read_lock(&self, key: impl AsRef<str>) -> Lock<Shared> {
-        Lock::new(self.locks.rw_lock(key).read(), &self.runtime)
+    /// Returns the read-write lock on `key`: see [`LockManager::rw_lock`](crate::LockManager::rw_lock).
+    pub fn rw_lock(&self, key: impl AsRef<str>) -> RwLock {
+        RwLock::new(self.locks.rw_lock(key), &self.runtime)
     }
 
     /// Returns a semaphore on `key`: see [`LockManager::semaphore`](crate::LockManager::semaphore).

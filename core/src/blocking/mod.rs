@@ -28,9 +28,11 @@ mod blocking_runtime;
 mod guard;
 mod lock;
 mod manager;
+mod rw_lock;
 
 pub use guard::LockGuard;
 pub use lock::Lock;
 pub use manager::LockManager;
+pub use rw_lock::RwLock;
 
 pub use crate::error::BlockingError;

@@ -41,7 +41,7 @@ pub enum Command {
 /// A command that is about to be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Call {
+pub struct BackendCall {
     /// The command.
     pub command: Command,
     /// The owners it concerns; empty for an operator's commands, several for a batch of renewals.
@@ -70,7 +70,7 @@ pub enum Fault {
     Panic,
 }
 
-type Plan = dyn FnMut(&Call) -> Fault + Send;
+type Plan = dyn FnMut(&BackendCall) -> Fault + Send;
 
 /// A wrapper that injects faults between a backend and its caller, according to a plan.
 ///
@@ -106,7 +106,7 @@ pub struct Faulty<B> {
 
 impl<B: Backend> Faulty<B> {
     /// Creates a wrapper that applies `plan` to `inner`.
-    pub fn new(inner: B, plan: impl FnMut(&Call) -> Fault + Send + 'static) -> Self {
+    pub fn new(inner: B, plan: impl FnMut(&BackendCall) -> Fault + Send + 'static) -> Self {
         Self {
             inner,
             plan: Arc::new(Mutex::new(plan)),
@@ -148,7 +148,7 @@ impl<B: Backend> Faulty<B> {
         owners: Vec<AttemptId>,
         carry_out: impl Future<Output = T>,
     ) -> Result<T, BackendError> {
-        let fault = (self.plan.lock())(&Call { command, owners });
+        let fault = (self.plan.lock())(&BackendCall { command, owners });
         match fault {
             Fault::None => Ok(carry_out.await),
             Fault::SlowRequest(delay) => {

@@ -38,4 +38,4 @@ pub mod kinds;
 mod macros;
 pub mod sharing;
 
-pub use faulty_backend::{Call, Command, Fault, Faulty};
+pub use faulty_backend::{BackendCall, Command, Fault, Faulty};

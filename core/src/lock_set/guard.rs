@@ -111,8 +111,8 @@ impl LockSetGuard {
     ///
     /// # Errors
     ///
-    /// [`LockSetReleaseError`] if there were releases without confirmation within the manager's command timeout. The
-    /// guard is dropped anyway, and the releases continue in the background.
+    /// [`Error::LockSetRelease`] if a lock was lost before, or if a release is not confirmed within the manager's command
+    /// timeout. The guard is dropped anyway, and unconfirmed releases continue in the background.
     ///
     /// # Cancel safety
     ///

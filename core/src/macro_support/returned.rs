@@ -8,7 +8,7 @@ use crate::Error;
     label = "cannot return the lock's error",
     note = "write `Result<{Self}, E>`, where `E` is `leasehold::Error` or has `From<leasehold::Error>`"
 )]
-pub trait LockedReturn: Sealed {
+pub trait LockedReturn: SealedReturn {
     /// Returns the return value for a body that did not run, or whose result is discarded.
     fn refused(error: Error) -> Self;
 
@@ -51,7 +51,7 @@ impl<E: From<Error>> FromLockError for E {
     label = "`contended = \"skip\"` needs `Result<Option<T>, E>` or `Result<(), E>`",
     note = "wrap the value in an `Option`, which is `None` when the lock was busy, or write `contended = \"error\"`"
 )]
-pub trait Skippable: Sealed {
+pub trait Skippable: SealedReturn {
     /// Returns the return value of a skipped call.
     fn skipped() -> Self;
 }
@@ -86,6 +86,6 @@ impl<R: LockedReturn> ReturnMapping<R> {
     }
 }
 
-pub trait Sealed {}
+pub trait SealedReturn {}
 
-impl<T, E> Sealed for Result<T, E> {}
+impl<T, E> SealedReturn for Result<T, E> {}

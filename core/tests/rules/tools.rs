@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use leasehold::backend::{Backend, InProcess};
-use leasehold::conformance::{Call, Command, Fault, Faulty};
+use leasehold::conformance::{BackendCall, Command, Fault, Faulty};
 use leasehold::{AttemptId, Key, LockManager};
 use tokio::time::Instant;
 
@@ -11,10 +11,10 @@ pub(crate) const KEY: &str = "order:42";
 
 /// What reached the backend, and when.
 #[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<(Instant, Call)>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<(Instant, BackendCall)>>>);
 
 impl Log {
-    pub(crate) fn calls(&self, command: Command) -> Vec<(Instant, Call)> {
+    pub(crate) fn calls(&self, command: Command) -> Vec<(Instant, BackendCall)> {
         let calls = self.0.lock().unwrap();
         let matching = calls.iter().filter(|(_, call)| call.command == command);
         matching.cloned().collect()

@@ -40,7 +40,7 @@ impl From<Error> for Problem {
             Error::Backend {
                 operation: Operation::Downgrade | Operation::HandOver,
                 ..
-            } => outcome_unknown("the lock was not made another, and is released"),
+            } => outcome_unknown("the lock was not converted or handed over, and is released"),
             Error::Backend { source, .. } => unavailable(source.is_temporary()),
             Error::Lost(lost) => lost.into(),
             Error::LostInBody(lost) => lost.lost.into(),

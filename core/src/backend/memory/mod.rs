@@ -55,11 +55,11 @@ use store::Store;
 /// (its runtime was shut down) is skipped when its lease has expired.
 #[derive(Clone, Default)]
 pub struct InProcess {
-    shared: Arc<Shared>,
+    shared: Arc<SharedStore>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedStore {
     world: Mutex<Store>,
     /// A separate mutex: no caller waits for the operating system while it holds the mutex of the store.
     ids: Mutex<AttemptIdSource>,

@@ -1,4 +1,4 @@
-//! Settings of a Redlock backend, and connecting to its nodes.
+//! Builder of a Redlock backend, and connecting to its nodes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::majority::{majority, no_quorum};
 use super::node_admission::{NotAdmitted, UnfitNode};
 use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
-use super::settings::Settings;
+use super::settings::RedlockSettings;
 use crate::Error;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::certificates::Certificates;
@@ -43,7 +43,7 @@ const LATE: Duration = Duration::from_millis(200);
 #[must_use = "a builder does nothing until it connects"]
 pub struct RedlockBuilder {
     urls: Vec<String>,
-    settings: Settings,
+    settings: RedlockSettings,
     #[cfg(feature = "tls-rustls")]
     certificates: Certificates,
 }
@@ -193,7 +193,7 @@ impl Redlock {
     pub fn new<U: Into<String>>(urls: impl IntoIterator<Item = U>) -> RedlockBuilder {
         RedlockBuilder {
             urls: urls.into_iter().map(Into::into).collect(),
-            settings: Settings::default(),
+            settings: RedlockSettings::default(),
             #[cfg(feature = "tls-rustls")]
             certificates: Certificates::default(),
         }

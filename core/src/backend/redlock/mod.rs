@@ -31,7 +31,7 @@ use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use attempt_rounds::RedlockAttempts;
 pub use builder::RedlockBuilder;
 use quorum_node::QuorumNode;
-use settings::Settings;
+use settings::RedlockSettings;
 
 /// Locks on a majority of independent Redis (6.2 or later) or Valkey servers, with fencing tokens.
 ///
@@ -97,12 +97,16 @@ pub struct Redlock {
     members: Arc<[Arc<QuorumNode>]>,
     /// All nodes use this registry: each has a channel with the same name.
     waiters: WaiterRegistry,
-    settings: Settings,
+    settings: RedlockSettings,
     attempts: RedlockAttempts,
 }
 
 impl Redlock {
-    fn of(members: Vec<Arc<QuorumNode>>, waiters: WaiterRegistry, settings: Settings) -> Self {
+    fn of(
+        members: Vec<Arc<QuorumNode>>,
+        waiters: WaiterRegistry,
+        settings: RedlockSettings,
+    ) -> Self {
         Self {
             members: members.into(),
             waiters,
@@ -115,7 +119,7 @@ impl Redlock {
 #[async_trait]
 impl Backend for Redlock {
     fn capabilities(&self) -> Capabilities {
-        let Settings { max_ttl, .. } = self.settings;
+        let RedlockSettings { max_ttl, .. } = self.settings;
         Capabilities::new(self.settings.least_ttl()).with_most_ttl(max_ttl)
     }
 
@@ -196,7 +200,7 @@ mod tests {
     async fn what_it_does_not_have_is_refused_and_a_node_that_was_away_interrupts_nobody() {
         let waiters = WaiterRegistry::new();
         let members = QuorumNode::unreachable(3, &waiters);
-        let redlock = Redlock::of(members, waiters, Settings::default());
+        let redlock = Redlock::of(members, waiters, RedlockSettings::default());
         let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(30), true);
         let given = attempt.claim(FencingToken::try_from(7).unwrap());
         let handover = Handover::new(&given, HandoverSecret::random());

@@ -14,7 +14,7 @@ use super::node_health::NodeHealth;
 use super::node_requests::AnswerLimit;
 use super::release_backlog::NodeReleaseBacklog;
 use super::request::{self, NodeRelease};
-use super::settings::Settings;
+use super::settings::RedlockSettings;
 use crate::backend::BackendError;
 use crate::backend::redis::client::ServerClient;
 use crate::backend::redis::client::connector::Connector;
@@ -47,7 +47,7 @@ impl QuorumNode {
         place: usize,
         target: Target,
         waiters: WaiterRegistry,
-        settings: &Settings,
+        settings: &RedlockSettings,
         roster: &Arc<DistinctNodes>,
     ) -> Arc<Self> {
         let address = address_of(&target);
@@ -75,7 +75,7 @@ impl QuorumNode {
     pub(super) fn all(
         targets: Vec<Target>,
         waiters: &WaiterRegistry,
-        settings: &Settings,
+        settings: &RedlockSettings,
     ) -> Vec<Arc<Self>> {
         let roster = Arc::new(DistinctNodes::of(targets.iter().map(address_of)));
         let targets = targets.into_iter().enumerate();
@@ -158,7 +158,7 @@ impl QuorumNode {
             Target::from(redis::Client::open(url).unwrap())
         };
         let targets = (0..count).map(target).collect();
-        Self::all(targets, waiters, &Settings::default())
+        Self::all(targets, waiters, &RedlockSettings::default())
     }
 }
 

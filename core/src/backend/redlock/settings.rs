@@ -8,7 +8,7 @@ use crate::{InvalidOption, MAX_TTL};
 
 /// The settings for all nodes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
+pub(super) struct RedlockSettings {
     pub(super) node_timeout: Duration,
     pub(super) max_ttl: Duration,
     pub(super) clock_difference: Duration,
@@ -16,7 +16,7 @@ pub(super) struct Settings {
     pub(super) durable: bool,
 }
 
-impl Default for Settings {
+impl Default for RedlockSettings {
     fn default() -> Self {
         Self {
             node_timeout: Duration::from_millis(200),
@@ -28,7 +28,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl RedlockSettings {
     /// Returns how long a restarted node does not vote; `None` if nodes are durable.
     pub(super) fn away(&self) -> Option<Duration> {
         // A server reports its uptime in whole seconds, and clocks may run at different rates.
@@ -85,10 +85,10 @@ mod tests {
     fn a_node_stays_out_for_longer_than_what_it_may_have_forgotten() {
         let seconds = Duration::from_secs;
         for (max_ttl, clock_difference, least) in [(60, 10, 60), (60, 59, 60), (60, 100, 101)] {
-            let settings = Settings {
+            let settings = RedlockSettings {
                 max_ttl: seconds(max_ttl),
                 clock_difference: seconds(clock_difference),
-                ..Settings::default()
+                ..RedlockSettings::default()
             };
             let away = settings.away().unwrap_or_default();
             assert!(away > seconds(least + 1), "{away:?}");
@@ -100,12 +100,12 @@ mod tests {
     fn options_go_up_to_their_limits_and_no_further() {
         let least = Duration::from_millis(1);
         let fits = |node_timeout, max_ttl, clock_difference| {
-            let settings = Settings {
+            let settings = RedlockSettings {
                 node_timeout,
                 max_ttl,
                 clock_difference,
                 durable: true,
-                ..Settings::default()
+                ..RedlockSettings::default()
             };
             settings.validate().is_ok()
         };

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
     use crate::backend::redlock::quorum_node::QuorumNode;
-    use crate::backend::redlock::settings::Settings;
+    use crate::backend::redlock::settings::RedlockSettings;
     use crate::{AttemptId, Key};
 
     /// Returns nodes without requests, and a waiter that expects notifications.
@@ -73,7 +73,10 @@ mod tests {
         let members = QuorumNode::unreachable(5, &waiters);
         let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(30), true);
         waiters.enter(&attempt.key, attempt.owner, None).keep();
-        (Redlock::of(members, waiters, Settings::default()), attempt)
+        (
+            Redlock::of(members, waiters, RedlockSettings::default()),
+            attempt,
+        )
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! Settings of a `ZooKeeper` backend, and connecting with them.
+//! Builder of a `ZooKeeper` backend, and connecting with its settings.
 
 use std::fmt;
 use std::time::Duration;

@@ -8,7 +8,7 @@ use zookeeper_client::Error;
 
 use super::error::no_thread;
 use super::session::Session;
-use super::settings::Settings;
+use super::settings::ZooKeeperSettings;
 use crate::backend::{BackendError, interruptions};
 use crate::runtime::{self, RuntimeThread};
 
@@ -29,12 +29,12 @@ pub(super) struct CurrentSession {
     pub(super) interruptions: watch::Sender<u64>,
     /// Sessions up to this number must be closed.
     pub(super) given_up: watch::Sender<u64>,
-    pub(super) settings: Settings,
+    pub(super) settings: ZooKeeperSettings,
     thread: RuntimeThread,
 }
 
 impl CurrentSession {
-    pub(super) async fn connect(settings: Settings) -> Result<Arc<Self>, Error> {
+    pub(super) async fn connect(settings: ZooKeeperSettings) -> Result<Arc<Self>, Error> {
         let thread =
             RuntimeThread::start("leasehold-zookeeper").map_err(|error| no_thread(&error))?;
         let first = Session::open(1, &settings, true).await?;

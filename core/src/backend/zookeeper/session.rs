@@ -14,7 +14,7 @@ use zookeeper_client::{
 use super::error::{ends_session, no_thread};
 use super::node_queue::NodeQueue;
 use super::session_liveness::{PULSES, SessionLiveness};
-use super::settings::Settings;
+use super::settings::ZooKeeperSettings;
 use super::watch_budget::{BudgetedWatch, WatchBudget};
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::RuntimeThread;
@@ -52,8 +52,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Opens a session; see [`Settings::open`].
-    pub(super) async fn open(number: u64, settings: &Settings, first: bool) -> Result<Self, Error> {
+    /// Opens a session; see [`ZooKeeperSettings::open`].
+    pub(super) async fn open(
+        number: u64,
+        settings: &ZooKeeperSettings,
+        first: bool,
+    ) -> Result<Self, Error> {
         let thread =
             RuntimeThread::start("leasehold-session").map_err(|error| no_thread(&error))?;
         let asked_for = LeaseInstant::now();

@@ -11,7 +11,7 @@ use crate::clock::{self, LeaseInstant};
 pub(super) const TLS: &str = "tcp+tls://";
 
 #[derive(Clone)]
-pub(super) struct Settings {
+pub(super) struct ZooKeeperSettings {
     /// `host:port,host:port`, or `tcp+tls://host:port,…`
     pub(super) servers: String,
     pub(super) is_secure: bool,
@@ -26,7 +26,7 @@ pub(super) struct Settings {
     pub(super) others: Vec<(String, String)>,
 }
 
-impl Settings {
+impl ZooKeeperSettings {
     /// `host:port,host:port`
     pub(super) fn address(&self) -> String {
         self.servers.replace(TLS, "")
@@ -84,9 +84,9 @@ impl Settings {
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for ZooKeeperSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
+        f.debug_struct("ZooKeeperSettings")
             .field("servers", &self.servers)
             .field("folder", &self.folder)
             .field("session_timeout", &self.session_timeout)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::settings::{Settings, TLS};
+use super::settings::{TLS, ZooKeeperSettings};
 #[cfg(feature = "zookeeper-tls")]
 use super::tls::can_have_certificate;
 use crate::backend::ConnectError;
@@ -15,7 +15,7 @@ const DEFAULT_PORT: &str = "2181";
 /// The default session timeout; a server with default settings grants 4 to 40 s.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(super) fn read(url: &str) -> Result<Settings, ConnectError> {
+pub(super) fn read(url: &str) -> Result<ZooKeeperSettings, ConnectError> {
     let refuse = |why: &str| Err(ConnectError::url(why));
     let (is_secure, rest) = match url.split_once("://") {
         Some((PLAIN, rest)) => (false, rest),
@@ -91,7 +91,7 @@ pub(super) fn read(url: &str) -> Result<Settings, ConnectError> {
         },
         Some(None) => return refuse("it has a user without a password; write `user:password@`"),
     };
-    Ok(Settings {
+    Ok(ZooKeeperSettings {
         servers: servers.join(","),
         is_secure,
         folder: folder.to_owned(),

@@ -12,7 +12,7 @@ use crate::FencingToken;
 use crate::Stale;
 use crate::backend::BackendError;
 
-/// The most words that one command of a [`FencedPipeline`] may have: a script cannot call a command with more.
+/// The most arguments of one command of a [`FencedPipeline`], with its name: a script cannot call a command with more.
 pub const MAX_COMMAND_ARGS: usize = 4_000;
 
 /// Commands for a Redis server that are executed only if the token is not stale. Created by
@@ -37,7 +37,7 @@ pub const MAX_COMMAND_ARGS: usize = 4_000;
 ///
 /// # Limits
 ///
-/// - [`MAX_COMMAND_ARGS`] words per command. While the pipeline runs the server serves no other client, as with any
+/// - [`MAX_COMMAND_ARGS`] arguments per command. While the pipeline runs the server serves no other client, as with any
 ///   script.
 /// - 64 MiB for all replies, counting 64 bytes extra for each item of a list, and 64 KiB for a status. Above that the
 ///   connection is closed, and the source of the error is [`ReplyTooLarge`](crate::backend::redis::ReplyTooLarge).
@@ -90,7 +90,7 @@ impl<'s> FencedPipeline<'s> {
     /// # Errors
     ///
     /// [`FencedPipelineError::Stale`] if a newer token was admitted. [`Malformed`](FencedPipelineError::Malformed) for
-    /// a command without a name, or with too many words. [`Command`](FencedPipelineError::Command) if the server
+    /// a command without a name, or with too many arguments. [`Command`](FencedPipelineError::Command) if the server
     /// refuses a command. [`Store`](FencedPipelineError::Store) if the resource's name is invalid, or if its key
     /// contains a value that is not a token. The same error is returned if the server fails, or has no reply after 2 s.
     ///
@@ -186,8 +186,8 @@ fn problem(command: &[Vec<u8>]) -> Option<String> {
     if command.first().is_none_or(Vec::is_empty) {
         return Some("it has no name; give a command, such as `SET`".to_owned());
     }
-    let words = command.len();
-    (words > MAX_COMMAND_ARGS).then(|| {
-        format!("it has {words} words, and at most {MAX_COMMAND_ARGS} are allowed; split it")
+    let args = command.len();
+    (args > MAX_COMMAND_ARGS).then(|| {
+        format!("it has {args} arguments, and at most {MAX_COMMAND_ARGS} are allowed; split it")
     })
 }

@@ -56,14 +56,14 @@ pub(crate) const PARKED_FOR: Duration = Duration::from_millis(10);
 #[derive(Debug, Default)]
 pub(crate) struct LocalQueue {
     /// The task of this process that holds the lock, or is being granted it.
-    holder: Option<Holder>,
+    holder: Option<LocalHolder>,
     waiters: VecDeque<Waiter>,
     /// The effects of the event that is being applied.
     effects: Effects,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Holder {
+struct LocalHolder {
     owner: AttemptId,
     since: LeaseInstant,
 }
@@ -204,7 +204,7 @@ impl LocalQueue {
                 self.forget_abandoned(now);
                 // The release may have handed the lock to another process, so no waiter is parked because of this
                 // holder.
-                let stays = |it: &Holder| it.is_recent(now) || !self.waiters.is_empty();
+                let stays = |it: &LocalHolder| it.is_recent(now) || !self.waiters.is_empty();
                 self.holder = self.holder.filter(stays);
             }
         }
@@ -255,7 +255,7 @@ impl LocalQueue {
 
     fn set_holder(&mut self, owner: AttemptId, now: LeaseInstant) {
         if !self.is_holder(owner) {
-            self.holder = Some(Holder { owner, since: now });
+            self.holder = Some(LocalHolder { owner, since: now });
         }
     }
 
@@ -417,7 +417,7 @@ impl LocalQueue {
     }
 }
 
-impl Holder {
+impl LocalHolder {
     fn is_recent(&self, now: LeaseInstant) -> bool {
         now < self.since.after(PARKED_FOR)
     }
