@@ -1,4 +1,4 @@
-//! The blocking API: from a thread without async, while that thread blocks.
+//! The blocking API, called from a thread without an async runtime. Each call blocks that thread.
 #![cfg(feature = "blocking")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 

@@ -1,5 +1,5 @@
-//! The cancellation matrix: every operation, under every fault, dropped at each point where it awaits.
-//! Afterwards nothing is held, nobody waits, and the next acquire succeeds at once.
+//! The cancellation matrix: each operation is dropped at each of its await points, with each fault. After the drop the
+//! lock is free, the queue is empty, and the next acquire succeeds immediately.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -24,10 +24,11 @@ const KEY: &str = "order:42";
 const SLOW: Duration = Duration::from_millis(700);
 const OTHER_HOLDS_FOR: Duration = Duration::from_millis(500);
 
-/// What may pass between a drop and a free lock: scheduling, no lease, no timeout.
+/// The maximum time between a drop and a free lock. It covers scheduling, but not a lease or a timeout.
 const AT_ONCE: Duration = Duration::from_millis(1);
 
-/// What a fault of a background command may cost: one command timeout and one pause, far from the lease.
+/// The maximum delay by a fault of a background command: one command timeout and one pause. It is much shorter than the
+/// lease.
 const ONE_FAULT: Duration = Duration::from_millis(2020);
 
 const FAULTS: [Fault; 8] = [
@@ -75,7 +76,7 @@ impl Operation {
     }
 }
 
-/// Polls `operation` until it has been pending `points` times, then drops it. False if it completed
+/// Polls `operation` until it has returned `Pending` `points` times, then drops it. Returns `false` if it completed
 /// before.
 async fn dropped_after(points: usize, operation: impl Future<Output = ()>) -> bool {
     let mut operation = pin!(operation);
@@ -95,7 +96,7 @@ struct Scene {
     locks: LockManager,
 }
 
-/// A world in which the first call of `faulty` meets `fault`, and all others go well.
+/// Creates a world in which the first call of `faulty` has `fault`, and all other calls succeed.
 fn scene(faulty: Command, fault: Fault) -> Scene {
     let world = InProcess::new();
     let mut calls = 0;
@@ -204,7 +205,8 @@ fn in_virtual_time<T>(scenario: impl Future<Output = T>) -> T {
     runtime.block_on(scenario)
 }
 
-/// Drops at the first, second, third … await point, until the operation completes before it is dropped.
+/// Runs a scenario with a drop at the first, second, third … await point, until the operation completes before its
+/// drop. Returns the number of await points.
 fn at_each_point(what: &str, scenario: &impl AsyncFn(usize, &str) -> bool) -> usize {
     for points in 0..100 {
         let what = format!("{what}, dropped at point {points}");
@@ -225,7 +227,7 @@ fn nothing_is_left_wherever_an_operation_is_dropped() {
                 let scene = scene(operation.command(), fault);
                 let dropped = run(operation, &scene, points).await;
                 if operation == Operation::Release && points == 0 {
-                    // Never polled, so it is the background's own release that meets the fault.
+                    // The operation was never polled, so the fault occurs in the release in the background.
                     sleep(ONE_FAULT).await;
                 }
                 assert_free_at_once(&scene, what).await;
@@ -298,10 +300,10 @@ fn nothing_is_left_when_a_guard_is_dropped_while_the_watchdog_renews() {
             in_virtual_time(async {
                 let scene = scene(Command::Renew, fault);
                 let guard = scene.locks.lock(KEY).acquire().await.unwrap();
-                // The first renewal is sent between nine tenths and the whole of a third of the lease.
+                // The first renewal is sent after 0.9 to 1.0 thirds of the lease.
                 sleep(Duration::from_secs(9) + Duration::from_millis(after)).await;
                 drop(guard);
-                // The release waits for the renewal that is under way, which a timeout bounds.
+                // The release waits for the running renewal, which ends after a timeout.
                 sleep(Duration::from_secs(2)).await;
                 let what = format!("watchdog's renewal with {fault:?}, dropped after {after} ms");
                 assert_free_at_once(&scene, &what).await;

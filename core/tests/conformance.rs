@@ -1,5 +1,5 @@
-//! The conformance suite on the in-process backend, in virtual and in real time, and behind wrappers
-//! that delay, refuse and lose.
+//! The conformance suite on the in-process backend, with virtual and with real time, and with wrappers that delay,
+//! refuse and lose commands.
 
 use leasehold::backend::InProcess;
 use leasehold::conformance::Faulty;

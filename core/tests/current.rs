@@ -1,4 +1,5 @@
-//! Where code that names no manager finds one. One test: the process-wide default is set once.
+//! Which manager is used by code that does not name one. This file has only one test, because the process-wide default
+//! is set only once.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use leasehold::LockManager;

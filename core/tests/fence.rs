@@ -1,4 +1,4 @@
-//! The in-process fence store: what is accepted, what is refused, and who wins a race.
+//! The in-process fence store: which tokens it admits, which it refuses, and the result of concurrent calls.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

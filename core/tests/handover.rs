@@ -1,4 +1,4 @@
-//! What a ticket says to whoever takes the lock up.
+//! The contents of a ticket, and their checks when a lock is accepted.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::time::Duration;
@@ -47,7 +47,7 @@ async fn what_nobody_takes_up_is_free_one_ttl_after_it_was_given() {
     assert!(locks.lock("k").try_acquire().await.unwrap().is_some());
 }
 
-/// Takes a lock up with a ticket that was never written, or was changed.
+/// Returns whether a forged or changed ticket is refused.
 async fn is_refused(locks: &LockManager, ticket: &str) -> bool {
     let Ok(ticket) = ticket.parse::<HandoverTicket>() else {
         return true;
@@ -59,7 +59,7 @@ async fn is_refused(locks: &LockManager, ticket: &str) -> bool {
 #[tokio::test(start_paused = true)]
 async fn a_ticket_that_somebody_made_of_what_is_shown_takes_nothing() {
     let locks = LockManager::in_process();
-    // How a ticket looks, from another lock.
+    // Use a ticket of another lock as the model of the format.
     let other = locks.lock("other").acquire().await.unwrap();
     let model = other.hand_over().await.unwrap().to_string();
     let words: Vec<_> = model.split(' ').collect();
@@ -103,7 +103,7 @@ async fn a_manager_with_another_prefix_takes_nothing_up() {
     let is_of_prefix =
         |it: &Error| matches!(it, Error::Key(key) if *key.problem() == KeyProblem::OtherPrefix);
     assert!(is_of_prefix(&refused), "{refused}");
-    // Nor one that names the same key in other parts.
+    // A ticket that splits the same full key differently is also refused.
     let divided = ticket.to_string().replace(" 5 lock:k", " 0 lock:k");
     let ticket: HandoverTicket = divided.parse().unwrap();
     let refused = locks.accept(&ticket).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! A task that says what it holds is told when it would wait for itself.
+//! Calls within the scope of a holder. An acquire of the held lock fails instead of deadlocking.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::future::pending;
@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-/// Whether an acquire is refused because this task holds the lock.
+/// Returns whether an acquire is refused because this task holds the lock.
 async fn is_refused(locks: &LockManager, key: &str) -> bool {
     let started = Instant::now();
     let waiting = locks.lock(key).wait(Duration::from_secs(1)).acquire();

@@ -1,6 +1,6 @@
-//! What those may do who are told of something: subscribers, recorders, wakers.
+//! Code of the user that the library calls: subscribers, recorders and wakers.
 //!
-//! One test, in a binary of its own: `tracing` remembers per process who is interested in what.
+//! This file has only one test, because `tracing` caches per process which subscribers are interested in an event.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::future::Future;
@@ -20,7 +20,7 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 const TTL: Duration = Duration::from_secs(30);
 
-/// Does something at each event of a name.
+/// Runs a closure at each event with a name.
 struct Listener<F> {
     to: &'static str,
     does: F,
@@ -35,7 +35,7 @@ impl<S: Subscriber, F: Fn(usize) + 'static> Layer<S> for Listener<F> {
     }
 }
 
-/// Runs `life` before a subscriber that does something; says how often that was told of it.
+/// Runs `life` with a subscriber that calls a closure. Returns how often the subscriber got the event.
 fn told(
     to: &'static str,
     does: impl Fn(usize) + Send + Sync + 'static,
@@ -86,7 +86,7 @@ async fn for_longer_than_a_lease() {
     sleep(TTL * 2).await;
 }
 
-/// More than are renewed together.
+/// More leases than one batch renews.
 const MANY: usize = 300;
 
 async fn all_are_renewed() {
@@ -110,7 +110,7 @@ async fn what_fails_is_repeated(command: Command) {
         _ => Fault::None,
     });
     let locks = LockManager::new(backend);
-    // A release is given up, or an attempt in the midst of it.
+    // Time out during a release, or during an attempt.
     drop(timeout(TTL / 120, locks.lock("k").acquire()).await);
     sleep(TTL / 10).await;
     let others = LockManager::new(world).lock("k").try_acquire().await;
@@ -126,7 +126,7 @@ impl Wake for Woken {
     }
 }
 
-/// Outside of the runtime it has no timer, and is told by the watchdog alone.
+/// Polls once outside of the runtime. Such a future does not have a timer, so only the watchdog wakes it.
 fn waits_for_the_loss(waker: &Waker, lost: Pin<&mut impl Future>) {
     let mut context = task::Context::from_waker(waker);
     assert!(lost.poll(&mut context).is_pending());
@@ -165,7 +165,7 @@ fn a_waker_panics(runtime: &Runtime) {
         waits_for_the_loss(&waker, lost.as_mut());
     }
     runtime.block_on(async {
-        // As after a pause all are looked at together, those that end and those that are to be renewed.
+        // After a pause, all leases are checked together: the ended ones and those that must be renewed.
         advance(TTL / 2).await;
         for_longer_than_a_lease().await;
     });

@@ -1,4 +1,4 @@
-//! What managers, locks and guards promise beside the rules of the core.
+//! The documented behaviour of managers, locks and guards, except the rules of the core.
 #![allow(clippy::panic, reason = "helpers of tests")]
 
 use std::future::pending;
@@ -285,7 +285,7 @@ async fn a_shutdown_counts_what_was_given_up_while_it_waited() {
         .unwrap();
     let lock = locks.lock("k").ttl(Duration::from_secs(1));
     drop(lock.acquire().await.unwrap());
-    // Its release is repeated for 11 s, of which the shutdown sees the end.
+    // The release is retried for 11 s, and the shutdown waits for its end.
     sleep(Duration::from_secs(5)).await;
     let error = locks.shutdown().await.unwrap_err();
     assert_eq!(unconfirmed(&error), 1);
@@ -316,7 +316,7 @@ fn a_shutdown_counts_what_ended_with_its_runtime() {
 
 #[tokio::test(start_paused = true)]
 async fn an_acquire_that_meets_a_shutdown_does_not_keep_its_lock() {
-    // The grant is on its way when the manager is shut down.
+    // The grant is still in flight when the manager is shut down.
     let world = InProcess::new();
     let backend = Faulty::new(world.clone(), |call| match call.command {
         Command::Attempt => Fault::SlowAnswer(Duration::from_millis(500)),
@@ -428,7 +428,7 @@ async fn a_release_is_answered_within_the_command_timeout() {
     });
     let locks = LockManager::new(backend);
     let guard = locks.lock("k").acquire().await.unwrap();
-    // A renewal is under way, and will not be answered.
+    // A renewal is running, and never gets an answer.
     sleep(Duration::from_millis(10_500)).await;
     let started = Instant::now();
     assert!(guard.release().await.is_err());

@@ -1,4 +1,4 @@
-//! The names that metrics carry are part of the public API.
+//! The names of the metrics are part of the public API.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod life;
@@ -12,7 +12,7 @@ use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::{EndReason, Error, LockManager, ReentrancyScope};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 
-/// What is counted in a life, by name and labels.
+/// Returns the metrics of a life, by name and labels.
 fn counted(life: impl Future<Output = ()>) -> BTreeMap<String, String> {
     let recorder = DebuggingRecorder::new();
     let snapshots = recorder.snapshotter();

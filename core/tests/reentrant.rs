@@ -1,4 +1,4 @@
-//! Locks that their owner takes again.
+//! Reentrant locks.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::future::{Future, poll_fn};
@@ -19,12 +19,12 @@ use tokio::time::{Instant, sleep};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Longer than all that goes on in the background after a drop.
+/// Waits longer than any background work after a drop.
 async fn settle() {
     sleep(Duration::from_millis(1)).await;
 }
 
-/// Locks, and how many commands their backend has been given; each attempt's answer takes a second.
+/// Returns a manager and the number of commands at its backend. The reply to each attempt takes a second.
 fn counted(answer: Fault) -> (LockManager, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&count);
@@ -409,7 +409,8 @@ async fn without_a_runtime_it_says_so() {
     assert!(matches!(told, Err(Error::NoRuntime)));
 }
 
-/// Polls `operation` until it has been pending `points` times, then drops it. False if it completed before.
+/// Polls `operation` until it has returned `Pending` `points` times, then drops it. Returns `false` if it completed
+/// before.
 async fn dropped_after(points: usize, operation: impl Future<Output = ()>) -> bool {
     let mut operation = pin!(operation);
     let mut pending = 0;

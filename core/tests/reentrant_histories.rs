@@ -1,4 +1,4 @@
-//! Random histories of scopes that share locks, beside a plain count of who holds what.
+//! Random histories of scopes that share locks, compared with a simple count of the holders.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::time::Duration;
@@ -23,12 +23,12 @@ enum Action {
         scope: usize,
         key: usize,
     },
-    /// An acquire that is polled once and dropped.
+    /// An acquire that is polled once and then dropped.
     Cancel {
         scope: usize,
         key: usize,
     },
-    /// A plain acquire of a task that has entered the scope.
+    /// A non-reentrant acquire of a task in the scope.
     Plain {
         scope: usize,
         key: usize,
@@ -56,7 +56,7 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// What should be the case: one lease per key at most, with a count.
+/// The expected state: at most one lease per key, with a count.
 #[derive(Debug, Clone, Copy)]
 struct Lease {
     scope: usize,
@@ -97,7 +97,7 @@ impl World {
         (count > 0).then(|| self.guards.swap_remove(nth % count))
     }
 
-    /// One guard less; what its release should return, or `None` if the lock is lost.
+    /// Removes one guard. Returns the expected result of its release, or `None` if the lock is lost.
     fn gone(&mut self, key: usize) -> Option<Outcome> {
         let lease = self.leases[key].as_mut().unwrap();
         lease.guards -= 1;
@@ -227,7 +227,7 @@ fn ten_thousand_histories_keep_the_count() {
             let mut world = World::new();
             for action in history {
                 world.step(action, &mut seen).await;
-                // What goes on in the background after a drop.
+                // Wait for background work after a drop.
                 sleep(Duration::from_millis(1)).await;
                 world.check().await;
             }

@@ -1,4 +1,5 @@
-//! A body that a lock runs, from the acquire to the release, for each way in which the two can end.
+//! `run` acquires a lock, runs a body and releases the lock. These tests end the body and the lock in each possible
+//! way.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::future::{Future, pending};
@@ -15,7 +16,7 @@ use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::{EndReason, Error, LockHandle, LockManager, LostInBody};
 use tokio::time::{Instant, sleep};
 
-/// An error of the caller, with the one `From` that it needs.
+/// An error type of the caller, with the required `From`.
 #[derive(Debug, thiserror::Error)]
 enum OwnError {
     #[error("its own")]
@@ -40,7 +41,7 @@ async fn until_free(locks: &LockManager) {
     panic!("it is not released in the background");
 }
 
-/// The body has no error of its own.
+/// Returns the result of a body that does not fail.
 fn fine<T>(value: T) -> Result<T, Error> {
     Ok(value)
 }
@@ -64,7 +65,7 @@ async fn a_body_has_its_lock_from_its_first_step_to_its_last_and_no_longer() {
     });
     let first = under.await.unwrap();
     assert!(is_free(&locks).await);
-    // By tasks of their own, and by a closure that answers a future.
+    // The calls run in separate tasks, and one closure returns a future.
     let second = locks.lock("k").run(async |lock| fine(lock.token()));
     let second = tokio::spawn(second).await.unwrap().unwrap();
     let third = |lock: LockHandle| async move { fine(lock.token()) };
@@ -154,7 +155,7 @@ async fn a_body_that_panics_gives_the_lock_back() {
     until_free(&locks).await;
 }
 
-/// A body that notes whether it has its lock when it is dropped.
+/// A body that records whether its lock is held when it is dropped.
 struct Dropped(LockHandle, Arc<AtomicBool>);
 
 impl Future for Dropped {
@@ -194,7 +195,7 @@ async fn readers_and_permits_run_bodies_too() {
     assert_eq!(permits.unwrap(), 1);
 }
 
-/// What a function lends to a body does not keep its future from being spawned.
+/// A function can lend values to a body, and its future can still be spawned.
 async fn lends(locks: LockManager) -> Result<usize, Error> {
     let order = String::from("42");
     locks.lock("k").run(async |_lock| Ok(order.len())).await

@@ -1,6 +1,6 @@
-//! No password is told, and no id with which a lock could be taken: in no error, event, span or `Debug`.
+//! No error, event, span or `Debug` output contains a password, or an id with which the lock could be taken over.
 //!
-//! One test, in a binary of its own: `tracing` remembers per process who is interested in what.
+//! This file has only one test, because `tracing` caches per process which subscribers are interested in an event.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::error::Error;
@@ -19,15 +19,15 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-/// What is planted wherever a secret may be. The digits could be a port.
+/// The secret that is put everywhere where a secret can be. Its digits could be a port.
 const SECRET: &str = "55512hunter2";
 const PARTS: [&str; 2] = ["55512", "hunter2"];
 
-/// All that was told.
+/// All captured texts.
 #[derive(Clone, Default)]
 struct Told {
     texts: Arc<Mutex<Vec<String>>>,
-    /// By the crates below this one: that of `ZooKeeper` names nodes.
+    /// Texts of other crates. The client of `ZooKeeper` logs the names of nodes.
     of_others: Arc<Mutex<Vec<String>>>,
 }
 
@@ -78,7 +78,7 @@ impl<S: Subscriber> Layer<S> for Told {
     }
 }
 
-/// What is meant for a backend, and what is almost so. Nobody listens at port 1.
+/// Returns valid and almost valid URLs of backends. No server listens at port 1.
 fn urls() -> Vec<String> {
     let of_redis = [
         "redis://u:SECRET@127.0.0.1:1",
@@ -161,7 +161,7 @@ async fn planted_password_is_in_no_text() {
     let unreached = zookeeper.connect("zookeeper+tls://127.0.0.1:1");
     told.error(&unreached.await.unwrap_err());
 
-    // One that knows it, and one that knows another.
+    // One URL has the correct password, and the other has a wrong password.
     let server = RedisServer::builder()
         .password(SECRET)
         .start()
@@ -209,13 +209,14 @@ async fn planted_password_is_in_no_text() {
     assert!(owners.count() > 5, "{told:#?}");
 }
 
-/// An owner's, or the secret of a handover: five words of digits with lines between them.
+/// Returns whether a text contains an owner id or the secret of a handover: five groups of hex digits, separated by
+/// hyphens.
 fn has_an_id(text: &str) -> bool {
     let mut words = text.split(|it: char| !it.is_ascii_hexdigit() && it != '-');
     words.any(|word| word.len() >= 36 && word.matches('-').count() >= 4)
 }
 
-/// Of a manager that has the secret: what it shows of itself, and of a lock.
+/// Captures the output of a manager that has the secret, and of its locks.
 async fn live(told: &Told, locks: &LockManager) {
     told.shown(locks);
     let guard = locks.lock("k").acquire().await.unwrap();

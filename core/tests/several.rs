@@ -22,12 +22,12 @@ use tokio::time::{Instant, advance, sleep};
 const SECOND: Duration = Duration::from_secs(1);
 const KEYS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// Longer than all that goes on in the background after a drop.
+/// Waits longer than any background work after a drop.
 async fn settle() {
     sleep(Duration::from_millis(1)).await;
 }
 
-/// Who holds which of the keys: a letter, or a dot where it is free; waiters behind it.
+/// Returns the holder of each key: a letter, or a dot if it is free, followed by its waiters.
 async fn seen(locks: &LockManager) -> String {
     let mut seen = String::new();
     for key in KEYS {
@@ -40,7 +40,7 @@ async fn seen(locks: &LockManager) -> String {
 
 type Log = Arc<Mutex<Vec<Command>>>;
 
-/// Locks whose backend is slow, and what it was asked.
+/// Returns a manager with a slow backend, and a log of the commands.
 fn logged(fault: Fault) -> (LockManager, Log) {
     let log = Log::default();
     let writer = Arc::clone(&log);
@@ -132,7 +132,7 @@ async fn what_is_given_back_is_given_back_before_the_next_try() {
     assert!(matches!(acquire, Err(Error::TimedOut { .. })));
     use Command::{Attempt, Release, Wait};
     let expected = [
-        Attempt, Attempt, Attempt, Attempt, // all at once
+        Attempt, Attempt, Attempt, Attempt, // all concurrently
         Release, Release, // c and d
         Attempt, Wait, // for b
     ];
@@ -317,7 +317,7 @@ async fn what_is_lost_while_others_are_waited_for_is_acquired_anew() {
     let first = locks.inspect("a").await.unwrap().token.unwrap();
     assert!(locks.force_release("a").await.unwrap());
     let thief = locks.lock("a").acquire().await.unwrap();
-    // Longer than until the next renewal, which tells.
+    // Longer than the time until the next renewal, which reports the loss.
     sleep(SECOND * 11).await;
     assert_eq!(
         seen(&locks).await,
@@ -357,7 +357,7 @@ async fn the_hold_begins_when_all_are_held() {
     }
 }
 
-/// How many holds have ended at `max_hold` since this was asked last.
+/// Returns how many locks have ended at `max_hold` since the last call.
 fn ended_at_max_hold(snapshots: &Snapshotter) -> u64 {
     let metrics = snapshots.snapshot().into_vec().into_iter();
     metrics
@@ -508,7 +508,8 @@ fn nobody_waits_in_a_circle() {
     });
 }
 
-/// Polls `operation` until it has been pending `points` times, then drops it. False if it completed before.
+/// Polls `operation` until it has returned `Pending` `points` times, then drops it. Returns `false` if it completed
+/// before.
 async fn dropped_after(points: usize, operation: impl Future<Output = ()>) -> bool {
     let mut operation = pin!(operation);
     let mut pending = 0;
@@ -522,7 +523,7 @@ async fn dropped_after(points: usize, operation: impl Future<Output = ()>) -> bo
     .await
 }
 
-/// How an acquire goes that is dropped at some point of it.
+/// The circumstances of an acquire that is dropped at some point.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     busy: Option<&'static str>,
@@ -536,7 +537,7 @@ async fn leaves_nothing(way: Way, points: usize) -> bool {
     let mut calls = 0;
     let backend = Faulty::new(world, move |call| {
         calls += usize::from(call.command == way.command);
-        // The second one: there is something to be undone already.
+        // The fault affects the second call, because the first one must then be undone.
         match call.command == way.command && calls == 2 {
             true => way.fault,
             false => Fault::None,
@@ -556,7 +557,7 @@ async fn leaves_nothing(way: Way, points: usize) -> bool {
         }
     });
     let dropped = dropped.await;
-    // One command timeout, and pauses between tries: far from the lease.
+    // One command timeout and the pauses between retries, which is much shorter than the lease.
     sleep(SECOND * 5).await;
     assert_eq!(seen(&other).await, "....", "{way:?}, dropped at {points}");
     dropped

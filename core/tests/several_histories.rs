@@ -1,4 +1,4 @@
-//! Random histories of those who lock several keys at once, beside a plain note of who holds what.
+//! Random histories of tasks that lock several keys, compared with a simple record of the holders.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -23,9 +23,9 @@ type Keys = Vec<&'static str>;
 #[derive(Debug, Clone)]
 enum Action {
     Try(Keys),
-    /// A task that waits as long as it takes.
+    /// A task that waits without a limit.
     Wait(Keys),
-    /// One that waits for 10 ms, and then has nothing.
+    /// A task that waits for 10 ms and then gives up.
     WaitBriefly(Keys),
     Cancel(usize),
     Release(usize),
@@ -158,7 +158,7 @@ impl World {
         }
     }
 
-    /// Lets everything come to rest, and compares.
+    /// Waits until all tasks are idle, and compares the states.
     async fn check(&mut self, counts: &mut Counts) {
         sleep(Duration::from_millis(1)).await;
         let mut still = Vec::new();
@@ -174,7 +174,7 @@ impl World {
         for (nth, held) in self.held.iter().enumerate() {
             assert_eq!(held.guard.is_valid(), held.lost.is_empty());
             for key in &held.keys {
-                // Nobody else's: the backend has this one's token.
+                // The backend has the token of this holder, so no other holder has the key.
                 let seen = self.locks.inspect(key).await.unwrap();
                 assert_eq!(seen.token, held.guard.token(key), "{key}");
                 let others = self.held.iter().skip(nth + 1);

@@ -1,6 +1,6 @@
-//! The names that traces carry are part of the public API.
+//! The names of traces are part of the public API.
 //!
-//! One test, in a binary of its own: `tracing` remembers per process who is interested in what.
+//! This file has only one test, because `tracing` caches per process which subscribers are interested in an event.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod life;
@@ -20,14 +20,14 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Spans and events with their fields, in the order in which they came; a span's later records too.
+/// Spans and events with their fields, in order. Includes later records of a span.
 #[derive(Clone, Default)]
 struct Traces(Arc<Mutex<Vec<Trace>>>);
 
-/// A name, and fields as text.
+/// The name, and the fields as text.
 type Trace = (String, BTreeMap<String, String>);
 
-/// What a formatter has written.
+/// The output of a formatter.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -106,7 +106,7 @@ impl Traces {
         }
     }
 
-    /// All fields ever seen under `name`; the last value of each.
+    /// Returns all fields of `name`, each with its last value.
     fn fields(&self, name: &str) -> BTreeMap<String, String> {
         let seen = self.0.lock().map(|seen| seen.clone()).unwrap_or_default();
         let matching = seen.into_iter().filter(|(n, _)| n == name);
@@ -159,7 +159,7 @@ async fn spans_and_events_have_stable_names_and_fields() {
     ]);
 }
 
-/// A life in which each command fails once.
+/// Runs operations in which each command fails once.
 async fn a_hard_life() {
     let mut failed = Vec::new();
     let world = InProcess::new();

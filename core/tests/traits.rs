@@ -1,4 +1,4 @@
-//! Which public types can be sent, shared and moved, and how large the hot ones are.
+//! Which public types are `Send`, `Sync` and `Unpin`, and the sizes of frequently used types.
 
 use std::mem::{size_of, size_of_val};
 

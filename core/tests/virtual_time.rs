@@ -1,4 +1,4 @@
-//! What a lease does over hours, in virtual time.
+//! Leases over hours, in virtual time.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const TTL: Duration = Duration::from_millis(300);
 
-/// A timer may fire up to its resolution late.
+/// A timer may fire late by up to its resolution.
 const TICK: Duration = Duration::from_millis(1);
 
 #[tokio::test(start_paused = true)]

@@ -22,7 +22,7 @@ async fn ship(Locked(lock): Locked, Path(order): Path<u64>) -> String {
 }
 
 fn app(locks: LockManager) -> Router {
-    // Parsed like in the handler: `/orders/42` and `/orders/042` use the same lock.
+    // Parsed as in the handler: `/orders/42` and `/orders/042` use the same lock.
     let key = key::path("order:{order}").typed::<u64>("order");
     Router::new()
         .route("/orders/{order}/ship", post(ship))

@@ -1,8 +1,8 @@
 //! Late writes that a database refuses: Postgres, `MySQL` or `MariaDB`, `SQLite`.
 //!
 //! One holder of a lock is late, and the next holder has already written. The example shows two ways, in the SQL of
-//! each database: a single fenced statement without additional cost, and a transaction that claims the resource first,
-//! for code that reads and then writes.
+//! each database. One is a single fenced statement without additional cost. The other is a transaction that claims the
+//! resource first, for code that reads and then writes.
 //!
 //! Run it with `cargo run --example fenced_sql` (`SQLite`, in memory), or pass a database:
 //! `-- postgres://user:password@localhost/shop`, `-- mysql://root@localhost/shop`. It creates the table

@@ -2,7 +2,8 @@
 //!
 //! First axum stops accepting requests and finishes the running ones, each under its lock. Only then the manager is
 //! shut down: it refuses new locks, removes its waiters from their queues, and releases the locks that are still held.
-//! It waits until the backend has confirmed that. In the opposite order, the running requests would lose their locks.
+//! The shutdown waits until the backend has confirmed the releases. In the opposite order, the running requests would
+//! lose their locks.
 //!
 //! Run it with `cargo run --example graceful_shutdown`, send `curl -X POST localhost:3000/orders/42/ship`, and press
 //! Ctrl-C before the response. Try: `-- redis://127.0.0.1`, and `kill -9` instead of Ctrl-C: the lock stays held for

@@ -1,8 +1,8 @@
 //! Tests of your own code, in process: without a server, and without waiting.
 //!
 //! `LockManager::in_process()` gives each test its own locks. They use tokio's clock, which a test can pause, so that
-//! ten seconds pass immediately. There are two ways to test a lost lock: `guard.simulate_loss()`, with the feature
-//! `test-util`, if the test has the guard, and `force_release` if the tested code has it.
+//! ten seconds pass immediately. There are two ways to test a lost lock. If the test has the guard, call
+//! `guard.simulate_loss()`, with the feature `test-util`. If the tested code has the guard, call `force_release`.
 //!
 //! Run it with `cargo test --example own_tests`. Try: remove `guard.run` from `ship`, and see which test fails.
 

@@ -26,7 +26,7 @@ impl Bank {
     async fn transfer(&self, from: &'static str, to: &'static str, sum: i64) -> Result<(), Error> {
         let keys = [format!("account:{from}"), format!("account:{to}")];
         let guard = self.locks.lock_all(keys).acquire().await?;
-        // Dropped if either lock is lost.
+        // The body is dropped if either lock is lost.
         guard
             .run(async |_| {
                 self.move_money(from, to, sum).await;

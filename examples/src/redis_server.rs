@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 const PROGRAM: &str = "redis-server";
-/// The environment variable that names another program than the one on the `PATH`.
+/// The environment variable that names the program to use instead of the one on the `PATH`.
 const VARIABLE: &str = "LEASEHOLD_REDIS_SERVER";
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -44,8 +44,8 @@ pub enum RedisServerError {
     },
 }
 
-/// The Redis server of an example: the server at a given URL, or an own one on a free port and without persistence. An
-/// own server is killed when this value is dropped.
+/// The Redis server of an example: the server at a given URL, or a new one on a free port without persistence. A new
+/// server is killed when this value is dropped.
 #[derive(Debug)]
 #[must_use = "a server of our own is killed when this is dropped"]
 pub struct RedisServer {

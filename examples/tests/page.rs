@@ -148,7 +148,7 @@ async fn buys_by_clicking_and_shows_stock_holder_queue_and_refused_writes() {
     // A holder stalls for longer than its lease: another one sells in the meantime, and the late write is refused.
     assert_eq!(shop.text("refused").await, "0");
     shop.click("stall-A").await;
-    // While it stalls, which is longer than its lease.
+    // The purchase is still running, although its lease has expired.
     shop.shows("instance-A", |it| it.contains("under token"))
         .await;
     shop.click("buy-B").await;
@@ -160,7 +160,7 @@ async fn buys_by_clicking_and_shows_stock_holder_queue_and_refused_writes() {
     shop.shows("stock", |it| it == "6").await;
     shop.shows("tape", |it| it.contains("refused")).await;
 
-    // All clients, until the item is sold out.
+    // Run all clients until the item is sold out.
     shop.click("restock").await;
     shop.shows("stock", |it| it == "10").await;
     shop.click("clients").await;
@@ -179,7 +179,7 @@ async fn buys_by_clicking_and_shows_stock_holder_queue_and_refused_writes() {
     shop.shows("clients", |it| it == "Let 20 clients in").await;
     shop.picture("sold-out", 1200, 800).await;
 
-    // The same without a lock.
+    // Repeat the sale without a lock.
     shop.click("restock").await;
     shop.shows("stock", |it| it == "10").await;
     shop.choose("unlocked").await;

@@ -58,7 +58,7 @@ impl Args {
             seen: Vec::new(),
             mistakes,
         };
-        // The parser consumes all tokens and collects every error, so it returns none itself.
+        // The parser collects every error in `mistakes`, so it does not return an error.
         let parsed = (|input: ParseStream<'_>| parsing.all(input)).parse2(attribute);
         let args = parsing.args;
         mistakes.noted(parsed);

@@ -100,7 +100,8 @@ impl Place {
                 .clone()
                 .into_iter()
                 .any(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ';'));
-            // rustc would warn that the user's own braces around a single expression are unused.
+            // Use mixed-site braces, because rustc warns about unused braces that the user wrote around a single
+            // expression.
             let brace = match is_expression {
                 true => Brace(Span::mixed_site().located_at(brace.span.join())),
                 false => *brace,

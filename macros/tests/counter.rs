@@ -1,4 +1,4 @@
-//! An annotated function reads a counter, waits and writes it: many tasks, one and two processes.
+//! Many tasks, in one process and in two, increment a counter: each reads it, waits, and writes it.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::env;
@@ -26,7 +26,7 @@ async fn increment(locks: &LockManager, counter: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What one process does.
+/// Runs the increments of one process.
 async fn many_increments(locks: &LockManager, counter: &Path) {
     let mut tasks = JoinSet::new();
     for _ in 0..TASKS {
@@ -91,7 +91,7 @@ fn child(part: &str) -> ChildProcess {
         .unwrap()
 }
 
-/// Not a test by itself, but the processes of the one before.
+/// This is not a test by itself. The test above runs it in two processes.
 #[tokio::test(flavor = "multi_thread")]
 async fn part_of_the_one_before() {
     let Ok(part) = env::var(PART) else {
@@ -100,7 +100,7 @@ async fn part_of_the_one_before() {
     let (url, counter) = part.split_once(' ').unwrap();
     let locks = LockManager::connect(url).await.unwrap();
     println!("\nready");
-    // Nothing else runs here until all are ready.
+    // Wait until the parent has seen `ready` from all processes.
     assert!(stdin().lines().next().is_some());
     many_increments(&locks, Path::new(counter)).await;
     locks.shutdown().await.unwrap();

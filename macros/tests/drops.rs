@@ -1,4 +1,4 @@
-//! The body's future, and with it every argument, is dropped before the lock is released.
+//! The body's future and all arguments are dropped before the lock is released.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::future::pending;
@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use leasehold::{Error, LockHandle, LockManager, distributed_lock};
 use tracing::instrument;
 
-/// What was dropped, and whether the lock was held at that moment.
+/// Records each drop, and whether the lock was held at that moment.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Seen>>);
 
@@ -51,7 +51,7 @@ impl Drop for Argument {
 
 struct Wrapped<T>(T);
 
-/// What a body does in its end.
+/// How a body ends.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Answer,
@@ -78,10 +78,10 @@ impl End {
     }
 }
 
-/// Runs a call to its end, whichever it is.
+/// Runs a call until it ends in any way.
 async fn finish(call: impl Future<Output = Result<(), Error>>) {
     let call = AssertUnwindSafe(call).catch_unwind();
-    // Dropped when it waits for ever.
+    // The timeout drops a call that waits forever.
     let _ended = tokio::time::timeout(Duration::from_secs(1), call).await;
 }
 

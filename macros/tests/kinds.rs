@@ -1,4 +1,4 @@
-//! What the kinds of lock do in an annotated function.
+//! Annotated functions with each kind of lock.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A call from under the lock that it wants.
+//! A call that needs a lock that its task already holds.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use leasehold::{Error, LockManager, distributed_lock};
@@ -8,7 +8,7 @@ async fn outer(locks: &LockManager, id: u64, inner: u64) -> Result<u64, Error> {
     in_between(locks, inner).await
 }
 
-/// Not annotated: the task is what counts.
+/// Not annotated, because the check applies to the whole task.
 async fn in_between(locks: &LockManager, id: u64) -> Result<u64, Error> {
     Box::pin(inner(locks, id)).await
 }

@@ -115,7 +115,7 @@ async fn a_busy_lock_is_an_error_or_a_skipped_call() {
     let wait = Duration::from_secs(3);
     assert_eq!(waited(quick(&locks, wait).await.map(drop)), wait);
 
-    // Those who waited are still leaving the queue, and would be handed the lock.
+    // Wait until the timed-out waiters have left the queue. Otherwise the release would grant the lock to one of them.
     while locks.inspect("k").await.unwrap().waiting > 0 {
         yield_now().await;
     }
@@ -154,7 +154,7 @@ async fn without_a_manager_there_is_an_error() {
     waiting.await.unwrap();
 }
 
-/// Takes as long as it is told, under a lock that is lost after 10 s.
+/// Runs for `time` seconds under a lock that is lost after 10 s.
 #[distributed_lock("k", manager = locks, max_hold = "10s", lost = "cancel")]
 async fn cancelled(
     locks: &LockManager,
@@ -223,7 +223,7 @@ async fn a_loss_masks_no_error_of_the_body() {
     assert!(matches!(own, Err(ShopError::SoldOut)));
 }
 
-/// Completes in the very step in which its lock is lost.
+/// Completes in the same poll in which its lock is lost.
 #[distributed_lock("k", manager = locks, guard = lock)]
 async fn loses_in_its_last_step(
     locks: &LockManager,

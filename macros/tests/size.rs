@@ -1,4 +1,4 @@
-//! An annotated function's future is about as large as its body's.
+//! The future of an annotated function is only slightly larger than the future of its body.
 #![allow(clippy::print_stdout, reason = "helpers of tests")]
 
 use std::mem::size_of_val;
@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use leasehold::{Error, LockManager, distributed_lock};
 use tokio::task::yield_now;
 
-/// What a lock may add to a future.
+/// The number of bytes that a lock may add to a future.
 const ADDED_AT_MOST: usize = 512;
 
 async fn body<const BYTES: usize>() -> Result<usize, Error> {

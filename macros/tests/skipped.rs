@@ -1,6 +1,6 @@
-//! A skipped call leaves an event.
+//! A skipped call emits an event.
 //!
-//! One test, in a binary of its own: `tracing` remembers per process who is interested in what.
+//! This file has only one test, because `tracing` caches per process which subscribers are interested in an event.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-/// Events: name, level and key.
+/// The name, level and key of each event.
 #[derive(Clone, Default)]
 struct Events(Arc<Mutex<Vec<(String, Level, String)>>>);
 

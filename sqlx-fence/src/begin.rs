@@ -32,9 +32,10 @@ impl Fence {
     /// # Together with `query`
     ///
     /// [`Fence::query`] checks the row that it writes, not the table `fences`. A plain statement does not change the
-    /// token of a row. So if any code writes a row with `query`, use `fence.query(..).execute(&mut *tx)` for it here,
-    /// too, and set the token column in an `INSERT`. Otherwise the row is protected only against other `begin`
-    /// transactions. Rows that are only read are also protected only against other `begin` transactions.
+    /// token of a row. So if any code writes a row with `query`, write it here with
+    /// `fence.query(..).execute(&mut *tx)`, too. In an `INSERT`, set the token column. Otherwise the row is protected
+    /// only against other `begin` transactions. Rows that are only read are also protected only against other `begin`
+    /// transactions.
     ///
     /// # With `?`
     ///

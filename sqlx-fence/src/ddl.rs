@@ -5,8 +5,8 @@
 //!
 //! On `MySQL` and `MariaDB` each of these statements commits an open transaction of its connection.
 //!
-//! Never delete a row of `fences` while holders are running. The row stores the last seen token; without it an older
-//! token is admitted.
+//! Never delete a row of `fences` while holders are running. The row stores the last seen token. Without the row, an
+//! older token is admitted.
 
 use std::future::Future;
 
@@ -49,8 +49,7 @@ where
 ///
 /// # Errors
 ///
-/// - [`Error::ColumnType`]: the column exists but does not have an integer type. As a text, `'9'` is larger than
-///   `'10'`.
+/// - [`Error::ColumnType`]: the column exists but does not have an integer type. As text, `'9'` is larger than `'10'`.
 /// - [`Error::Name`]: the name of the table is invalid. It consists of one name, or of two names with a dot between
 ///   them. Each name contains letters, digits and `_`, or is in quotes.
 /// - [`Error::Sqlx`]: the database failed, for example because the table does not exist.

@@ -77,7 +77,7 @@
 //!
 //! # Where tokens must come from
 //!
-//! **Fence a row or a resource always with tokens of the same key and the same backend.** Tokens of different keys or
+//! **Always fence a row or a resource with tokens of the same key and the same backend.** Tokens of different keys or
 //! backends are not comparable: the current holder could be refused, or an old holder admitted.
 //!
 //! If some code locks a row as `order:42` and other code as `customer:7`, use one column for each

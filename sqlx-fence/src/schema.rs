@@ -1,7 +1,7 @@
 //! The required schema, as statements.
 
 /// The type of the token column: `ALTER TABLE orders ADD COLUMN fencing_token BIGINT NOT NULL DEFAULT 0`. Never use a
-/// text column: as a text, `'9'` is larger than `'10'`.
+/// text column: as text, `'9'` is larger than `'10'`.
 pub const COLUMN_TYPE: &str = "BIGINT NOT NULL DEFAULT 0";
 
 /// The table for [`Fence::begin`](crate::Fence::begin) and [`SqlFenceStore`](crate::SqlFenceStore) on Postgres.

@@ -14,7 +14,7 @@ use crate::database::FencedDatabase;
 /// writes in one step.
 ///
 /// If an open [`Fence::begin`](crate::Fence::begin) holds the fence of the resource, `admit` waits up to
-/// [`DEFAULT_LOCK_TIMEOUT`](crate::DEFAULT_LOCK_TIMEOUT) for it. After that it fails with [`Error::Busy`] as its source.
+/// [`DEFAULT_LOCK_TIMEOUT`](crate::DEFAULT_LOCK_TIMEOUT). After that `admit` fails with [`Error::Busy`] as its source.
 ///
 /// # Examples
 ///

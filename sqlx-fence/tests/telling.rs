@@ -1,5 +1,5 @@
-//! What is told to `tracing` and to `metrics`. Alone in its process: others without a subscriber would have its
-//! events switched off.
+//! The `tracing` events and the metrics. These tests have their own process, because tests without a subscriber would
+//! disable the events.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

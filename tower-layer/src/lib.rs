@@ -15,7 +15,7 @@
 //! }
 //!
 //! let locks = LockManager::in_process(); // or LockManager::connect("redis://127.0.0.1").await?
-//! // Parsed like in the handler: `/orders/7` and `/orders/07` use the same lock.
+//! // Parsed as in the handler: `/orders/7` and `/orders/07` use the same lock.
 //! let order = key::path("order:{id}").typed::<u64>("id");
 //! let app: Router = Router::new()
 //!     .route("/orders/{id}/ship", post(ship))

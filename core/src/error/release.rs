@@ -1,6 +1,6 @@
 //! The errors of release and shutdown.
 
-use crate::backend::BackendError;
+use super::BackendError;
 use crate::{Key, Lost};
 
 /// A release was sent and is not confirmed.

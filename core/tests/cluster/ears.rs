@@ -1,4 +1,4 @@
-//! Connections on which waiters are told, and what can happen to them.
+//! Connections that receive notifications for waiters, and their failures.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::servers::{UNBROKEN, ask, eventually, key_on, locks, slot, soon, url, 
 
 const TTL: Duration = Duration::from_secs(60);
 
-/// How many clients listen for a key's waiters.
+/// Returns how many clients are subscribed for waiters of a key.
 async fn listeners(key: &str) -> usize {
     let home = UNBROKEN.master_of(slot(&UNBROKEN, key).await);
     let pattern = format!("*:{{lock:{key}}}");
@@ -54,7 +54,7 @@ fn a_runtime_that_stands_still_keeps_nobody_elsewhere_from_listening() {
     let still = still.enable_all().build().unwrap();
     let backend = driven.block_on(async {
         let backend = Redis::connect(&url(&UNBROKEN)).await.unwrap();
-        // From then on it need not ask for the server's time.
+        // After this request the backend knows the server's time and does not query it again.
         let first = attempt("heard by nobody", false);
         backend.attempt(&first).await.unwrap();
         backend
@@ -63,7 +63,7 @@ fn a_runtime_that_stands_still_keeps_nobody_elsewhere_from_listening() {
     let mut stuck = backend.attempt(&stuck);
     still.block_on(async {
         assert!(poll!(&mut stuck).is_pending());
-        // What connects for it has begun.
+        // The task that connects for this attempt has started.
         yield_now().await;
     });
     let asked = async { soon(backend.attempt(&asks)).await.unwrap() };
@@ -75,7 +75,7 @@ fn a_runtime_that_stands_still_keeps_nobody_elsewhere_from_listening() {
     assert_eq!(driven.block_on(listeners(KEY)), 1);
 }
 
-/// As where a router forgets flows on which nothing is said.
+/// Simulates a router that forgets idle connections.
 #[tokio::test]
 async fn a_connection_that_has_fallen_silent_is_made_anew() {
     let cluster = ClusterRedis::start().await.unwrap();
@@ -100,7 +100,7 @@ async fn a_connection_that_has_fallen_silent_is_made_anew() {
     waiters(&holder, &key, 1).await;
 
     let connections = proxy.stats().connections;
-    // What only listens says nothing else, and hears nothing from then on.
+    // The connection only subscribes, so it sends nothing except PING. From now on it receives nothing.
     proxy.hold_requests(Which::named("PING").times(1));
     let anew = proxy.until("it is made anew", |seen| seen.connections > connections);
     anew.await.unwrap();

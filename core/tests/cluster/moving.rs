@@ -1,4 +1,4 @@
-//! A slot that moves to another member, with the locks in it.
+//! A slot with locks that moves to another node of the cluster.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ async fn locks_and_waiters_move_with_their_slot() {
     )
     .await;
     ask(&cluster, 0, &["CLUSTER", "SETSLOT", &slot, "MIGRATING", to]).await;
-    // Half of the keys are here, and half are there: nobody decides anything.
+    // Half of the keys are on each node, so neither node can run a script.
     let keys = ask(&cluster, 0, &["CLUSTER", "GETKEYSINSLOT", &slot, "100"]).await;
     let keys: Vec<_> = keys.items().iter().map(|key| key.text().unwrap()).collect();
     assert!(keys.len() >= 4, "{keys:?}");
@@ -54,7 +54,7 @@ async fn locks_and_waiters_move_with_their_slot() {
         ),
         "{refused:?}"
     );
-    // To renew it nothing is needed but the lock and its counter.
+    // A renewal needs only the lock and its counter.
     let is_here = |of: fn(&str) -> bool| rest.iter().any(|it| of(it));
     let (lock, fence) = (
         is_here(|it| !it.contains(":lh1:")),
@@ -63,7 +63,7 @@ async fn locks_and_waiters_move_with_their_slot() {
     assert_eq!(guard.renew().await.is_ok(), lock && fence);
     migrate(&cluster, rest).await;
     assert!(guard.renew().await.is_err());
-    // All are there: whoever asks here is sent there, where scripts need keys that do not exist.
+    // All keys are on the other node. This node redirects requests there, but scripts also need keys that do not exist.
     let refused = others.lock(key).try_acquire().await.unwrap_err();
     assert!(
         whole(&refused).contains("slot is moving"),
@@ -79,7 +79,7 @@ async fn locks_and_waiters_move_with_their_slot() {
     })
     .await;
     assert!(guard.is_valid());
-    // Who was told by the one listens to the other now.
+    // Clients that were subscribed at the first node are now subscribed at the other one.
     let listening = async || {
         let channels = ask(&cluster, 1, &["PUBSUB", "SHARDCHANNELS"]).await;
         channels.items().len() == 2

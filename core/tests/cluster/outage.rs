@@ -1,4 +1,4 @@
-//! A master that is gone or silent, and leases on the others.
+//! A master that is down or does not respond, and leases on the other masters.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::servers::{ask, key_on, slot, soon};
 
 const TTL: Duration = Duration::from_secs(3);
 
-/// Three masters of which each serves its slots, be the others there or not.
+/// Starts three masters. Each of them serves its slots even if the others are down.
 async fn independent() -> ClusterRedis {
     let cluster = ClusterRedis::start().await.unwrap();
     for member in 0..3 {
-        // Two of three that miss each other for a moment would serve nobody.
+        // Without these settings, two of three masters would stop serving if they lose contact for a moment.
         for setting in [["require-full-coverage", "no"], ["node-timeout", "60000"]] {
             let [name, value] = setting;
             let name = format!("cluster-{name}");
@@ -27,7 +27,7 @@ async fn independent() -> ClusterRedis {
     cluster
 }
 
-/// The masters know themselves by another name, as where one name leads to all of them.
+/// Returns a URL with one host name for all masters. The masters announce another name.
 fn by_name(cluster: &ClusterRedis) -> String {
     let seeds = cluster.hosts().replace("127.0.0.1", "localhost");
     format!("redis+cluster://{seeds}")
@@ -74,7 +74,7 @@ async fn whoever_asks_its_way_interrupts_nobody() {
         assert!(matches!(answer, AttemptAnswer::Granted { .. }));
     }
     cluster.server(0).kill();
-    // That connection is over, and was used.
+    // The connection to this master has ended, and was used before.
     let interruptions = soon(backend.interrupted(0)).await;
     for _ in 0..10 {
         backend.attempt(&attempt(&gone)).await.unwrap_err();

@@ -1,5 +1,5 @@
-//! A replica that somebody has take its master's place, while many wait: what is released on the one meanwhile is not on
-//! the other.
+//! An operator promotes a replica while many clients wait. Releases on the old master during the promotion are missing
+//! on the new one.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::servers::{ask, eventually, key_on, locks};
 
-/// Nobody waits for longer because of it, whatever the TTL and the number of waiters.
+/// The maximum time without a grant, independent of the TTL and the number of waiters.
 const AT_MOST: Duration = Duration::from_secs(3);
-/// Longer than any place in line lasts.
+/// Longer than the lifetime of a position in the queue.
 const PATIENCE: Duration = Duration::from_secs(60);
 const HOLD: Duration = Duration::from_millis(5);
-/// Less than what members allow each other to be silent.
+/// Less than the cluster's timeout for a silent node.
 const BEHIND: Duration = Duration::from_millis(200);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Locks the key again and again.
+/// Acquires and releases the key repeatedly.
 async fn again_and_again(
     locks: LockManager,
     key: String,
@@ -32,19 +32,19 @@ async fn again_and_again(
         if let Ok(guard) = lock.acquire().await {
             let _is_over = tell.send(Instant::now());
             sleep(HOLD).await;
-            // It may be lost.
+            // The lock may be lost, so ignore the result.
             let _outcome = guard.release().await;
         }
     }
 }
 
-/// Has the replica of the first master take over while it is behind by what was done in the last moments.
+/// Makes the replica of the first master take over, although the last writes are missing on it.
 async fn take_over(cluster: &ClusterRedis, key: &str) {
     let mut master = cluster.server(0).client().await.unwrap();
     let mut replica = cluster.server(3).client().await.unwrap();
     let (much, long) = (format!("{{lock:{key}}}"), "x".repeat(1 << 20));
     cluster.server(3).pause().unwrap();
-    // It takes over before it has read all of this.
+    // The replica takes over before it has read all of these writes.
     for _ in 0..4 {
         master.command(["SET", &much, &long]).await.unwrap();
     }
@@ -60,7 +60,8 @@ async fn take_over(cluster: &ClusterRedis, key: &str) {
     tokio::join!(swapped, goes_on);
 }
 
-/// Restarts the replica of the first master, waits for what the docs of `Redis` name, and has it take over.
+/// Restarts the replica of the first master, waits for the conditions in the docs of `Redis`, and makes the replica
+/// take over.
 async fn restart_and_fail_over(cluster: &ClusterRedis, _key: &str) {
     cluster.server(3).restart().await.unwrap();
     eventually("the replica follows", async || {
@@ -82,12 +83,12 @@ async fn restart_and_fail_over(cluster: &ClusterRedis, _key: &str) {
 
 async fn is(cluster: &ClusterRedis, server: usize, part: &str) -> bool {
     let mut server = cluster.server(server).client().await.unwrap();
-    // Who changes its part cuts its clients off.
+    // A node disconnects its clients when it changes its role.
     let role = server.command(["ROLE"]).await;
     role.is_ok_and(|role| role.items()[0].text() == Some(part))
 }
 
-/// The lock is never given to nobody for long.
+/// Checks that the lock is never free for long.
 async fn holds_up_nobody(
     managers: usize,
     tasks: usize,

@@ -1,4 +1,4 @@
-//! A master that goes, and its replica in its place.
+//! A master fails, and its replica takes over.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::servers::{ask, eventually, key_on, locks, soon, url, waiters, whole};
 
 const TTL: Duration = Duration::from_secs(60);
 
-/// Both of its ends: a master that is killed, and one that hangs.
+/// Tests both failures: a killed master, and a master that hangs.
 #[tokio::test]
 async fn a_replicated_lock_is_kept_and_its_waiters_go_on() {
     let cluster = ClusterRedis::start_with_replicas().await.unwrap();

@@ -1,4 +1,4 @@
-//! What can be wrong with a Cluster, and what is said then.
+//! Errors for a misconfigured or unreachable Cluster.
 
 use leasehold::{ConnectError, Error, LockManager};
 use leasehold_testkit::servers::RedisServer;
@@ -51,12 +51,12 @@ async fn who_is_not_reached_is_named() {
         );
         said
     };
-    // Nobody accepts, and the system does.
+    // The operating system accepts connections, but the program does not.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = silent.local_addr().unwrap().to_string();
     let said = refused(&silent).await;
     assert!(said.contains(&format!("{silent} did not reply")), "{said}");
-    // A label has 63 letters at most, so that nobody is asked for it.
+    // A label has at most 63 characters, so this name is refused without a DNS query.
     let host = format!("{}.example:7", "a".repeat(64));
     let said = refused(&host).await;
     let unresolved = format!("the name in {host} could not be resolved");

@@ -8,10 +8,10 @@ use leasehold_testkit::servers::ClusterRedis;
 use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
 
-/// Far longer than anything here takes.
+/// Much longer than any step of these tests.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Three masters that nobody breaks, for all tests.
+/// Three masters that all tests share. No test may break them.
 pub(crate) static UNBROKEN: LazyLock<ClusterRedis> = LazyLock::new(|| {
     let start = || {
         let runtime = Runtime::new().unwrap();
@@ -28,14 +28,14 @@ pub(crate) async fn locks(cluster: &ClusterRedis) -> LockManager {
     LockManager::connect(&url(cluster)).await.unwrap()
 }
 
-/// Where the lock of a key is.
+/// Returns the slot of a key's lock.
 pub(crate) async fn slot(cluster: &ClusterRedis, key: &str) -> u16 {
     let full = format!("lock:{key}");
     let slot = ask(cluster, 2, &["CLUSTER", "KEYSLOT", &full]).await;
     slot.int().unwrap().try_into().unwrap()
 }
 
-/// The first of `a`, `b`, … whose lock is on a master.
+/// Returns the first of the keys `a`, `b`, … whose lock is on this master.
 pub(crate) async fn key_on(cluster: &ClusterRedis, master: usize) -> String {
     for key in 'a'..='z' {
         let key = key.to_string();
@@ -51,7 +51,7 @@ pub(crate) async fn ask(cluster: &ClusterRedis, server: usize, words: &[&str]) -
     client.command(words).await.unwrap()
 }
 
-/// Returns when `count` wait for the key.
+/// Returns when `count` waiters wait for the key.
 pub(crate) async fn waiters(locks: &LockManager, key: &str, count: usize) {
     eventually(&format!("{count} wait"), async || {
         let seen = locks.inspect(key).await;
@@ -75,7 +75,7 @@ pub(crate) async fn soon<T>(task: impl Future<Output = T>) -> T {
         .expect("it should not take so long")
 }
 
-/// The message with all its causes.
+/// Returns the message with all its causes.
 pub(crate) fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

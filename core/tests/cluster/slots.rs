@@ -1,4 +1,4 @@
-//! Keys of several members.
+//! Keys on several nodes.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn each_lock_is_with_its_companions_on_the_member_that_has_its_slot() {
             let slot = slot.int().unwrap().to_string();
             let home = UNBROKEN.master_of(slot.parse().unwrap());
             let there = ask(&UNBROKEN, home, &["CLUSTER", "COUNTKEYSINSLOT", &slot]).await;
-            // The lock, and what it remembers of its token.
+            // The lock, and the counter of its tokens.
             assert!(there.int().unwrap() >= 2, "{key}");
             guard.release().await.unwrap();
         }
@@ -61,7 +61,7 @@ async fn waiters_are_woken_on_every_member() {
     }
 }
 
-/// The second in line looks for itself every eleven seconds only.
+/// The second waiter polls only every eleven seconds, so it must be notified.
 async fn woken(holder: &LockManager, waiter: &LockManager, key: &str) {
     let guard = holder.lock(key).acquire().await.unwrap();
     let first = tokio::spawn(waiter.lock(key).acquire());
@@ -81,7 +81,7 @@ async fn woken(holder: &LockManager, waiter: &LockManager, key: &str) {
     );
 }
 
-/// On a connection that others are told by, too.
+/// The given-up subscription is on a connection that other waiters use, too.
 #[tokio::test]
 async fn who_gives_up_while_it_subscribes_deafens_nobody() {
     let cluster = ClusterRedis::start().await.unwrap();
@@ -98,7 +98,7 @@ async fn who_gives_up_while_it_subscribes_deafens_nobody() {
         let channels = ask(&cluster, 0, &["PUBSUB", "SHARDCHANNELS"]).await;
         channels.items().len()
     };
-    // Whoever holds has listened, too.
+    // The holder has subscribed, too.
     assert_eq!(channels().await, 2);
 
     cluster.server(0).pause().unwrap();

@@ -1,4 +1,4 @@
-//! A crowd that takes one lock in turn, while somebody does something to the servers.
+//! Many tasks acquire one lock in turn during a planned change of the servers.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 const TASKS_PER_MANAGER: usize = 4;
 const HOLD: Duration = Duration::from_millis(10);
 
-/// What is seen of the holds, from inside of them.
+/// The observations of the tasks while they hold the lock.
 #[derive(Debug, Default)]
 struct Seen {
     last: Option<(FencingToken, LockHandle)>,
@@ -36,8 +36,9 @@ impl Seen {
     }
 }
 
-/// Has tasks of all managers take `k` in turn while `planned` happens, and for a while after it. Fails if two held it at
-/// once, if a token was out of order, if nobody had it for longer than `longest_gap`, or if anything is left.
+/// Makes tasks of all managers acquire `k` in turn while `planned` runs, and for a while after it. Fails if two tasks
+/// held it concurrently, or if a token was not larger than the one before. Also fails if the lock was free for longer
+/// than `longest_gap`, or if it is still held at the end.
 pub(crate) async fn served_throughout(
     managers: &[LockManager],
     longest_gap: Duration,

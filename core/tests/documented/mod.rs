@@ -1,4 +1,4 @@
-//! The rights that the documentation calls the least, a user who has no others, and all that it does.
+//! A user with the documented least privileges, and all operations that this user must be able to do.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
@@ -12,16 +12,17 @@ use leasehold::LockManager;
 use leasehold_testkit::resp::{RawClient, RespError};
 use tokio::time::{sleep, timeout};
 
-/// The user, and its password.
+/// The name of the user, and its password.
 pub(crate) const USER: &str = "locker";
 pub(crate) const PASSWORD: &str = "secret";
 
-/// Whoever is woken has the lock long before that; whoever polls may not.
+/// A notified waiter acquires the lock much earlier, and a waiter that polls may acquire it later.
 const WOKEN: Duration = Duration::from_secs(4);
 
 pub(crate) const OF_LOCKS: &str = include_str!("../../src/backend/redis/mod.rs");
 
-/// Those that locks need on every server, and those that the documentation names behind some words.
+/// Returns the privileges that locks need on every server, and those that the documentation lists after each text of
+/// `also`.
 pub(crate) fn least(also: &[&str]) -> Vec<&'static str> {
     let block = section(OF_LOCKS).split("```").nth(1).unwrap();
     let mut rights = words(block.strip_prefix("text").unwrap());
@@ -29,7 +30,7 @@ pub(crate) fn least(also: &[&str]) -> Vec<&'static str> {
     rights
 }
 
-/// Those that a file's documentation names behind some words.
+/// Returns the privileges that the documentation of a file lists after `behind`.
 pub(crate) fn named(file: &'static str, behind: &str) -> Vec<&'static str> {
     let (_, rest) = section(file).split_once(behind).unwrap();
     words(rest.split('`').nth(1).unwrap())
@@ -43,7 +44,7 @@ fn words(text: &'static str) -> Vec<&'static str> {
     text.split_whitespace().filter(|it| *it != "///").collect()
 }
 
-/// Makes the user, who has these rights alone.
+/// Creates the user with only these privileges.
 pub(crate) async fn make_user(server: &mut RawClient, rights: &[&str]) {
     let password = format!(">{PASSWORD}");
     let user = ["ACL", "SETUSER", USER, "reset", "on", &password];
@@ -51,8 +52,8 @@ pub(crate) async fn make_user(server: &mut RawClient, rights: &[&str]) {
     assert!(made.unwrap().is_ok());
 }
 
-/// What the server has refused the user. That it was not told the name of a library harms nobody; 6.2 logs no part of a
-/// command.
+/// Returns the commands that the server has refused for the user. Omits the refused command that sets the name of the
+/// library, because its refusal changes nothing. Version 6.2 logs only the commands, not their subcommands.
 pub(crate) async fn refused(server: &mut RawClient) -> Vec<String> {
     let log = server.command(["ACL", "LOG"]).await.unwrap();
     let said = log.items().iter().map(|entry| {
@@ -66,7 +67,8 @@ pub(crate) async fn refused(server: &mut RawClient) -> Vec<String> {
         .collect()
 }
 
-/// Does all that can be done with locks, by two managers. Where there are no others, with exclusive locks alone.
+/// Executes all operations on locks with two managers. If shared locks are not supported, executes only those on
+/// exclusive locks.
 pub(crate) async fn everything(connect: impl AsyncFn() -> LockManager) {
     let (here, there) = (connect().await, connect().await);
     let can = here.capabilities();
@@ -91,7 +93,7 @@ pub(crate) async fn everything(connect: impl AsyncFn() -> LockManager) {
         let both = here.lock_all([format!("{key}:1"), format!("{key}:2")]);
         both.acquire().await.unwrap().release().await.unwrap();
     }
-    // So many go to the server together.
+    // This number of requests is sent in batches.
     let many = join_all((0..40).map(|n| here.lock(format!("many:{n}")).acquire()));
     let many = many.await.into_iter().map(|it| it.unwrap().release());
     assert!(join_all(many).await.iter().all(Result::is_ok));
@@ -102,7 +104,7 @@ pub(crate) async fn everything(connect: impl AsyncFn() -> LockManager) {
 async fn exclusive(here: &LockManager, there: &LockManager, key: &str) {
     let guard = here.lock(key).acquire().await.unwrap();
     guard.renew().await.unwrap();
-    // One is given up with its request under way, and one while it waits.
+    // Drop one acquire while its request is sent, and one while it waits.
     {
         let mut dropped = pin!(there.lock(key).acquire().into_future());
         assert!(poll!(&mut dropped).is_pending());
@@ -136,7 +138,7 @@ async fn waiting(locks: &LockManager, key: &str, count: usize) {
     }
 }
 
-/// What would harm others on the server, or tell of them.
+/// Commands that affect other users of the server, or read their data.
 const DANGEROUS: [&str; 66] = [
     "CLIENT PAUSE 1",
     "CLIENT UNPAUSE",
@@ -206,7 +208,7 @@ const DANGEROUS: [&str; 66] = [
     "WAITAOF 0 0 0",
 ];
 
-/// What is nobody's business but the owner's of the key or the channel.
+/// Commands for keys and channels of other programs.
 const OF_OTHERS: [&str; 4] = [
     "GET session:42",
     "SET session:42 1",
@@ -214,7 +216,7 @@ const OF_OTHERS: [&str; 4] = [
     "PUBLISH news 1",
 ];
 
-/// Tries what the user may not do, on a server at `port`.
+/// Executes the commands that the user may not use, on the server at `port`.
 pub(crate) async fn tries_what_is_dangerous(port: u16) {
     let mut user = RawClient::connect(&format!("127.0.0.1:{port}"))
         .await
@@ -223,7 +225,7 @@ pub(crate) async fn tries_what_is_dangerous(port: u16) {
     for command in DANGEROUS.into_iter().chain(OF_OTHERS) {
         match user.command(command.split(' ')).await {
             Err(RespError::Refused(why)) if why.starts_with("NOPERM") => {}
-            // A version that has no such command.
+            // This version of the server does not have the command.
             Err(RespError::Refused(why)) if why.contains("unknown command") => {}
             other => panic!("`{command}`: {other:?}"),
         }

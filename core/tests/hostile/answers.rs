@@ -1,8 +1,8 @@
-//! What a hostile server says.
+//! The replies of a hostile server.
 
 use fastrand::Rng;
 
-/// The longest answer, in bytes.
+/// The maximum length of a reply, in bytes.
 const LONGEST: usize = 64 * 1024;
 
 const OK: &[u8] = b"+OK\r\n";
@@ -17,7 +17,7 @@ pub(crate) enum Answer {
     HangUp,
 }
 
-/// Answers that are right, almost right or anything, as its mood is.
+/// Generates replies that are correct, almost correct or random, depending on the mood.
 pub(crate) struct Answers {
     random: Rng,
     mood: Mood,
@@ -25,17 +25,17 @@ pub(crate) struct Answers {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mood {
-    /// Right until all is asked that a new connection asks, and then nothing.
+    /// Correct replies to the commands of a new connection, and no replies after them.
     Silent,
-    /// Right all the time, from a server of a version too old that was started a second ago.
+    /// Correct replies of a server with an unsupported version that started one second ago.
     Old,
-    /// Right as long as it is asked what a new connection asks.
+    /// Correct replies to the commands of a new connection.
     Right,
-    /// Right until then, and then in the shape of an answer, with anything in it.
+    /// Correct replies to the commands of a new connection, and then well-formed replies with random contents.
     Plausible,
-    /// Right until then, and then any value, or none.
+    /// Correct replies to the commands of a new connection, and then random values or none.
     Arbitrary,
-    /// From the beginning.
+    /// Random values from the beginning.
     Rude,
 }
 
@@ -49,7 +49,7 @@ impl Answers {
         answers
     }
 
-    /// It greets, and says nothing more.
+    /// Replies only to the commands of a new connection.
     pub(crate) fn silent() -> Self {
         Self {
             random: Rng::with_seed(0),
@@ -57,7 +57,7 @@ impl Answers {
         }
     }
 
-    /// It is too old for us, and young.
+    /// The server has an unsupported version, and started recently.
     pub(crate) fn old() -> Self {
         Self {
             random: Rng::with_seed(0),
@@ -65,7 +65,7 @@ impl Answers {
         }
     }
 
-    /// Nothing is wrong with it until it is connected.
+    /// Replies correctly to the commands of a new connection.
     pub(crate) fn right() -> Self {
         Self {
             random: Rng::with_seed(0),
@@ -73,7 +73,7 @@ impl Answers {
         }
     }
 
-    /// Somebody new is there.
+    /// Resets the state for a new client.
     pub(crate) fn connected(&mut self) {
         if !matches!(self.mood, Mood::Silent | Mood::Old | Mood::Right) {
             self.mood = match self.random.u32(0..8) {
@@ -125,7 +125,7 @@ impl Answers {
         }
     }
 
-    /// In the shape of what scripts answer.
+    /// Returns a reply in the format of the scripts.
     fn plausible(&mut self) -> Vec<u8> {
         let verdicts = [
             "granted",
@@ -141,7 +141,7 @@ impl Answers {
         let fields = match self.random.u32(0..8) {
             0..5 => {
                 let mut fields = vec!["granted".to_owned(), self.number(), self.number()];
-                // The time, if that is the token.
+                // If the second field is a token, the third is the time.
                 fields.truncate(self.random.usize(2..4));
                 if self.random.bool() {
                     fields = vec![
@@ -151,7 +151,7 @@ impl Answers {
                         "1".to_owned(),
                     ];
                 }
-                // About a lock one string is answered, about other things a list.
+                // Scripts for one lock return a string, other scripts return a list.
                 if self.random.u32(0..8) > 0 {
                     return string(&fields.join(" "));
                 }
@@ -193,7 +193,7 @@ impl Answers {
         }
     }
 
-    /// Any value of the protocol.
+    /// Appends a random value of the protocol.
     fn value(&mut self, to: &mut Vec<u8>, depth: u32) {
         let length = match self.random.u32(0..30) {
             0 => self.random.usize(0..3000),
@@ -265,7 +265,7 @@ impl Answers {
         (0..length).map(|_| self.random.u8(..)).collect()
     }
 
-    /// Says that more follows than does, or less.
+    /// Returns a value whose length does not match its contents.
     fn lie(&mut self) -> Vec<u8> {
         let lies = [
             "$-7\r\n",

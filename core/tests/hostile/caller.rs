@@ -1,4 +1,4 @@
-//! Who believes a hostile server.
+//! The clients of a hostile server.
 
 use std::future::Future;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use leasehold::LockManager;
 use leasehold::backend::redis::Redis;
 use tokio::time::timeout;
 
-/// How long one call may take: the command timeout, and more than a busy machine needs.
+/// The maximum duration of a call: the command timeout, and time for a busy machine.
 const CALL: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Default)]
@@ -17,9 +17,9 @@ pub(crate) struct Tried {
     pub(crate) failed: u32,
 }
 
-/// Connects, takes locks of all kinds and does with them what can be done.
+/// Connects, acquires locks of all kinds, and uses all their operations.
 pub(crate) async fn try_everything(url: &str, round: u64, tried: &mut Tried) {
-    // A silent server is given up after five seconds, which another test waits for.
+    // Connecting to a silent server takes five seconds to fail, which another test covers.
     let Ok(connected) = timeout(Duration::from_millis(100), Redis::connect(url)).await else {
         return;
     };

@@ -1,4 +1,4 @@
-//! A server that is right for a while, and then says one thing without an end.
+//! A server that replies correctly for a while, and then sends one reply without end.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,13 +8,13 @@ use std::time::Duration;
 use crate::answers::{Answer, Answers};
 use crate::server::commands;
 
-/// It has threads of its own, so that no runtime is kept busy by what it writes.
+/// The server has its own threads, so its writes do not block a runtime.
 pub(crate) struct Endless {
     address: SocketAddr,
 }
 
 impl Endless {
-    /// From the command `from` on it says `first`, and then `again` all the time.
+    /// Starts a server that replies to the command `from` with `first`, and then sends `again` repeatedly.
     pub(crate) fn start(from: &'static str, first: &[u8], again: &[u8]) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -24,7 +24,7 @@ impl Endless {
                 let (stream, (first, again)) = (stream.unwrap(), words.clone());
                 thread::spawn(move || {
                     if talk(&stream, from).is_some() {
-                        // Until the client closes the connection.
+                        // Write until the client closes the connection.
                         let mut written = (&stream).write_all(&first);
                         while written.is_ok() {
                             written = (&stream).write_all(&again);
@@ -41,7 +41,7 @@ impl Endless {
     }
 }
 
-/// Answers what comes before `from`; none if the client hangs up before that.
+/// Replies to the commands before `from`. Returns `None` if the client disconnects before it.
 fn talk(mut stream: &TcpStream, from: &str) -> Option<()> {
     let (mut answers, mut come, mut chunk) = (Answers::right(), Vec::new(), [0; 4096]);
     loop {
@@ -49,7 +49,7 @@ fn talk(mut stream: &TcpStream, from: &str) -> Option<()> {
         come.extend_from_slice(&chunk[..read]);
         for command in commands(&mut come) {
             if command == from {
-                // A script's text came in parts: what it looks like is not asked.
+                // Skip the rest of a script's text, which can arrive in several parts.
                 stream
                     .set_read_timeout(Some(Duration::from_millis(1)))
                     .ok()?;

@@ -1,4 +1,4 @@
-//! A server, or another client, that always has more to say.
+//! A server or another client that sends data without end.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -17,13 +17,13 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::endless::Endless;
 
-/// How long one command may take.
+/// The maximum duration of a command.
 const LIMIT: Duration = Duration::from_millis(500);
 
-/// What a busy machine adds to that, and how long it keeps a runtime from a task that is due.
+/// The additional duration of a command on a busy machine, and the maximum delay of a ready task.
 const LATE: Duration = Duration::from_millis(400);
 
-/// Messages, and whatever may be a reply.
+/// Messages, and values that could be replies.
 const KINDS: [&str; 14] = [
     ">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n",
     ">2\r\n+invalidate\r\n_\r\n",
@@ -52,7 +52,7 @@ fn runtime(threads: usize) -> Runtime {
     builder.enable_all().build().unwrap()
 }
 
-/// Fails where `what` hangs, and where only a runtime's end would end it.
+/// Fails if `what` hangs, even if it hangs at the end of a runtime.
 fn in_time(what: impl FnOnce() + Send + 'static) {
     let (done, is_done) = std::sync::mpsc::channel();
     thread::spawn(move || {
@@ -63,7 +63,7 @@ fn in_time(what: impl FnOnce() + Send + 'static) {
     waited.expect("it hangs, or it has failed");
 }
 
-/// How long a task that is due has had to wait at most, in milliseconds.
+/// The longest delay of a ready task, in milliseconds.
 #[derive(Default, Clone)]
 struct Stall(Arc<AtomicU64>);
 
@@ -98,7 +98,7 @@ fn a_call_ends_and_a_runtime_does_whatever_a_server_says_without_an_end() {
 fn try_one(threads: usize, kind: &'static str) {
     let case = format!("{kind:?} on {threads} threads");
     let (runtime, stall) = (runtime(threads), Stall::default());
-    // The first that is asked on a connection that is made.
+    // `TIME` is the first command on a new connection.
     let server = Endless::start("TIME", b"", kind.as_bytes());
     let took = runtime.block_on(async {
         tokio::spawn(stall.clone().watch());
@@ -142,7 +142,7 @@ fn connecting_ends_whatever_a_server_says_without_an_end() {
                     connected.map(drop).unwrap_err();
                 });
                 drop(runtime);
-                // Five seconds are what the library waits.
+                // The library's timeout for connecting is five seconds.
                 assert!(begun.elapsed() < Duration::from_secs(5) + LATE * 2);
                 assert!(stall.longest() < LATE, "{:?}", stall.longest());
             }
@@ -204,7 +204,7 @@ fn a_client_that_publishes_to_our_inbox_without_a_pause_stalls_no_runtime() {
             let end = Instant::now() + Duration::from_secs(3);
             while Instant::now() < end {
                 let begun = Instant::now();
-                // The server may have many messages to bring before the answer.
+                // Many messages may arrive before the reply.
                 drop(locks.lock("k").try_acquire().await);
                 let took = begun.elapsed();
                 assert!(took < LIMIT + LATE, "a call of {LIMIT:?} took {took:?}");
@@ -225,7 +225,7 @@ async fn inbox_of(server: &RedisServer) -> String {
     inbox
 }
 
-/// Until the server ends.
+/// Publishes until the server ends.
 fn publish_without_pause(port: u16, publish: String) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     thread::spawn(move || {

@@ -1,5 +1,5 @@
-//! A server that answers anything: no panic, no hang, bounded memory. `LEASEHOLD_FUZZ_SECONDS` says for how long it is
-//! tried.
+//! A server that sends any reply must not cause a panic, a hang or unbounded memory. The environment variable
+//! `LEASEHOLD_FUZZ_SECONDS` sets the duration of the test.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
@@ -27,13 +27,13 @@ use tokio::time::timeout;
 use self::answers::Answers;
 use self::server::Hostile;
 
-/// For how long it is tried, unless `LEASEHOLD_FUZZ_SECONDS` says otherwise.
+/// The default duration of the test. The environment variable `LEASEHOLD_FUZZ_SECONDS` overrides it.
 const SECONDS: u64 = 2;
 
-/// How many callers there are at once.
+/// The number of concurrent clients.
 const CALLERS: u64 = 8;
 
-/// How much more memory all of it may take at once. The longest answer has 64 KiB.
+/// The maximum growth of memory for all clients. The longest reply has 64 KiB.
 const MEMORY_KIB: u64 = 256 * 1024;
 
 static PANICS: AtomicUsize = AtomicUsize::new(0);
@@ -64,7 +64,7 @@ async fn whatever_a_server_answers_every_call_ends_and_nothing_panics() {
     let callers: Vec<_> = callers.collect();
     for caller in callers {
         let tried = caller.await.unwrap();
-        // A server that nobody believes would prove nothing.
+        // The test is only useful if some replies are accepted.
         assert!(
             tried.connected > 0 && tried.granted > 0 && tried.failed > 0,
             "{tried:?}"
@@ -101,7 +101,7 @@ async fn a_node_that_is_too_old_is_not_taken_for_one_that_votes_later() {
     );
 }
 
-/// The most memory that this process has had, in KiB.
+/// Returns the peak memory of this process in KiB.
 fn most_memory_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

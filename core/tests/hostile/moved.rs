@@ -1,4 +1,4 @@
-//! A member of a Cluster that sends everybody on, each time to another name.
+//! A node of a Cluster that redirects each request to a new name.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -16,11 +16,11 @@ use crate::server::commands;
 /// The hash slot of the key `lock:k`.
 const SLOT: u16 = 14_041;
 
-/// How often a lock is asked for: each call is sent on five times.
+/// The number of requests for a lock. Each request is redirected five times.
 const CALLS: usize = 12;
 
-/// How many connections are enough: one to a member that is known, one to the last that it was sent on to, and a few that
-/// are ending.
+/// The maximum number of open connections: one to a known node, one to the last redirection, and a few that are
+/// closing.
 const ENOUGH: usize = 8;
 
 #[derive(Default)]

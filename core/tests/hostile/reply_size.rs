@@ -1,4 +1,4 @@
-//! Replies that are larger than a client has room for.
+//! Replies that exceed the size limits of a client.
 
 use std::env;
 use std::error::Error;
@@ -13,14 +13,14 @@ use tokio::time::timeout;
 use crate::endless::Endless;
 use crate::most_memory_kib;
 
-/// How much more memory a client may take for one of them: twice what it accepts.
+/// The maximum growth of memory for one reply: twice the accepted size.
 const LOCKS_KIB: u64 = 40 * 1024;
 const FENCES_KIB: u64 = 160 * 1024;
 
-/// Set for a process that is to be measured.
+/// Is set in the process that runs the measured test.
 const MEASURED: &str = "LEASEHOLD_MEASURED";
 
-/// What a reply begins with, and what follows for ever.
+/// The beginning of a reply, and the text that follows it without end.
 const REPLIES: [(&str, &str); 14] = [
     ("$2147483648\r\n", "x"),
     ("$9223372036854775807\r\n", "x"),
@@ -49,7 +49,8 @@ fn is_too_large(error: &(dyn Error + 'static)) -> bool {
     false
 }
 
-/// Has the test of that name carried out by a process of its own, which fails where it asks for much more than it may take.
+/// Runs the named test in another process, which fails if it allocates much more than the limit. Returns whether this
+/// is that process.
 fn is_to_be_measured(name: &str) -> bool {
     if env::var_os(MEASURED).is_some() {
         return true;
@@ -85,10 +86,10 @@ async fn a_reply_that_is_too_large_ends_the_connection_and_takes_no_memory() {
                 took < Duration::from_secs(2),
                 "{took:?}: {first:?} to {from}"
             );
-            // Of nonsense the crate tells.
+            // For an invalid value, the error comes from the `redis` crate.
             let is_told = is_too_large(&*error) || first == "=-1\r\n";
             assert!(is_told, "{error:?}: {first:?} to {from}");
-            // Who connects has asked for no lock yet.
+            // While connecting, no request for a lock was sent.
             if let Some(leasehold::Error::Connect(ConnectError::Server { source, .. })) =
                 error.downcast_ref()
             {

@@ -1,4 +1,4 @@
-//! A server that is not one.
+//! A server that sends random replies.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 
 use crate::answers::{Answer, Answers};
 
-/// It ends when this is dropped.
+/// The server ends when this value is dropped.
 pub(crate) struct Hostile {
     address: SocketAddr,
     task: JoinHandle<()>,
@@ -24,7 +24,7 @@ impl Hostile {
         let address = listener.local_addr().unwrap();
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                // One after the other: its clients have one connection each.
+                // Handle one connection at a time, because each client has one connection.
                 talk(stream, &mut answers).await;
             }
         });
@@ -65,7 +65,8 @@ async fn talk(mut stream: TcpStream, answers: &mut Answers) {
     }
 }
 
-/// The names of the commands that have come, roughly: a script's text may look like several.
+/// Returns the names of the received commands. This is approximate, because the text of a script may look like several
+/// commands.
 pub(crate) fn commands(come: &mut Vec<u8>) -> Vec<String> {
     let text = String::from_utf8_lossy(come).into_owned();
     let Some(whole) = text.rfind("\r\n") else {

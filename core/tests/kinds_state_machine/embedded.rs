@@ -33,7 +33,7 @@ impl Place for Embedded {
         RUNTIME.block_on(request)
     }
 
-    /// Its lease is made so short that it alone ends.
+    /// Shortens the lease of this holder, so that only this lease ends.
     fn end_lease(claim: &Claim) {
         let mut short = claim.clone();
         short.ttl = Duration::from_micros(1);

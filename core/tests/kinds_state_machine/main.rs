@@ -1,12 +1,12 @@
-//! Random histories of one key that several may hold at once: readers beside writers, or permits of a semaphore.
-//! Each runs on the in-process backend and on the real scripts on a real server.
+//! Random histories of one key with several concurrent holders: readers and writers, or permits of a semaphore. Each
+//! history runs on the in-process backend, and with the real scripts on a real server.
 //!
-//! Each answer, and what is then known of the key, is compared with a [`model`]: a plain list of holders and a plain
-//! line. Time is an event like others: a holder's lease, and on the server a waiter's place, ends when the history
-//! says so. Locks are downgraded, handed over and forced open, waiters give up, and a waiter's process goes deaf.
+//! Each answer and the resulting state of the key are compared with a [`model`]: a simple list of holders and a simple
+//! queue. Time is an event of the history: it ends the lease of a holder, and on the server the position of a waiter.
+//! Locks are downgraded, handed over and force-released, waiters give up, and the process of a waiter stops listening.
 //!
-//! What is checked at each step: who gets the lock beside whom, that nobody passes somebody who waits, how many hold
-//! and wait, and that the tokens grow as each kind promises.
+//! Each step checks the holders and the number of waiters. It also checks that no request overtakes a waiter, and that
+//! tokens grow as each kind promises.
 
 #![allow(
     clippy::unwrap_used,
@@ -39,7 +39,7 @@ use self::world::{Place, World};
 
 const CASES: u32 = 10_000;
 
-/// Of each event that a history may contain, so many were checked at the very least.
+/// The minimum number of checks of each event that a history can contain.
 const ENOUGH: u64 = 200;
 
 struct Histories<F, P>(PhantomData<(F, P)>);
@@ -72,7 +72,7 @@ impl<F: Family, P: Place> StateMachineTest for Histories<F, P> {
     }
 }
 
-/// What all histories of one test have exercised.
+/// Counts the events in all histories of one test.
 fn total<F: Family, P: Place>() -> &'static Mutex<Tally> {
     static TOTALS: [Mutex<Tally>; 4] = [const { Mutex::new(Tally::NOTHING) }; 4];
     &TOTALS[usize::from(F::PERMITS) * 2 + usize::from(P::IS_LAZY)]

@@ -15,7 +15,7 @@ struct Holder {
     who: Id,
     mode: Mode,
     confirmed: bool,
-    /// The last secret that it has made.
+    /// The last secret of this holder for a handover.
     secret: Option<usize>,
 }
 
@@ -23,9 +23,9 @@ struct Holder {
 struct Waiter {
     who: Id,
     mode: Mode,
-    /// Its lease has not run out.
+    /// Whether the lease has not expired.
     alive: bool,
-    /// It can be woken.
+    /// Whether the waiter receives notifications.
     hears: bool,
 }
 
@@ -33,7 +33,7 @@ struct Waiter {
 struct Asked {
     mode: Mode,
     queues: bool,
-    /// From whom it takes the lock up, and by which secret.
+    /// The previous holder from whom the attempt accepts the lock, and the secret that it presents.
     giver: Option<(Id, Option<usize>)>,
 }
 
@@ -42,13 +42,13 @@ pub(crate) struct Model<F, P> {
     attempts: Vec<Asked>,
     holders: Vec<Holder>,
     line: Vec<Waiter>,
-    /// Those who have handed the lock over.
+    /// The holders that have handed over the lock.
     givers: Vec<Id>,
-    /// The makers of all secrets.
+    /// The attempts that created the secrets, by the index of the secret.
     secrets: Vec<Id>,
-    /// Those who wait, in the order in which each process heard of them.
+    /// The waiters, in the order in which their processes registered them.
     registered: Vec<Id>,
-    /// To whom the last step passed the lock on.
+    /// The waiter that got the lock by a direct hand-off in the last step.
     passed_to: Option<Id>,
     /// The answer to the last step.
     answer: Answer,
@@ -79,7 +79,7 @@ impl<F: Family, P: Place> Model<F, P> {
         }
     }
 
-    /// To whom the last step passed the lock on; it takes it at once.
+    /// Returns the waiter that got the lock by a direct hand-off in the last step. It accepts the lock immediately.
     pub(crate) fn passed_to(&self) -> Option<Id> {
         self.passed_to
     }
@@ -88,7 +88,7 @@ impl<F: Family, P: Place> Model<F, P> {
         self.answer
     }
 
-    /// Whether the holder's grant is confirmed; a waiter that was handed the lock has not confirmed.
+    /// Returns whether the holder has confirmed its grant. A waiter with a direct hand-off has not confirmed it yet.
     pub(crate) fn has_confirmed(&self, who: Id) -> bool {
         self.holders.iter().any(|h| h.who == who && h.confirmed)
     }
@@ -120,12 +120,12 @@ impl<F: Family, P: Place> Model<F, P> {
         specified(mode).fits(others)
     }
 
-    /// Lets those in front in, as far as they fit, up to the caller's own place.
+    /// Grants the lock to the first waiters that fit, up to the position of the caller.
     fn hand_on(&mut self, caller: Option<Id>) -> bool {
         self.hand_on_naming(caller, None)
     }
 
-    /// The named one need not be woken, nor confirm.
+    /// Like `hand_on`, but the waiter `named` needs neither a notification nor a confirmation.
     fn hand_on_naming(&mut self, caller: Option<Id>, named: Option<Id>) -> bool {
         let (mut at, mut let_in) = (0, 0);
         while let Some(&waiter) = self.line.get(at) {
@@ -186,7 +186,7 @@ impl<F: Family, P: Place> Model<F, P> {
         answer
     }
 
-    /// The waiter that a release of `who` names: the first of its process that wants the lock for itself alone.
+    /// Returns the waiter that a release of `who` names: the first waiter of its process for an exclusive lock.
     fn named_by(&self, who: Id) -> Option<Id> {
         let mut registered = self.registered.iter().copied();
         registered.find(|&waiter| {
@@ -289,7 +289,7 @@ impl<F: Family, P: Place> Model<F, P> {
         Answer::Extended
     }
 
-    /// Whether it held.
+    /// Removes an attempt, and returns whether it held the lock.
     fn leave(&mut self, who: Id) -> bool {
         let held = self.holds(who);
         let waited = self.waits(who);
@@ -372,7 +372,7 @@ impl<F: Family, P: Place> ReferenceStateMachine for Model<F, P> {
     }
 
     fn transitions(state: &Self) -> BoxedStrategy<Step> {
-        // The latest, and whoever has something here.
+        // The newest attempts, and all holders and waiters.
         let all = state.attempts.len();
         let mut speakers: Vec<Id> = (all.saturating_sub(3)..all).collect();
         speakers.extend(state.line.iter().map(|w| w.who));
@@ -398,17 +398,17 @@ impl<F: Family, P: Place> ReferenceStateMachine for Model<F, P> {
         let alone = |who: Id| exists(who) && model.attempts[who].mode == Mode::Exclusive;
         match *step {
             Step::Fresh(..) => model.attempts.len() < 14,
-            // A giver has been granted the lock alone, whatever became of it.
+            // The previous holder must once have held the lock alone, even if it has lost it.
             Step::TakeUp(giver) => model.attempts.len() < 14 && alone(giver) && !F::PERMITS,
             Step::HandOver(who) | Step::Downgrade(who) => alone(who) && !F::PERMITS,
             Step::LeaseEnds(who) => model.has_confirmed(who) || (P::IS_LAZY && model.holds(who)),
-            // The place of one who was handed the lock ends with what it was handed.
+            // A waiter with a direct hand-off loses its position when its lease ends.
             Step::PlaceEnds(who) => P::IS_LAZY && exists(who) && !model.holds(who),
             Step::GoesDeaf(who) => P::IS_LAZY && exists(who),
-            // A manager does not release what it was not granted.
+            // A manager only releases locks that were granted.
             Step::Release(who) => exists(who) && (P::IS_LAZY || !model.waits(who)),
-            // Inside one process there are no late copies.
-            // A server tells a secret's lease by its owner and token: one that has left does not come for another.
+            // In process, no duplicate requests arrive late. A server identifies the lease of a secret by its owner and
+            // token, so an attempt that has left is not repeated.
             Step::Attempt(who) => {
                 let comes_again = model.secrets.contains(&who) && !model.holds(who);
                 exists(who) && !comes_again && (P::IS_LAZY || !model.givers.contains(&who))

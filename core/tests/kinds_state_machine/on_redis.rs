@@ -24,7 +24,7 @@ struct Server {
     _server: RedisServer,
 }
 
-/// One per test; each history has a key of its own.
+/// One server per test. Each history uses its own key.
 static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -38,7 +38,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
         let [one, other] = backends.map(|connecting| async { connecting.await.unwrap() });
         let backends = [one.await, other.await];
         let client = redis::Client::open(server.url()).unwrap();
-        // A busy machine takes its time.
+        // A busy machine may respond slowly, so there is no response timeout.
         let patient = AsyncConnectionConfig::new().set_response_timeout(None);
         let raw = client.get_multiplexed_async_connection_with_config(&patient);
         let raw = raw.await.unwrap();

@@ -1,4 +1,4 @@
-//! What may happen, and the words for it that the model and the worlds share.
+//! The steps of a history, and the terms that the model and the worlds share.
 
 use std::fmt::Debug;
 
@@ -7,10 +7,10 @@ use leasehold_testkit::history as specification;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// An attempt, by its place among all that were made.
+/// The index of an attempt among all attempts.
 pub(crate) type Id = usize;
 
-/// The mode in the words of the specification.
+/// Converts a mode to the type of the specification.
 pub(crate) fn specified(mode: Mode) -> specification::Mode {
     match mode {
         Mode::Exclusive => specification::Mode::Exclusive,
@@ -22,31 +22,31 @@ pub(crate) fn specified(mode: Mode) -> specification::Mode {
 
 pub(crate) const PROCESSES: usize = 2;
 
-/// The process of an attempt.
+/// Returns the process of an attempt.
 pub(crate) fn process(who: Id) -> usize {
     who % PROCESSES
 }
 
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
-    /// A new attempt: how it wants to hold, and whether it queues.
+    /// A new attempt, with its mode, and whether it queues.
     Fresh(Mode, bool),
-    /// The same request again: a confirm, a refresh, or a second copy.
+    /// Repeats a request: as a confirmation, a refresh, or a duplicate.
     Attempt(Id),
-    /// A holder makes a secret by which the lock can be taken up.
+    /// A holder creates a secret for a handover.
     HandOver(Id),
-    /// A new attempt that takes the lock up from a holder, by its last secret or a forged one.
+    /// A new attempt accepts the lock from a holder, with its last secret or a forged one.
     TakeUp(Id),
     Renew(Id),
     Downgrade(Id),
     Release(Id),
     Cleanup(Id),
     ForceRelease,
-    /// A holder's lease ends.
+    /// The lease of a holder ends.
     LeaseEnds(Id),
-    /// A waiter has been silent for too long.
+    /// The position of a waiter ends, because the waiter did not refresh it.
     PlaceEnds(Id),
-    /// A waiter's process is gone: nobody listens to its inbox.
+    /// The process of a waiter ends, so it no longer receives notifications.
     GoesDeaf(Id),
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Answer {
     Granted,
     Busy,
     Spent,
-    /// A copy of a request that has no place any more.
+    /// A duplicate of a request that no longer has a position.
     Late,
     Extended,
     Gone,
@@ -65,16 +65,16 @@ pub(crate) enum Answer {
     Nothing,
 }
 
-/// What is known of the key.
+/// The state of the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// Who holds it alone.
+    /// The exclusive holder.
     pub(crate) alone: Option<Id>,
     pub(crate) holders: usize,
     pub(crate) waiting: usize,
 }
 
-/// Modes that are used together.
+/// Modes that are used on one key.
 pub(crate) trait Family: Debug + Clone + Send + Sync + 'static {
     const PERMITS: bool;
 
@@ -98,14 +98,14 @@ pub(crate) struct Permits;
 impl Family for Permits {
     const PERMITS: bool = true;
 
-    /// Most name the same number, and some a larger or a smaller one.
+    /// Most modes have the same limit, and some have a larger or a smaller one.
     fn modes() -> Vec<Mode> {
         let all = [(1, 4), (1, 4), (2, 4), (3, 4), (4, 4), (1, 2), (2, 6)];
         all.map(|(count, of)| Mode::Permits { count, of }).to_vec()
     }
 }
 
-/// A step by one of `speakers`.
+/// Generates a step of one of `speakers`.
 pub(crate) fn any_step<F: Family>(speakers: Vec<Id>) -> BoxedStrategy<Step> {
     let fresh = (select(F::modes()), prop::bool::weighted(0.8));
     let fresh = fresh.prop_map(|(mode, queues)| Step::Fresh(mode, queues));
@@ -128,7 +128,7 @@ pub(crate) fn any_step<F: Family>(speakers: Vec<Id>) -> BoxedStrategy<Step> {
     .boxed()
 }
 
-/// What can be done with a lock that one holds alone.
+/// Generates an operation on an exclusively held lock.
 fn of_one_holder<F: Family>(
     who: impl Strategy<Value = Id> + Clone + 'static,
 ) -> BoxedStrategy<Step> {

@@ -1,6 +1,6 @@
-//! How much the histories have exercised.
+//! Counts the events of the histories.
 
-/// How often what mattered has happened.
+/// How often each relevant event has happened.
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
     pub(crate) granted_alone: u64,
@@ -20,10 +20,10 @@ pub(crate) struct Tally {
     pub(crate) renewals_refused: u64,
 }
 
-/// Nothing of this happens to permits.
+/// Events that cannot happen with permits.
 const NOT_PERMITS: [&str; 5] = ["passed_on", "downgraded", "taken_up", "spent", "late"];
 
-/// This happens on a server only.
+/// Events that happen only on a server.
 const ON_A_SERVER: [&str; 3] = ["passed_on", "passed_over_deaf", "purged"];
 
 impl Tally {
@@ -71,7 +71,7 @@ impl Tally {
         pairs.for_each(|((_, total), (_, more))| *total += *more);
     }
 
-    /// What has happened less than `times` times, of what can happen at all.
+    /// Returns the possible events that have happened less than `times` times.
     pub(crate) fn rarer_than(&self, times: u64, permits: bool, server: bool) -> Vec<&'static str> {
         let mut all = self.clone();
         let rare = all.all().into_iter().filter(|(_, n)| **n < times);

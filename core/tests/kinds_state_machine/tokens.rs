@@ -1,4 +1,4 @@
-//! What each kind promises of its tokens.
+//! Checks the tokens of each kind.
 
 use leasehold::FencingToken;
 use leasehold::backend::Mode;
@@ -6,13 +6,13 @@ use leasehold_testkit::history::Specification;
 
 use crate::step::specified;
 
-/// The tokens of one key, as they were granted.
+/// The granted tokens of one key.
 #[derive(Debug, Default)]
 pub(crate) struct Tokens(Specification<()>);
 
 impl Tokens {
-    /// A grant that is no second copy. One and the same attempt may get again what it had, as long as nobody
-    /// else was granted anything since.
+    /// Checks a grant that is not a duplicate. The same attempt may get its token again, if no other attempt was
+    /// granted in between.
     pub(crate) fn granted(
         &mut self,
         mode: Mode,
@@ -25,10 +25,10 @@ impl Tokens {
         }
     }
 
-    /// A second copy of a request whose answer was `first`.
+    /// Checks the answer to a duplicate of a request whose answer was `first`.
     pub(crate) fn repeated(&mut self, mode: Mode, first: FencingToken, token: FencingToken) {
         match mode {
-            // Nobody compares them but to tell holders apart.
+            // Tokens of permits only distinguish holders.
             Mode::Permits { .. } => assert!(token >= first, "{token} after {first}"),
             _ => assert_eq!(token, first),
         }

@@ -1,4 +1,4 @@
-//! A backend, and what happened to it.
+//! A backend under test, and its history.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Debug};
@@ -16,17 +16,17 @@ use leasehold::{AttemptId, FencingToken, Key};
 use crate::step::{Answer, Id, Seen, Step};
 use crate::tokens::Tokens;
 
-/// Longer than a history takes: what ends is ended by a step.
+/// Longer than a history. Leases end by steps instead.
 const TTL: Duration = Duration::from_secs(600);
 
-/// Where locks are kept.
+/// The place where locks are stored.
 pub(crate) trait Place: Debug + Clone + Send + Sync + 'static {
-    /// A lease that has ended is noticed by the next who asks for the lock, and not by itself.
+    /// Whether an ended lease is only noticed by the next request for the lock.
     const IS_LAZY: bool;
 
     type Backend: Backend;
 
-    /// The backend of an attempt's process.
+    /// Returns the backend of an attempt's process.
     fn backend(who: Id) -> &'static Self::Backend;
 
     fn run<T>(request: impl Future<Output = T>) -> T;
@@ -42,20 +42,20 @@ pub(crate) trait Place: Debug + Clone + Send + Sync + 'static {
 pub(crate) struct World<P> {
     key: Key,
     attempts: Vec<Attempt>,
-    /// The last that each was granted.
+    /// The last granted token of each attempt.
     granted: Vec<Option<FencingToken>>,
-    /// The last that each had and gave up.
+    /// The last token of each attempt that has left.
     former: Vec<Option<FencingToken>>,
     tokens: Tokens,
-    /// Those who hold in another mode than they asked for.
+    /// The holders whose lock was downgraded.
     downgraded: HashSet<Id>,
-    /// The last that each has made.
+    /// The last handover of each holder.
     handovers: HashMap<Id, Handover>,
     waits: Waits,
     place: std::marker::PhantomData<P>,
 }
 
-/// Those who wait, each with the future that it waits in: a lock is passed on to nobody else.
+/// The waiters, each with the future in which it waits. Only polled waiters get a direct hand-off.
 #[derive(Default)]
 struct Waits(HashMap<Id, Wait>);
 
@@ -182,7 +182,7 @@ impl<P: Place> World<P> {
         if P::IS_LAZY && answer == Answer::Busy && self.attempts[who].queue {
             let attempt = self.attempts[who].clone();
             let mut wait: Wait = Box::pin(async move {
-                // It ends when it is told something, which the history does not look at.
+                // The wait ends at each notification. Histories do not check notifications.
                 loop {
                     P::backend(who).wait(&attempt).await.unwrap();
                 }

@@ -6,8 +6,8 @@ use leasehold::LockManager;
 use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
 
-/// A life with everything in it: an acquire, a renewal, a busy try, a timeout, a release that fails once,
-/// a cancelled acquire, a loss.
+/// Runs typical operations: an acquire, a renewal, a failed try, a timeout, a release that fails once, a cancelled
+/// acquire, and a loss.
 pub(crate) async fn a_life() {
     let mut releases = 0;
     let world = InProcess::new();

@@ -1,4 +1,4 @@
-//! Requests that are made at the same time, and sent as one.
+//! Concurrent requests that are sent in one batch.
 
 use std::ops::Range;
 use std::pin::pin;
@@ -20,16 +20,17 @@ use crate::server::{Server, waiters};
 
 const AT_ONCE: usize = 200;
 
-/// Eight go alone, and the others together as soon as they are a third of all, or 32: 3, 5, 7, 11, 16, 24, 32, 32, 32, 30.
+/// Eight requests are sent alone. The others are sent in batches as soon as they are a third of all requests, or 32.
+/// The sizes are 3, 5, 7, 11, 16, 24, 32, 32, 32 and 30.
 const CALLS: u64 = 18;
 
-/// How many stand in line.
+/// The number of waiters in the queue.
 const IN_LINE: usize = 80;
 
-/// One that goes together with others.
+/// The number of one request that is sent in a batch.
 const ONE: usize = 17;
 
-/// From then on it need not ask for the server's time.
+/// After this call the backend knows the server's time and does not query it again.
 async fn use_once(locks: &LockManager, key: &str) {
     let first = locks.lock(key).acquire().await.unwrap();
     first.release().await.unwrap();
@@ -39,7 +40,7 @@ fn keys() -> impl Iterator<Item = String> {
     (0..AT_ONCE).map(|number| format!("k{number}"))
 }
 
-/// Has the first request held back until all have asked.
+/// Delays the first request until all requests are made.
 async fn all_before_one_is_answered<T>(proxy: &Proxy, all: impl Future<Output = T>) -> T {
     proxy.hold_requests(Which::named("EVALSHA").times(1));
     let deliver = async {
@@ -47,7 +48,7 @@ async fn all_before_one_is_answered<T>(proxy: &Proxy, all: impl Future<Output = 
         held.await.unwrap();
         proxy.deliver_held().await.unwrap();
     };
-    // All ask the first time they are polled, whatever the runtime thinks of a task that polls so many.
+    // All requests are made at the first poll. `unconstrained` disables tokio's limit for a task with so many of them.
     tokio::join!(unconstrained(all), deliver).0
 }
 
@@ -94,7 +95,7 @@ async fn what_is_asked_at_once_is_sent_in_few_calls() {
 async fn of_those_who_want_one_key_at_once_one_has_it_and_the_others_follow() {
     let server = Server::start().await;
     let locks = server.locks().await;
-    // A key that is known already is looked at together with the others.
+    // In the second round the key is known, so its requests are sent in a batch.
     for _ in 0..2 {
         let mut tokens = Vec::new();
         let all = join_all((0..AT_ONCE).map(|_| async {
@@ -125,7 +126,7 @@ async fn who_asks_later_does_not_overtake_who_is_about_to_be_sent() {
     }
     let mut earlier = pin!(locks.lock("k").try_acquire());
     assert!(poll!(&mut earlier).is_pending());
-    // There is nobody else under way any more.
+    // No other request is in flight now.
     drop(alone);
     let mut later = pin!(locks.lock("k").try_acquire());
     assert!(poll!(&mut later).is_pending());
@@ -165,7 +166,7 @@ async fn what_the_server_refuses_is_told_to_whom_it_concerns() {
         .query_async(&mut raw)
         .await
         .unwrap();
-    // Locks that are released in the same step are released, and nobody says that they were lost.
+    // Locks that are released in the same step are released, and not reported as lost.
     for key in ["a", "b", "c", "d"].iter().cycle().take(8) {
         let held = locks.lock(*key).acquire().await.unwrap();
         let beside = locks.lock("f").acquire().await.unwrap();
@@ -292,7 +293,7 @@ async fn a_batch_whose_answer_is_lost_leaves_nothing_behind() {
         .unwrap();
 }
 
-/// A batch that is on its way and was given up, for keys that were used before.
+/// A batch that is in flight and whose requests were cancelled. Its keys were used before.
 struct Held {
     server: Server,
     proxy: Proxy,
@@ -300,7 +301,7 @@ struct Held {
     _locks: LockManager,
 }
 
-/// Of those who ask for all keys, who are in a batch with the one for `k40`.
+/// The requests in the batch with the one for `k40`, if all keys are requested.
 const TOGETHER: Range<usize> = 34..50;
 
 impl Held {
@@ -334,7 +335,7 @@ impl Held {
         }
     }
 
-    /// How many of the batch were cleaned up.
+    /// Returns how many requests of the batch have a tombstone.
     async fn sealed(&self) -> usize {
         let mut keys = redis::cmd("KEYS");
         keys.arg("*sealed*");
@@ -361,7 +362,7 @@ impl Held {
 #[tokio::test]
 async fn a_batch_that_is_delivered_after_the_cleanups_takes_nothing() {
     let held = Held::new(Server::start().await).await;
-    // The cleanups come by a new connection.
+    // The cleanups use a new connection.
     held.proxy.cut();
     let sealed = async {
         while held.sealed().await < TOGETHER.len() {
@@ -377,7 +378,7 @@ async fn a_batch_that_is_delivered_after_the_cleanups_takes_nothing() {
 async fn a_batch_that_is_delivered_long_after_it_was_sent_takes_nothing() {
     let clock = ClockShim::off_by(0).unwrap();
     let held = Held::new(Server::with(|server| server.wearing(&clock)).await).await;
-    // No cleanup comes through.
+    // No cleanup reaches the server.
     held.proxy.refuse().await.unwrap();
     held.proxy.cut();
     clock.set(120).unwrap();
@@ -401,7 +402,7 @@ async fn a_release_among_others_refuses_copies_that_are_under_way() {
     let asked = tokio::spawn(locks.lock("k").acquire());
     let held = proxy.until("a copy is held", |seen| seen.held == 1);
     held.await.unwrap();
-    // The next copy comes by a new connection.
+    // The next duplicate uses a new connection.
     proxy.cut();
     guards.push(asked.await.unwrap().unwrap());
     let released = guards.into_iter().map(<LockGuard>::release);
@@ -500,14 +501,14 @@ async fn crowds_at_several_keys_are_served_in_order_and_one_at_a_time() {
     }
 }
 
-/// How many keys each script was told of that an attempt and a release take on this server.
+/// Returns how many keys each script gets in an attempt and a release on this server.
 async fn keys_told(server: &Server) -> Vec<String> {
     let (locks, mut raw) = (server.locks().await, server.raw().await);
     let pair = async || {
         let guard = locks.lock("k").acquire().await.unwrap();
         guard.release().await.unwrap();
     };
-    // The scripts are known from then on.
+    // After this call the server has cached the scripts.
     pair().await;
     let mut log = redis::cmd("CONFIG");
     let log = log.arg("SET").arg("slowlog-log-slower-than").arg(0);
@@ -591,7 +592,7 @@ async fn those_who_stand_behind_others_of_their_process_ask_together() {
         () = in_line => {}
     }
     let calls = server.scripts().await - before;
-    // The first alone, and the others 32 at a time. The first looks once a second.
+    // The first request is sent alone, and the others in batches of 32. The first waiter polls once a second.
     let looks = begun.elapsed().as_secs();
     assert!(calls <= 1 + 7 + looks, "{calls} calls");
     guard.release().await.unwrap();

@@ -1,4 +1,4 @@
-//! The blocking API on a server, from threads without a runtime.
+//! The blocking API on a server, called from threads without a runtime.
 #![cfg(feature = "blocking")]
 
 use std::thread;

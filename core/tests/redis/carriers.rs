@@ -1,4 +1,4 @@
-//! Who carries what is asked together, and what is sent without one.
+//! Which task sends a batch, and which requests are sent alone.
 
 use std::future::poll_fn;
 use std::mem;
@@ -24,7 +24,7 @@ fn attempt(name: &str) -> Attempt {
     Attempt::new(key, Duration::from_secs(30), false)
 }
 
-/// From then on it need not ask for the server's time.
+/// After this call the backend knows the server's time and does not query it again.
 async fn use_once(locks: &LockManager) {
     let first = locks.lock("first").acquire().await.unwrap();
     first.release().await.unwrap();
@@ -64,7 +64,7 @@ async fn tasks_that_are_due_at_once_are_served_in_few_calls() {
     });
     let guards = guards.await.unwrap();
     let calls = server.scripts().await - before;
-    // Eight alone, and six of many, unless some are answered before all have asked.
+    // Eight requests are sent alone, and the others in six batches, unless some are answered before all are made.
     assert!(calls <= 16, "{calls} calls");
     for guard in guards {
         guard.unwrap().unwrap().release().await.unwrap();
@@ -88,7 +88,7 @@ async fn as_many_as_are_enough_do_not_wait_for_tasks_that_are_due() {
     let due = tokio::spawn(async move {
         let mut was_polled = false;
         poll_fn(|context| {
-            // Behind those who carry what is gathered.
+            // Continue after the tasks that send the batches.
             if mem::replace(&mut was_polled, true) {
                 return Poll::Ready(());
             }
@@ -145,7 +145,7 @@ async fn what_could_not_be_sent_together_is_known_to_have_had_no_effect() {
     let locks = server.locks().await;
     use_once(&locks).await;
     server.kill();
-    // Whoever notices that the connection is gone may have been heard.
+    // The request that detects the broken connection may have reached the server.
     while let Err(Error::Backend { applied, .. }) = locks.lock("k").try_acquire().await
         && applied == Applied::Unknown
     {}
@@ -206,7 +206,7 @@ async fn what_all_have_given_up_is_carried_no_longer() {
         .await
         .unwrap();
     let tasks = || Handle::current().metrics().num_alive_tasks();
-    // After those who go alone two are sent one by one, and more are sent as one.
+    // After the requests that are sent alone, two further requests are sent one by one, and more are sent in a batch.
     for (count, is_cleanup) in [(2, false), (2, true), (16, false), (16, true)] {
         let alone = (0..ALONE).map(|number| format!("alone{number}"));
         let names = alone.chain((1..=count).map(|number| format!("k{number}")));

@@ -1,4 +1,4 @@
-//! A server whose time of day jumps: what a lock alone cannot survive, and the fence below it can.
+//! A server whose clock jumps. The lock then has two holders, and the fence refuses the older one.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::server::Server;
 
 const TTL: Duration = Duration::from_secs(30);
 
-/// Two that both hold a lock: after the first got it, the server's clock was set forward by more than its TTL.
+/// Two holders of one lock. After the first acquire, the clock of the server was set forward by more than the TTL.
 struct Two {
     first: LockGuard,
     second: LockGuard,

@@ -1,4 +1,4 @@
-//! What a lock leaves on the server.
+//! The keys that a lock leaves on the server.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ const QUEUE: &str = "{lock:k}:lh1:queue";
 const LEASES: &str = "{lock:k}:lh1:leases";
 const FENCE: &str = "{lock:k}:lh1:fence";
 
-/// Puts somebody into the queue, before all others, whose lease ends `seconds` from now, and who is told on the channel
+/// Adds a waiter at the front of the queue. Its lease ends in `seconds`, and its notifications go to the channel
 /// `inbox`.
 async fn queue_first(server: &Server, who: &str, seconds: i64) {
     let mut raw = server.raw().await;
@@ -113,7 +113,7 @@ async fn a_dead_waiter_keeps_neither_its_place_nor_its_lease() {
     let waiting = tokio::spawn(locks.lock("k").acquire());
     waiters(&locks, 1).await;
     queue_first(&server, "dead", -1).await;
-    // Somebody behind keeps the companions there.
+    // A second waiter keeps the auxiliary keys on the server.
     let behind = tokio::spawn(locks.lock("k").acquire());
     waiters(&locks, 2).await;
     guard.release().await.unwrap();
@@ -185,7 +185,7 @@ async fn a_release_hands_the_lock_on_in_one_step_and_so_does_an_operator() {
         } else {
             guard.release().await.unwrap();
         }
-        // It has not asked yet.
+        // The waiter has not sent another request yet.
         let mut get = redis::cmd("GET");
         let holder: Option<String> = get.arg("lock:k").query_async(&mut raw).await.unwrap();
         assert_eq!(holder.as_deref(), Some("next"), "forced: {forced}");
@@ -262,7 +262,7 @@ async fn a_name_that_is_a_tag_alone_is_refused_and_readers_of_what_is_in_it_stay
     let redis = Redis::connect(&server.url()).await.unwrap();
     let locks = LockManager::builder().prefix("").build(redis).unwrap();
     let reader = locks.rw_lock("a").read().acquire().await.unwrap();
-    // Its shares would be those of `a`.
+    // The auxiliary key for shared holders would be the same as that of `a`.
     let enclosed = locks.rw_lock("{a}").read().acquire().await;
     let told = match enclosed {
         Ok(guard) => format!("{:?}", guard.release().await),

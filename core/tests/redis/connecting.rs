@@ -1,4 +1,4 @@
-//! Who connects anew, for whom, and how long that may take.
+//! Which task reconnects, for which requests, and how long it may take.
 
 use std::future::IntoFuture as _;
 use std::pin::pin;
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::server::Server;
 
-/// The way to a server by a link.
+/// Connects to a server through a proxy.
 async fn linked(server: &Server) -> (Proxy, LockManager) {
     let proxy = Proxy::start(server.inner().port()).await.unwrap();
     let url = server.inner().url_at(proxy.port());
@@ -32,7 +32,7 @@ async fn a_url_can_have_options_of_the_manager() {
     assert!(there);
 }
 
-/// Its task is busy with something else, as in a `select!` whose other branch takes long.
+/// The connecting task is busy with something else, like the other branch of a `select!`.
 #[tokio::test]
 async fn who_is_not_polled_while_it_connects_keeps_no_lease_from_being_renewed() {
     let server = Server::start().await;
@@ -58,7 +58,7 @@ async fn who_is_not_polled_while_it_connects_keeps_no_lease_from_being_renewed()
 async fn a_connection_that_takes_longer_than_a_renewal_may_is_made_all_the_same() {
     let server = Server::start().await;
     let (proxy, locks) = linked(&server).await;
-    // A renewal may take a sixth of that. It is answered in time, but to connect takes several answers.
+    // A renewal may take a sixth of the TTL. One reply arrives in time, but connecting needs several replies.
     let ttl = Duration::from_secs(6);
     let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
     let slow = Traffic::Delay(Duration::from_millis(450));

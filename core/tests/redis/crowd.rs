@@ -1,4 +1,4 @@
-//! Requests that are sent in one call, for so many others are on their way.
+//! Requests that are sent in one batch, because many other requests are in flight.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use leasehold::backend::{Attempt, Backend};
 use leasehold::{Key, LockManager};
 use tokio::task::unconstrained;
 
-/// How many are sent alone.
+/// The number of requests that are sent alone.
 pub(crate) const ALONE: usize = 8;
 
-/// After these the next 23 go together: eight went alone, and then 3, 5, 7, 11 and 16 together, each time as soon as they
-/// were a third of all.
+/// After this number of requests the next 23 are sent in one batch. Eight are sent alone, and then 3, 5, 7, 11 and 16
+/// in batches. A batch is sent as soon as it is a third of all requests.
 const CROWD: usize = 50;
 pub(crate) const CALLS_OF_A_CROWD: u64 = 13;
 
@@ -21,14 +21,14 @@ pub(crate) fn nobody() -> Attempt {
     Attempt::new(key, Duration::from_secs(30), false)
 }
 
-/// Has all ask in one call, if they are no more than 23 and each asks the first time it is polled.
+/// Sends the requests of `all` in one batch, if they are at most 23 and each is made at the first poll.
 pub(crate) async fn beside_a_crowd<T>(backend: &Redis, all: impl Future<Output = T>) -> T {
     let crowd = (0..CROWD).map(async |_| backend.cleanup(&nobody()).await.unwrap());
-    // All ask the first time they are polled, whatever the runtime thinks of a task that polls so many.
+    // All requests are made at the first poll. `unconstrained` disables tokio's limit for a task with so many of them.
     unconstrained(join(join_all(crowd), all)).await.1
 }
 
-/// As [`beside_a_crowd`], with the locks `crowd0` and so on.
+/// Like [`beside_a_crowd`], with the locks `crowd0` and so on.
 pub(crate) async fn beside_locks<T>(locks: &LockManager, all: impl Future<Output = T>) -> T {
     let crowd = (0..CROWD).map(async |number| {
         let guard = locks.lock(format!("crowd{number}")).acquire().await;

@@ -1,4 +1,4 @@
-//! Connections that end, or are given up, while nobody looks.
+//! Connections that end or are replaced while no task polls them.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(20), what).await.expect("soon")
 }
 
-/// Which connection the server tells of wake-ups.
+/// Returns the id of the connection that receives notifications.
 async fn connection(server: &Server) -> String {
     let mut raw = server.raw().await;
     let mut list = redis::cmd("CLIENT");
@@ -42,7 +42,7 @@ async fn connection(server: &Server) -> String {
     list.split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// Ends the only connection that is told of wake-ups.
+/// Ends the only connection that receives notifications.
 async fn end_the_connection(server: &Server) {
     let mut raw = server.raw().await;
     let mut kill = redis::cmd("CLIENT");
@@ -122,8 +122,8 @@ async fn a_server_that_takes_no_writes_is_left_and_asked_anew() {
     take(&backend, &attempt("second")).await;
 }
 
-/// Has what is asked about a key first answered on a connection that has been given up by then, and says how often
-/// the key was spoken of.
+/// Makes the first reply about a key arrive on a connection that was already replaced. Returns how many requests named
+/// the key.
 async fn answered_late<T>(
     server: &Server,
     name: &str,
@@ -144,7 +144,7 @@ async fn answered_late<T>(
     let deliver = async {
         let held = proxy.until("it is held", |seen| seen.held > 0);
         held.await.unwrap();
-        // Others lose patience, and the connection leaves a PING unanswered.
+        // Other requests time out, and the connection does not reply to a PING.
         let other = Key::new("lock:", "other").unwrap();
         let another_connection = async {
             let patience = Duration::from_millis(50);
@@ -186,7 +186,7 @@ async fn a_grant_about_which_no_replica_could_be_asked_may_stand_and_costs_no_co
     let synced = Redis::builder().synced(1, Duration::from_millis(100));
     let url = server.inner().url_at(proxy.port());
     let backend = synced.connect(&url).await.unwrap();
-    // Replicas are waited for on another connection, and none can be made.
+    // The wait for replicas uses another connection, which cannot be opened.
     proxy.refuse().await.unwrap();
     let attempt = attempt("k");
     let error = backend.attempt(&attempt).await.unwrap_err();
@@ -197,10 +197,10 @@ async fn a_grant_about_which_no_replica_could_be_asked_may_stand_and_costs_no_co
     assert!(backend.inspect(&attempt.key).await.unwrap().is_free());
 }
 
-/// A waiter gets the lock while `ended` that stood before it have ended with their runtimes. Answers how long after the
-/// release.
+/// Queues a waiter behind `ended` waiters whose runtimes have ended. Returns how long after the release it gets the
+/// lock.
 fn served_behind(ended: usize) -> Duration {
-    // Each is driven by a thread of its own, as those of tests that run beside each other.
+    // Each runtime has its own thread, as in tests that run in parallel.
     let mut builder = Builder::new_multi_thread();
     let mut runtime = || builder.worker_threads(1).enable_all().build().unwrap();
     let lives = runtime();
@@ -235,7 +235,7 @@ fn waiters_that_ended_with_their_runtime_do_not_delay_those_of_another() {
     }
 }
 
-/// Threads whose runtimes end in the middle of everything, beside one that lives.
+/// Threads whose runtimes end at random points, and one runtime that continues.
 #[test]
 fn runtimes_that_come_and_go_keep_nobody_waiting_and_leave_nothing() {
     const THREADS: u64 = 4;

@@ -1,4 +1,4 @@
-//! Lost answers, late requests and cut connections between us and the server.
+//! Lost replies, late requests and cut connections between a client and the server.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use crate::server::Server;
 struct Scene {
     server: Server,
     proxy: Proxy,
-    /// Through the proxy.
+    /// Connects through the proxy.
     locks: LockManager,
-    /// Beside it.
+    /// Connects directly.
     other: LockManager,
 }
 
@@ -55,7 +55,7 @@ async fn a_request_that_is_delivered_after_the_cleanup_takes_nothing() {
         .unwrap();
     acquire.abort();
     drop(acquire.await);
-    // The cleanup comes by a new connection.
+    // The cleanup uses a new connection.
     scene.proxy.cut();
     let mut raw = scene.server.raw().await;
     let started = Instant::now();
@@ -107,7 +107,7 @@ async fn who_was_cut_off_unanswered_is_sealed_when_it_leaves() {
     let mut get = redis::cmd("GET");
     let owner: String = get.arg("lock:k").query_async(&mut raw).await.unwrap();
     guard.release().await.unwrap();
-    // A copy of its request may yet be on its way.
+    // A duplicate of the request may still be in flight.
     let mut exists = redis::cmd("EXISTS");
     let exists = exists.arg(format!("{{lock:k}}:lh1:sealed:{owner}"));
     assert_eq!(exists.query_async::<u8>(&mut raw).await.unwrap(), 1);
@@ -135,7 +135,7 @@ async fn a_connection_that_swallows_everything_is_replaced() {
     let scene = Scene::new().await;
     let ttl = Duration::from_secs(6);
     let guard = scene.locks.lock("k").ttl(ttl).acquire().await.unwrap();
-    // This connection stays silent for ever; a new one would answer.
+    // This connection never replies, but a new one would.
     scene.proxy.lose_replies(Which::every().times(1));
     sleep(ttl * 2).await;
     assert!(guard.is_valid());
@@ -156,7 +156,7 @@ async fn a_silent_connection_is_replaced_however_short_the_patience_of_its_calle
 #[tokio::test]
 async fn a_cancelled_acquire_does_not_cost_an_idle_connection() {
     let scene = Scene::new().await;
-    // Longer than the silence after which a connection is given up.
+    // Longer than the time after which a silent connection is replaced.
     sleep(Duration::from_millis(1200)).await;
     let delay = Duration::from_millis(50);
     scene.proxy.set(Direction::ToServer, Traffic::Delay(delay));
@@ -175,7 +175,7 @@ async fn acquires_that_are_dropped_at_any_point_under_any_fault_leave_nothing() 
     let plan = ChaosPlan {
         delay: 0.3,
         longest_delay: Duration::from_millis(10),
-        // Each makes a connection mute, which is noticed after a second.
+        // Each lost reply makes a connection silent, which is noticed after a second.
         lose_reply: 0.003,
         cut_before: 0.02,
         cut_after: 0.02,
@@ -205,7 +205,7 @@ async fn acquires_that_are_dropped_at_any_point_under_any_fault_leave_nothing() 
     scene.proxy.cut();
     for n in 0..50 {
         let key = format!("k{n}");
-        // Sooner than any lease of 30 s would run out.
+        // Shorter than a lease of 30 s.
         scene.becomes_free(&key, Duration::from_secs(20)).await;
         drop(scene.other.lock(&key).try_acquire().await.unwrap().unwrap());
     }

@@ -1,4 +1,4 @@
-//! Fences on a real server: over restarts, over processes' own connections, and when it fails.
+//! Fences on a real server: after restarts, with several connections, and with failures.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ async fn stale(fences: &dyn FenceStore, number: i64) -> Stale {
 async fn accepts_the_newest_again_and_refuses_what_is_older_to_the_last_digit() {
     let server = Server::start().await;
     let (one, two) = (store(&server).await, store(&server).await);
-    // Apart by one above 2^53, and of different lengths.
+    // The numbers above 2^53 differ by one, and the numbers have different lengths.
     let rising = [5, 9, 10, 1 << 53, (1 << 53) + 1, i64::MAX - 1, i64::MAX];
     for (at, newest) in rising.into_iter().enumerate() {
         one.admit("r", token(newest)).await.unwrap();
@@ -94,7 +94,7 @@ async fn the_mark_outlives_a_restart_and_the_store_comes_back() {
     fences.admit("r", token(6)).await.unwrap();
     server.kill();
     server.start_again().await;
-    // On the connection that died, and on a new one.
+    // Use the old connection, which is closed, and a new one.
     assert_eq!(stale(&fences, 5).await.current, token(6));
     assert_eq!(stale(&store(&server).await, 5).await.current, token(6));
     fences.admit("r", token(6)).await.unwrap();
@@ -218,7 +218,7 @@ async fn a_refusal_of_the_server_does_not_cost_the_connection() {
     assert_eq!(connections().await, before);
 }
 
-/// A primary that was demoted or cut off still answers, and does not know that a newer token was admitted elsewhere.
+/// A demoted or disconnected primary still replies, but does not know that another server has admitted a newer token.
 #[tokio::test]
 async fn a_server_that_takes_no_writes_admits_nobody_not_even_the_newest_again() {
     let server = Server::start().await;
@@ -230,7 +230,7 @@ async fn a_server_that_takes_no_writes_admits_nobody_not_even_the_newest_again()
         set.exec_async(&mut server.raw().await).await.unwrap();
     };
     set("min-replicas-to-write", "1").await;
-    // Nor if it has no memory left besides.
+    // The same holds if the server has also run out of memory.
     for memory in ["0", "1"] {
         set("maxmemory", memory).await;
         for number in [7, 8] {

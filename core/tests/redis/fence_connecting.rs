@@ -1,4 +1,4 @@
-//! Who connects a fence store anew, for whom, and what becomes of that connection.
+//! Which task reconnects a fence store, for which requests, and the state of that connection afterwards.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -21,7 +21,7 @@ fn token() -> FencingToken {
     FencingToken::try_from(7).unwrap()
 }
 
-/// The way to a server by a link.
+/// Connects to a server through a proxy.
 async fn linked(server: &Server) -> (Proxy, RedisFenceStore) {
     let proxy = Proxy::start(server.inner().port()).await.unwrap();
     let url = server.inner().url_at(proxy.port());
@@ -29,7 +29,7 @@ async fn linked(server: &Server) -> (Proxy, RedisFenceStore) {
     (proxy, fences)
 }
 
-/// Takes the connection away; the server is silent to the next. Says how many there have been.
+/// Cuts the connection, and makes the server silent on the next one. Returns the number of connections so far.
 async fn without_a_connection(proxy: &Proxy, fences: &RedisFenceStore) -> u64 {
     proxy.refuse().await.unwrap();
     proxy.cut();
@@ -45,7 +45,7 @@ async fn cut_when_one_connects(proxy: &Proxy, before: u64) {
     proxy.cut();
 }
 
-/// Its task is busy with something else, as in a `select!` whose other branch takes long.
+/// The connecting task is busy with something else, like the other branch of a `select!`.
 #[tokio::test]
 async fn who_is_not_polled_while_it_connects_keeps_nobody_waiting() {
     let server = Server::start().await;
@@ -72,7 +72,7 @@ async fn all_who_find_no_connection_share_one_attempt_and_its_failure() {
     let server = Server::start().await;
     let (proxy, fences) = linked(&server).await;
     let before = without_a_connection(&proxy, &fences).await;
-    // All ask the first time they are polled, and so before the connection is cut.
+    // All requests are made at the first poll, before the connection is cut.
     let all = unconstrained(join_all((0..4).map(|_| fences.admit("r", token()))));
     let (admitted, ()) = tokio::join!(all, cut_when_one_connects(&proxy, before));
     assert!(admitted.iter().all(Result::is_err), "{admitted:?}");
@@ -100,7 +100,7 @@ async fn what_found_no_connection_was_surely_not_applied() {
 async fn who_learns_late_that_its_connection_died_does_not_end_the_next_one() {
     let server = Server::start().await;
     let (proxy, fences) = linked(&server).await;
-    // The server knows the script from here on, so that it is sent once.
+    // The server caches the script, so that the script is sent once.
     fences.admit("r", token()).await.unwrap();
     proxy.lose_replies(Which::named("EVALSHA").times(1));
     let mut late = fences.admit("r", token());
@@ -114,7 +114,7 @@ async fn who_learns_late_that_its_connection_died_does_not_end_the_next_one() {
     assert_eq!(proxy.stats().connections, connections);
 }
 
-/// A name that leads to one server, and then to another.
+/// A host name that can be changed to another server.
 struct Name {
     folder: TempDir,
 }
@@ -146,7 +146,7 @@ async fn a_server_that_was_demoted_is_left_for_the_one_that_its_name_leads_to() 
     let fences = RedisFenceStore::connect(&url).await.unwrap();
     fences.admit("r", token()).await.unwrap();
     name.lead_to(&new);
-    // No connection to it breaks.
+    // The connection to the old server stays open.
     let mut follow = redis::cmd("REPLICAOF");
     follow.arg("127.0.0.1").arg(new.inner().port());
     follow.exec_async(&mut old.raw().await).await.unwrap();

@@ -1,4 +1,4 @@
-//! How long the server keeps the last token of a key, where the builder says so.
+//! The builder's setting for how long the server keeps the last token of a key.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn fence(key: &str) -> String {
     format!("{{lock:{key}}}:lh1:fence")
 }
 
-/// Milliseconds until the server forgets the last token of `key`.
+/// Returns the milliseconds until the server deletes the last token of `key`.
 async fn left(server: &Server, key: &str) -> i64 {
     server.raw().await.pttl(fence(key)).await.unwrap()
 }
@@ -81,7 +81,7 @@ async fn batches_and_readers_keep_the_last_token_for_the_time_that_is_set() {
     is_kept_for_ten_minutes(&server, "shared").await;
 }
 
-/// Redis does not set the TTL of the record again at each acquire: at the latest when 0.6 % of it are over.
+/// Redis does not extend the TTL of the record at each acquire, but at the latest after 0.6 % of the TTL.
 #[tokio::test]
 async fn a_key_in_use_keeps_its_last_token() {
     let server = Server::start().await;
@@ -97,7 +97,7 @@ async fn a_key_in_use_keeps_its_last_token() {
     guard.release().await.unwrap();
 }
 
-/// Permits have no fencing tokens, so nothing of them needs to outlast those who hold them.
+/// Permits do not have fencing tokens, so their data need not outlive their holders.
 #[tokio::test]
 async fn a_semaphore_leaves_nothing_two_minutes_after_its_last_lease() {
     let server = Server::start().await;

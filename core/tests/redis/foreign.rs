@@ -14,7 +14,7 @@ async fn foreign_lock(raw: &mut MultiplexedConnection, key: &str, id: &str) -> b
     set.is_some()
 }
 
-/// An id as many programs draw it: bytes that are no text.
+/// Returns an id as many programs generate it: bytes that are not text.
 fn bytes() -> Vec<u8> {
     let random = std::iter::repeat_with(|| fastrand::u8(..));
     std::iter::once(0xff).chain(random).take(20).collect()
@@ -54,7 +54,7 @@ async fn they_exclude_us_and_we_wait_for_them() {
     assert!(!waiting.is_finished());
     let released = Instant::now();
     assert!(foreign_unlock(&mut raw, "lock:k", "foreign").await);
-    // They wake nobody: the first waiter looks once a second.
+    // Such a program sends no notification, so the first waiter polls once a second.
     let guard = waiting.await.unwrap().unwrap();
     assert!(
         released.elapsed() < Duration::from_secs(3),

@@ -1,4 +1,4 @@
-//! A batch is carried out as its requests would be one by one.
+//! A batch has the same effect as its requests one by one.
 
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,10 @@ const TTL: Duration = Duration::from_secs(30);
 const ROUNDS: u64 = 300;
 const KEYS: usize = 4;
 
-/// A round that the machine drew out is not compared: what a waiter was handed ends after two seconds.
+/// Slower rounds are not compared, because a direct hand-off expires after two seconds.
 const SWIFT: Duration = Duration::from_secs(1);
 
-/// What is asked, by the number of the attempt that asks.
+/// A request, with the number of its attempt.
 #[derive(Debug, Clone, Copy)]
 enum Request {
     Take(usize),
@@ -30,14 +30,14 @@ enum Request {
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     Granted,
-    /// When to look again differs where a waiter is passed the lock because it is asking at that time.
+    /// Without the time to retry, which differs if a waiter gets the lock by a direct hand-off during its request.
     Busy,
     Released,
     Gone,
     CleanedUp,
 }
 
-/// What is known of a lock: the number of its holder, and how many wait.
+/// The state of a lock: the number of its holder, and the number of waiters.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     holder: Option<usize>,
@@ -49,18 +49,18 @@ struct World {
     name: String,
     backend: Redis,
     attempts: Vec<Attempt>,
-    /// A process for each attempt: one by one, none waits where another of its process holds the lock.
+    /// A process for each attempt. One by one, no attempt waits because another attempt of its process holds the lock.
     processes: Vec<Redis>,
-    /// For each key, the newest token.
+    /// The newest token of each key.
     tokens: Vec<Option<FencingToken>>,
 }
 
-/// By chance, but the same in both worlds.
+/// A random story, which is the same in both worlds.
 struct Story {
     /// The key of each attempt, and whether it waits.
     attempts: Vec<(usize, bool)>,
     before: Vec<Request>,
-    /// Keys whose holder vanishes, as if its lease had run out.
+    /// Keys whose holder vanishes, as if its lease had expired.
     vanishing: Vec<usize>,
     at_once: Vec<Request>,
 }
@@ -80,7 +80,7 @@ impl Story {
             for _ in 0..count {
                 story.attempts.push((key, chance.bool()));
             }
-            // A key that is new, was used before, is held, or is held and waited for.
+            // The key is new, was used before, is held, or is held and has waiters.
             let taken = chance.usize(0..count);
             for number in own..own + taken {
                 story.before.push(Request::Take(number));
@@ -99,7 +99,7 @@ impl Story {
             }
         }
         chance.shuffle(&mut story.at_once);
-        // Who comes when a release has begun that passes the lock on is parked, and asks later.
+        // An attempt that arrives after the release has granted the lock is parked, and sent later.
         let comes_later = |it: &Request| !matches!(it, Request::Take(_));
         story.at_once.sort_by_key(comes_later);
         story
@@ -113,7 +113,7 @@ impl World {
             Attempt::new(key, TTL, *queue)
         };
         let backend = Redis::connect(&server.url()).await.unwrap();
-        // From then on it knows the server's clock, and need not ask.
+        // After this request the backend knows the server's clock, and does not query it again.
         backend.attempt(&nobody()).await.unwrap();
         let attempts: Vec<_> = story.attempts.iter().map(attempt).collect();
         let mut processes = Vec::new();
@@ -188,7 +188,7 @@ impl World {
         beside_a_crowd(&self.backend, together).await
     }
 
-    /// Tokens only grow, whoever draws them; a second copy of a request is answered with the same.
+    /// Checks that tokens only grow, and that a duplicate request gets the same token.
     fn grow(
         &mut self,
         story: &Story,
@@ -226,7 +226,7 @@ impl World {
     }
 }
 
-/// As the server carries a batch out.
+/// Returns the order in which the server executes a batch.
 fn in_turn(requests: &[Request]) -> Vec<usize> {
     let mut turns: Vec<_> = (0..requests.len()).collect();
     turns.sort_by_key(|at| matches!(requests[*at], Request::Take(_)));
@@ -283,7 +283,7 @@ async fn an_attempt_that_is_cleaned_up_in_the_same_batch_takes_nothing() {
         .await
         .unwrap();
     let attempt = |name| Attempt::new(Key::new("lock:", name).unwrap(), TTL, false);
-    // A key that was used before is looked at together with the others.
+    // Requests for a key that was used before are sent in a batch.
     let before = attempt("k");
     backend.attempt(&before).await.unwrap();
     backend.cleanup(&before).await.unwrap();

@@ -1,4 +1,4 @@
-//! A server that dies, forgets, and returns.
+//! A server that dies, loses its data, and restarts.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ async fn a_guard_is_lost_by_its_deadline_when_the_server_stays_away() {
     server.kill();
     let lost = guard.ended().await;
     assert_eq!(lost.reason, EndReason::Expired);
-    // Another third, if a renewal was confirmed before the server died.
+    // A renewal before the server died may have extended the lease by another third.
     assert!(started.elapsed() <= valid_for + ttl / 3 + Duration::from_millis(200));
 }
 
@@ -169,7 +169,7 @@ async fn a_server_that_loads_its_data_is_waited_for() {
         data.set(format!("data:{key}"), "x".repeat(100)).ignore();
     }
     data.exec_async(&mut server.raw().await).await.unwrap();
-    // As one snapshot, during whose loading a server answers clients more often.
+    // While loading a single snapshot, a server replies to clients more often.
     let rewrite = redis::cmd("BGREWRITEAOF");
     rewrite.exec_async(&mut server.raw().await).await.unwrap();
     while !info(&server).await.contains("aof_rewrite_in_progress:0") {
@@ -233,7 +233,7 @@ async fn waiters_whose_places_were_flushed_are_served_once_the_first_of_them_not
         }
         let took = begin.elapsed();
         println!("held by their process, {held_by_their_process}: {took:?}");
-        // The first looks after a second.
+        // The first waiter polls after a second.
         assert!(took < Duration::from_secs(3), "{took:?}");
     }
 }

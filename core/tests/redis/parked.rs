@@ -1,4 +1,4 @@
-//! Waiters of the process that has the lock, which do not stand in line yet.
+//! Waiters in the process of the holder, which are not in the queue at the server yet.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
@@ -15,10 +15,10 @@ use crate::server::{Server, waiters};
 
 const SOON: Duration = Duration::from_secs(5);
 
-/// Who has had the lock for longer is not waited for in this way. A round that the machine drew out shows nothing.
+/// Waiters are parked only if the holder has held the lock for less than this time. A slower round is repeated.
 const SWIFT: Duration = Duration::from_millis(10);
 
-/// What came of the first of many rounds that was swift.
+/// Returns the result of the first round that was fast enough.
 async fn swiftly<T>(round: impl AsyncFn() -> (Duration, T)) -> T {
     for _ in 0..1_000 {
         let (took, outcome) = round().await;
@@ -29,7 +29,7 @@ async fn swiftly<T>(round: impl AsyncFn() -> (Duration, T)) -> T {
     panic!("no round was swift");
 }
 
-/// A server, and a way to it that can be disturbed.
+/// Returns a server, a proxy in front of it, and a backend that uses the proxy.
 async fn disturbed() -> (Server, Proxy, Redis) {
     let server = Server::start().await;
     let proxy = Proxy::start(server.inner().port()).await.unwrap();
@@ -79,13 +79,13 @@ async fn what_was_passed_on_is_held_like_any_other() {
     assert!(locks.inspect("k").await.unwrap().is_free());
 }
 
-/// Whether one that comes right after another of its process got the lock stands in line at once.
+/// Returns whether an acquire, made right after another acquire of its process succeeded, is queued immediately.
 async fn is_in_line(server: &Server, wait: Duration, command_timeout: Duration) -> bool {
     let backend = Redis::connect(&server.inner().url()).await.unwrap();
     let manager = LockManager::builder().command_timeout(command_timeout);
     let locks = manager.build(backend).unwrap();
     let round = async || {
-        // What a round leaves that was too slow is not seen in the next.
+        // Each round uses its own key, so that a slow round does not affect the next one.
         let key = AttemptId::random().to_string();
         let begun = Instant::now();
         let Ok(held) = locks.lock(&key).acquire().await else {
@@ -152,7 +152,7 @@ async fn who_stands_in_line_is_served_before() {
     assert!(here.inspect("k").await.unwrap().is_free());
 }
 
-/// Those who came together stand in line as they came, when it is found that somebody stands there.
+/// Parked waiters are queued in their order, as soon as another process has a waiter in the queue.
 #[tokio::test]
 async fn who_came_first_is_before_the_others_if_nothing_is_passed_on() {
     const MANY: usize = 6;
@@ -165,7 +165,7 @@ async fn who_came_first_is_before_the_others_if_nothing_is_passed_on() {
         waiters(&here, 1).await;
         held.release().await.unwrap();
         let other = other.await.unwrap().unwrap();
-        // One that has the lock anew, for whom they wait.
+        // A new acquire of this process, for which the parked waiters wait.
         let lock = here.lock("k");
         let again = tokio::spawn(async move { lock.acquire().await });
         waiters(&here, 1).await;
@@ -323,7 +323,7 @@ async fn a_lock_is_given_up_though_there_is_no_memory_to_pass_it_on() {
     assert_eq!(swiftly(passes).await, (0, 1), "it is given up");
 }
 
-/// What a release does that names a parked waiter, once the commands were carried out; `~` is a space in a word.
+/// Returns the result of a release that names a parked waiter, after these commands. `~` stands for a space in a word.
 async fn released_after(server: &Server, until: i64, commands: &[&str]) -> (String, String) {
     const LEAVE: &str = concat!(
         include_str!("../../src/backend/redis/scripts/constants.lua"),
@@ -410,7 +410,7 @@ fn attempt() -> Attempt {
     Attempt::new(key, Duration::from_secs(30), true)
 }
 
-/// Takes the lock, and answers what releases it.
+/// Acquires the lock, and returns the claim for its release.
 async fn hold(backend: &Redis) -> Claim {
     let first = attempt();
     let answer = backend.attempt(&first).await.unwrap();
@@ -458,7 +458,7 @@ async fn what_was_passed_on_before_a_connection_ended_is_asked_for_again() {
         assert!(poll!(&mut asks).is_pending());
         let took = begun.elapsed();
         backend.release(&claim).await.unwrap();
-        // As after a failover: another has it.
+        // As after a failover, another owner holds the lock.
         let mut set = redis::cmd("SET");
         set.arg("lock:k").arg("other").arg("PX").arg(30_000);
         let mut raw = server.raw().await;

@@ -1,4 +1,4 @@
-//! A lock that a release passes on inside its process.
+//! A release that grants the lock to a waiter of the same process.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::server::{Server, waiters};
 
-/// How long one has to confirm that it has the lock.
+/// The time for the confirmation of a direct hand-off.
 const GRANT: Duration = Duration::from_secs(2);
 
 fn waiter(locks: &LockManager) -> JoinHandle<Result<LockGuard, Error>> {
@@ -22,7 +22,7 @@ fn waiter(locks: &LockManager) -> JoinHandle<Result<LockGuard, Error>> {
     tokio::spawn(async move { lock.acquire().await })
 }
 
-/// Polls an acquire until it waits, and not again.
+/// Polls an acquire until it is in the queue, and not again.
 async fn stand_in_line(locks: &LockManager, idle: &mut (impl Future + Unpin)) {
     while locks.inspect("k").await.unwrap().waiting == 0 {
         assert!(poll!(&mut *idle).is_pending());
@@ -50,7 +50,7 @@ async fn a_waiter_of_the_same_process_need_not_ask() {
     assert!(locks.inspect("k").await.unwrap().is_free());
 }
 
-/// How long the lock is its owner's on the server.
+/// Returns the remaining lease of the lock on the server.
 async fn left(server: &Server) -> Duration {
     let mut pttl = redis::cmd("PTTL");
     let left: u64 = pttl
@@ -61,7 +61,7 @@ async fn left(server: &Server) -> Duration {
     Duration::from_millis(left)
 }
 
-/// What was passed on is the owner's for as long as it has to confirm that, and the first renewal does, soon.
+/// After a direct hand-off, the lock has only the time for its confirmation. The first renewal extends it soon.
 #[tokio::test]
 async fn what_was_passed_on_has_its_ttl_after_the_first_renewal() {
     let server = Server::start().await;
@@ -83,7 +83,7 @@ async fn what_was_passed_on_has_its_ttl_after_the_first_renewal() {
     second.release().await.unwrap();
 }
 
-/// Nobody renews it, so that it asks.
+/// Without renewal, the waiter sends a confirmation.
 #[tokio::test]
 async fn what_was_passed_on_has_its_ttl_at_once_if_nobody_renews_it() {
     let server = Server::start().await;
@@ -170,7 +170,7 @@ async fn who_is_not_polled_keeps_what_was_passed_on_for_two_seconds_and_comes_la
     let seen = locks.inspect("k").await.unwrap();
     assert_eq!(seen.waiting, 1, "it was passed on to who is not polled");
     assert!(seen.expires_in.unwrap() <= GRANT);
-    // The time to confirm, and what the next of its process takes to look.
+    // The time for the confirmation, and the time until the next waiter of its process polls.
     let third = timeout(GRANT * 3, third).await;
     let third = third.expect("its time is over").unwrap().unwrap();
     let waiting = timeout(Duration::from_millis(300), &mut idle).await;
@@ -187,7 +187,7 @@ async fn a_release_that_is_dropped_has_its_waiter_look_at_once() {
     let server = Server::start().await;
     let (here, there) = (server.locks().await, server.locks().await);
     let guard = here.lock("k").acquire().await.unwrap();
-    // The next one looks seldom, for another process was before it.
+    // The next waiter polls rarely, because a waiter of another process is in front of it.
     let before = waiter(&there);
     waiters(&here, 1).await;
     let next = waiter(&here);
@@ -202,7 +202,7 @@ async fn a_release_that_is_dropped_has_its_waiter_look_at_once() {
         .unwrap();
     let mut release = Box::pin(guard.release());
     assert!(poll!(&mut release).is_pending());
-    // Sent, and never polled again: nobody takes its answer.
+    // The release was sent, but is never polled again. So no task reads its reply.
     let mut holder = held.clone();
     while holder == held {
         sleep(Duration::from_millis(1)).await;
@@ -232,7 +232,7 @@ async fn a_waiter_whose_news_is_lost_looks_soon() {
     waiters(&locks, 1).await;
     proxy.lose_replies(Which::named("EVALSHA").times(1));
     let released = tokio::spawn(first.release());
-    // A look of the first in line, over a new connection; well below the eleven seconds of those behind it.
+    // The first waiter polls on a new connection. This is much faster than the eleven seconds of other waiters.
     let second = timeout(Duration::from_secs(5), second).await;
     let second = second.expect("it looks").unwrap().unwrap();
     let lost = released.await.unwrap();
@@ -255,7 +255,7 @@ fn what_was_leaked_with_its_runtime_is_passed_nothing() {
     drop(lock);
     dies.shutdown_background();
     lives.block_on(async {
-        // The tasks of a runtime are dropped by the threads that it leaves behind.
+        // The threads of the ended runtime still drop its tasks.
         sleep(Duration::from_millis(200)).await;
         first.release().await.unwrap();
         let seen = locks.inspect("k").await.unwrap();
@@ -293,7 +293,7 @@ async fn a_release_that_passes_on_refuses_copies_that_are_under_way() {
     let first = waiter(&locks);
     let held = proxy.until("a copy is held", |seen| seen.held == 1);
     held.await.unwrap();
-    // The next copy comes by a new connection.
+    // The next duplicate uses a new connection.
     proxy.cut();
     let first = first.await.unwrap().unwrap();
     let second = waiter(&locks);

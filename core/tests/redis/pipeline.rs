@@ -1,4 +1,5 @@
-//! Fenced data on a real server: all or nothing by the token, and what is told if a command fails.
+//! Fenced data on a real server: a pipeline executes all or none of its commands, depending on the token, and reports
+//! failed commands.
 
 use std::sync::Arc;
 
@@ -54,7 +55,7 @@ async fn each_command_is_executed_and_answered_in_order() {
         RedisReply::Items(vec![RedisReply::Nil, text(), RedisReply::Nil]),
         RedisReply::Status("OK".to_owned()),
         RedisReply::Bytes(vec![0, 255]),
-        // Those four, and the mark.
+        // The four written keys, and the last seen token.
         RedisReply::Integer(5),
     ];
     assert_eq!(replies, expected);
@@ -84,19 +85,19 @@ async fn of_a_stale_one_nothing_is_executed() {
         );
     }
     assert_eq!(value(&store, 10, "k").await, None);
-    // One holder may write several times, and a newer one notes its token by it.
+    // One holder may write several times, and a newer one stores its token by its write.
     for number in [10, 10, 100] {
         write(number).execute().await.unwrap();
     }
     assert!(store.admit("r", token(99)).await.is_err());
     assert!(write(99).execute().await.is_err());
     assert_eq!(value(&store, 100, "k").await.as_deref(), Some("100"));
-    // Each resource has its own.
+    // Each resource has its own token.
     let other = store.pipeline("other", token(1)).cmd("SET", ["k", "1"]);
     other.execute().await.unwrap();
 }
 
-/// Whoever checked first and executed then would let an older write follow a newer one.
+/// If the check and the execution were separate, an older write could follow a newer one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn among_many_at_once_no_older_write_follows_a_newer_one() {
     const WRITERS: i64 = 400;
@@ -203,7 +204,7 @@ async fn a_full_server_executes_nothing() {
     let mut full = redis::cmd("CONFIG");
     full.arg("SET").arg("maxmemory").arg(1);
     full.exec_async(&mut server.raw().await).await.unwrap();
-    // A newer token cannot be noted.
+    // A newer token cannot be stored.
     let write = store.pipeline("r", token(8));
     let error = write.cmd("DEL", ["k"]).execute().await.unwrap_err();
     assert!(
@@ -217,7 +218,7 @@ async fn a_full_server_executes_nothing() {
         "{error:?}"
     );
     assert!(whole(&error).contains("out of memory"), "{}", whole(&error));
-    // What needs no memory goes on.
+    // Commands that need no memory are still executed.
     let held = store.pipeline("r", token(7));
     let held = held.cmd("EXISTS", ["k"]).cmd("DEL", ["k"]).execute().await;
     assert_eq!(
@@ -240,7 +241,7 @@ async fn what_was_sent_is_not_sent_again() {
     count().execute().await.unwrap();
     proxy.cut_after(Which::named("EVALSHA").times(1));
     assert!(unknown(count().execute().await.unwrap_err()));
-    // It is done, the next one has a new connection, and a lost reply costs two seconds.
+    // The command was executed, the next one uses a new connection, and a lost reply costs two seconds.
     assert_eq!(count().execute().await.unwrap()[0].integer(), Some(3));
     proxy.lose_replies(Which::named("EVALSHA").times(1));
     assert!(unknown(count().execute().await.unwrap_err()));
@@ -259,7 +260,7 @@ async fn a_server_that_is_down_executes_nothing_and_says_so() {
         }
     };
     server.kill();
-    // Whether that connection died before it was sent or after, nobody can tell.
+    // It is unknown whether the connection broke before or after the command was sent.
     assert_eq!(applied().await, Applied::Unknown);
     assert_eq!(applied().await, Applied::No);
     server.start_again().await;

@@ -1,4 +1,4 @@
-//! What operators do to a server while locks are held and waited for: passwords and certificates are changed.
+//! Operators change passwords and certificates of a server while locks are held and waited for.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use crate::server::{Server, count, waiters};
 use crate::trouble::whole;
 
-/// Far longer than anything here takes, and less than the TTL.
+/// Much longer than any step of these tests, and shorter than the TTL.
 const SOON: Duration = Duration::from_secs(20);
 const TTL: Duration = Duration::from_secs(60);
 
@@ -26,7 +26,7 @@ async fn cut_connections(server: &Server) {
     }
 }
 
-/// How often somebody tried to log in.
+/// Returns the number of login attempts.
 async fn logins(server: &Server) -> u64 {
     let mut raw = server.inner().client().await.unwrap();
     let info = raw.command(["INFO", "commandstats"]).await.unwrap();
@@ -54,7 +54,7 @@ async fn a_server_that_has_both_passwords_for_a_while_stops_nobody() {
     cut_connections(&server).await;
     guard.renew().await.unwrap();
     tell(&server, &["ACL", "SETUSER", "app", "<old"]).await;
-    // Who is connected stays so.
+    // Existing connections stay open.
     guard.release().await.unwrap();
     let next = soon(waiting).await.unwrap().unwrap();
     cut_connections(&server).await;
@@ -74,7 +74,7 @@ async fn a_server_that_takes_the_password_away_is_named_and_releases_go_on_once_
     cut_connections(&server).await;
     let refused = async {
         loop {
-            // The first may find out that the connection is gone.
+            // The first call may only report that the connection is closed.
             let error = other.lock("free").try_acquire().await.unwrap_err();
             if !error.is_temporary() {
                 return whole(&error);
@@ -89,7 +89,7 @@ async fn a_server_that_takes_the_password_away_is_named_and_releases_go_on_once_
     );
     guard.release().await.unwrap_err();
     drop(waiting.await.unwrap());
-    // The releases are refused in the background, too.
+    // The releases in the background are refused, too.
     let begin = logins(&server).await;
     let repeated = async {
         while logins(&server).await < begin + 3 {
@@ -100,7 +100,7 @@ async fn a_server_that_takes_the_password_away_is_named_and_releases_go_on_once_
     tell(&server, &["ACL", "SETUSER", "app", ">secret"]).await;
     let next = async {
         loop {
-            // A connection may have been refused just before.
+            // A connection attempt may have been refused just before.
             if let Ok(guard) = first.lock("k").acquire().await {
                 return guard;
             }
@@ -111,7 +111,7 @@ async fn a_server_that_takes_the_password_away_is_named_and_releases_go_on_once_
     kept.renew().await.unwrap();
 }
 
-/// Has the server show these to whoever connects from now on.
+/// Makes the server use these certificates for new connections.
 async fn show(server: &Server, certificates: &Certificates) {
     let folder = tempfile::tempdir().unwrap();
     let [certificate, key] = [
@@ -147,7 +147,7 @@ async fn a_certificate_of_an_authority_that_is_not_trusted_is_refused_until_it_i
     let waiting = tokio::spawn(narrow.lock("k").ttl(TTL).acquire());
     waiters(&prepared, 1).await;
     show(&server, &new).await;
-    // Connections that are there stay.
+    // Existing connections stay open.
     guard.renew().await.unwrap();
     cut_connections(&server).await;
     held.renew().await.unwrap();
@@ -156,7 +156,7 @@ async fn a_certificate_of_an_authority_that_is_not_trusted_is_refused_until_it_i
         loop {
             let error = narrow.lock("free").try_acquire().await.unwrap_err();
             assert!(error.is_temporary(), "{}", whole(&error));
-            // The first may find out that the connection is gone.
+            // The first call may only report that the connection is closed.
             if whole(&error).contains("certificate") {
                 return whole(&error);
             }
@@ -206,7 +206,7 @@ async fn a_certificate_that_has_expired_is_named_and_another_of_its_authority_is
             loop {
                 let error = locks.lock("free").try_acquire().await.unwrap_err();
                 assert!(error.is_temporary(), "{}", whole(&error));
-                // The first may find out that the connection is gone.
+                // The first call may only report that the connection is closed.
                 if whole(&error).contains(&named) {
                     return;
                 }

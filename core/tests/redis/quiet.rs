@@ -1,4 +1,4 @@
-//! What a client leaves undone: it sends nothing for nothing, and keeps no connection that it does not need.
+//! A client does not send unnecessary commands, and does not keep unnecessary connections.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::server::Server;
 
-/// How many scripts the server has run.
+/// Returns how many scripts the server has run.
 async fn scripts_run(server: &Server) -> u64 {
     let mut info = redis::cmd("INFO");
     info.arg("commandstats");
@@ -24,7 +24,7 @@ async fn who_holds_is_silent_until_a_renewal_is_due() {
     let locks = server.locks().await;
     let _guard = locks.lock("k").acquire().await.unwrap();
     let before = scripts_run(&server).await;
-    // Several of the pauses between two looks at whether the connection was interrupted.
+    // Longer than several intervals between two checks for an interrupted connection.
     sleep(Duration::from_millis(450)).await;
     assert_eq!(scripts_run(&server).await, before);
 }
@@ -37,7 +37,7 @@ async fn a_shutdown_ends_the_connection() {
         let mut list = redis::cmd("CLIENT");
         list.arg("LIST");
         let all: String = list.query_async(&mut server.raw().await).await.unwrap();
-        // One of them asks.
+        // Subtract the connection of this query.
         all.lines().count() - 1
     };
     drop(locks.lock("k").acquire().await.unwrap());

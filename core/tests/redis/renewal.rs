@@ -1,4 +1,4 @@
-//! Many leases extended in one step: as if each had been extended by itself.
+//! Many leases that are renewed in one batch, with the same result as separate renewals.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use redis::aio::MultiplexedConnection;
 use crate::server::Server;
 use crate::trouble::whole;
 
-/// Short enough to be told apart from what a renewal makes of it.
+/// The two TTLs differ enough to be distinguished.
 const TAKEN: Duration = Duration::from_secs(20);
 const RENEWED: Duration = Duration::from_secs(60);
 
 const TWO_DAYS: i64 = 1000 * 60 * 60 * 24 * 2;
 
-/// More than go into one call.
+/// More leases than one batch contains.
 const MANY: usize = 100;
 
 async fn backend(server: &Server) -> Redis {
@@ -49,7 +49,7 @@ async fn take_many(backend: &Redis) -> Vec<Claim> {
     claims
 }
 
-/// Of somebody who holds nothing.
+/// Returns a claim of an owner that does not hold a lock.
 fn foreign(name: &str, token: FencingToken) -> Claim {
     Attempt::new(named(name), RENEWED, false).claim(token)
 }
@@ -132,7 +132,8 @@ async fn each_is_answered_for_itself_and_in_order() {
                 (released, false)
             }
             6 => {
-                // Its lease ran out, and somebody else had the lock and went: it is not revived.
+                // The lease expired, and another owner held and released the lock. The renewal must not revive the
+                // first lease.
                 let held = take(&backend, &name).await;
                 let _gone: i64 = ask(&mut raw, &["DEL", held.key.full()]).await;
                 let other = take(&backend, &name).await;
@@ -147,7 +148,7 @@ async fn each_is_answered_for_itself_and_in_order() {
                 (other, false)
             }
             _ => {
-                // Its counter was lost; it is written anew.
+                // The counter was lost, and the renewal writes it again.
                 let held = take(&backend, &name).await;
                 let _gone: i64 = ask(&mut raw, &["DEL", &fence(&name)]).await;
                 (held, true)
@@ -194,7 +195,7 @@ async fn one_that_is_refused_spoils_no_other_and_is_told_why() {
             assert!(is_extended(answer), "{place}: {answer:?}");
         }
     }
-    // What holds the second lock was not extended either, for its fence could not be read.
+    // The second lock was not extended either, because its fence could not be read.
     let held = left(&mut raw, claims[spoiled[1]].key.full()).await;
     assert!(held > 0 && held <= 20_000, "{held}");
 }
@@ -204,7 +205,7 @@ async fn a_server_without_memory_extends_them_all() {
     let server = Server::start().await;
     let (backend, mut raw) = (backend(&server).await, server.raw().await);
     let mut claims = take_many(&backend).await;
-    // The first is gone, and the records of the next must be written anew.
+    // The first lock is released, and the counters of the next locks must be written again.
     let released = claims.remove(0);
     backend.release(&released).await.unwrap();
     for claim in &claims[..40] {

@@ -1,4 +1,4 @@
-//! A user with exactly the rights that the documentation calls the least.
+//! A user with exactly the documented least privileges.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::server::Server;
 
 const OF_FENCES: &str = include_str!("../../src/fence/redis/mod.rs");
 
-/// How a connection is greeted, and looked after when it is silent.
+/// Privileges to open a connection, and to check a silent one.
 const OF_CONNECTIONS: [&str; 4] = ["+hello", "+auth", "+select", "+ping"];
 
 async fn with_user(rights: &[&str]) -> (Server, RawClient, String) {
@@ -26,7 +26,7 @@ async fn with_user(rights: &[&str]) -> (Server, RawClient, String) {
     (server, client, url)
 }
 
-/// What the server has carried out, as rights are written.
+/// Returns the commands that the server has executed, in the format of privileges.
 async fn carried_out(server: &mut RawClient) -> BTreeSet<String> {
     let told = server.command(["INFO", "commandstats"]).await.unwrap();
     let lines = told.text().unwrap().lines();
@@ -44,7 +44,7 @@ async fn the_least_rights_are_enough_for_every_operation_and_each_is_needed() {
     assert_eq!(refused(&mut client).await, Vec::<String>::new());
     let carried_out = carried_out(&mut client).await;
     for right in least(&[]).into_iter().filter(|it| it.starts_with('+')) {
-        // 6.2 counts no parts of a command.
+        // Version 6.2 does not count subcommands.
         let counted = [Some(right), right.split('|').next()];
         let is_used = counted.iter().flatten().any(|it| carried_out.contains(*it));
         let is_needed = is_used || OF_CONNECTIONS.contains(&right);

@@ -1,5 +1,5 @@
-//! A roll-out: a process with the scripts of the first `lh1`, as they are kept in the folder `lh1`, beside this version
-//! on one key. Nothing in there may be changed: a version that cannot live beside it needs a layout of its own.
+//! A roll-out: a client with the scripts of the first `lh1` and a client of this version use one key. The folder `lh1`
+//! contains the old scripts and must not be changed. A version that is not compatible with them needs another layout.
 
 use std::time::Duration;
 
@@ -28,13 +28,13 @@ macro_rules! script {
     };
 }
 
-/// A client that has been in service since the first `lh1`.
+/// A client with the first version of `lh1`.
 struct Old {
     raw: MultiplexedConnection,
     ears: RawClient,
 }
 
-/// What an acquire was answered, the server's time left out.
+/// The answer to an acquire, without the server's time.
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     Granted(FencingToken),
@@ -74,7 +74,7 @@ impl Old {
         Self { raw, ears }
     }
 
-    /// Asks for the lock, and queues if it is busy.
+    /// Acquires the lock, or queues if it is busy.
     async fn acquire(&mut self, owner: &str, mode: &str) -> Answer {
         self.take(owner, mode, "").await
     }
@@ -101,7 +101,7 @@ impl Old {
         }
     }
 
-    /// Waits until `owner` is told that it is its turn.
+    /// Waits until `owner` is notified.
     async fn told(&mut self, owner: &str) {
         let turn = async {
             loop {
@@ -115,7 +115,7 @@ impl Old {
         timeout(SOON, turn).await.unwrap();
     }
 
-    /// Releases, or gives the place up: `left` if it held the lock.
+    /// Releases the lock, or leaves the queue. Returns `left` if it held the lock.
     async fn leave(&mut self, owner: &str) -> String {
         let script = script!("leave");
         let mut call = keys(&script);
@@ -154,7 +154,7 @@ async fn they_exclude_each_other_and_share_a_counter() {
     for _ in 0..3 {
         assert!(new.lock("k").try_acquire().await.unwrap().is_none());
         assert!(old.renew("a", newest, "x").await);
-        // Sent again, it is the same acquisition.
+        // A repeated request is the same acquisition.
         assert_eq!(old.acquire("a", "x").await, Answer::Granted(newest));
         assert_eq!(old.leave("a").await, "left");
 
@@ -189,7 +189,7 @@ async fn they_stand_in_one_queue_and_hand_on_to_each_other() {
     first.release().await.unwrap();
     old.told("a").await;
     tokens.push(old.acquire("a", "x").await.token());
-    // Nobody overtakes: not those behind, and not who comes now.
+    // Neither waiters behind nor new requests can overtake.
     assert!(old.acquire("c", "x").await.is("busy"));
     assert!(new.lock("k").try_acquire().await.unwrap().is_none());
     assert_eq!(old.leave("a").await, "left");
@@ -260,7 +260,7 @@ async fn a_lock_is_taken_up_by_the_version_that_hands_it_over_and_kept_from_the_
     assert!(taken.token() > given);
     taken.release().await.unwrap();
 
-    // As the first `lh1` wrote it, and with a secret that its giver noted nowhere.
+    // A ticket as the first `lh1` wrote it, and one with a secret that the previous holder has not stored.
     let giver = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
     let given = old.acquire(giver, "x").await.token();
     let first = format!("leasehold-ticket-1 {giver} {given} 30000 5 lock:k");
@@ -274,14 +274,14 @@ async fn a_lock_is_taken_up_by_the_version_that_hands_it_over_and_kept_from_the_
     assert_eq!(old.leave("taker").await, "left");
 }
 
-/// All that is kept of a lock, but for how long.
+/// Returns all values of a lock, each with its approximate TTL.
 async fn kept(raw: &mut MultiplexedConnection, lock: &str) -> Vec<(Option<String>, i64)> {
     let mut kept = Vec::new();
     for name in [lock.to_owned(), format!("{{{lock}}}:lh1:fence")] {
         let mut both = redis::pipe();
         both.cmd("GET").arg(&name).cmd("PTTL").arg(&name);
         let (value, left): (_, i64) = both.query_async(raw).await.unwrap();
-        // To five seconds, which nothing here takes.
+        // Round to five seconds, which is longer than the test.
         kept.push((value, (left + 2_500) / 5_000));
     }
     kept

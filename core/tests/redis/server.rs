@@ -6,7 +6,7 @@ use leasehold_testkit::servers::{RedisBuilder, RedisServer};
 use redis::aio::MultiplexedConnection;
 use tokio::time::{sleep, timeout};
 
-/// A Redis server of this test's own, and the ways to it that these tests take.
+/// A Redis server for one test, and helpers to connect to it.
 pub(crate) struct Server(RedisServer);
 
 impl Server {
@@ -18,7 +18,7 @@ impl Server {
         Self(settings(RedisServer::builder()).start().await.unwrap())
     }
 
-    /// One that is all of a Cluster.
+    /// Starts a server that is a Cluster with one node.
     pub(crate) async fn of_a_cluster() -> Self {
         let server = Self::with(|it| it.arg("--cluster-enabled").arg("yes")).await;
         let mut raw = server.raw().await;
@@ -53,18 +53,18 @@ impl Server {
         LockManager::new(Redis::connect(&self.url()).await.unwrap())
     }
 
-    /// A connection that knows nothing of Leasehold.
+    /// Opens a connection that does not use Leasehold.
     pub(crate) async fn raw(&self) -> MultiplexedConnection {
         let client = redis::Client::open(self.url()).unwrap();
         client.get_multiplexed_async_connection().await.unwrap()
     }
 
-    /// How many scripts the server has run.
+    /// Returns how many scripts the server has run.
     pub(crate) async fn scripts(&self) -> u64 {
         self.told("commandstats", "cmdstat_evalsha:calls").await
     }
 
-    /// What the server counts under that name.
+    /// Returns the server's counter with this name.
     pub(crate) async fn told(&self, section: &str, name: &str) -> u64 {
         let mut raw = self.raw().await;
         let mut ask = redis::cmd("INFO");
@@ -73,7 +73,7 @@ impl Server {
     }
 }
 
-/// What is counted under that name in what a server tells of itself.
+/// Returns the counter with this name in the output of INFO.
 pub(crate) fn count(info: &str, name: &str) -> u64 {
     let mut lines = info.lines();
     let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix([':', '=']));
@@ -81,7 +81,7 @@ pub(crate) fn count(info: &str, name: &str) -> u64 {
     digits.parse().unwrap()
 }
 
-/// Returns when `count` wait for the key `k`.
+/// Returns when `count` waiters wait for the key `k`.
 pub(crate) async fn waiters(locks: &LockManager, count: usize) {
     let look = async {
         while locks.inspect("k").await.unwrap().waiting != count {

@@ -15,7 +15,7 @@ use crate::server::Server;
 const TASKS: u64 = 16;
 const KEYS: [&str; 10] = ["k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9"];
 
-/// How long the tasks go at it; more of it in `LEASEHOLD_PAIRS_SECONDS`.
+/// Returns how long the tasks run. The environment variable `LEASEHOLD_PAIRS_SECONDS` sets a longer duration.
 fn duration() -> Duration {
     let seconds = std::env::var("LEASEHOLD_PAIRS_SECONDS");
     let seconds = seconds.map_or(5, |text| text.parse().expect("a number of seconds"));
@@ -38,7 +38,7 @@ async fn free_locks_cost_one_round_trip_together_and_no_more_than_one_command_ea
     let proxy = Proxy::start(server.inner().port()).await.unwrap();
     let url = server.inner().url_at(proxy.port());
     let locks = LockManager::new(Redis::connect(&url).await.unwrap());
-    // The scripts are known to the server, and the connections made.
+    // After this call the server has cached the scripts, and the connections are open.
     locks
         .lock("k9")
         .acquire()
@@ -50,7 +50,7 @@ async fn free_locks_cost_one_round_trip_together_and_no_more_than_one_command_ea
 
     proxy.set(Direction::ToClient, Traffic::Hold);
     let acquire = tokio::spawn(locks.lock_all(&KEYS[..5]).acquire());
-    // All have been asked for before one answer has come.
+    // All keys are requested before the first reply arrives.
     for key in &KEYS[..5] {
         let look = async {
             while other.inspect(key).await.unwrap().is_free() {
@@ -81,7 +81,7 @@ struct Tally {
     longest: Duration,
 }
 
-/// Locks random pairs, and gives some of them up at random points.
+/// Locks random pairs, and drops some of the acquires at random points.
 async fn lock_pairs(
     seed: u64,
     locks: LockManager,
@@ -126,7 +126,7 @@ async fn sixteen_tasks_with_random_pairs_neither_deadlock_nor_leave_anything() {
     let until = Instant::now() + duration;
     let inside: HashMap<_, _> = KEYS.map(|key| (key, AtomicBool::new(false))).into();
     let inside = Arc::new(inside);
-    // Half of them share a manager, and a connection.
+    // Half of the tasks share a manager and its connection.
     let shared = server.locks().await;
     let mut tasks = Vec::new();
     for seed in 0..TASKS {

@@ -1,4 +1,4 @@
-//! Readers, writers and permits on a real server: how long who waits, and who else is kept out.
+//! Readers, writers and permits on a real server: the wait times, and the exclusion of other programs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::server::{Server, waiters};
 
-/// A hand-off, on a machine that has much else to do.
+/// The maximum duration of a hand-off on a busy machine.
 const HAND_OFF: Duration = Duration::from_millis(500);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -48,7 +48,7 @@ async fn readers_who_overlap_never_starve_a_writer() {
         "{WRITES} writes beside {reads} reads by 8 tasks; a writer waited {longest:?} at most"
     );
     assert!(reads as usize > WRITES, "{reads}");
-    // Those who read when it asked, and nobody who came later.
+    // A writer waits only for earlier readers, not for later ones.
     assert!(
         longest < Duration::from_millis(10) + HAND_OFF,
         "{longest:?}"
@@ -72,7 +72,7 @@ async fn a_reader_that_died_keeps_a_writer_waiting_for_its_own_lease_only() {
     let writer = timeout(Duration::from_secs(20), writer).await.unwrap();
     let waited = began.elapsed();
     assert!(writer.unwrap().unwrap().is_valid());
-    // The first waiter looks once a second.
+    // The first waiter polls once a second.
     assert!(
         waited >= short && waited < short + Duration::from_secs(1) + HAND_OFF,
         "{waited:?}"
@@ -144,7 +144,7 @@ async fn a_reader_that_left_keeps_nobody_out_for_what_remained_of_its_lease() {
     let long = locks.rw_lock("k").read().ttl(Duration::from_secs(60));
     long.acquire().await.unwrap().release().await.unwrap();
     assert!(!foreign_lock(&mut raw).await);
-    // Whoever looks at the key alone sees the lease that is left.
+    // A program that only checks the key sees the remaining lease.
     let began = Instant::now();
     while !foreign_lock(&mut raw).await {
         assert!(began.elapsed() < short + HAND_OFF, "{:?}", began.elapsed());

@@ -1,5 +1,5 @@
-//! The conformance suite on a real server, and behind wrappers that delay, refuse and lose, and through a network
-//! that is slow or breaks.
+//! The conformance suite on a real server, with wrappers that delay, refuse and lose commands, and through a slow or
+//! broken network.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ leasehold::conformance_tests! {
                 orphan: 0.01,
             });
             async move || loop {
-                // A connect that meets a cut is no matter of the suite.
+                // The suite does not test a cut during a connect, so retry it.
                 if let Ok(redis) = Redis::connect(&server.inner().url_at(proxy.port())).await {
                     break redis;
                 }

@@ -1,4 +1,4 @@
-//! Servers that speak TLS only.
+//! Servers that only accept TLS.
 
 use std::env;
 use std::error::Error as _;
@@ -60,7 +60,7 @@ fn certificates(server: &Server) -> &Certificates {
     server.inner().certificates().unwrap()
 }
 
-/// Trusts the server's authority, and has a certificate of its own.
+/// Trusts the server's authority, and has a client certificate.
 fn known_to(server: &Server) -> leasehold::backend::redis::RedisBuilder {
     let own = certificates(server);
     let builder = Redis::builder().authorities(&own.authority);
@@ -76,7 +76,7 @@ async fn locks_and_wakes(redis: Redis) {
     drop(waiting.await.unwrap().unwrap());
 }
 
-/// Says why the certificate, or the lack of one, is refused.
+/// Returns the reason why the certificate, or a missing certificate, is refused.
 async fn is_refused(builder: leasehold::backend::redis::RedisBuilder, url: &str) -> String {
     let error = builder.connect(url).await.unwrap_err();
     assert!(
@@ -139,7 +139,7 @@ async fn certificates_are_used_by_all_nodes_of_a_redlock() {
     let known = nodes()
         .authorities(authorities.collect::<String>())
         .client_certificate(&own.client, &own.client_key);
-    // The last one knows another client alone.
+    // The last manager has only the wrong client certificate.
     let locks = LockManager::new(known.connect().await.unwrap());
     drop(locks.lock("k").acquire().await.unwrap());
     let alone = nodes().authorities(&own.authority);
@@ -174,7 +174,7 @@ async fn a_certificate_for_another_name_is_refused() {
     let forwarding = tokio::spawn(async move {
         while let Ok((mut client, _)) = other.accept().await {
             let mut to = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-            // It ends when the client refuses.
+            // The copy ends when the client refuses the certificate.
             let _ended = copy_bidirectional(&mut client, &mut to).await;
         }
     });
@@ -199,7 +199,7 @@ async fn certificates_that_cannot_be_used_are_refused_before_anything_is_sent() 
         ..
     } = certificates(&server);
     let builder = || Redis::builder().authorities(authority);
-    // Nobody listens there.
+    // No server listens at this port.
     for url in ["rediss://127.0.0.1:1", "rediss+cluster://127.0.0.1:1"] {
         for (builder, url, why) in [
             (builder().authorities("none"), url, "the authorities"),
@@ -240,7 +240,7 @@ async fn certificates_that_cannot_be_used_are_refused_before_anything_is_sent() 
     );
 }
 
-/// Where the server is that a process of this test's own connects to, which trusts its authority.
+/// The URL of the server for a child process of this test. The child trusts the server's authority.
 const TRUSTED: &str = "LEASEHOLD_TRUSTED_SERVER";
 
 #[tokio::test]

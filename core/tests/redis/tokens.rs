@@ -1,4 +1,4 @@
-//! What a free lock is given: the token, by a clock that stands still, and to whom.
+//! The tokens that are granted, with a stopped clock.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::server::{Server, waiters};
 
 const SOON: Duration = Duration::from_secs(5);
 
-/// The server's time in microseconds: of this second only few.
+/// The server's time in microseconds, shortly after the beginning of a second.
 const NOW: i64 = 1_800_000_000_000_012;
 
-/// No number from here on is a whole number to the server's scripts.
+/// From this number on, the server's scripts cannot represent every integer.
 const END: i64 = 1 << 53;
 
-/// One whose clock stands still.
+/// Starts a server with a stopped clock.
 async fn server() -> Server {
     let clock = ClockShim::off_by(0).unwrap();
     clock.stand_at(NOW.unsigned_abs()).unwrap();
@@ -110,7 +110,7 @@ async fn a_time_that_is_no_whole_number_to_a_script_is_no_token() {
     assert_eq!(last.token().get(), END - 1);
 }
 
-/// How many seconds the counters of these locks still last.
+/// Returns the remaining seconds of the counters of these locks.
 async fn counters_last(server: &Server, names: &[String]) -> Vec<i64> {
     let mut ttls = redis::pipe();
     for name in names {
@@ -127,12 +127,12 @@ async fn a_counter_that_is_in_use_lasts_two_days_or_a_little_less() {
     let clock = ClockShim::off_by(0).unwrap();
     clock.stand_at(begin).unwrap();
     let server = Server::with(|server| server.wearing(&clock)).await;
-    // Of several that come together the first goes alone, and the others in a batch.
+    // Of several concurrent requests the first is sent alone, and the others in a batch.
     let names: Vec<_> = (0..4).map(|n| format!("k{n}")).collect();
     let mut last = TWO_DAYS;
     for (at, is_set_anew) in [(0, true), (1, false), (STEP - 1, false), (STEP, true)] {
         clock.stand_at(begin + at).unwrap();
-        // One that has not learnt another time.
+        // A new manager has not cached an earlier time.
         let locks = server.locks().await;
         let taken = names.iter().map(|name| locks.lock(name).acquire());
         for guard in join_all(taken).await {

@@ -1,4 +1,4 @@
-//! What can be wrong with a server, and what is said then.
+//! Errors for a misconfigured or unreachable server.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::server::{Server, waiters};
 
-/// The message with all its causes.
+/// Returns the message with all its causes.
 pub(crate) fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -51,7 +51,7 @@ async fn an_unreachable_server_is_an_error_at_once() {
 
 #[tokio::test]
 async fn a_name_that_leads_nowhere_is_told() {
-    // A label has 63 letters at most, so that nobody is asked for it.
+    // A label has at most 63 characters, so this name is refused without a DNS query.
     let host = format!("{}.example", "a".repeat(64));
     let told = LockManager::connect(&format!("redis://{host}:6379")).await;
     let told = whole(&told.unwrap_err());
@@ -122,7 +122,7 @@ async fn a_full_server_still_releases_and_hands_on() {
     held.renew().await.unwrap();
     held.release().await.unwrap();
     guard.release().await.unwrap();
-    // The hand-off was made; to confirm it is a write of its own, which succeeds when there is room.
+    // The hand-off succeeded. Its confirmation is another write, which succeeds when memory is available.
     let mut roomy = redis::cmd("CONFIG");
     roomy
         .arg("SET")
@@ -134,7 +134,7 @@ async fn a_full_server_still_releases_and_hands_on() {
     drop(waiting.await.unwrap().unwrap());
 }
 
-/// A user who may do everything but use channels.
+/// Connects as a user with all privileges except channels.
 async fn without_channels(server: &Server) -> LockManager {
     let mut user = redis::cmd("ACL");
     user.arg("SETUSER")

@@ -1,4 +1,4 @@
-//! Waiters whose wake-ups are lost, whose connections break, and whose server is started anew.
+//! Waiters whose notifications are lost, whose connections break, and whose server is restarted.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::server::{Server, waiters};
 
-/// Waiters in a known order, each with a connection of its own, through one proxy.
+/// Waiters in a known order, each with its own connection through one proxy.
 struct Line {
     proxy: Proxy,
     granted: mpsc::UnboundedReceiver<(usize, LockGuard)>,
 }
 
 impl Line {
-    /// `look` sees how long it is.
+    /// Queues the waiters. `look` checks the length of the queue.
     async fn form(server: &Server, look: &LockManager, length: usize) -> Self {
         let proxy = Proxy::start(server.inner().port()).await.unwrap();
         let (sender, granted) = mpsc::unbounded_channel();
@@ -36,7 +36,7 @@ impl Line {
         Self { proxy, granted }
     }
 
-    /// Who gets the lock, one after the other, and how long the longest took.
+    /// Returns the waiters in the order in which they get the lock, and the longest wait of one of them.
     async fn served(&mut self, length: usize, limit: Duration) -> (Vec<usize>, Duration) {
         let (mut order, mut longest) = (Vec::new(), Duration::ZERO);
         for _ in 0..length {
@@ -51,14 +51,14 @@ impl Line {
     }
 }
 
-/// Returns when the inboxes of so many waiters are open; one whose inbox is not is passed over.
+/// Returns when the inboxes of `length` waiters are open. A waiter without an open inbox is skipped.
 async fn all_listen(server: &Server, length: usize) {
     let look = async {
         loop {
             let mut inboxes = redis::cmd("PUBSUB");
             inboxes.arg("CHANNELS").arg("leasehold:inbox:*");
             let open: Vec<String> = inboxes.query_async(&mut server.raw().await).await.unwrap();
-            // The holder has one, too.
+            // The holder has an inbox, too.
             if open.len() > length {
                 return;
             }
@@ -73,7 +73,7 @@ async fn all_listen(server: &Server, length: usize) {
 #[tokio::test]
 async fn when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look() {
     const LENGTH: usize = 8;
-    // A grant that is not confirmed, and a refresh.
+    // The time of an unconfirmed grant, and a refresh interval.
     let limit = Duration::from_secs(2 + 11) + Duration::from_secs(1);
     let server = Server::start().await;
     let locks = server.locks().await;
@@ -149,7 +149,7 @@ async fn who_is_second_of_its_process_is_there_when_all_before_it_die() {
     assert_eq!(name, "b");
     proxy.refuse().await.unwrap();
     proxy.cut();
-    // The rest of the lease, and two looks: well below the eleven seconds of those who are not first.
+    // The rest of the lease, and two polls. This is much shorter than the eleven seconds of waiters behind the first.
     let limit = Duration::from_secs(1 + 2 + 2);
     let next = timeout(limit, granted.recv()).await;
     let (name, _guard) = next.expect("the second looks").unwrap();
@@ -160,7 +160,7 @@ async fn who_is_second_of_its_process_is_there_when_all_before_it_die() {
 async fn whoever_is_given_the_lock_and_does_not_come_stands_in_the_way_once() {
     let server = Server::start().await;
     let guard = server.locks().await.lock("k").acquire().await.unwrap();
-    // It listens, and never asks again.
+    // This waiter is subscribed, but never sends another request.
     let silent = Redis::connect(&server.url()).await.unwrap();
     let key = Key::new("lock:", "k").unwrap();
     let attempt = Attempt::new(key, Duration::from_secs(30), true);
@@ -173,7 +173,7 @@ async fn whoever_is_given_the_lock_and_does_not_come_stands_in_the_way_once() {
     guard.release().await.unwrap();
     let given = look.inspect("k").await.unwrap().owner;
     assert_eq!(given, Some(attempt.owner.to_string()));
-    // It had two seconds to come; its place would have lasted for half a minute.
+    // The silent waiter had two seconds for its confirmation. Its position would have lasted for half a minute.
     assert!(behind.await.unwrap().unwrap().is_valid());
 }
 

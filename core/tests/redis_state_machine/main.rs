@@ -1,13 +1,12 @@
-//! Random histories of one key and twelve attempts of two processes against the real scripts on a real server.
+//! Random histories of one key with twelve attempts of two processes. They run with the real scripts on a real server.
 //!
-//! Each answer, and all that the server then knows of the key, is compared with a [`model`]. Time is an event like
-//! others: the lock or a place in the queue ends when the history says so, whoever holds it, as it would on a
-//! server whose clock has jumped. Other programs take the key and delete it, a waiter's process goes deaf, and
-//! the counter is lost.
+//! Each answer, and the complete state of the key on the server, is compared with a [`model`]. Time is an event of the
+//! history: a step ends the lock or a queue position of any attempt, as if the server's clock had jumped. Other
+//! programs acquire and delete the key, the process of a waiter stops listening, and the counter is lost.
 //!
-//! What is checked at each step: who holds the lock and who stands in line, in order; that nobody is granted a lock
-//! that another has, nor before somebody who has stood in line longer and can be woken; that each new
-//! acquisition's token is larger than all before it, and a second copy's the same.
+//! Each step checks the holder and the order of the queue. A lock is not granted while another attempt holds it, or
+//! before an earlier waiter that receives notifications. Each new acquisition has a larger token than all before it,
+//! and a duplicate request gets the same token.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,7 +33,7 @@ use self::world::World;
 
 const CASES: u32 = 10_000;
 
-/// Of each event that a history may contain, so many were checked at the very least.
+/// The minimum number of checks of each event that a history can contain.
 const ENOUGH: u64 = 500;
 
 static TOTAL: Mutex<Tally> = Mutex::new(Tally::NOTHING);

@@ -9,23 +9,23 @@ use crate::tally::Tally;
 #[derive(Debug, Clone, Copy)]
 struct Place {
     who: Id,
-    /// Its lease has not run out.
+    /// Whether the lease has not expired.
     alive: bool,
-    /// It can be woken.
+    /// Whether the waiter receives notifications.
     hears: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
-    /// Of each attempt, whether it queues.
+    /// Whether each attempt queues.
     attempts: Vec<bool>,
     holder: Option<Holder>,
     line: Vec<Place>,
     fence: Option<(Draw, Id)>,
     draws: usize,
-    /// Those who wait, in the order in which each process heard of them.
+    /// The waiters, in the order in which their processes registered them.
     registered: Vec<Id>,
-    /// What a release has passed on, and its waiter not taken yet.
+    /// The direct hand-offs of releases that their waiters have not accepted yet.
     passed: Vec<(Id, Draw)>,
     /// The answer to the last step.
     pub(crate) answer: Answer,
@@ -61,7 +61,8 @@ impl Model {
         }
     }
 
-    /// The first who can be woken, or who hears of the answer; on the way the dead are cleared away.
+    /// Returns the first waiter that receives notifications, or that the answer names. Removes dead waiters in front of
+    /// it.
     fn next_in_line(&mut self, hears: Option<Id>) -> Option<Id> {
         let mut at = 0;
         while let Some(place) = self.line.get(at) {
@@ -78,13 +79,13 @@ impl Model {
         None
     }
 
-    /// The one who is handed the lock keeps its place until it confirms.
+    /// Grants the lock to `next`, which keeps its position until it confirms.
     fn hand_to(&mut self, next: Option<Id>) {
         self.holder = next.map(Holder::Ours);
         self.tally.hand_offs += u64::from(next.is_some());
     }
 
-    /// Passes the lock on to the next in line, if it is the one that the release names.
+    /// Hands off the lock to the next waiter directly, if the release names it.
     fn pass_on(&mut self, named: Option<Id>) {
         let next = self.next_in_line(named);
         match next.filter(|_| next == named) {
@@ -242,7 +243,7 @@ impl ReferenceStateMachine for Model {
     }
 
     fn transitions(state: &Self) -> BoxedStrategy<Step> {
-        // The latest, and whoever has something here.
+        // The newest attempts, and all holders and waiters.
         let all = state.attempts.len();
         let mut speakers: Vec<Id> = (all.saturating_sub(4)..all).collect();
         speakers.extend(state.line.iter().map(|place| place.who));
@@ -261,7 +262,7 @@ impl ReferenceStateMachine for Model {
         match step {
             Step::Fresh(_) => model.attempts.len() < 12,
             Step::Renew(who, draw) => {
-                // A caller renews under a token that it was given: no other can heal a lost counter.
+                // An attempt renews only with its own token. No other token can restore a lost counter.
                 let healing = model.fence.is_none() && model.holder == Some(Holder::Ours(*who));
                 *who < model.attempts.len() && *draw < model.draws && !healing
             }

@@ -1,40 +1,40 @@
-//! What may happen, and the words for it that the model and the world share.
+//! The steps of a history, and the terms that the model and the world share.
 
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// An attempt, by its place among all that were made.
+/// The index of an attempt among all attempts.
 pub(crate) type Id = usize;
 
 pub(crate) const PROCESSES: usize = 2;
 
-/// The process of an attempt.
+/// Returns the process of an attempt.
 pub(crate) fn process(who: Id) -> usize {
     who % PROCESSES
 }
 
-/// A token, by its place among all that were drawn.
+/// The index of a token among all tokens.
 pub(crate) type Draw = usize;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     /// A new attempt, and whether it queues.
     Fresh(bool),
-    /// The same request again: a confirm, a refresh, or a second copy.
+    /// Repeats a request: as a confirmation, a refresh, or a duplicate.
     Attempt(Id),
-    /// With a token that was drawn, by it or by another.
+    /// Renews with a token of this attempt or of another one.
     Renew(Id, Draw),
-    /// Release and cleanup are one script.
+    /// A release. The cleanup uses the same script.
     Release(Id),
     Cleanup(Id),
     ForceRelease,
-    /// The lock's key ends before its time.
+    /// The key of the lock expires early.
     LockExpires,
-    /// A waiter has been silent for too long.
+    /// The position of a waiter ends, because the waiter did not refresh it.
     PlaceExpires(Id),
-    /// A waiter's process is gone: nobody listens to its inbox.
+    /// The process of a waiter ends, so it no longer receives notifications.
     GoesDeaf(Id),
-    /// Another program takes the lock if it is free.
+    /// Another program acquires the lock if it is free.
     ForeignSet,
     ForeignDel,
     CounterIsLost,
@@ -58,19 +58,19 @@ pub(crate) enum Holder {
     Foreign,
 }
 
-/// All that the server knows of the key.
+/// The complete state of the key on the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) holder: Option<Holder>,
-    /// The counter, and who drew last.
+    /// The counter, and the attempt with its last token.
     pub(crate) fence: Option<(Draw, Id)>,
-    /// In order, those included whose lease has run out unnoticed.
+    /// The waiters in order, including those with an unnoticed expired lease.
     pub(crate) line: Vec<Id>,
-    /// What `inspect` answers: how many live ones wait.
+    /// The number of live waiters that `inspect` returns.
     pub(crate) waiting: usize,
 }
 
-/// A step by one of `speakers`, with one of `draws`.
+/// Generates a step of one of `speakers`, with one of `draws`.
 pub(crate) fn any_step(speakers: Vec<Id>, draws: usize) -> BoxedStrategy<Step> {
     let queues = prop::bool::weighted(0.8);
     if speakers.is_empty() {

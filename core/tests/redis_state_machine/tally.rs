@@ -1,6 +1,6 @@
-//! How much the histories have exercised.
+//! Counts the events of the histories.
 
-/// How often what mattered has happened.
+/// How often each relevant event has happened.
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
     pub(crate) grants: u64,

@@ -1,4 +1,4 @@
-//! The scripts on a real server, and what was read there.
+//! The scripts on a real server, and the observed state.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 use crate::model::Model;
 use crate::step::{Answer, Draw, Holder, Id, PROCESSES, Seen, Step, process};
 
-/// Longer than a history takes: what ends is ended by a step.
+/// Longer than a history. Leases end by steps instead.
 const TTL: Duration = Duration::from_secs(600);
 
 const FOREIGN: &str = "foreign";
@@ -31,7 +31,7 @@ struct Server {
     _server: RedisServer,
 }
 
-/// One for all histories; each has a key of its own.
+/// One server for all histories. Each history uses its own key.
 static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -44,7 +44,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
         let [one, other] = backends.map(|connecting| async { connecting.await.unwrap() });
         let backends = [one.await, other.await];
         let client = redis::Client::open(server.url()).unwrap();
-        // A busy machine takes its time.
+        // A busy machine may respond slowly, so there is no response timeout.
         let patient = AsyncConnectionConfig::new().set_response_timeout(None);
         let raw = client.get_multiplexed_async_connection_with_config(&patient);
         let raw = raw.await.unwrap();
@@ -58,7 +58,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     }
 });
 
-/// The process of an attempt.
+/// Returns the backend of an attempt's process.
 fn backend(who: Id) -> &'static Redis {
     &SERVER.backends[process(who)]
 }
@@ -68,7 +68,7 @@ pub(crate) struct World {
     attempts: Vec<Attempt>,
     tokens: Vec<FencingToken>,
     lock: Specification<()>,
-    /// Those who wait, each with the future that it waits in: a lock is passed on to nobody else.
+    /// The waiters, each with the future in which it waits. Only polled waiters get a direct hand-off.
     waits: HashMap<Id, Wait>,
 }
 
@@ -132,7 +132,7 @@ impl World {
         Answer::Nothing
     }
 
-    /// Reads everything, beside the library, and compares `inspect` with it.
+    /// Reads the complete state without the library, and compares `inspect` with it.
     pub(crate) fn look(&mut self) -> Seen {
         let mut all = Pipeline::new();
         all.cmd("GET").arg(self.lock());
@@ -155,7 +155,7 @@ impl World {
             let token: FencingToken = token.parse().unwrap();
             let shown = (holder.as_deref() == Some(drawer)).then_some(token);
             assert_eq!(inspected.token, shown);
-            // One that was passed on is seen here first.
+            // A token of a direct hand-off is first seen here.
             (self.draw(token), self.id(drawer))
         });
         Seen {
@@ -190,7 +190,7 @@ impl World {
         if answer == Answer::Busy && self.attempts[who].queue {
             let attempt = self.attempts[who].clone();
             let mut wait: Wait = Box::pin(async move {
-                // It ends when it is told something, which the history does not look at.
+                // The wait ends at each notification. Histories do not check notifications.
                 loop {
                     backend(who).wait(&attempt).await.unwrap();
                 }
@@ -219,7 +219,7 @@ impl World {
         }
     }
 
-    /// A token that is new is larger than all before it.
+    /// Returns the index of a token. Checks that a new token is larger than all before it.
     fn draw(&mut self, token: FencingToken) -> Draw {
         let known = self.tokens.iter().position(|t| *t == token);
         known.unwrap_or_else(|| {

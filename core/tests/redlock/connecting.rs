@@ -1,4 +1,4 @@
-//! Which nodes can be used, as far as that shows when a client connects.
+//! Which nodes can be used, as far as a client detects it while connecting.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::election::in_words;
 use crate::nodes::{NODE_TIMEOUT, Nodes, durable, eventually, manager};
 
-/// How long the node has been up, as it says.
+/// Returns how long the node has been running, as reported by the node.
 async fn uptime(nodes: &Nodes, place: usize) -> u64 {
     let mut info = redis::cmd("INFO");
     info.arg("server");
@@ -43,7 +43,7 @@ async fn nodes_that_refuse_our_scripts_are_not_taken_for_such_as_vote_later() {
         assert!(words.contains("connected to 0 of 5 nodes"), "{words}");
         assert!(words.contains("the user lacks a permission"), "{words}");
     };
-    // None of them votes for a minute, and it would not do so then either.
+    // No new node votes for a minute, and nodes that refuse the scripts do not vote after that either.
     is_refused(Redlock::new(urls).connect().await);
     eventually("they have been up for long enough", async || {
         let mut least = u64::MAX;
@@ -56,7 +56,7 @@ async fn nodes_that_refuse_our_scripts_are_not_taken_for_such_as_vote_later() {
     is_refused(votes_soon.connect().await);
 }
 
-/// Whichever of them answers first.
+/// The result does not depend on which name answers first.
 #[tokio::test]
 async fn a_server_that_goes_by_two_names_is_refused_each_time() {
     let nodes = Nodes::start(3).await;
@@ -83,7 +83,7 @@ async fn a_server_that_goes_by_two_names_is_refused_each_time() {
     assert_eq!(accepted, 0, "of 20");
 }
 
-/// Has a name lead to a server from now on.
+/// Makes a name lead to this server.
 fn lead(name: &Path, server: &RedisServer) {
     let next = name.with_extension("next");
     symlink(server.socket(), &next).unwrap();
@@ -109,12 +109,12 @@ async fn a_name_that_leads_to_another_nodes_server_later_has_no_vote() {
         nodes.servers[1].pause().unwrap();
         let alone = locks.lock("l").try_acquire().await.map(|it| it.is_some());
         nodes.servers[1].resume().unwrap();
-        // One server of three has no majority, by whatever names.
+        // One server of three is not a majority, even under several names.
         let words = in_words(&alone.unwrap_err());
         words.contains(&format!("{third}: it is the same server as"))
     })
     .await;
-    // The name leads to a server of its own again.
+    // The name leads to a separate server again.
     let successor = RedisServer::start().await.unwrap();
     lead(&name, &successor);
     nodes.servers[1].kill();

@@ -1,4 +1,4 @@
-//! The algorithm, step by step.
+//! The steps of the algorithm.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ async fn a_majority_of_all_nodes_is_needed() {
         if let Some(guard) = granted {
             guard.release().await.unwrap();
         }
-        // What is another's stays, and nothing of ours does.
+        // The values of other programs stay, and all values of this client are removed.
         eventually("only the other's is left", async || {
             let values = nodes.values("k").await;
             let (theirs, ours) = values.split_at(taken);
@@ -107,7 +107,7 @@ async fn two_of_three_that_answer_too_late_are_no_majority_and_keep_nothing() {
     let nodes = Nodes::start(3).await;
     let locks = manager(durable(nodes.urls_behind()).node_timeout(NODE_TIMEOUT)).await;
     drop(locks.lock("warm").acquire().await.unwrap());
-    // What they grant is over when they say so, and by then nobody listens.
+    // The granted leases are over when the answers arrive, and the client has already given up.
     for proxy in &nodes.proxies[1..] {
         proxy.set(
             Direction::ToClient,
@@ -169,7 +169,7 @@ async fn what_is_released_is_kept_for_who_was_woken() {
     for round in 0..10 {
         let name = format!("k{round}");
         let guard = locks.lock(&name).wait(SOON).acquire().await.unwrap();
-        // It is woken, and does not come.
+        // This waiter is notified, but sends no request.
         let key = Key::new("lock:", &name).unwrap();
         let waiter = Attempt::new(key, Duration::from_secs(30), true);
         let busy = waiting.attempt(&waiter).await.unwrap();
@@ -178,7 +178,7 @@ async fn what_is_released_is_kept_for_who_was_woken() {
         overtaken += usize::from(locks.lock(&name).try_acquire().await.unwrap().is_some());
         drop(locks.lock(&name).wait(SOON).acquire().await.unwrap());
     }
-    // It is kept for a tenth of a second, which a busy machine may sleep through.
+    // The lock is kept for the waiter for a tenth of a second, and a busy machine may sleep for longer.
     assert!(overtaken <= 3, "{overtaken} of 10");
 }
 
@@ -188,12 +188,12 @@ async fn where_nobody_can_be_elected_the_lock_is_busy_for_longer_than_was_tried(
     let redlock = durable(nodes.urls_behind()).connect().await.unwrap();
     for place in [0, 1] {
         assert!(nodes.occupy(place, 60_000).await);
-        // The others have granted it by then.
+        // By then the other nodes have granted the lock.
         let late = Traffic::Delay(Duration::from_millis(20));
         nodes.proxies[place].set(Direction::ToClient, late);
     }
     let key = Key::new("lock:", "k").unwrap();
-    // A busy machine may be late, and not each time. Where a majority could be held it is told to look after a second.
+    // Repeated, because a busy machine may be late. If a majority were possible, the retry time would be a second.
     eventually("it is told to come soon", async || {
         let begin = Instant::now();
         let attempt = Attempt::new(key.clone(), Duration::from_secs(30), false);
@@ -226,7 +226,7 @@ async fn one_server_has_one_vote_whatever_it_is_called() {
 async fn waiters_are_woken_by_the_nodes() {
     let nodes = Nodes::start(5).await;
     let (here, there) = (nodes.locks().await, nodes.locks().await);
-    // A node that is gone wakes nobody, and is not needed.
+    // A node that is down sends no notification, and is not needed.
     nodes.servers[1].kill();
     let guard = here.lock("k").acquire().await.unwrap();
     let waiting: Vec<_> = (0..4)
@@ -241,7 +241,7 @@ async fn waiters_are_woken_by_the_nodes() {
     for waiting in waiting {
         drop(waiting.await.unwrap().unwrap());
     }
-    // Who looks for itself does so after a second at the soonest, or after eleven.
+    // Without notifications, waiters poll after one second or after eleven seconds.
     assert!(
         begin.elapsed() < Duration::from_secs(3),
         "{:?}",
@@ -298,7 +298,7 @@ async fn one_url_names_all_nodes() {
         .map(|it| format!("127.0.0.1:{}", it.port()));
     let url = format!("redlock://{}/0", ports.collect::<Vec<_>>().join(","));
     let locks = LockManager::connect(&url).await.unwrap();
-    // They are new, and do not vote for a minute.
+    // The nodes are new, and do not vote for a minute.
     let refused = locks.lock("k").try_acquire().await.unwrap_err();
     assert!(in_words(&refused).contains("votes again in"), "{refused:?}");
     let url = url.replace("/0", "/nonsense");
@@ -338,7 +338,7 @@ async fn what_cannot_be_connected_to_says_why() {
         "{slow:?}"
     );
     nodes.servers[0].pause().unwrap();
-    // Nobody waits for it for as long as it may take to answer.
+    // Connecting does not wait for the full timeout of a silent node.
     let soon = timeout(Duration::from_secs(4), durable(urls.clone()).connect());
     drop(soon.await.unwrap().unwrap());
     nodes.servers[0].kill();
@@ -359,7 +359,7 @@ async fn what_cannot_be_connected_to_says_why() {
     ));
 }
 
-/// An error and its causes.
+/// Returns an error with its causes as text.
 pub(crate) fn in_words(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(|it| format!("{it}: ")).collect()

@@ -1,4 +1,4 @@
-//! Nodes that are killed, stopped, cut off or late.
+//! Nodes that are killed, stopped, disconnected or slow.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +52,7 @@ async fn any_two_of_five_may_fail() {
         let locks = nodes.locks_behind().await;
         let mut last = None;
         for (one, other) in (0..5).flat_map(|one| (0..one).map(move |other| (one, other))) {
-            // Held before the fault, and through it.
+            // This lock is held before and during the fault.
             let before = nodes.held_everywhere(&locks, "before").await;
             nodes.break_node(one, fault).await;
             nodes.break_node(other, fault).await;
@@ -66,7 +66,7 @@ async fn any_two_of_five_may_fail() {
             before.release().await.unwrap();
             nodes.mend_node(one, fault).await;
             nodes.mend_node(other, fault).await;
-            // What they could not be told while they were away, they are told when they are back.
+            // The nodes get the missed releases when they are back.
             nodes.are_empty("k").await;
             nodes.are_empty("before").await;
         }
@@ -95,13 +95,13 @@ async fn without_a_quorum_nothing_is_granted_and_nothing_is_left() {
         );
         let port = nodes.proxies[0].port().to_string();
         assert!(text.contains(&port), "{text}");
-        // Nobody waited for more than one node's limit.
+        // No wait is longer than the timeout of one node.
         assert!(
             started.elapsed() < NODE_TIMEOUT * 5,
             "{:?}",
             started.elapsed()
         );
-        // Those that answered are told at once, the others when they are back.
+        // The nodes that answered get the cleanup immediately, the others when they are back.
         eventually("the two have nothing", async || {
             let mut left = false;
             for place in [1, 3] {
@@ -147,7 +147,7 @@ async fn a_failed_renewal_releases_nothing() {
     }
     eventually("it is renewed again", async || guard.renew().await.is_ok()).await;
     assert!(nodes.values("k").await.iter().all(Option::is_some));
-    // For good this time: it is lost at its deadline, and not before.
+    // Break the nodes permanently. The lock is lost at its deadline, and not before.
     let begin = Instant::now();
     guard.renew().await.unwrap();
     for place in 0..3 {
@@ -185,7 +185,8 @@ async fn a_release_that_a_minority_confirmed_is_unknown_and_one_that_a_quorum_le
         nodes.mend_node(place, Fault::CutOff).await;
     }
     nodes.are_empty("k").await;
-    // One says yes, one says no, and one nothing: it may have been held to the end.
+    // One node confirms the release, one does not hold the lock, and one does not answer. So a majority may have held
+    // the lock until the end.
     let claim = held().await;
     nodes.vacate(0).await;
     nodes.break_node(1, Fault::CutOff).await;
@@ -208,7 +209,7 @@ async fn a_reply_that_is_lost_after_the_grant_leaves_nothing_behind() {
         nodes.are_empty("k").await;
         for proxy in &nodes.proxies {
             proxy.pass();
-            // What has lost a message is mute.
+            // After a lost message the connection is silent.
             proxy.cut();
         }
     }
@@ -231,7 +232,7 @@ async fn a_request_that_comes_after_the_end_takes_nothing() {
     }
     acquire.abort();
     drop(acquire.await);
-    // The cleanup comes by new connections.
+    // The cleanup uses new connections.
     nodes
         .proxies
         .iter()
@@ -268,7 +269,7 @@ async fn a_majority_says_who_holds_the_lock_and_a_minority_does_not() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nodes_that_are_back_before_anybody_has_looked_are_waited_for() {
     let nodes = Nodes::start(3).await;
-    // Far longer than between two looks.
+    // Much longer than the interval between two checks.
     let locks = manager(durable(nodes.urls_behind()).node_timeout(Duration::from_secs(3))).await;
     let guard = nodes.held_everywhere(&locks, "warm").await;
     for place in [0, 1] {
@@ -282,7 +283,7 @@ async fn nodes_that_are_back_before_anybody_has_looked_are_waited_for() {
     assert!(granted.is_some());
 }
 
-/// The hash by which a script of the nodes is called.
+/// Returns the hash by which the nodes call a script.
 fn hash_of(script: &str) -> String {
     let prelude = include_str!("../../src/backend/redlock/scripts/prelude.lua");
     let script = redis::Script::new(&format!("{prelude}{script}"));
@@ -302,7 +303,7 @@ async fn a_late_release_of_a_failed_round_does_not_end_the_next() {
     let waiting = tokio::spawn(locks.lock("k").wait(SOON).acquire());
     let held = nodes.proxies[0].until("the release is held", |seen| seen.held >= 1);
     held.await.unwrap();
-    // It is told again, by a new connection; the first copy is still on its way.
+    // The release is repeated on a new connection, while the first copy is still in flight.
     nodes.proxies[0].cut();
     eventually("the first round has nothing left", async || {
         nodes.values("k").await[0].is_none()
@@ -330,7 +331,7 @@ async fn a_late_release_of_a_failed_round_does_not_end_the_next() {
 async fn a_release_that_overtakes_a_grant_is_sent_again() {
     let nodes = Nodes::start(3).await;
     let locks = nodes.locks_behind().await;
-    // This node has not been asked for its time yet, and is asked for the lock after that.
+    // The client has not queried the time of this node yet, so it queries the time before the lock.
     nodes.proxies[2].set(Direction::ToClient, Traffic::Delay(NODE_TIMEOUT / 4));
     let guard = locks.lock("k").acquire().await.unwrap();
     guard.release().await.unwrap();

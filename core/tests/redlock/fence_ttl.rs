@@ -1,4 +1,4 @@
-//! How long nodes keep the last token of a key, where the builder says so.
+//! The builder's setting for how long nodes keep the last token of a key.
 
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
-//! Programs that lock a majority with ids of their own.
+//! Other programs that lock a majority with their own ids.
 
 use std::iter;
 
 use crate::nodes::Nodes;
 
-/// An id as many of them draw it: bytes that are no text.
+/// Returns an id as many programs generate it: bytes that are not text.
 fn id() -> Vec<u8> {
     let random = iter::repeat_with(|| fastrand::u8(..));
     iter::once(0xff).chain(random).take(20).collect()

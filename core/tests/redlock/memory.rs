@@ -1,4 +1,5 @@
-//! Nodes that forget, and clocks that jump: what an election alone cannot survive, and the fence below it can.
+//! Nodes that lose their data, and clocks that jump. The lock then has two holders, and the fence refuses the older
+//! one.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::nodes::{NODE_TIMEOUT, Nodes, SOON, eventually, manager};
 
-/// A resource that remembers who came last.
+/// Writes to a resource that stores the last seen token.
 async fn write(store: &InProcessFenceStore, guard: &leasehold::LockGuard) -> Result<(), Stale> {
     match store.admit("row", guard.token()).await {
         Ok(()) => Ok(()),
@@ -19,7 +20,7 @@ async fn write(store: &InProcessFenceStore, guard: &leasehold::LockGuard) -> Res
     }
 }
 
-/// Two of five nodes cannot be reached by a manager.
+/// Disconnects a manager from two of five nodes.
 async fn cut_off(nodes: &Nodes, places: [usize; 2]) {
     for place in places {
         nodes.proxies[place].refuse().await.unwrap();
@@ -39,7 +40,7 @@ async fn a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older() {
     })
     .await;
     let store = InProcessFenceStore::new();
-    // The first holds A, B and C, and is not seen on D and E.
+    // The first manager holds A, B and C, and is disconnected from D and E.
     let first = nodes.locks_behind().await;
     cut_off(&nodes, [3, 4]).await;
     let first = first.lock("k").acquire().await.unwrap();
@@ -73,7 +74,7 @@ async fn a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older() {
     );
 }
 
-/// The first holds A, B and C when C is restarted empty.
+/// Returns a guard that holds A, B and C, after C was restarted without data.
 async fn restarted_empty() -> (Nodes, leasehold::LockGuard) {
     let nodes = Nodes::start(5).await;
     let first = nodes.locks_behind().await;
@@ -113,7 +114,7 @@ async fn a_node_that_was_restarted_has_no_vote_until_what_it_forgot_is_over() {
             .clock_difference(Duration::from_secs(1))
     };
     let nodes = Nodes::start(5).await;
-    // Five fresh nodes do not vote either.
+    // Five new nodes do not vote either.
     let refused = manager(settings(nodes.urls())).await;
     let refused = refused
         .lock("k")
@@ -140,7 +141,7 @@ async fn a_node_that_was_restarted_has_no_vote_until_what_it_forgot_is_over() {
     let first = behind.lock("k").ttl(max_ttl).acquire().await.unwrap();
     nodes.servers[2].restart_empty().await.unwrap();
     let restarted = Instant::now();
-    // Two nodes still have the lock, two never had it, and the fifth would give it away a second time.
+    // Two nodes still hold the lock, two never held it, and the fifth would grant it a second time.
     let mut second = None;
     while first.is_valid() {
         second = beside
@@ -178,7 +179,8 @@ async fn tokens_grow_whatever_the_clocks_say() {
             Traffic::Delay(Duration::from_millis(3)),
         );
         for locks in [&here, &there] {
-            // A node whose clock jumped refuses what it takes for old, and is understood then.
+            // A node whose clock has jumped refuses requests that it considers old. Afterwards the client knows its
+            // clock.
             let guard = locks.lock("k").wait(SOON).acquire().await.unwrap();
             assert!(
                 Some(guard.token()) > last,

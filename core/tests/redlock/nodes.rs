@@ -8,13 +8,13 @@ use leasehold_testkit::servers::{RedisBuilder, RedisServer};
 use redis::aio::MultiplexedConnection;
 use tokio::time::{Instant, sleep};
 
-/// How long something may take that should happen soon, on a machine where everything runs on two cores.
+/// The timeout for events that should happen soon, on a busy machine with two cores.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
-/// How long one node may take to answer: longer than a busy machine keeps it waiting.
+/// The timeout of one node, which is longer than a delay by a busy machine.
 pub(crate) const NODE_TIMEOUT: Duration = Duration::from_millis(150);
 
-/// Independent Redis servers of this test's own, each behind a proxy.
+/// Independent Redis servers for one test, each with a proxy.
 pub(crate) struct Nodes {
     pub(crate) servers: Vec<RedisServer>,
     pub(crate) proxies: Vec<Proxy>,
@@ -42,7 +42,7 @@ impl Nodes {
         self.servers.iter().map(RedisServer::url).collect()
     }
 
-    /// Servers that are fresh, and never forget anything while a test runs.
+    /// Connects to new servers that never lose data during a test.
     pub(crate) async fn redlock(&self) -> Redlock {
         durable(self.urls()).connect().await.unwrap()
     }
@@ -51,7 +51,7 @@ impl Nodes {
         LockManager::new(self.redlock().await)
     }
 
-    /// By way of the proxies.
+    /// Connects through the proxies.
     pub(crate) async fn locks_behind(&self) -> LockManager {
         manager(durable(self.urls_behind())).await
     }
@@ -63,13 +63,13 @@ impl Nodes {
             .collect()
     }
 
-    /// A connection that knows nothing of Leasehold.
+    /// Opens a connection that does not use Leasehold.
     pub(crate) async fn raw(&self, place: usize) -> MultiplexedConnection {
         let client = redis::Client::open(self.servers[place].url()).unwrap();
         client.get_multiplexed_async_connection().await.unwrap()
     }
 
-    /// Lets another program hold `k` on a node: whether it was free.
+    /// Makes another program hold `k` on a node. Returns whether it was free.
     pub(crate) async fn occupy(&self, place: usize, ttl_ms: u64) -> bool {
         let mut set = redis::cmd("SET");
         set.arg("lock:k")
@@ -81,14 +81,14 @@ impl Nodes {
         set.is_some()
     }
 
-    /// Ends what another program holds.
+    /// Deletes the lock of another program.
     pub(crate) async fn vacate(&self, place: usize) {
         let mut del = redis::cmd("DEL");
         del.arg("lock:k");
         let _: u8 = del.query_async(&mut self.raw(place).await).await.unwrap();
     }
 
-    /// What each node has under a key of the lock's prefix.
+    /// Returns the value of a key on each node.
     pub(crate) async fn values(&self, key: &str) -> Vec<Option<String>> {
         let mut values = Vec::new();
         for place in 0..self.servers.len() {
@@ -99,7 +99,7 @@ impl Nodes {
         values
     }
 
-    /// A guard that every node has granted: who is down is asked again when it is back.
+    /// Returns a guard that all nodes have granted. Nodes that were down get the request again.
     pub(crate) async fn held_everywhere(&self, locks: &LockManager, key: &str) -> LockGuard {
         let started = Instant::now();
         loop {
@@ -115,7 +115,7 @@ impl Nodes {
         }
     }
 
-    /// Waits until no node has the lock in anybody's name.
+    /// Waits until no node has the lock.
     pub(crate) async fn are_empty(&self, key: &str) {
         eventually("no node has the lock", async || {
             self.values(key).await.iter().all(Option::is_none)
@@ -134,7 +134,7 @@ pub(crate) async fn manager(nodes: RedlockBuilder) -> LockManager {
     LockManager::new(nodes.connect().await.unwrap())
 }
 
-/// Looks again and again until `look` answers true.
+/// Polls until `look` returns `true`.
 pub(crate) async fn eventually(what: &str, mut look: impl AsyncFnMut() -> bool) {
     let started = Instant::now();
     while !look().await {

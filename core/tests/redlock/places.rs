@@ -1,4 +1,4 @@
-//! What a waiter that has gone leaves in the nodes' lines.
+//! The queue positions of waiters that have left.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use crate::nodes::{Nodes, durable, eventually};
 
 impl Nodes {
-    /// How many requests have found the lock taken on a node and stood in line there, and how many stand there now.
+    /// Returns how many requests were queued on a node because the lock was held, and the current length of the queue.
     async fn line(&self, place: usize) -> (u64, u64) {
         let mut raw = self.raw(place).await;
         let mut info = redis::cmd("INFO");
@@ -37,7 +37,8 @@ async fn a_cleanup_that_overtakes_its_request_leaves_no_dead_waiter_in_line() {
     for place in 0..3 {
         assert!(nodes.occupy(place, 60_000).await);
     }
-    // It is asked for its clock first: its request is sent when the others have decided the round and the cleanup has come.
+    // The client queries this node's clock first. So its request is sent after the round was decided and the cleanup
+    // has arrived.
     nodes.proxies[2].set(
         Direction::ToClient,
         Traffic::Delay(Duration::from_millis(300)),
@@ -55,7 +56,7 @@ async fn a_cleanup_that_overtakes_its_request_leaves_no_dead_waiter_in_line() {
     }
 }
 
-/// A place in line lasts for 33 s, and a lock for two at most.
+/// A queue position lasts for 33 s, and a lock for at most two.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_node_that_comes_back_late_is_told_of_waiters_that_have_gone() {
     let max_ttl = Duration::from_secs(2);

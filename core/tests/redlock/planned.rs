@@ -1,4 +1,4 @@
-//! What operators do to the servers, under load.
+//! Planned changes of the servers by operators, under load.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn a_rolling_restart_stops_nobody_for_long() {
         for place in 0..nodes.servers.len() {
             nodes.servers[place].kill();
             nodes.servers[place].restart().await.unwrap();
-            // Whoever restarts the next before this one is back stops a majority.
+            // Wait, because restarting two nodes together stops a majority.
             eventually("it has its data", async || {
                 let mut raw = nodes.raw(place).await;
                 redis::cmd("PING").exec_async(&mut raw).await.is_ok()
@@ -38,7 +38,7 @@ async fn a_node_that_refused_the_password_for_a_while_is_told_of_what_was_releas
         let kill = ["CLIENT", "KILL", "TYPE", kind];
         node.command(kill).await.unwrap();
     }
-    // It is noticed before anything is asked.
+    // The client notices it without a request.
     tokio::time::sleep(Duration::from_millis(100)).await;
     guard.release().await.unwrap();
     let exists = node.command(["EXISTS", "lock:k"]).await.unwrap();

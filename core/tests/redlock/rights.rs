@@ -1,4 +1,4 @@
-//! A user with exactly the rights that the documentation calls the least.
+//! A user with exactly the documented least privileges.
 
 use crate::documented::{
     PASSWORD, USER, everything, least, make_user, refused, tries_what_is_dangerous,

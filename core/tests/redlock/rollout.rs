@@ -1,6 +1,6 @@
-//! A roll-out on a majority: rounds by hand, with the scripts of the first `lh1` as they are kept in the folder `lh1`,
-//! beside this version. Nothing in there may be changed: a version that cannot live beside it needs a layout of its
-//! own.
+//! A roll-out on a majority: manual rounds with the scripts of the first `lh1`, together with this version. The folder
+//! `lh1` contains the old scripts and must not be changed. A version that is not compatible with them needs another
+//! layout.
 
 use redis::aio::MultiplexedConnection;
 use redis::{Script, ScriptInvocation};
@@ -20,7 +20,7 @@ macro_rules! script {
     };
 }
 
-/// A client that has been in service since the first `lh1`, on three nodes.
+/// A client with the first version of `lh1`, on three nodes.
 struct Old(Vec<MultiplexedConnection>);
 
 fn keys<'a>(script: &'a Script, round: &str) -> ScriptInvocation<'a> {
@@ -41,14 +41,14 @@ impl Old {
         Self(raw)
     }
 
-    /// The node's clock.
+    /// Returns the node's clock.
     async fn now(&mut self) -> u64 {
         let time = redis::cmd("TIME");
         let (seconds, micros): (u64, u64) = time.query_async(&mut self.0[0]).await.unwrap();
         seconds * 1_000_000 + micros
     }
 
-    /// A round: the token if all nodes grant it, under one token.
+    /// Runs a round, and returns the token if all nodes grant it with one token.
     async fn acquire(&mut self, round: &str) -> Option<i64> {
         let now = self.now().await;
         let (hint, since, expires_at) = (now + 250_000, now, now + 60_000_000);
@@ -137,7 +137,7 @@ async fn rounds_of_both_exclude_each_other_and_share_counters() {
         assert!(token > newest);
         newest = token;
     }
-    // What waits here is woken by a release there.
+    // A release of the old client notifies a waiter of the new one.
     let waiting = tokio::spawn(new.lock("k").acquire());
     crate::nodes::eventually("it waits", async || {
         new.inspect("k").await.unwrap().waiting == 1

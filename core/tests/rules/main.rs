@@ -1,4 +1,4 @@
-//! The rules of the core, one file each. Every test here was seen to fail with its rule broken.
+//! The rules of the core, one file for each. Each test fails if its rule is broken.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

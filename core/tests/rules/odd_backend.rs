@@ -1,4 +1,4 @@
-//! A backend that is right, and as odd as the contract lets it be.
+//! A correct backend that is as unusual as the contract allows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,20 +14,20 @@ use tokio::time::{Instant, sleep};
 
 use crate::tools::{KEY, TTL};
 
-/// What it grants at most, as a server may.
+/// The maximum lease that it grants, like the limit of a server.
 const CLAMP: Duration = Duration::from_secs(5);
 
-/// More words that mean nothing than anybody needs to find out that they are noise.
+/// More meaningless notifications than needed to detect that they are noise.
 const TOO_MANY: usize = 1000;
 
 #[derive(Debug)]
 struct Odd {
     world: InProcess,
     clamp: Duration,
-    /// How many wake-ups meant nothing, if all are such.
+    /// The number of meaningless notifications, if all are meaningless.
     noise: Option<AtomicUsize>,
     interruptions: watch::Sender<u64>,
-    /// How often it said so, if it is interrupted without end.
+    /// The number of reported interruptions, if it reports them without end.
     unrest: Option<AtomicUsize>,
     renewals: AtomicUsize,
 }

@@ -1,4 +1,4 @@
-//! A backend that has its answers at once, mostly.
+//! A backend that usually has its answers immediately.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -11,16 +11,16 @@ use leasehold::{AttemptId, EndReason, Error, Key, LockManager};
 
 use crate::tools::{KEY, settle};
 
-/// What the backend does when it is asked for an answer at once.
+/// How the backend handles a request for an immediate answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum Mood {
     #[default]
     Prompt,
-    /// It has nothing to say yet.
+    /// The answer is not available yet.
     Silent,
-    /// It panics when it has done what it was asked for.
+    /// The backend executes the request, and then panics.
     Clumsy,
-    /// What it grants is over at once.
+    /// The lease of a grant is over immediately.
     Stingy,
 }
 
@@ -38,7 +38,7 @@ impl Prompt {
             mood,
             ..Self::default()
         });
-        // An `Arc` of an `Arc` has the same answers.
+        // An `Arc` of an `Arc` behaves the same.
         let locks = LockManager::new(Arc::clone(&backend));
         (backend, locks)
     }
@@ -47,7 +47,7 @@ impl Prompt {
         self.calls.lock().unwrap().push((call, owner));
     }
 
-    /// The calls, and which of its ids each was made under.
+    /// Returns the calls, each with the index of its id.
     fn calls(&self) -> Vec<(&'static str, usize)> {
         let (calls, ids) = (self.calls.lock().unwrap(), self.ids.lock().unwrap());
         let numbered = calls.iter().map(|(call, owner)| {
@@ -121,7 +121,7 @@ async fn an_answer_at_once_that_was_not_seen_is_undone_or_asked_for_again() {
     );
     settle().await;
     assert!(backend.is_free().await);
-    // Who waits has it under the id that had it already, and its release is confirmed by the second copy.
+    // The waiter gets the lock under the id that already held it. The second copy of the release confirms it.
     let guard = locks.lock(KEY).acquire().await.unwrap();
     guard.release().await.unwrap();
     assert_eq!(

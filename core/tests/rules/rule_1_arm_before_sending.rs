@@ -5,7 +5,7 @@ use tokio::time::timeout;
 
 use crate::tools::{KEY, Scene, settle};
 
-/// Drops the acquire while its first request is under way.
+/// Drops the acquire while its first request is in flight.
 async fn dropped_during_the_first_request(fault: Fault) -> Scene {
     let scene = Scene::new(move |command, nth| match (command, nth) {
         (Command::Attempt, 1) => fault,

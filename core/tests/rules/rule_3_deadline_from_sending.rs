@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::tools::{KEY, Scene, settle};
 
-/// What may be relied on of a lease of `TTL`.
+/// The usable part of a lease of `TTL`.
 const USABLE: Duration = Duration::from_millis(29_698);
 
 #[tokio::test(start_paused = true)]
@@ -69,7 +69,7 @@ async fn the_lease_counts_from_the_request_whose_answer_came() {
 #[tokio::test(start_paused = true)]
 async fn a_grant_that_comes_when_its_lease_is_over_is_no_guard() {
     let ttl = Duration::from_millis(100);
-    // Slower than what may be relied on of the lease, and sooner than the lease ends.
+    // Longer than the usable part of the lease, and shorter than the lease.
     let delay = Duration::from_millis(98);
     let scene = Scene::new(move |command, nth| match (command, nth) {
         (Command::Attempt, 1) => Fault::SlowAnswer(delay),
@@ -99,7 +99,7 @@ async fn past_its_deadline_a_guard_is_lost_whoever_says_what() {
         .unwrap();
     sleep(USABLE).await;
     assert!(!guard.is_valid());
-    // The backend still has it, and would extend it.
+    // The backend still holds the lock, and would extend it.
     assert!(!scene.is_free().await);
     assert!(guard.renew().await.is_err());
     assert!(!guard.is_valid());

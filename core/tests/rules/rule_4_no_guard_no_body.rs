@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::tools::{KEY, Scene};
 
-/// How a caller writes it: the body is behind the guard.
+/// Runs the body after the acquire, like a caller.
 async fn locked(scene: &Scene, body_ran: &AtomicBool) -> Result<(), Error> {
     let guard = scene.locks.lock(KEY).acquire().await?;
     guard

@@ -56,7 +56,7 @@ impl Drop for CountsItsDrop {
     }
 }
 
-/// An error of the caller, with the one `From` that it needs.
+/// An error type of the caller, with the required `From`.
 #[derive(Debug, thiserror::Error)]
 enum OwnError {
     #[error("out of stock")]
@@ -84,7 +84,7 @@ async fn run_drops_its_body_before_it_answers() {
     });
     let mut run = std::pin::pin!(run);
     let lost = loss(run.as_mut().await);
-    // The future itself still lives.
+    // The future itself is not dropped yet.
     assert_eq!(drops.load(Ordering::Relaxed), 1);
     assert_eq!(lost.reason, EndReason::Expired);
 }
@@ -96,7 +96,7 @@ async fn after_a_pause_past_the_deadline_the_body_takes_no_further_step() {
     let mut steps = 0;
     let lost = guard.run(async |_| {
         steps += 1;
-        // A process that is stopped here, with the body ready to go on.
+        // Simulates a process that is stopped here, while the body is ready to continue.
         advance(TTL * 2).await;
         steps += 1;
         yield_now().await;
@@ -132,7 +132,8 @@ async fn nothing_masks_the_callers_own_error() {
         .await;
     assert!(matches!(own, Err(OwnError::OutOfStock)), "{own:?}");
 
-    // Lost in the very step that completed: the body's word stands, the release tells the rest.
+    // The lock is lost in the poll in which the body completes. `run` returns the body's error, and the release reports
+    // the loss.
     let own = guard
         .run(async |_| {
             guard.simulate_loss();

@@ -24,7 +24,7 @@ async fn leases_are_renewed_at_a_third_in_bounded_batches_with_jitter() {
     assert!(renewals.iter().all(|(_, call)| call.owners.len() <= 256));
     let soonest = renewals.first().map(|(at, _)| *at - started).unwrap();
     assert!(soonest >= TTL.mul_f64(0.29), "{soonest:?}");
-    // Taken in one instant, they are not renewed in one, and neither one by one.
+    // The locks were acquired concurrently. Their renewals are spread over several batches, and not sent one by one.
     let batches = renewals.len();
     assert!((10..=20).contains(&batches), "{batches} batches");
     let largest = renewals.iter().map(|(_, call)| call.owners.len()).max();
@@ -35,7 +35,7 @@ async fn leases_are_renewed_at_a_third_in_bounded_batches_with_jitter() {
 #[tokio::test(start_paused = true)]
 async fn a_batch_is_bounded() {
     let scene = Scene::new(|command, nth| match (command, nth) {
-        // While one batch is on its way, others come due.
+        // While one batch is in flight, more leases become due.
         (Command::Renew, 1..) => Fault::SlowAnswer(Duration::from_millis(1900)),
         _ => Fault::None,
     });
@@ -99,7 +99,7 @@ async fn a_failing_renewal_is_repeated_and_releases_nothing() {
         Fault::HangBefore,
         Fault::Panic,
     ] {
-        // From a third of the lease on nothing succeeds, until shortly before its end.
+        // All renewals fail from a third of the lease until shortly before its end.
         let back_again = Instant::now() + TTL.mul_f64(0.9);
         let scene = Scene::new(move |command, _| match command {
             Command::Renew if Instant::now() < back_again => fault,
@@ -152,7 +152,7 @@ async fn renewal_ends_at_max_hold() {
         (EndReason::MaxHold, max_hold)
     );
     assert!(!guard.is_valid());
-    // Who still works under it has until the end of the last lease to notice.
+    // Code that still runs under the lock can notice the loss until the last lease ends.
     assert!(!scene.is_free().await);
     let renewals = scene.log.count(Command::Renew);
     assert!((9..=11).contains(&renewals), "{renewals} renewals");

@@ -72,13 +72,14 @@ fn a_guard_that_outlives_its_runtime_lets_the_lease_run_out() {
         let lock = locks.lock(KEY).ttl(ttl);
         runtime.block_on(lock.acquire()).unwrap()
     };
-    // No watchdog lives any more. The guard must not panic, and must not claim what it cannot know.
+    // The watchdog has ended with its runtime. The guard must not panic, and must not report a validity that it cannot
+    // know.
     std::thread::sleep(ttl);
     assert!(!guard.is_valid());
     drop(guard);
     let key = Key::new("lock:", KEY).unwrap();
     assert!(runtime().block_on(world.inspect(&key)).unwrap().is_free());
-    // The manager goes on in another runtime.
+    // The manager continues in another runtime.
     let runtime = runtime();
     let next = runtime.block_on(locks.lock(KEY).acquire()).unwrap();
     runtime.block_on(async {
@@ -100,7 +101,7 @@ fn a_loss_is_noticed_without_a_watchdog() {
     assert_eq!(lost.reason, EndReason::Expired);
 }
 
-/// Polls once, on no runtime.
+/// Polls once, outside of a runtime.
 fn polled<F: Future>(future: F) -> Option<F::Output> {
     let mut future = std::pin::pin!(future);
     match future
@@ -124,7 +125,7 @@ fn nothing_panics_outside_a_runtime() {
     assert!(polled(guard.renew()).is_none());
     assert!(polled(scene.locks.inspect(KEY)).unwrap().is_err());
     assert!(polled(scene.locks.force_release(KEY)).unwrap().is_err());
-    // It goes on in the background of the runtime that acquired.
+    // The release continues in the background of the runtime that acquired.
     assert!(polled(guard.release()).unwrap().is_err());
     runtime.block_on(settle());
     assert!(runtime.block_on(scene.is_free()));

@@ -58,7 +58,7 @@ async fn surely_not_applied_and_unknown() {
 
 #[tokio::test(start_paused = true)]
 async fn an_earlier_copy_that_was_not_answered_stays_unknown() {
-    // The first answer is lost, and all later requests are refused.
+    // The first reply is lost, and all later requests fail.
     let scene = Scene::new(|_, nth| {
         if nth == 1 {
             Fault::LoseAnswer

@@ -20,10 +20,10 @@ async fn a_day_of_waiting_and_holding_takes_an_instant() {
     assert!(real.elapsed() < DAY / 1000);
 }
 
-/// Where the clock may be read, timers made and tasks spawned.
+/// The files that may read the clock, create timers and spawn tasks.
 const DOORS: [&str; 2] = ["clock.rs", "runtime.rs"];
 
-/// The in-process backend is the server here, and a server has a clock of its own.
+/// The in-process backend acts as a server, and a server has its own clock.
 const SERVERS: &str = "backend/memory";
 
 #[test]
@@ -41,7 +41,7 @@ fn nothing_else_reads_a_clock_or_spawns() {
             continue;
         }
         let code = std::fs::read_to_string(&file).unwrap();
-        // A file of tests.
+        // The file contains only tests.
         if code.contains("#![cfg(test)]") {
             continue;
         }

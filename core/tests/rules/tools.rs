@@ -9,7 +9,7 @@ use tokio::time::Instant;
 pub(crate) const TTL: Duration = Duration::from_secs(30);
 pub(crate) const KEY: &str = "order:42";
 
-/// What reached the backend, and when.
+/// The calls that reached the backend, with their times.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<(Instant, BackendCall)>>>);
 
@@ -30,7 +30,7 @@ impl Log {
     }
 }
 
-/// A world in which the nth call (from 1) of each command meets `plan`'s fault.
+/// A world in which the nth call (from 1) of each command has the fault of `plan`.
 pub(crate) struct Scene {
     pub(crate) world: InProcess,
     pub(crate) locks: LockManager,
@@ -56,7 +56,7 @@ impl Scene {
         Self::new(|_, _| Fault::None)
     }
 
-    /// Another process, which has no faults.
+    /// Returns a manager of another process, without faults.
     pub(crate) fn other(&self) -> LockManager {
         LockManager::new(self.world.clone())
     }
@@ -67,7 +67,7 @@ impl Scene {
     }
 }
 
-/// Lets background tasks do what they can without time passing to speak of.
+/// Lets background tasks run, with almost no time passing.
 pub(crate) async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }

@@ -1,4 +1,4 @@
-//! A primary that goes, and what holders and waiters learn of it.
+//! A primary fails, and holders and waiters notice it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::servers::{PATIENCE, eventually, locks, replicated, soon, url, waiters, whole};
 
-/// The lease far outlives the failover.
+/// Much longer than the failover.
 const TTL: Duration = Duration::from_secs(60);
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn a_replicated_lock_is_kept_and_its_waiters_go_on() {
     while let Some(next) = soon(waiting.join_next()).await {
         drop(next.unwrap().unwrap());
     }
-    // They are woken, and do not only look again.
+    // The waiters were notified, because polling would take longer.
     assert!(released.elapsed() < Duration::from_secs(5));
 }
 
@@ -108,7 +108,7 @@ async fn a_replica_that_was_a_primary_is_left_for_the_one_that_the_sentinels_nam
     );
     let locks = leasehold::LockManager::connect(&url).await.unwrap();
     drop(locks.lock("k").acquire().await.unwrap());
-    // Without a Sentinel nobody tells: the connection stays, to a server that takes no writes.
+    // Without a Sentinel no event reports the failover. The connection stays open to a server that accepts no writes.
     for sentinel in &redis.sentinels()[1..] {
         sentinel.pause().unwrap();
     }

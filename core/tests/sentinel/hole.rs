@@ -1,4 +1,4 @@
-//! The known hole: a primary dies with a lock that no replica has.
+//! The known limit: a primary dies with a lock that no replica has.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::servers::{plain, soon, synced, url, whole};
 
 const TTL: Duration = Duration::from_secs(60);
 
-/// A holder who stands still: nothing renews its lock, and nothing tells it.
+/// Acquires a lock without renewal, so the holder does not notice a loss.
 async fn standing_still(locks: &LockManager) -> Result<LockGuard, Error> {
     let lock = locks.lock("k").ttl(TTL).without_renewal();
     lock.wait(Duration::from_secs(1)).acquire().await
@@ -72,7 +72,7 @@ async fn with_acknowledgements_the_first_is_refused_and_the_fence_holds_as_well(
     let earlier = standing_still(&locks).await.unwrap();
     let late_token = earlier.token();
     earlier.release().await.unwrap();
-    // The replica has what it acknowledges, and all that was written before: the release, too.
+    // The replica has the acknowledged lock and all earlier writes, including the release.
     let other = locks.lock("other").acquire().await.unwrap();
     other.release().await.unwrap();
     redis.servers().hold();

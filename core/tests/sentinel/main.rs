@@ -1,4 +1,4 @@
-//! Locks on servers with replicas: what a failover keeps, what it loses, and who notices.
+//! Locks on servers with replicas: which locks a failover keeps, which it loses, and which clients notice.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

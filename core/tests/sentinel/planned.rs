@@ -1,5 +1,5 @@
-//! What operators do while many wait. In a failover that somebody asked for two servers take themselves for the primary for
-//! a moment, and what is released on the old one is not on the new one.
+//! Planned changes by operators while many clients wait. During a manual failover two servers act as the primary for a
+//! moment, and releases on the old one are missing on the new one.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::servers::{eventually, locks, replicated, soon, waiters, whole};
 
-/// Nobody waits for longer because of it, whatever the TTL and the number of waiters.
+/// The maximum time without a grant, independent of the TTL and the number of waiters.
 const AT_MOST: Duration = Duration::from_secs(3);
-/// Longer than any place in line lasts.
+/// Longer than the lifetime of a position in the queue.
 const PATIENCE: Duration = Duration::from_secs(60);
 const HOLD: Duration = Duration::from_millis(5);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Tasks that lock the same key again and again.
+/// Tasks that acquire and release the same key repeatedly.
 struct Load {
     grants: mpsc::UnboundedReceiver<Instant>,
     seen: Vec<Instant>,
@@ -38,7 +38,7 @@ impl Load {
                     if let Ok(guard) = lock.acquire().await {
                         let _is_over = tell.send(Instant::now());
                         sleep(HOLD).await;
-                        // It may be lost.
+                        // The lock may be lost, so ignore the result.
                         let _outcome = guard.release().await;
                     }
                 }
@@ -58,7 +58,7 @@ impl Load {
         }
     }
 
-    /// The longest time without a grant since there was a primary again.
+    /// Returns the longest time without a grant since the new primary is available.
     fn longest(&self, since: Instant) -> Duration {
         let gaps = self
             .seen
@@ -78,11 +78,12 @@ async fn fail_over(redis: &SentinelRedis) {
     redis.until_failed_over().await.unwrap();
 }
 
-/// Returns when the old primary is a replica, and all Sentinels have seen that: before, they make replicas of both.
+/// Returns when the old primary is a replica, and all Sentinels have noticed it. Before that, they would make both
+/// servers replicas.
 async fn settled(redis: &SentinelRedis) {
     eventually("the old primary is a replica", async || {
         let mut old = redis.servers().replica().client().await.unwrap();
-        // Who changes its part cuts its clients off.
+        // A server disconnects its clients when it changes its role.
         let role = old.command(["ROLE"]).await;
         role.is_ok_and(|role| role.items()[0].text() == Some("slave"))
     })
@@ -104,7 +105,7 @@ async fn settled(redis: &SentinelRedis) {
     .await;
 }
 
-/// The lock is never given to nobody for long.
+/// Checks that the lock is never free for long.
 async fn holds_up_nobody(managers: usize, tasks: usize, ttl: Duration, failovers: usize) {
     let redis = SentinelRedis::start().await.unwrap();
     let mut all = Vec::new();
@@ -151,7 +152,7 @@ async fn what_the_old_primary_alone_saw_released_is_free_on_the_new_one() {
     redis.servers().hold();
     guard.release().await.unwrap();
     fail_over(&redis).await;
-    // Its manager is asked for nothing any more.
+    // The manager of the old holder gets no further requests.
     let begin = Instant::now();
     let lock = next.lock("k").wait(PATIENCE);
     lock.acquire().await.unwrap().release().await.unwrap();
@@ -244,7 +245,7 @@ async fn without_sentinels_who_is_connected_goes_on_and_nobody_else_connects() {
         loop {
             let error = locks.lock("free").try_acquire().await.unwrap_err();
             assert!(error.is_temporary(), "{}", whole(&error));
-            // The first may find out that the connection is gone.
+            // The first call may only report that the connection is closed.
             if whole(&error).contains("no Sentinel reports the primary") {
                 return;
             }

@@ -1,4 +1,4 @@
-//! What can be wrong with Sentinels, and what is said then.
+//! Errors for misconfigured or unreachable Sentinels.
 
 use leasehold::{ConnectError, Error, LockManager};
 use tokio::net::TcpListener;
@@ -61,12 +61,12 @@ async fn who_is_not_reached_is_named() {
         );
         said
     };
-    // Nobody accepts, and the system does.
+    // The operating system accepts connections, but the program does not.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = silent.local_addr().unwrap();
     let said = refused(&format!("127.0.0.1:1,{silent}")).await;
     assert!(said.contains(&format!("{silent} did not reply")), "{said}");
-    // A label has 63 letters at most, so that nobody is asked for it.
+    // A label has at most 63 characters, so this name is refused without a DNS query.
     let host = format!("{}.example:7", "a".repeat(64));
     let said = refused(&host).await;
     let unresolved = format!("the name in {host} could not be resolved");

@@ -1,4 +1,4 @@
-//! Users with exactly the rights that the documentation calls the least, of the servers and of the Sentinels.
+//! Users with exactly the documented least privileges, on the servers and on the Sentinels.
 
 use leasehold::{FenceStore, FencingToken, LockManager, RedisFenceStore};
 

@@ -8,10 +8,10 @@ use leasehold_testkit::servers::{ReplicatedRedis, SentinelRedis};
 use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
 
-/// Far longer than anything here takes.
+/// Much longer than any step of these tests.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Servers that nobody breaks, for all tests. Their links live in a runtime that outlives each test's.
+/// Servers that all tests share. No test may break them. Their proxies run in a runtime that outlives the tests.
 pub(crate) static UNBROKEN: LazyLock<SentinelRedis> = LazyLock::new(|| {
     let start = || {
         let runtime = Box::leak(Box::new(Runtime::new().unwrap()));
@@ -28,7 +28,7 @@ pub(crate) async fn locks(redis: &SentinelRedis) -> LockManager {
     LockManager::connect(&url(redis)).await.unwrap()
 }
 
-/// A manager that knows the primary alone.
+/// Returns a manager that connects only to the primary.
 pub(crate) async fn at_primary(pair: &ReplicatedRedis, options: RedisBuilder) -> LockManager {
     let redis = options.connect(&pair.primary().url()).await.unwrap();
     LockManager::new(redis)
@@ -42,7 +42,7 @@ pub(crate) fn synced(within: Duration) -> RedisBuilder {
     Redis::builder().synced(1, within)
 }
 
-/// What the primary has written so far is on the replica, too.
+/// Waits until the replica has all writes of the primary.
 pub(crate) async fn replicated(pair: &ReplicatedRedis) {
     let mut primary = pair.primary().client().await.unwrap();
     primary.command(["SET", "last", "1"]).await.unwrap();
@@ -50,7 +50,7 @@ pub(crate) async fn replicated(pair: &ReplicatedRedis) {
     assert_eq!(there.int(), Some(1));
 }
 
-/// Returns when `count` wait for the key `k`.
+/// Returns when `count` waiters wait for the key `k`.
 pub(crate) async fn waiters(locks: &LockManager, count: usize) {
     eventually(&format!("{count} wait"), async || {
         let seen = locks.inspect("k").await;
@@ -74,7 +74,7 @@ pub(crate) async fn soon<T>(task: impl Future<Output = T>) -> T {
         .expect("it should not take so long")
 }
 
-/// The message with all its causes.
+/// Returns the message with all its causes.
 pub(crate) fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! Two primaries at once: one that was stopped comes back.
+//! Two concurrent primaries: a stopped primary continues after a failover.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn an_old_primary_that_returns_has_nobody_write_out_of_order() {
     let redis = SentinelRedis::start().await.unwrap();
     let fences = InProcessFenceStore::new();
     let locks = locks(&redis).await;
-    // A client that reaches the old primary and no Sentinel.
+    // A client that reaches the old primary, but no Sentinel.
     let cut_off = at_primary(redis.servers(), plain()).await;
     redis.servers().hold();
     let first = locks.lock("k").ttl(TTL).acquire().await.unwrap();
@@ -23,7 +23,7 @@ async fn an_old_primary_that_returns_has_nobody_write_out_of_order() {
     redis.servers().primary().pause().unwrap();
     redis.until_failed_over().await.unwrap();
 
-    // Nobody has told the first holder yet but the Sentinels.
+    // Only the Sentinels have reported the failover to the first holder so far.
     let lost = soon(first.ended()).await;
     assert_eq!(lost.reason, EndReason::Gone);
     let second = soon(locks.lock("k").ttl(TTL).acquire()).await.unwrap();
@@ -34,10 +34,10 @@ async fn an_old_primary_that_returns_has_nobody_write_out_of_order() {
     let returned = redis.servers().replica();
     assert_eq!(returned.pid(), old);
     returned.resume().unwrap();
-    // It takes itself for a primary until the Sentinels come to it, and has the first holder's lock.
+    // The old primary acts as a primary until the Sentinels demote it, and it has the first holder's lock.
     let late = fences.admit("k", lost_token).await;
     assert!(matches!(late, Err(AdmitError::Stale(_))), "{late:?}");
-    // Those who ask the Sentinels, new or not, are not led back.
+    // Clients that use the Sentinels never connect to the old primary.
     let newcomer = crate::servers::locks(&redis).await;
     assert_eq!(
         newcomer.lock("k").try_acquire().await.unwrap().map(drop),
@@ -46,7 +46,7 @@ async fn an_old_primary_that_returns_has_nobody_write_out_of_order() {
     assert!(second.is_valid());
     second.renew().await.unwrap();
     fences.admit("k", second.token()).await.unwrap();
-    // What the client who is cut off held is on no other server, and its token is older than any drawn since.
+    // The lock of the disconnected client exists on no other server. Its token is older than all later tokens.
     let next = soon(newcomer.lock("other").ttl(TTL).acquire())
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! The conformance suite on a primary that Sentinels name, and with replicas that must acknowledge.
+//! The conformance suite on a primary from Sentinels, and with replicas that must acknowledge.
 
 use std::time::Duration;
 

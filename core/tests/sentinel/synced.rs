@@ -1,4 +1,4 @@
-//! Locks that replicas must have.
+//! Locks that replicas must acknowledge.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn a_granted_lock_is_on_the_replica() {
         assert!(seen.owner.is_some() && there.text().is_some());
         guard.release().await.unwrap();
     }
-    // One connection waits for the replica each time.
+    // All waits for the replica use one connection.
     let mut primary = pair.primary().client().await.unwrap();
     let info = primary.command(["INFO", "stats"]).await.unwrap();
     let connections = info.text().unwrap().lines().find_map(|line| {
@@ -52,7 +52,7 @@ async fn a_lock_that_no_replica_has_is_given_back_and_the_error_counts() {
     let Error::Backend { applied, .. } = refused else {
         panic!("{refused:?}");
     };
-    // The first request had been granted, as far as the manager knows of requests.
+    // The first request was granted before it was undone, so the manager may report `Unknown`.
     assert!(matches!(applied, Applied::No | Applied::Unknown));
     assert_eq!(holder_of(pair.primary(), "lock:k").await, Value::Nil);
     pair.release();
@@ -73,7 +73,7 @@ async fn while_a_copy_may_come_what_no_replica_has_is_not_given_back() {
     proxy.cut();
     pair.hold();
     let mut refused = None;
-    // The connection is made anew.
+    // Repeat the request, because the client must reconnect first.
     eventually("it is asked again", async || {
         refused = redis.attempt(&attempt).await.err();
         let text = refused.as_ref().map(|it| whole(it));
@@ -102,7 +102,7 @@ async fn without_a_replica_some_time_out_and_others_are_told_why() {
         }
     }
     assert_eq!((timed_out + told, timed_out > 0), (8, true), "{told} told");
-    // Who does not wait finds nobody there.
+    // An acquire without a wait finds no replica.
     let refused = locks.lock("other").try_acquire().await.unwrap_err();
     assert!(whole(&refused).contains("0 of 1 replicas"), "{refused}");
 }
@@ -136,7 +136,7 @@ async fn a_lease_whose_renewals_no_replica_has_ends_by_its_deadline() {
         "{:?}",
         begin.elapsed()
     );
-    // On the primary it was renewed all the time, and freed at the end.
+    // The primary renewed the lock all the time, and released it at the end.
     eventually("the lock is freed", async || {
         holder_of(pair.primary(), "lock:k").await == Value::Nil
     })
@@ -173,7 +173,7 @@ async fn whoever_waits_for_replicas_holds_nobody_up() {
         held == 3
     })
     .await;
-    // On the connection that carries what those three have asked before.
+    // This request uses the connection on which those three requests were sent.
     locks.inspect("d").await.unwrap();
     assert!(begin.elapsed() < within, "{:?}", begin.elapsed());
     for slow in slow {
@@ -215,7 +215,7 @@ async fn what_a_lock_becomes_is_acknowledged_too() {
 async fn of_leases_renewed_together_each_needs_the_replica_and_one_that_is_gone_does_not() {
     let pair = ReplicatedRedis::start().await.unwrap();
     let url = pair.primary().url();
-    // A busy machine may need longer than what a test waits for in vain.
+    // A busy machine may need longer than the timeout of `hasty`.
     let patient = synced(Duration::from_secs(5)).connect(&url).await.unwrap();
     let hasty = synced(WITHIN).connect(&url).await.unwrap();
     let mut claims = Vec::new();

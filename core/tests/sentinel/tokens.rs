@@ -1,4 +1,4 @@
-//! Tokens over failovers that lose what they were drawn from.
+//! Tokens after failovers that lose their counters.
 
 use std::time::Duration;
 

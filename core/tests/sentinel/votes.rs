@@ -1,4 +1,4 @@
-//! Sentinels of which one lies, or knows less than the others.
+//! Sentinels that report a wrong primary, or know less than the others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::servers::{eventually, soon, whole};
 
-/// Says what it is told to say.
+/// A fake Sentinel that reports what the test sets.
 struct Puppet {
     port: u16,
     says: Arc<Mutex<(u64, u16)>>,
@@ -69,7 +69,7 @@ async fn talk(mut stream: TcpStream, says: Arc<Mutex<(u64, u16)>>) {
     }
 }
 
-/// Takes the next command out of what has come, once it is there.
+/// Removes and returns the next complete command of the received text.
 fn next(come: &mut String) -> Option<Vec<String>> {
     let mut lines = come.split("\r\n");
     let count: usize = lines.next()?.strip_prefix('*')?.parse().ok()?;
@@ -84,7 +84,7 @@ fn next(come: &mut String) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// A server that is not to be asked for anything.
+/// A server that must not get any connection.
 struct Trap(TcpListener);
 
 impl Trap {
@@ -111,7 +111,7 @@ fn url(sentinels: &[u16]) -> String {
     format!("redis+sentinel://user:secret@{}/main", hosts.join(","))
 }
 
-/// With the user that the URL names.
+/// Starts a server with the user of the URL.
 async fn server() -> RedisServer {
     let server = RedisServer::start().await.unwrap();
     let mut client = server.client().await.unwrap();
@@ -143,7 +143,7 @@ async fn one_that_lies_is_outvoted_whatever_its_epoch_and_is_sent_no_password() 
         .unwrap();
     let guard = locks.lock("k").acquire().await.unwrap();
     let before = connections(&server).await;
-    // It goes on telling of a failover, and nobody is interrupted.
+    // It continues to report a failover, and no client is interrupted.
     sleep(Duration::from_millis(500)).await;
     assert_eq!(connections(&server).await, before + 1);
     guard.release().await.unwrap();
@@ -189,7 +189,7 @@ async fn a_failover_is_followed_once_most_tell_of_it() {
     let locks = LockManager::connect(&url(&ports)).await.unwrap();
     drop(locks.lock("k").acquire().await.unwrap());
     puppets[0].says(2, new.port());
-    // Longer than nobody looks by himself.
+    // Longer than the interval at which a client queries the Sentinels without an event.
     sleep(Duration::from_millis(5500)).await;
     drop(locks.lock("early").acquire().await.unwrap());
     let early = ["EXISTS", "{lock:early}:lh1:fence"];

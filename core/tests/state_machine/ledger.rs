@@ -1,4 +1,4 @@
-//! What the callers of one key were told, and what they therefore must not be told next.
+//! Records the answers that the callers of one key got, and checks that later answers agree with them.
 
 use leasehold::FencingToken;
 use leasehold_testkit::history::{Mode, Specification};
@@ -23,9 +23,9 @@ struct Place {
 pub(crate) struct Ledger {
     leases: Vec<Lease>,
     lock: Specification<Id>,
-    /// In the order in which they came.
+    /// The waiters, in the order of arrival.
     line: Vec<Place>,
-    /// Who was seen to own the lock without a token.
+    /// The attempt that was seen as the owner without a token.
     handed: Option<Id>,
 }
 
@@ -104,7 +104,7 @@ impl Ledger {
         self.handed.take_if(|handed| *handed == who);
     }
 
-    /// Answers who has been handed the lock since the last look.
+    /// Checks an inspection, and returns the attempt that was granted the lock since the last one.
     pub(crate) fn seen(&mut self, seen: Seen<FencingToken>, now: Ms) -> Option<Id> {
         self.forget(now);
         let handed = match (self.leases.first(), seen.owner) {
@@ -135,7 +135,7 @@ impl Ledger {
         newly
     }
 
-    /// Those in line, the one that was handed the lock among them.
+    /// Returns the waiters, including one with an unconfirmed hand-off.
     pub(crate) fn line(&mut self, now: Ms) -> Vec<Id> {
         self.forget(now);
         self.line.iter().map(|place| place.who).collect()
@@ -145,14 +145,14 @@ impl Ledger {
         self.handed == Some(who)
     }
 
-    /// Who holds the lock, or else is the one whom it must have been handed.
+    /// Returns the holder, or else the attempt that must have got the lock by a hand-off.
     fn owner(&mut self, now: Ms) -> Option<Id> {
         self.forget(now);
         let holder = self.leases.first().map(|l| l.who);
         holder.or(self.line.first().map(|place| place.who))
     }
 
-    /// Leases and places end by themselves.
+    /// Removes expired leases and positions.
     fn forget(&mut self, now: Ms) {
         self.leases.retain(|l| l.until > now);
         let leases = &self.leases;

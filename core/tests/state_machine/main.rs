@@ -1,16 +1,15 @@
-//! Random histories of two keys and six actors against the in-process backend, in virtual time.
+//! Random histories of two keys and six actors on the in-process backend, in virtual time.
 //!
-//! Each answer is compared with that of a [`model`], and is held by a [`ledger`] against what the
-//! callers were told before: the ledger knows only the promises, so a mistake that the model shares
-//! with the backend does not pass it.
+//! Each answer is compared with that of a [`model`], and a [`ledger`] checks it against the earlier answers. The ledger
+//! only knows the guarantees, so it also finds a mistake that the model shares with the backend.
 //!
-//! - P1: no two unexpired leases on one key.
-//! - P2: the tokens of a key's acquisitions grow; a holder that asks again gets the token it has.
-//! - P3: the lock goes to whoever has stood in line longest, and nobody overtakes.
-//! - P4: `inspect` shows just that, and a key which is free has nobody waiting for it.
-//! - P5: who is handed the lock is woken; who is not is left asleep.
+//! - P1: a key never has two unexpired leases.
+//! - P2: the tokens of a key grow with each acquisition. A holder that repeats its request gets its token again.
+//! - P3: the lock goes to the waiter that has waited longest, and no request overtakes.
+//! - P4: `inspect` returns exactly this state, and a free key does not have waiters.
+//! - P5: a waiter that gets the lock is notified, and no other waiter is.
 //!
-//! At the end everybody falls silent, and a day later every key can be taken at once.
+//! At the end all actors stop. A day later every key can be acquired immediately.
 
 #![allow(
     clippy::unwrap_used,
@@ -37,7 +36,7 @@ use self::world::World;
 
 const CASES: u32 = 10_000;
 
-/// Of each event that a history may contain, so many were checked at the very least.
+/// The minimum number of checks of each event that a history can contain.
 const ENOUGH: u64 = 1_000;
 
 static TOTAL: Mutex<Tally> = Mutex::new(Tally::NOTHING);

@@ -1,4 +1,4 @@
-//! The lock as a plain specification: who holds a key, who stands in line, and when each is over.
+//! The lock as a simple specification: the holder and the waiters of a key, and when each of them expires.
 
 use proptest::prelude::*;
 use proptest_state_machine::ReferenceStateMachine;
@@ -6,22 +6,22 @@ use proptest_state_machine::ReferenceStateMachine;
 use crate::step::{ACTORS, Answer, Ask, BURST, Claimed, Draw, Id, KEYS, Ms, Seen, Step, any_step};
 use crate::tally::Tally;
 
-// The next three restate constants that the backend keeps to itself.
+// The next three constants repeat private constants of the backend.
 
-/// How long a waiter keeps its place without repeating its attempt.
+/// How long a waiter keeps its position without repeating its attempt.
 pub(crate) const PLACE: Ms = 6_000;
 
-/// How long a waiter that was handed the lock has to confirm it.
+/// How long a waiter has for the confirmation of a hand-off.
 pub(crate) const HAND_OFF: Ms = 2_000;
 
-/// How often a waiter is asked to repeat its attempt.
+/// The interval at which waiters repeat their attempts.
 const REFRESH: Ms = 2_000;
 
 #[derive(Debug, Clone, Copy)]
 struct Holder {
     who: Id,
     until: Ms,
-    /// None while it was handed the lock and has not confirmed it.
+    /// `None` until the hand-off is confirmed.
     token: Option<Draw>,
 }
 
@@ -31,7 +31,7 @@ struct Waiter {
     until: Ms,
 }
 
-/// One key.
+/// The state of one key.
 #[derive(Debug, Clone, Default)]
 struct Line {
     holder: Option<Holder>,
@@ -50,7 +50,8 @@ impl Line {
         }
     }
 
-    /// The lock goes on. Who had not confirmed it has lost nothing by that: it is first in line still.
+    /// Ends the holder's lease, and grants the lock to the next waiter. A waiter with an unconfirmed hand-off stays
+    /// first in the queue.
     fn take_away(&mut self, now: Ms) {
         if let Some(Holder {
             who, token: None, ..
@@ -71,15 +72,15 @@ pub(crate) struct Model {
     now: Ms,
     lines: [Line; KEYS],
     pub(crate) attempts: Vec<Ask>,
-    /// The current attempt of each.
+    /// The current attempt of each actor.
     pub(crate) actors: [Id; ACTORS],
-    /// Whose current attempt died last.
+    /// The actor whose attempt died last.
     abandoned: Option<Id>,
-    /// To whom each token was given.
+    /// The attempt that got each token.
     drawn_by: Vec<Id>,
     /// The answers to the last step.
     pub(crate) answers: Vec<Answer>,
-    /// The keys that the last step looked at: what ran out on the others is not over until one does.
+    /// The keys that the last step touched. Expired leases of other keys are only noticed when a step touches them.
     pub(crate) touched: [bool; KEYS],
     pub(crate) tally: Tally,
 }
@@ -114,7 +115,7 @@ impl Model {
         }
     }
 
-    /// The key, after what has run out on it is over.
+    /// Returns the state of a key, after removing everything that has expired.
     fn line(&mut self, key: usize) -> &mut Line {
         self.touched[key] = true;
         let (line, now) = (&mut self.lines[key], self.now);
@@ -162,7 +163,8 @@ impl Model {
                 None => line.waiters.push(Waiter { who, until }),
             }
         }
-        // The next in line comes back when the lease ends; but who was handed it may still confirm.
+        // The next waiter retries when the lease ends. It does not if the hand-off to the holder is unconfirmed,
+        // because the holder may still confirm.
         let next = holder.token.is_some() && line.waiters.first().is_some_and(|w| w.who == who);
         Answer::Busy {
             retry_after: match next && queue {
@@ -213,7 +215,7 @@ impl Model {
         Answer::Forced(held)
     }
 
-    /// Who has something to say: the actors, one that was thought dead, and who has the lock.
+    /// Returns the attempts that can take a step: those of the actors, one that is considered dead, and the holders.
     fn speakers(&self) -> Vec<Id> {
         let holders = self.lines.iter().filter_map(|l| l.holder).map(|h| h.who);
         self.actors
@@ -223,7 +225,7 @@ impl Model {
             .collect()
     }
 
-    /// Claims on what is held and what was, with the wrong token, and by the wrong owner.
+    /// Returns claims with correct tokens, wrong tokens and wrong owners.
     fn claims(&self) -> Vec<(Id, Option<Draw>)> {
         let mut claims = vec![(self.actors[0], None)];
         for Holder { who, token, .. } in self.lines.iter().filter_map(|l| l.holder) {
@@ -286,7 +288,7 @@ impl ReferenceStateMachine for Model {
                 })
                 .collect(),
         };
-        // A lease of no length is over at once, and whoever looks next finds it so.
+        // A lease with zero length expires immediately, and the next access to the key notices it.
         for key in 0..KEYS {
             if model.touched[key] {
                 model.line(key);
@@ -295,7 +297,7 @@ impl ReferenceStateMachine for Model {
         model
     }
 
-    /// What a shortened history may lack.
+    /// Skips steps that are not possible in a shortened history.
     fn preconditions(state: &Self, step: &Step) -> bool {
         match step {
             Step::Attempt(who) | Step::Cleanup(who) => *who < state.attempts.len(),

@@ -1,4 +1,4 @@
-//! What may happen, and the words for it that the model and the world share.
+//! The steps of a history, and the terms that the model and the world share.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,10 +6,10 @@ use proptest::sample::select;
 
 pub(crate) type Ms = u64;
 
-/// An attempt, by its place among all that were made.
+/// The index of an attempt among all attempts.
 pub(crate) type Id = usize;
 
-/// A token, by its place among all that were drawn.
+/// The index of a token among all tokens.
 pub(crate) type Draw = usize;
 
 pub(crate) const KEYS: usize = 2;
@@ -17,13 +17,13 @@ pub(crate) const ACTORS: usize = 6;
 
 const TTLS: [Ms; 4] = [10, 300, 2_000, 30_000];
 
-/// Around the ends of leases, hand-offs and places; the long ones are rare, since they end everything.
+/// Durations near the ends of leases, hand-offs and positions. Long durations are rare, because they end everything.
 const ADVANCES: [Ms; 21] = [
     1, 1, 1, 9, 10, 11, 300, 300, 300, 300, 300, 1_999, 1_999, 2_000, 2_000, 2_001, 2_001, 5_999,
     6_000, 6_001, 30_000,
 ];
 
-/// How many acquisitions without length follow each other in a [`Step::Burst`].
+/// The number of zero-length acquisitions in a [`Step::Burst`].
 pub(crate) const BURST: usize = 8;
 
 #[derive(Debug, Clone, Copy)]
@@ -33,18 +33,18 @@ pub(crate) struct Ask {
     pub(crate) queue: bool,
 }
 
-/// A claim, right or wrong.
+/// A valid or invalid claim.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claimed {
     pub(crate) owner: Id,
-    /// None is a token that was never drawn.
+    /// `None` stands for a token that was never granted.
     pub(crate) token: Option<Draw>,
     pub(crate) ttl: Ms,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
-    /// The actor dies without a word, and asks anew under another identity.
+    /// The actor dies without a release, and continues with a new attempt.
     Fresh {
         actor: usize,
         ask: Ask,
@@ -56,9 +56,8 @@ pub(crate) enum Step {
     ForceRelease(usize),
     Inspect(usize),
     Advance(Ms),
-    /// Leases of no length, shorter than a manager may ask for, each over when the next is asked for:
-    /// nothing else is fast enough for two tokens of one key to be drawn in one microsecond of the
-    /// clock that they follow.
+    /// Acquires leases with zero length in a loop. Each is over when the next one is requested. Nothing else is fast
+    /// enough to get two tokens of one key in one microsecond of the clock.
     Burst(usize),
 }
 
@@ -74,7 +73,7 @@ pub(crate) enum Answer {
     CleanedUp,
 }
 
-/// What `inspect` shows.
+/// The result of `inspect`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seen<Token> {
     pub(crate) owner: Option<Id>,
@@ -83,9 +82,9 @@ pub(crate) struct Seen<Token> {
     pub(crate) waiting: usize,
 }
 
-/// A step by one of `speakers`, with one of `claims`.
+/// Generates a step of one of `speakers`, with one of `claims`.
 pub(crate) fn any_step(speakers: Vec<Id>, claims: Vec<(Id, Option<Draw>)>) -> BoxedStrategy<Step> {
-    // Most of them want the same key, so that a queue builds up.
+    // Most steps use the same key, so that a queue builds up.
     let key = || select(&[0, 0, 0, 1][..]);
     let ttl = || select(&TTLS[..]);
     let queue = prop::bool::weighted(0.8);

@@ -1,9 +1,9 @@
-//! How much the histories have exercised.
+//! Counts the events of the histories.
 
-/// How often what mattered has happened.
+/// How often each relevant event has happened.
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
-    /// But for those without length, which would drown the others.
+    /// Grants, except those with zero length, which are too frequent.
     pub(crate) grants: u64,
     pub(crate) hand_offs_confirmed: u64,
     pub(crate) hand_offs_lapsed: u64,

@@ -1,4 +1,4 @@
-//! The backend under test, and those who call it.
+//! The backend under test, and its callers.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ pub(crate) struct World {
     attempts: Vec<Attempt>,
     tokens: Vec<FencingToken>,
     ledgers: [Ledger; KEYS],
-    /// Those that are under way.
+    /// The waits that are running.
     waits: [HashMap<Id, Wait>; KEYS],
 }
 
@@ -52,7 +52,7 @@ impl World {
         world
     }
 
-    /// Carries `step` out, enters into the ledgers what was answered, and puts it in the model's terms.
+    /// Executes `step`, records the answers in the ledgers, and converts them for the model.
     pub(crate) fn carry_out(&mut self, step: Step, model: &Model) -> Vec<Answer> {
         match step {
             Step::Fresh { actor, ask } => {
@@ -83,8 +83,8 @@ impl World {
         }
     }
 
-    /// Asks of all who wait for a key whether they were woken, and inspects it: in this order, since
-    /// an inspection hands on whatever the step before it left lying.
+    /// Polls all waiters of a key, and then inspects the key. This order matters, because an inspection can hand off
+    /// the lock.
     pub(crate) fn look(&mut self, key: usize) -> Seen<Draw> {
         let now = self.now();
         let waits = self.poll_waits(key, now);
@@ -135,7 +135,7 @@ impl World {
         self.attempts.len() - 1
     }
 
-    /// Sends one after the other without a pause.
+    /// Sends the requests one after the other without a pause.
     fn attempt(&mut self, all: &[Id]) -> Vec<Answer> {
         let answers: Vec<_> = {
             let _entered = self.runtime.enter();
@@ -149,7 +149,7 @@ impl World {
         let mut seen = Vec::new();
         for (who, answer) in all.iter().zip(answers) {
             let key = index(&self.attempts[*who].key);
-            // A waiter does one thing after the other.
+            // A waiter does not wait while it repeats its attempt.
             self.waits[key].remove(who);
             seen.push(match answer.expect("an answer at once").unwrap() {
                 AttemptAnswer::Granted { token, lease } => {
@@ -224,8 +224,8 @@ impl World {
         Answer::Forced(held)
     }
 
-    /// Half of the waiters keep one wait under way until they ask again; the others begin one each
-    /// time, and so depend on a wake-up being kept for them.
+    /// Half of the waiters keep one wait until they repeat their attempt. The others begin a new wait each time, so the
+    /// backend must store notifications for them.
     fn poll_waits(&mut self, key: usize, now: Ms) -> Vec<(Id, bool)> {
         let mut under_way = std::mem::take(&mut self.waits[key]);
         let mut woken = Vec::new();
@@ -263,7 +263,7 @@ impl World {
         in_runtime(&self.runtime, || ms(self.started.elapsed()))
     }
 
-    /// Only [`Backend::wait`] waits.
+    /// Runs a request that must complete immediately. Only [`Backend::wait`] waits.
     fn at_once<T>(&self, request: impl Future<Output = T>) -> T {
         in_runtime(&self.runtime, || request.now_or_never()).expect("an answer at once")
     }

@@ -1,4 +1,4 @@
-//! Who may connect, from where, and what is left afterwards.
+//! Authentication, addresses, and the nodes that are left afterwards.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::server::{alone, becomes_free, connect};
 
 const SOON: Duration = Duration::from_secs(5);
 
-/// An error with all its causes.
+/// Returns an error with all its causes.
 pub(crate) fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -73,7 +73,7 @@ async fn nodes_are_their_users_alone_unless_they_are_shared() {
     guard.unwrap().release().await.unwrap();
 }
 
-/// Gives a folder and all nodes in it to these users.
+/// Changes the ACL of a folder and all its nodes to these users.
 async fn give(client: &Client, folder: &str, users: &[&str]) {
     let user = |user: &&str| Acl::new(Permission::ALL, AuthId::new("digest", user));
     let acl: Vec<Acl> = users.iter().map(user).collect();
@@ -109,7 +109,7 @@ async fn a_password_is_changed_while_locks_are_held_and_waited_for() {
         let connector = Client::connector().with_auth("digest", login);
         connector.connect(&address).await.unwrap()
     };
-    // Each waits for the one before it, and is not refused.
+    // Each acquire waits for the one before it, and is not refused.
     let next = async |held: LockGuard, locks: &LockManager| {
         let waiting = tokio::spawn(locks.lock("k").acquire());
         while locks.inspect("k").await.unwrap().waiting == 0 {
@@ -161,7 +161,7 @@ async fn an_unreachable_server_is_an_error_at_once_with_the_remedy() {
 
 #[tokio::test]
 async fn a_name_that_leads_nowhere_is_told() {
-    // A label has 63 letters at most, so that nobody is asked for it.
+    // A label has at most 63 characters, so this name is refused without a DNS query.
     let host = format!("{}.example:2181", "a".repeat(64));
     let url = format!("zookeeper://127.0.0.1:1,{host}/locks");
     let said = whole(&LockManager::connect(&url).await.unwrap_err());
@@ -169,14 +169,14 @@ async fn a_name_that_leads_nowhere_is_told() {
     assert!(said.contains(&unresolved), "{said}");
 }
 
-/// Its session, asked for 10 s, would keep it for longer.
+/// The guard's session of 10 s would keep the lock for longer.
 #[tokio::test]
 async fn a_shutdown_leaves_nothing_of_a_guard_that_was_forgotten() {
     let address = alone().await.address();
     let other = LockManager::new(connect(&address).await);
     let locks = LockManager::new(connect(&address).await);
     let key = format!("forgotten:{}", leasehold::AttemptId::random());
-    // Nobody is told that this guard is gone.
+    // The manager does not notice that this guard is leaked.
     std::mem::forget(locks.lock(&key).acquire().await.unwrap());
     locks.shutdown().await.unwrap();
     becomes_free(&other, &key, SOON).await;
@@ -206,7 +206,7 @@ fn a_session_outlives_the_runtime_that_it_was_made_in() {
     drop(server);
 }
 
-/// `<id>__lock__<number>`, granted to the first of those with `__lock__` in their names: so does its `Lock`.
+/// Kazoo names its nodes `<id>__lock__<number>`. Its `Lock` is granted to the first node with `__lock__` in its name.
 #[tokio::test]
 async fn kazoo_keeps_us_waiting_and_is_granted_beside_us() {
     let address = alone().await.address();

@@ -1,4 +1,4 @@
-//! What an attempt has on the server: in two sessions, when nobody polls it, when the server refuses a part of it.
+//! The nodes of an attempt on the server: in two sessions, without polling, and after a partial refusal.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use crate::server::{SESSION, SOON, alone, becomes_free, connect, short_sessions,
 
 const TTL: Duration = Duration::from_secs(60);
 
-/// A session, one that is opened when it seems to be over, and others.
+/// A session, a second session that replaces it, and a manager of another process.
 struct Scene {
     before: ZooKeeper,
     proxy: Proxy,
-    /// Through the proxy.
+    /// Connects through the proxy.
     after: ZooKeeper,
     other: LockManager,
-    /// The same in both sessions.
+    /// The attempt that both sessions use.
     attempt: Attempt,
 }
 
@@ -46,7 +46,7 @@ impl Scene {
         self.attempt.key.name()
     }
 
-    /// Until so many hold and so many wait.
+    /// Waits until the lock has this number of holders and waiters.
     async fn becomes(&self, holders: usize, waiting: usize) {
         let begun = Instant::now();
         loop {
@@ -59,7 +59,7 @@ impl Scene {
         }
     }
 
-    /// The second session's turn comes.
+    /// Waits until the attempt is granted in the second session.
     async fn takes(&self) -> Claim {
         let granted = async {
             loop {
@@ -73,7 +73,7 @@ impl Scene {
         timeout(SOON, granted).await.unwrap()
     }
 
-    /// A second session of the attempt, which waits behind what the first has.
+    /// Checks that the attempt waits in the second session behind its node of the first session.
     async fn is_busy(&self) {
         let answer = self.after.attempt(&self.attempt).await.unwrap();
         assert!(matches!(answer, AttemptAnswer::Busy { .. }), "{answer:?}");
@@ -131,31 +131,31 @@ async fn whoever_cleans_up_for_others_leaves_nothing_of_any_session() {
     assert!(seen.is_free(), "{seen:?}");
 }
 
-/// Its caller is busy with something else, and has not dropped it.
+/// The caller is busy with something else, and has not dropped the attempt.
 #[tokio::test]
 async fn an_attempt_that_is_not_polled_ends_and_costs_the_other_locks_nothing() {
     let scene = Scene::new().await;
     let locks = short_sessions(&alone().await.address()).await;
     let kept = format!("kept:{}", AttemptId::random());
     let kept = locks.lock(kept).acquire().await.unwrap();
-    // So that the container is there, and the first request is the one that makes a node.
+    // Create the container first, so that the first request creates a node.
     take(&scene.before, &scene.attempt).await;
     scene.before.cleanup(&scene.attempt).await.unwrap();
 
-    // As anywhere, whoever is granted a lock and does not come has it for its TTL.
+    // With each backend, a granted lock without a confirmation stays held for its TTL.
     let lock = locks.lock(scene.key()).ttl(Duration::from_secs(2));
     let mut acquire = pin!(lock.acquire().into_future());
     assert!(poll!(&mut acquire).is_pending());
     scene.becomes(1, 0).await;
     becomes_free(&scene.other, scene.key(), SOON).await;
-    // As long as a session would be waited for that cannot let go.
+    // As long as the backend waits for a session that cannot release its lock.
     sleep(SESSION * 2).await;
     assert!(kept.is_valid());
     let guard = timeout(SOON, acquire).await.unwrap().unwrap();
     assert!(guard.is_valid() && kept.is_valid());
 }
 
-/// The server makes the node, and does not show the line.
+/// The server creates the node, but refuses to list the queue.
 #[tokio::test]
 async fn what_is_refused_after_the_node_was_made_is_cleaned_up() {
     let address = alone().await.address();
@@ -190,7 +190,7 @@ async fn what_is_refused_after_the_node_was_made_is_cleaned_up() {
     }
 }
 
-/// With so many paths that a client which watched them all would not survive a cut.
+/// There are so many paths that a client with a watch on each of them would not survive a cut.
 #[tokio::test]
 async fn a_crowd_of_waiters_survives_a_cut() {
     const CROWD: usize = 500;

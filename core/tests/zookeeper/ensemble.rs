@@ -1,4 +1,4 @@
-//! What happens to an ensemble while a lock is held.
+//! Failures of an ensemble while a lock is held.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::server::{SESSION, becomes_free, connect, short_sessions};
 const SOON: Duration = Duration::from_secs(40);
 
 async fn start() -> ZooKeeperEnsemble {
-    // Followers and leader do not give each other up for as long as these tests last.
+    // The timeouts between followers and leader are longer than these tests.
     let builder = ZooKeeperServer::builder().sync_limit(60);
     builder.start_three().await.unwrap()
 }
 
-/// The leader counts from what the follower has told it, which is not the last that the holder has heard.
+/// The leader counts from the last contact with the follower, which may be earlier than the holder's last contact.
 #[tokio::test]
 async fn a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_in() {
     let three = start().await;
@@ -53,7 +53,7 @@ async fn a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_i
     }
 }
 
-/// What a follower shows may be long over: whoever comes next holds when the leader says so.
+/// A follower may return outdated data. So the next waiter holds the lock only when the leader confirms it.
 #[tokio::test]
 async fn nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the_holder_has_left() {
     let three = start().await;
@@ -74,7 +74,7 @@ async fn nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the
         let answer = here.attempt(&waiting).await.unwrap();
         assert!(matches!(answer, AttemptAnswer::Busy { .. }), "{answer:?}");
         there.release(&held.claim(token)).await.unwrap();
-        // It has heard of that from the follower.
+        // The waiter has got the notification from the follower.
         timeout(SOON, here.wait(&waiting)).await.unwrap().unwrap();
         if is_cut_off {
             three.cut_off(follower);
@@ -97,13 +97,13 @@ async fn when_the_leader_is_killed_a_lock_is_held_or_lost_and_never_both() {
         sleep(Duration::from_millis(5)).await;
     }
     three.nodes()[three.leader().await.unwrap()].kill();
-    // Its lease may or may not outlast the election.
+    // The lease may or may not outlive the election.
     sleep(SESSION / 2).await;
     let token = guard.token();
     let handle = guard.handle();
     drop(guard);
     let next = timeout(SOON, waiting).await.unwrap().unwrap();
-    // The waiter's own session may not have survived; then it says so.
+    // The waiter's own session may have ended. Then it returns an error.
     if let Ok(next) = next {
         assert!(next.token() > token && !handle.is_valid());
         next.release().await.ok();

@@ -1,4 +1,4 @@
-//! What is lost and cut between a holder and its server.
+//! Lost messages and cut connections between a holder and its server.
 
 use std::pin::pin;
 use std::slice::from_ref;
@@ -17,9 +17,9 @@ use crate::server::{SESSION, SOON, alone, becomes_free, connect, short_sessions,
 
 struct Scene {
     proxy: Proxy,
-    /// Through the proxy.
+    /// Connects through the proxy.
     locks: LockManager,
-    /// Beside it.
+    /// Connects directly.
     other: LockManager,
 }
 
@@ -34,14 +34,14 @@ impl Scene {
         }
     }
 
-    /// Through the proxy, without a manager.
+    /// Connects through the proxy, without a manager.
     async fn backend(&self) -> ZooKeeper {
         let url = format!("zookeeper://127.0.0.1:{}/locks", self.proxy.port());
         let builder = ZooKeeper::builder().session_timeout(SESSION);
         builder.connect(&url).await.unwrap()
     }
 
-    /// So that the next request for this key is the one that makes a node.
+    /// Creates the container, so that the next request for this key creates a node.
     async fn make_container(&self, key: &str) {
         let guard = self.other.lock(key).acquire().await.unwrap();
         guard.release().await.unwrap();
@@ -105,7 +105,7 @@ async fn a_cut_that_is_shorter_than_the_session_costs_nothing() {
     becomes_free(&scene.other, &key, SOON).await;
 }
 
-/// Its maker was not polled between its opening and its end.
+/// The task that opened the session was not polled between the session's beginning and its end.
 #[tokio::test]
 async fn a_session_that_ended_before_anybody_watched_it_is_replaced() {
     let scene = Scene::new().await;
@@ -170,7 +170,7 @@ async fn an_acquire_that_is_dropped_while_its_answer_is_lost_leaves_no_node() {
     scene.reconnect();
     let begun = Instant::now();
     becomes_free(&scene.other, &key, SOON).await;
-    // It was deleted, and did not merely end with its session.
+    // The node was deleted, and did not only end with its session.
     let alive = scene.locks.lock(fresh("alive")).acquire().await.unwrap();
     assert!(alive.is_valid() && begun.elapsed() < SOON);
 }
@@ -195,7 +195,7 @@ async fn a_delete_that_is_lost_is_repeated_though_nobody_asks_again() {
     assert!(alive, "its session was not needed for it: {answer:?}");
 }
 
-/// What is asked of it while it is down waits for the next session, and all of it goes on at once.
+/// Requests during the outage wait for the next session, and then continue together.
 #[tokio::test]
 async fn attempts_that_are_dropped_while_there_is_no_session_leave_nothing() {
     const MANY: usize = 20;
@@ -222,7 +222,7 @@ async fn attempts_that_are_dropped_while_there_is_no_session_leave_nothing() {
         }
         assert!(begun.elapsed() < SOON, "no session came in time");
     }
-    // What was asked before it in this session is done.
+    // Earlier requests of this session are complete now.
     take(&backend, &attempt("asked_last")).await;
     for attempt in &dropped {
         let seen = scene.other.inspect(attempt.key.name()).await.unwrap();
@@ -230,7 +230,7 @@ async fn attempts_that_are_dropped_while_there_is_no_session_leave_nothing() {
     }
 }
 
-/// Returns when its session is over, and it knows.
+/// Returns when the session has ended, and the backend has noticed it.
 async fn has_no_session(backend: &ZooKeeper, attempt: &Attempt) {
     let begun = Instant::now();
     loop {
@@ -246,7 +246,7 @@ async fn has_no_session(backend: &ZooKeeper, attempt: &Attempt) {
     }
 }
 
-/// The last resort: the server refuses all deletes, and ends what a session made when the session ends.
+/// The last resort: the server refuses all deletes, and deletes the nodes of a session when it ends.
 #[tokio::test]
 async fn a_session_is_given_up_when_what_it_holds_cannot_be_deleted() {
     const SHORT: Duration = Duration::from_secs(1);
@@ -301,7 +301,7 @@ async fn a_session_is_given_up_when_what_it_holds_cannot_be_deleted() {
     backend.release(&again_claim).await.unwrap();
 }
 
-/// Dropped after each number of polls that it takes, with and without somebody before it.
+/// Drops a future after each possible number of polls, with and without an earlier waiter.
 #[tokio::test]
 async fn a_future_that_is_dropped_at_any_await_leaves_no_node_and_waiters_go_on() {
     let server = alone().await;

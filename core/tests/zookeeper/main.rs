@@ -1,4 +1,4 @@
-//! Locks on real `ZooKeeper` servers, alone and as an ensemble of three.
+//! Locks on real `ZooKeeper` servers: a single server, and an ensemble of three.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

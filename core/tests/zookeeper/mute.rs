@@ -1,4 +1,4 @@
-//! A server that does not answer a session any more, and keeps it alive all the same.
+//! A server that no longer answers a session, but keeps it alive.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// What a ping has for a number; a session's requests count from 1, or have other names for themselves.
+/// The number of a ping. Other requests of a session have numbers from 1, or other special numbers.
 const PING: i32 = -2;
 
-/// A way to a server on which the requests of a session get lost, but not its pings. It ends when this is dropped.
+/// A proxy that drops the requests of a session, but not its pings. It ends when this value is dropped.
 pub(crate) struct Mute {
     port: u16,
     is_on: Arc<AtomicBool>,
@@ -42,12 +42,12 @@ impl Mute {
         self.port
     }
 
-    /// From now on only pings arrive.
+    /// Sets whether only pings arrive.
     pub(crate) fn set(&self, is_on: bool) {
         self.is_on.store(is_on, Ordering::Release);
     }
 
-    /// How many connections there are.
+    /// Returns the number of open connections.
     pub(crate) fn open(&self) -> watch::Receiver<usize> {
         self.open.clone()
     }
@@ -77,7 +77,7 @@ async fn accept(
     }
 }
 
-/// Each is its length and a number, and what else there is; the first has no number.
+/// Forwards requests. Each starts with its length and a number, except the first, which does not have a number.
 async fn requests(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, is_on: &AtomicBool) {
     let mut is_first = true;
     while let Ok(length) = from.read_u32().await {

@@ -1,4 +1,4 @@
-//! What operators do to an ensemble, under load.
+//! Planned changes of an ensemble by operators, under load.
 
 use std::time::Duration;
 

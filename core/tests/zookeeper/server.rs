@@ -10,13 +10,13 @@ use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-/// Short enough to be waited out, and long enough for a busy machine.
+/// Short enough for a test to wait for its end, and long enough for a busy machine.
 pub(crate) const SESSION: Duration = Duration::from_secs(3);
 
-/// How long a test waits for what is to come.
+/// The timeout for expected events.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
-/// One server for all tests that break nothing: it takes longer to start than they do.
+/// Returns one server that all tests share, because starting a server takes longer than a test. No test may break it.
 pub(crate) async fn alone() -> &'static ZooKeeperServer {
     static ALONE: OnceCell<ZooKeeperServer> = OnceCell::const_new();
     ALONE
@@ -24,13 +24,13 @@ pub(crate) async fn alone() -> &'static ZooKeeperServer {
         .await
 }
 
-/// Three servers, for the same tests.
+/// Returns three servers for the same tests.
 pub(crate) async fn three() -> &'static ZooKeeperEnsemble {
     static THREE: OnceCell<ZooKeeperEnsemble> = OnceCell::const_new();
-    // The network between them ends with the runtime in which it was made; each test has one of its own.
+    // The network between the servers ends with its runtime, so it has its own runtime. Each test has another one.
     static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
     let start = async || {
-        // Busy machines are slow, and nothing here is to fail for it.
+        // The limit is large, because busy machines are slow.
         let builder = ZooKeeperServer::builder().sync_limit(50);
         let started = spawn_blocking(|| RUNTIME.block_on(builder.start_three()));
         started.await.unwrap().unwrap()
@@ -43,7 +43,7 @@ pub(crate) async fn connect(addresses: &str) -> ZooKeeper {
     ZooKeeper::connect(&url).await.unwrap()
 }
 
-/// With sessions that end soon.
+/// Connects with short sessions.
 pub(crate) async fn short_sessions(addresses: &str) -> LockManager {
     let url = format!("zookeeper://{addresses}/locks");
     let started = Instant::now();
@@ -51,14 +51,14 @@ pub(crate) async fn short_sessions(addresses: &str) -> LockManager {
         let builder = ZooKeeper::builder().session_timeout(SESSION);
         match builder.connect(&url).await {
             Ok(backend) => return LockManager::new(backend),
-            // An ensemble that was damaged mends itself.
+            // A damaged ensemble recovers after a while.
             Err(error) => assert!(started.elapsed() < Duration::from_secs(20), "{error}"),
         }
         sleep(Duration::from_millis(50)).await;
     }
 }
 
-/// Returns when nobody holds a key and nobody waits for it: no node is left.
+/// Returns when a key does not have holders or waiters, so no node is left.
 pub(crate) async fn becomes_free(locks: &LockManager, key: &str, limit: Duration) {
     let started = Instant::now();
     loop {
@@ -71,7 +71,7 @@ pub(crate) async fn becomes_free(locks: &LockManager, key: &str, limit: Duration
     }
 }
 
-/// The claim of an attempt that finds the lock free.
+/// Returns the claim of an attempt that finds the lock free.
 pub(crate) async fn take(backend: &ZooKeeper, attempt: &Attempt) -> Claim {
     match backend.attempt(attempt).await.unwrap() {
         AttemptAnswer::Granted { token, .. } => attempt.claim(token),

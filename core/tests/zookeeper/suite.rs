@@ -1,4 +1,4 @@
-//! The conformance suite on one server and on three, where each connection takes whichever it meets.
+//! The conformance suite on one server, and on three servers with connections to any of them.
 
 use crate::server::{alone, connect, three};
 

@@ -1,4 +1,4 @@
-//! Servers with a port that speaks TLS.
+//! Servers with a TLS port.
 
 use std::env;
 use std::process::Command;
@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 
 use crate::access::whole;
 
-/// Where a run of this program that another one started is to connect to, with the system's authorities.
+/// The URL for a child process of this test, which uses the system's authorities.
 const URL_OF_CHILD: &str = "LEASEHOLD_TEST_URL";
 
 async fn secure() -> &'static ZooKeeperServer {
@@ -40,7 +40,7 @@ fn trusting(server: &ZooKeeperServer) -> ZooKeeperBuilder {
     ZooKeeper::builder().authorities(&certificates(server).authority)
 }
 
-/// An error that names TLS, whatever went wrong with it.
+/// Checks that the error names TLS.
 async fn is_refused(builder: ZooKeeperBuilder, url: &str) {
     let error = builder.connect(url).await.unwrap_err();
     assert!(
@@ -69,7 +69,7 @@ async fn those_with_tls_and_those_without_share_locks_and_wake_each_other() {
 #[tokio::test]
 async fn a_session_goes_on_over_tls_after_its_connection_was_lost() {
     let server = ZooKeeperServer::builder().tls().start().await.unwrap();
-    // Longer than a restart takes on a busy machine.
+    // Longer than a restart on a busy machine.
     let builder = trusting(&server).session_timeout(Duration::from_secs(20));
     let locks = LockManager::new(builder.connect(&url(&server)).await.unwrap());
     let guard = locks.lock("k").acquire().await.unwrap();
@@ -93,7 +93,7 @@ async fn a_certificate_for_another_address_is_refused() {
         while let Ok((mut client, _)) = other.accept().await {
             let to = server.secure_address().unwrap();
             let mut to = TcpStream::connect(to).await.unwrap();
-            // It ends when the client refuses.
+            // The copy ends when the client refuses the certificate.
             let _ended = copy_bidirectional(&mut client, &mut to).await;
         }
     });
@@ -145,7 +145,7 @@ async fn certificates_that_cannot_be_used_are_refused_before_anything_is_sent() 
         ..
     } = certificates(secure().await);
     let builder = || ZooKeeper::builder().authorities(authority);
-    // Nobody listens there.
+    // No server listens at this port.
     let secure = "zookeeper+tls://127.0.0.1:1/locks";
     for (builder, url, why) in [
         (builder().authorities("none"), secure, "the authorities"),
@@ -183,7 +183,7 @@ async fn certificates_that_cannot_be_used_are_refused_before_anything_is_sent() 
     }
 }
 
-/// What the system trusts is known by the environment alone, so that this test starts itself anew.
+/// Only environment variables set the system's authorities, so the test starts itself in another process.
 #[tokio::test]
 async fn without_authorities_of_ones_own_those_of_the_system_are_trusted() {
     const NAME: &str = "tls::without_authorities_of_ones_own_those_of_the_system_are_trusted";

@@ -1,4 +1,4 @@
-//! Servers that keep a session alive and do not answer its requests, as one of 3.8 may after a change of leader.
+//! Servers that keep a session alive but do not answer its requests, like version 3.8 after some changes of the leader.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use crate::server::{SOON, alone, becomes_free, connect, short_sessions};
 
 struct Scene {
     mute: Mute,
-    /// On the way that loses requests.
+    /// Connects through the proxy that drops requests.
     locks: LockManager,
-    /// Beside it.
+    /// Connects directly.
     other: LockManager,
 }
 
@@ -79,7 +79,7 @@ async fn shutting_down_ends_it() {
     let mut stuck = Box::pin(scene.locks.lock(fresh("stuck")).acquire());
     assert!(futures_util::poll!(&mut stuck).is_pending());
     let shut_down = timeout(SOON, scene.locks.shutdown());
-    // Its release cannot be confirmed.
+    // The release cannot be confirmed.
     shut_down.await.unwrap().unwrap_err();
     drop((guard, stuck));
     scene.all_connections_end().await;

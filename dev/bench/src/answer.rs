@@ -1,15 +1,15 @@
-//! What was asked, and what it got.
+//! The requirements of the library, each with its measured value.
 
 use serde::Serialize;
 
 use crate::report::figure;
 
-/// One line of what is asked.
+/// One requirement.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Answer {
     pub(crate) what: String,
     pub(crate) asked: String,
-    /// None if it was not measured in this run.
+    /// `None` if it was not measured in this run.
     pub(crate) got: Option<f64>,
     pub(crate) met: Option<bool>,
 }

@@ -11,11 +11,11 @@ leasehold-bench --only W          the workloads whose name contains W
 leasehold-bench --json FILE       all figures, slice by slice
 leasehold-bench --charts FOLDER   charts, as SVG";
 
-/// What the caller wants.
+/// The command of the caller.
 #[derive(Debug)]
 pub(crate) enum Wish {
     Run(Settings),
-    /// To be one process of several: see `workers`.
+    /// Run as a worker process: see `workers`.
     Work {
         way: String,
         field: Field,

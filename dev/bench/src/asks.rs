@@ -1,4 +1,4 @@
-//! What is asked of the library, in ratios of one run, and what it got.
+//! The requirements of the library, as ratios within one run, and the measured values.
 
 use crate::answer::{Answer, Bound, answer};
 use crate::ledger::{Ledger, Place};
@@ -206,7 +206,7 @@ fn in_process(ledger: &Ledger) -> Vec<Answer> {
     ]
 }
 
-/// The cost of an operation is what both sides need of their cores for it.
+/// The cost of an operation is the CPU time of client and server.
 fn growth(ledger: &Ledger) -> Vec<Answer> {
     let cost = |workload: &String| ledger.cost(workload, OURS);
     let tasks: Vec<_> = uncontended::TASKS
@@ -246,7 +246,7 @@ fn growth(ledger: &Ledger) -> Vec<Answer> {
     ]
 }
 
-/// The largest figure of the others, by the first one's.
+/// Returns the largest figure of the others, divided by the first figure.
 fn worst(names: &[String], figure: impl Fn(&String) -> Option<f64>) -> Option<f64> {
     let (first, others) = names.split_first()?;
     let largest = others.iter().filter_map(&figure).reduce(f64::max);

@@ -1,4 +1,4 @@
-//! Who runs on which cores.
+//! Assigns processes to cores.
 
 use std::fs;
 use std::process::Command;
@@ -8,17 +8,18 @@ use tokio::runtime::Builder;
 
 use crate::BoxError;
 
-/// A server on a core of its own, and this process on the others, as if they were two machines. Until this is dropped.
+/// Runs a server on its own core and this process on the other cores, as if they were two machines. Dropping this value
+/// restores the previous cores.
 #[derive(Debug)]
 pub(crate) struct Apart {
-    /// The processes, and the cores on which they ran before.
+    /// The processes, each with its previous cores.
     before: Vec<(u32, String)>,
-    /// How many this process has.
+    /// The number of cores of this process.
     cores: usize,
 }
 
 impl Apart {
-    /// None where there is one core only.
+    /// Returns `None` if the machine has only one core.
     pub(crate) fn begin(server: Option<u32>) -> Result<Option<Self>, BoxError> {
         let server = server.ok_or("the server has ended")?;
         let here = std::process::id();
@@ -38,7 +39,7 @@ impl Apart {
         Ok(Some(apart))
     }
 
-    /// Runs in a runtime of its own, with as many workers as it would have on a machine with these cores.
+    /// Runs `work` in its own runtime, with as many workers as this process has cores.
     pub(crate) fn run<T: Send>(
         &self,
         work: impl AsyncFnOnce() -> Result<T, BoxError> + Send,
@@ -63,7 +64,7 @@ impl Drop for Apart {
     }
 }
 
-/// Such as `0-2,5`.
+/// Returns a list of cores such as `0-2,5`.
 fn cores_of(process: u32) -> Result<String, BoxError> {
     let told = taskset(&["-cp", &process.to_string()])?;
     let list = told.rsplit(' ').next().unwrap_or_default();
@@ -79,9 +80,10 @@ fn each(list: &str) -> Result<Vec<u32>, BoxError> {
     Ok(cores)
 }
 
-/// All its threads, and those that they start.
+/// Moves all threads of a process, and threads that they start later, to these cores.
 fn place(process: u32, cores: &str) -> Result<(), BoxError> {
-    // Not by `taskset -a`, which stops at a thread that ends meanwhile. Twice: one may start another before it is placed.
+    // `taskset -a` is not used, because it stops if a thread ends in the meantime. The loop runs twice, because a
+    // thread may start another one before it is moved.
     for _ in 0..2 {
         for thread in fs::read_dir(format!("/proc/{process}/task"))? {
             let thread = thread?;

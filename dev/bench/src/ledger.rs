@@ -1,4 +1,4 @@
-//! All that was measured in this run.
+//! All figures of this run.
 
 use std::fs;
 use std::path::Path;
@@ -11,13 +11,13 @@ use crate::contestant::Way;
 use crate::report::{Outcome, Row};
 use crate::rounds;
 
-/// Outcomes by workload.
+/// The outcomes, by workload.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     outcomes: Vec<(String, Outcome)>,
 }
 
-/// One figure's place.
+/// Names a figure.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) workload: &'a str,
@@ -46,19 +46,20 @@ impl Ledger {
         self.row(place, contestant)?.value
     }
 
-    /// What both sides need of their cores for a grant, in microseconds.
+    /// Returns the CPU time of client and server per grant, in microseconds.
     pub(crate) fn cost(&self, workload: &str, contestant: &str) -> Option<f64> {
         let of = |metric| self.value(Place { workload, metric }, contestant);
         Some(of("client_us_per_grant")? + of("server_us_per_grant")?)
     }
 
-    /// One contestant's figure by another's: the median of the ratios within each round.
+    /// Returns the figure of one contestant divided by that of another: the median of the ratios within each round.
     pub(crate) fn ratio(&self, place: Place<'_>, of: &str, to: &str) -> Option<f64> {
         let (of, to) = (self.row(place, of)?, self.row(place, to)?);
         rounds::ratio(&of.slices, &to.slices)
     }
 
-    /// One of a contestant's figures by another of them: the median of the ratios within each round.
+    /// Returns one figure of a contestant divided by another of its figures: the median of the ratios within each
+    /// round.
     pub(crate) fn growth(
         &self,
         workload: &str,
@@ -69,7 +70,7 @@ impl Ledger {
         rounds::ratio(&row(of)?.slices, &row(to)?.slices)
     }
 
-    /// The peer with the largest figure, or with the smallest.
+    /// Returns the peer with the largest figure, or with the smallest.
     pub(crate) fn best_peer(&self, place: Place<'_>, largest: bool) -> Option<&'static str> {
         let peers = self.rows(place).filter(|row| Way::is_peer(row.contestant));
         let known = peers.filter_map(|row| Some((row.contestant, row.value?)));

@@ -1,20 +1,20 @@
-//! Leasehold beside its peers and beside hand-written limits, on servers of its own, in one run.
+//! Compares Leasehold with its peers and with hand-written limits, on its own servers, in one run.
 //!
 //! ```sh
 //! cargo run --release -p leasehold-bench -- --quick
 //! ```
 //!
-//! Each workload is cut into short slices, and the contestants take turns: what slows the machine down slows
-//! all of them. A slice in which the stall monitor stalled is void, and counted. Figures are medians; ratios are
-//! medians of the ratios within each round, to the first contestant of the table. Compare ratios of one run, never
-//! figures of two. At the end stands what is asked of the library, and whether this run met it.
+//! Each workload is divided into short slices, and the contestants take turns, so a slow machine slows all of them. A
+//! slice is void if the stall monitor stalled, and void slices are counted. Figures are medians. A ratio compares a
+//! contestant with the first one of the table, and is the median of the ratios within each round. Compare ratios of one
+//! run, never figures of two runs. The end of the report lists the requirements, and whether this run met them.
 //!
 //! Redis writes nothing to its disk, and `ZooKeeper` does not sync to it. The peers run with their own defaults.
 //!
-//! Heap and metrics are counted in processes of the program `counted`: where time is measured, nobody's allocations are
-//! slowed, and the library has the features that it has by default.
+//! Heap and metrics are counted in processes of the program `counted`. So counting does not slow the measured
+//! allocations, and the measured library has its default features.
 
-// Every contestant's futures are nested in every workload's.
+// The futures of all contestants are nested in those of all workloads.
 #![recursion_limit = "256"]
 #![allow(
     clippy::print_stdout,
@@ -48,14 +48,14 @@ use crate::contestant::Field;
 use crate::ledger::Ledger;
 use crate::meter::Meter;
 
-/// Why it cannot go on.
+/// The reason why the benchmark cannot continue.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Does what the command line says.
+/// Executes the command line.
 ///
 /// # Errors
 ///
-/// If it says what is not understood, or if a server or a contestant fails.
+/// Returns an error if the command line is invalid, or if a server or a contestant fails.
 pub async fn follow(words: lexopt::Parser) -> Result<(), BoxError> {
     match args::wish(words)? {
         Wish::Run(settings) => run(&settings).await,
@@ -67,20 +67,20 @@ pub async fn follow(words: lexopt::Parser) -> Result<(), BoxError> {
     }
 }
 
-/// What a process of a workload counts of itself.
+/// The counters of a worker process.
 pub trait Account {
-    /// Bytes that are allocated and not freed.
+    /// Returns the number of allocated bytes.
     fn heap(&self) -> u64;
 
-    /// How many locks were passed on.
+    /// Returns the number of direct hand-offs.
     fn passes(&self) -> u64;
 }
 
-/// Is one of the processes of a workload, and nothing else.
+/// Runs one worker process of a workload.
 ///
 /// # Errors
 ///
-/// If the command line says anything else, or if a server or the contestant fails.
+/// Returns an error for any other command line, or if a server or the contestant fails.
 pub async fn work(words: lexopt::Parser, account: &dyn Account) -> Result<(), BoxError> {
     match args::wish(words)? {
         Wish::Work { way, field } => workers::work(&way, &field, Some(account)).await,

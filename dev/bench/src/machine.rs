@@ -1,4 +1,4 @@
-//! What the figures were taken on.
+//! Describes the machine of the measurements.
 
 use crate::BoxError;
 use crate::meter::Meter;
@@ -14,7 +14,7 @@ pub(crate) async fn describe(meter: &Meter) -> Result<String, BoxError> {
     Ok(format!("{cores} cores ({kind}), Redis {version}"))
 }
 
-/// How many tasks wanted a core, on average over the last minute.
+/// Returns how many tasks wanted a core, on average over the last minute.
 pub(crate) fn load() -> String {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split(' ').next().unwrap_or("unknown").to_owned()

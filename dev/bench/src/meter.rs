@@ -1,4 +1,4 @@
-//! What a server has done so far, by its own account.
+//! Reads the statistics of a server.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use redis::aio::MultiplexedConnection;
 
 use crate::BoxError;
 
-/// A connection to ask on.
+/// A connection for reading statistics.
 #[derive(Debug, Clone)]
 pub(crate) struct Meter {
     connection: MultiplexedConnection,
@@ -42,7 +42,7 @@ impl Meter {
 }
 
 impl Reading {
-    /// Empty if there is no such field.
+    /// Returns a field, or an empty text if it does not exist.
     pub(crate) fn text(&self, field: &str) -> &str {
         self.fields.get(field).map_or("", |it| it)
     }
@@ -51,12 +51,12 @@ impl Reading {
         self.text(field).parse().unwrap_or(f64::NAN)
     }
 
-    /// Seconds on all cores together.
+    /// Returns the CPU time in seconds, on all cores together.
     pub(crate) fn cpu(&self) -> f64 {
         self.number("used_cpu_user") + self.number("used_cpu_sys")
     }
 
-    /// How often these commands were called.
+    /// Returns how often these commands were called.
     pub(crate) fn calls(&self, commands: &[&str]) -> f64 {
         let calls = commands.iter().map(|command| {
             let stats = self.text(&format!("cmdstat_{command}"));

@@ -1,6 +1,6 @@
 use std::io::{IsTerminal, Write, stderr};
 
-/// A line on a terminal that is written over; nothing elsewhere.
+/// Shows the progress in one line that is updated on a terminal. Shows nothing elsewhere.
 pub(crate) fn show(workload: &str, done: usize, of: usize) {
     let mut out = stderr();
     if out.is_terminal() {
@@ -9,7 +9,7 @@ pub(crate) fn show(workload: &str, done: usize, of: usize) {
         } else {
             format!("\r\x1b[K{workload}: {done} of {of}")
         };
-        // Progress that cannot be shown is no reason to stop.
+        // The benchmark continues even if the progress cannot be shown.
         let _shown = out.write_all(line.as_bytes()).and_then(|()| out.flush());
     }
 }

@@ -1,4 +1,4 @@
-//! What came of a workload, and how a reader sees it.
+//! The outcome of a workload, and its printed table.
 
 use serde::Serialize;
 
@@ -7,15 +7,15 @@ use serde::Serialize;
 pub(crate) struct Row {
     pub(crate) contestant: &'static str,
     pub(crate) metric: &'static str,
-    /// None if all slices were void.
+    /// `None` if all slices were void.
     pub(crate) value: Option<f64>,
     pub(crate) ratio_to_first: Option<f64>,
-    /// What the value is the median of; none for a void slice.
+    /// The figures of the slices, whose median is the value. `None` for a void slice.
     pub(crate) slices: Vec<Option<f64>>,
 }
 
 impl Row {
-    /// A figure of which there is only one.
+    /// Creates a figure from a single measurement.
     pub(crate) fn single(contestant: &'static str, metric: &'static str, value: f64) -> Self {
         Self {
             contestant,
@@ -30,12 +30,12 @@ impl Row {
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Outcome {
     pub(crate) rows: Vec<Row>,
-    /// Slices that do not count, of how many.
+    /// The number of void slices, and of all slices.
     pub(crate) void: (usize, usize),
 }
 
 impl Outcome {
-    /// What cannot be measured on this machine.
+    /// Creates the outcome of a workload that cannot be measured on this machine.
     pub(crate) fn none() -> Self {
         Self {
             rows: Vec::new(),
@@ -43,7 +43,7 @@ impl Outcome {
         }
     }
 
-    /// What was not cut into slices.
+    /// Creates the outcome of a workload without slices.
     pub(crate) fn single(contestant: &'static str, figures: &[(&'static str, f64)]) -> Self {
         Self {
             rows: figures
@@ -55,7 +55,7 @@ impl Outcome {
     }
 }
 
-/// A row per contestant, a column per metric: the figure, and its ratio to the first contestant's.
+/// Prints a row per contestant and a column per metric: the figure, and its ratio to the first contestant's figure.
 pub(crate) fn print(workload: &str, outcome: &Outcome) {
     let (void, of) = outcome.void;
     println!("\n{workload}   ({void} of {of} slices void)");
@@ -96,7 +96,7 @@ fn cell(row: &Row) -> String {
     format!("{value:>14} {ratio:>9}")
 }
 
-/// Three digits and more.
+/// Formats a number with at least three digits.
 pub(crate) fn figure(value: f64) -> String {
     match value.abs() {
         v if v >= 100.0 => format!("{value:.0}"),

@@ -1,14 +1,14 @@
-//! Turns, medians and ratios.
+//! Collects slices, and computes medians and ratios.
 
 use std::time::Duration;
 
 use crate::report::{Outcome, Row};
 use crate::stall_monitor::StallMonitor;
 
-/// A stall of the machine that makes a slice void.
+/// A stall of this duration makes a slice void.
 pub(crate) const STALL: Duration = Duration::from_millis(25);
 
-/// What a contestant did in one slice: one value per metric; what is not a number is not known.
+/// The figures of a contestant in one slice, one per metric. NaN stands for an unknown figure.
 pub(crate) type Values = Vec<f64>;
 
 /// The slices of one workload, round by round.
@@ -16,13 +16,13 @@ pub(crate) type Values = Vec<f64>;
 pub(crate) struct Rounds {
     metrics: Vec<&'static str>,
     contestants: Vec<&'static str>,
-    /// By contestant, then by round; none for a void slice.
+    /// The slices by contestant, then by round. `None` for a void slice.
     slices: Vec<Vec<Option<Values>>>,
     stall_monitor: StallMonitor,
 }
 
 impl Rounds {
-    /// The first contestant is the one that the others are measured by.
+    /// Creates empty rounds. The other contestants are compared with the first one.
     pub(crate) fn new(metrics: &[&'static str], contestants: &[&'static str]) -> Self {
         Self {
             metrics: metrics.to_vec(),
@@ -74,7 +74,7 @@ impl Rounds {
     }
 }
 
-/// The median of the ratios within each round.
+/// Returns the median of the ratios within each round.
 pub(crate) fn ratio(slices: &[Option<f64>], to: &[Option<f64>]) -> Option<f64> {
     let ratios = slices
         .iter()
@@ -83,7 +83,7 @@ pub(crate) fn ratio(slices: &[Option<f64>], to: &[Option<f64>]) -> Option<f64> {
     median(ratios.filter(|it| it.is_finite()).collect())
 }
 
-/// None of nothing.
+/// Returns the median, or `None` if there are no values.
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let upper = values.len() / 2;
@@ -95,7 +95,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
-/// The value below which a `part` of all lie.
+/// Returns the value below which the fraction `part` of all values lies.
 pub(crate) fn quantile(sorted: &[f64], part: f64) -> f64 {
     let at = (sorted.len() as f64 * part) as usize;
     let last = sorted.len().saturating_sub(1);

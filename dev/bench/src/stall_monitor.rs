@@ -4,18 +4,18 @@ use std::time::{Duration, Instant};
 
 use crate::clock;
 
-/// How often it sings.
+/// The interval between two checks.
 const BEAT: Duration = Duration::from_millis(2);
 
-/// A thread that notices when the machine stands still.
+/// A thread that detects stalls of the machine.
 ///
-/// A thread and not a task: a runtime that is kept busy by a contestant is that contestant's own doing.
+/// This is a thread and not a task, because a contestant that blocks the runtime must not look like a stalled machine.
 #[derive(Debug)]
 pub(crate) struct StallMonitor {
     song: Arc<Song>,
 }
 
-/// In nanoseconds.
+/// The times are in nanoseconds.
 #[derive(Debug, Default)]
 struct Song {
     longest: AtomicU64,
@@ -23,7 +23,7 @@ struct Song {
 }
 
 impl StallMonitor {
-    /// Sings until it is dropped.
+    /// Starts the thread, which runs until this value is dropped.
     pub(crate) fn start() -> Self {
         let song = Arc::new(Song::default());
         let heard = Arc::downgrade(&song);
@@ -42,12 +42,12 @@ impl StallMonitor {
         Self { song }
     }
 
-    /// The longest stall since this was asked last.
+    /// Returns the longest stall since the last call.
     pub(crate) fn longest_stall(&self) -> Duration {
         Duration::from_nanos(self.song.longest.swap(0, Ordering::Relaxed))
     }
 
-    /// How long it has run itself: no part of what it watches.
+    /// Returns the CPU time of the monitor, which is not part of the measured time.
     pub(crate) fn cpu(&self) -> Duration {
         Duration::from_nanos(self.song.cpu.load(Ordering::Relaxed))
     }

@@ -1,4 +1,4 @@
-//! Contestants that take turns.
+//! Runs the contestants in turn.
 
 use std::time::Duration;
 
@@ -10,24 +10,24 @@ use crate::progress;
 use crate::report::Outcome;
 use crate::rounds::{Rounds, Values};
 
-/// What each slice with a meter tells besides its own metrics. What the client needs is its processes' time on all
-/// cores together, and what it does in the background counts too.
+/// The additional metrics of a slice with a meter. The client's time is the CPU time of its processes on all cores,
+/// including background work.
 const COSTS: &[&str] = &[
     "commands_per_grant",
     "client_us_per_grant",
     "server_us_per_grant",
 ];
 
-/// What came of one slice.
+/// The result of one slice.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) values: Values,
     pub(crate) grants: usize,
-    /// What it took of the client's cores, if that was in other processes.
+    /// The CPU time of the clients, if they ran in other processes.
     pub(crate) elsewhere: Option<Duration>,
 }
 
-/// What a slice took, by the grant.
+/// The costs of a slice, per grant.
 #[derive(Debug)]
 pub(crate) struct Bill {
     done: Done,
@@ -65,7 +65,7 @@ impl Bill {
     }
 }
 
-/// What is to be done.
+/// The plan of a workload.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     pub(crate) workload: &'a str,
@@ -74,7 +74,7 @@ pub(crate) struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Lets all run one slice after the other, as many rounds as told.
+    /// Lets all contestants run one slice after the other, for the planned number of rounds.
     pub(crate) async fn take_turns(
         &self,
         names: &[&'static str],
@@ -83,7 +83,7 @@ impl Plan<'_> {
         self.go(self.metrics, names, run).await
     }
 
-    /// The same, and what it costs.
+    /// Like `take_turns`, and measures the costs.
     pub(crate) async fn take_metered_turns(
         &self,
         meter: &Meter,
@@ -106,7 +106,7 @@ impl Plan<'_> {
         self.go(&metrics, &names, metered).await
     }
 
-    /// Each way in this process.
+    /// Runs each contestant in this process.
     pub(crate) async fn take_turns_here<S>(
         &self,
         (field, meter): (&Field, &Meter),
@@ -121,7 +121,7 @@ impl Plan<'_> {
         self.take_metered_turns(meter, ways, run).await
     }
 
-    /// Contestants that are on several servers, of which no account is kept.
+    /// Runs contestants on several servers, whose costs are not measured.
     pub(crate) async fn take_turns_with<S>(
         &self,
         entrants: &[(&'static str, AnyContestant)],
@@ -145,7 +145,7 @@ impl Plan<'_> {
         for round in 0..self.rounds {
             progress::show(self.workload, round, self.rounds);
             for turn in 0..names.len() {
-                // Nobody is always the one who runs first.
+                // Each round starts with another contestant.
                 let at = (turn + round) % names.len();
                 rounds.slice_begins();
                 let values = run(at).await?;

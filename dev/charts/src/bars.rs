@@ -6,20 +6,20 @@ const BAR: f64 = 20.0;
 const STEP: f64 = 27.0;
 const HEADING: f64 = 26.0;
 const BETWEEN_GROUPS: f64 = 14.0;
-/// Shorter bars would not be seen.
+/// Shorter bars would be invisible.
 const LEAST: f64 = 2.0;
 
-/// A figure that cannot be drawn.
+/// The error for a figure that cannot be drawn.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{label} is {value}, which is no length: leave it out with `Bar::none`")]
 pub struct NotANumber {
     /// The bar.
     pub label: String,
-    /// Its value: negative, infinite, or no number.
+    /// The value of the bar, which is negative, infinite or NaN.
     pub value: f64,
 }
 
-/// One figure.
+/// A bar with its figure.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Bar {
@@ -30,7 +30,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// A bar as long as its value, which is written at its end: see [`figure()`].
+    /// Creates a bar with its value as the text at its end: see [`figure()`].
     pub fn new(label: impl Into<String>, value: f64) -> Self {
         Self {
             label: label.into(),
@@ -40,7 +40,7 @@ impl Bar {
         }
     }
 
-    /// Where there is no figure: says why not.
+    /// Creates a bar without a figure. `why` states the reason.
     pub fn none(label: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -50,20 +50,20 @@ impl Bar {
         }
     }
 
-    /// What is written at its end in place of the bare figure: `"6.9 ms"`.
+    /// Sets the text at the end of the bar instead of the plain figure, such as `"6.9 ms"`.
     pub fn said(mut self, text: impl Into<String>) -> Self {
         self.said = text.into();
         self
     }
 
-    /// How much it is to be looked at.
+    /// Sets how prominent the bar is.
     pub fn tone(mut self, tone: Tone) -> Self {
         self.tone = tone;
         self
     }
 }
 
-/// Bars in groups, all on one scale that begins at zero.
+/// Bars in groups, on one scale that begins at zero.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct BarChart {
@@ -73,7 +73,7 @@ pub struct BarChart {
 }
 
 impl BarChart {
-    /// An empty chart. The subtitle says the unit, and which way is better.
+    /// Creates an empty chart. The subtitle contains the unit, and whether larger or smaller is better.
     pub fn new(title: impl Into<String>, subtitle: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -82,7 +82,7 @@ impl BarChart {
         }
     }
 
-    /// Adds bars under a heading; an empty heading takes no room.
+    /// Adds bars under a heading. An empty heading takes no space.
     pub fn group(
         mut self,
         heading: impl Into<String>,
@@ -93,11 +93,11 @@ impl BarChart {
         self
     }
 
-    /// The chart as a file.
+    /// Returns the chart as the text of a file.
     ///
     /// # Errors
     ///
-    /// [`NotANumber`] if a value is negative, infinite, or no number.
+    /// Returns [`NotANumber`] if a value is negative, infinite or NaN.
     pub fn svg(&self) -> Result<String, NotANumber> {
         let largest = self.largest()?;
         let (left, room) = self.columns();
@@ -150,7 +150,8 @@ impl BarChart {
         Ok(largest)
     }
 
-    /// Where the bars begin, beside the longest label, and how long one can be, before the longest figure.
+    /// Returns where the bars begin, after the longest label, and the maximum length of a bar, before the longest
+    /// figure.
     fn columns(&self) -> (f64, f64) {
         let widest = |text: fn(&Bar) -> &str| {
             let widths = self.bars().map(|bar| width_of(text(bar)));

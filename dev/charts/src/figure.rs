@@ -1,4 +1,4 @@
-/// A number as it is read: three digits that count, thousands apart by a thin space, and no more decimals than help.
+/// Formats a number with three significant digits, thin spaces between thousands, and no unnecessary decimals.
 ///
 /// ```
 /// use leasehold_charts::figure;

@@ -1,5 +1,5 @@
-//! Figures and timelines as SVG: one file each, without fonts, scripts or images of others, that a browser shows in
-//! light or dark as its reader has it.
+//! Charts and timelines as SVG. Each is one file without external fonts, scripts or images, and follows the reader's
+//! light or dark theme.
 //!
 //! ```
 //! use leasehold_charts::{Bar, BarChart, Tone};
@@ -20,11 +20,11 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `bars` | [`BarChart`]: figures beside each other |
-//! | `lines` | [`LineChart`]: figures that change with another |
-//! | `timeline` | [`Timeline`]: who did what when |
-//! | `page` | the card they are drawn on: title, colours, fonts |
-//! | `figure` | how a number is written |
+//! | `bars` | [`BarChart`]: bars for figures |
+//! | `lines` | [`LineChart`]: lines for figures at several steps |
+//! | `timeline` | [`Timeline`]: a lane for each participant |
+//! | `page` | the background and frame: title, colours, fonts |
+//! | `figure` | the format of a number |
 
 mod bars;
 mod figure;

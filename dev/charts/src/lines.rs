@@ -6,7 +6,7 @@ use crate::tone::Tone;
 const LEGEND: f64 = 24.0;
 const HEIGHT: f64 = 220.0;
 const AXIS: f64 = 30.0;
-/// Into how many parts the scale is divided, at most.
+/// The maximum number of parts of the scale.
 const PARTS: f64 = 5.0;
 
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ struct Line {
     tone: Tone,
 }
 
-/// How figures change with another: lines over steps of equal width, on a scale that begins at zero.
+/// A line chart over steps of equal width, on a scale that begins at zero.
 ///
 /// ```
 /// use leasehold_charts::{LineChart, Tone};
@@ -37,7 +37,7 @@ pub struct LineChart {
 }
 
 impl LineChart {
-    /// An empty chart. The subtitle says the units, and which way is better.
+    /// Creates an empty chart. The subtitle contains the units, and whether larger or smaller is better.
     pub fn new(title: impl Into<String>, subtitle: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -46,7 +46,7 @@ impl LineChart {
         }
     }
 
-    /// Adds a line through points, whose first figures are the steps.
+    /// Adds a line. The first number of each point is its step.
     pub fn line(
         mut self,
         name: impl Into<String>,
@@ -61,11 +61,11 @@ impl LineChart {
         self
     }
 
-    /// The chart as a file.
+    /// Returns the chart as the text of a file.
     ///
     /// # Errors
     ///
-    /// [`NotANumber`] if a figure is negative, infinite, or no number.
+    /// Returns [`NotANumber`] if a figure is negative, infinite or NaN.
     pub fn svg(&self) -> Result<String, NotANumber> {
         let (steps, largest) = (self.steps()?, self.largest());
         let mut page = Page::new(&self.title, &self.subtitle);
@@ -107,7 +107,7 @@ impl LineChart {
         Ok(page.finish(bottom + AXIS + MARGIN / 2.0))
     }
 
-    /// All steps in order, each once.
+    /// Returns all steps in order, each once.
     fn steps(&self) -> Result<Vec<f64>, NotANumber> {
         let mut steps = Vec::new();
         for line in &self.lines {
@@ -130,7 +130,7 @@ impl LineChart {
     }
 }
 
-/// One, two or five times a power of ten, so that few of them reach the largest.
+/// Returns one, two or five times a power of ten, so that few steps reach the largest value.
 fn step_of(largest: f64) -> f64 {
     if largest <= 0.0 {
         return 1.0;

@@ -1,13 +1,13 @@
-//! The card that a chart is drawn on.
+//! The background and frame of a chart.
 
 use std::fmt::Write;
 
 pub(crate) const WIDTH: f64 = 720.0;
 pub(crate) const MARGIN: f64 = 24.0;
-/// Where a chart begins, below title and subtitle.
+/// The top of the chart, below title and subtitle.
 pub(crate) const TOP: f64 = 84.0;
 
-/// About how wide a letter of the small font is; SVG cannot ask.
+/// The approximate width of a character in the small font. SVG cannot measure text.
 pub(crate) const LETTER: f64 = 6.6;
 
 const STYLE: &str = "\
@@ -35,7 +35,7 @@ line.accent{stroke:#4c94ff}line.soft{stroke:#2f5d9e}line.quiet{stroke:#565f6c}\
 .on-accent{fill:#0b1320}.on-soft,.on-quiet{fill:#f0f3f6}\
 .good{stroke:#4cc38a;fill:#4cc38a}.bad{stroke:#ff7b72;fill:#ff7b72}.plain{stroke:#9aa4b1;fill:#9aa4b1}}";
 
-/// What is drawn so far, from top to bottom.
+/// The shapes so far, from top to bottom.
 #[derive(Debug)]
 pub(crate) struct Page {
     title: String,
@@ -72,7 +72,7 @@ impl Page {
         ));
     }
 
-    /// A thick line, in a tone.
+    /// Draws a thick line in a tone.
     pub(crate) fn stroke(&mut self, from: (f64, f64), to: (f64, f64), tone: &str) {
         self.line(from, to, &format!("stroke {tone}"));
     }
@@ -107,13 +107,13 @@ impl Page {
     }
 }
 
-/// How wide a text of the small font is, about.
+/// Returns the approximate width of a text in the small font.
 pub(crate) fn width_of(text: &str) -> f64 {
     let letters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
     f64::from(letters) * LETTER
 }
 
-/// A text as XML has it. What XML cannot hold becomes a space.
+/// Escapes a text for XML. Characters that are invalid in XML become spaces.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {

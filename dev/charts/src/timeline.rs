@@ -4,19 +4,19 @@ use crate::page::{MARGIN, Page, TOP, WIDTH, width_of};
 use crate::tone::Tone;
 
 const BAR: f64 = 26.0;
-/// A line of texts beside the marks.
+/// The height of a line of text next to the marks.
 const TEXT: f64 = 18.0;
 const BETWEEN_LANES: f64 = 20.0;
 const AXIS: f64 = 30.0;
 
-/// How a moment is judged.
+/// The judgement of a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// As it should be.
+    /// The expected result.
     Good,
-    /// As it must not be.
+    /// A wrong result.
     Bad,
-    /// Neither.
+    /// Neither good nor bad.
     Plain,
 }
 
@@ -52,7 +52,7 @@ struct Lane {
     marks: Vec<Mark>,
 }
 
-/// Who did what when: a lane for each, with spans and marked moments on it.
+/// A timeline with a lane for each participant, and spans and marked moments on the lanes.
 ///
 /// ```
 /// use std::time::Duration;
@@ -75,7 +75,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// An empty timeline.
+    /// Creates an empty timeline.
     pub fn new(title: impl Into<String>, subtitle: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -84,7 +84,7 @@ impl Timeline {
         }
     }
 
-    /// Adds a lane; what follows is drawn on it.
+    /// Adds a lane. Later spans and marks belong to it.
     pub fn lane(mut self, name: impl Into<String>) -> Self {
         self.lanes.push(Lane {
             name: name.into(),
@@ -94,7 +94,7 @@ impl Timeline {
         self
     }
 
-    /// A time on the last lane. Without a lane there is nothing to draw it on, and it is left out.
+    /// Adds a span to the last lane. Without a lane, the span is ignored.
     pub fn span(
         mut self,
         from: Duration,
@@ -113,7 +113,7 @@ impl Timeline {
         self
     }
 
-    /// A moment on the last lane, likewise.
+    /// Adds a moment to the last lane. Without a lane, the moment is ignored.
     pub fn mark(mut self, at: Duration, text: impl Into<String>, verdict: Verdict) -> Self {
         if let Some(lane) = self.lanes.last_mut() {
             lane.marks.push(Mark {
@@ -125,7 +125,7 @@ impl Timeline {
         self
     }
 
-    /// The timeline as a file.
+    /// Returns the timeline as the text of a file.
     #[must_use]
     pub fn svg(&self) -> String {
         let mut page = Page::new(&self.title, &self.subtitle);
@@ -165,7 +165,7 @@ impl Timeline {
     }
 }
 
-/// The marks of a lane, each with its text in a line of its own. Answers how high the lines are together.
+/// Draws the marks of a lane, each with its own line of text. Returns the height of all lines.
 fn draw_marks(page: &mut Page, lane: &Lane, y: f64, x: &dyn Fn(Duration) -> f64) -> f64 {
     let mut height = 0.0;
     for mark in &lane.marks {

@@ -1,12 +1,12 @@
-/// How much a shape is to be looked at.
+/// How prominent a shape is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tone {
-    /// What the chart is about.
+    /// The subject of the chart.
     #[default]
     Accent,
-    /// What is next to it.
+    /// Related to the subject.
     Soft,
-    /// What it is compared with.
+    /// For comparison.
     Quiet,
 }
 

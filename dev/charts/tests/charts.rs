@@ -1,11 +1,11 @@
-//! What is drawn is XML, says what it is to say, and is as long as its figure.
+//! Tests that charts are valid XML, contain their texts, and have bars of the right length.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::time::Duration;
 
 use leasehold_charts::{Bar, BarChart, Timeline, Tone, Verdict, figure};
 
-/// Every element that is opened is closed, in order; nothing is left bare.
+/// Checks that all opened elements are closed, in order, and that the texts are escaped.
 fn assert_xml(svg: &str) {
     let mut open = Vec::new();
     let mut rest = svg;
@@ -23,7 +23,7 @@ fn assert_xml(svg: &str) {
     assert!(open.is_empty(), "{open:?}");
 }
 
-/// The lengths of the bars, from top to bottom. The first rectangle is the card.
+/// Returns the lengths of the bars, from top to bottom. The first rectangle is the background.
 fn lengths(svg: &str) -> Vec<f64> {
     let bars = svg.lines().filter(|line| line.starts_with("<rect")).skip(1);
     let widths = bars.map(|line| line.split(r#" width=""#).nth(1).unwrap());

@@ -1,9 +1,9 @@
-//! Lines are XML, to scale, and refuse what is no figure.
+//! Tests that line charts are valid XML, are to scale, and refuse invalid figures.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use leasehold_charts::{LineChart, Tone};
 
-/// The heights of the points of a tone, in the order of the file; the first is the legend's.
+/// Returns the heights of the points of a tone, in the order of the file. The first one belongs to the legend.
 fn heights(svg: &str, tone: &str) -> Vec<f64> {
     let class = format!(r#"class="{tone}""#);
     let dots = svg

@@ -1,33 +1,33 @@
 //! The steps that a world can take.
 
-/// One step. Attempts are named by their index.
+/// One step. Attempts are identified by their index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Time passes, for everybody.
+    /// Time passes for all.
     Tick,
     /// Time passes, and this attempt's process does not notice.
     TickUnnoticedBy(usize),
-    /// The client sends an acquire, its first or a further one.
+    /// The client sends an acquire, its first one or a repeated one.
     Ask(usize),
-    /// The client of a task whose process has the lock does not ask yet.
+    /// The client of a task whose process has the lock waits before it sends its acquire.
     Park(usize),
-    /// It has waited for too long, and is to ask.
+    /// A parked client has waited for too long, and must send its acquire.
     Unpark(usize),
-    /// The request under way is carried out.
+    /// The server executes the request in flight.
     Arrive(usize),
-    /// The client takes the answer in.
+    /// The client receives the answer.
     Answer(usize),
-    /// The client gives up waiting for the answer.
+    /// The client stops waiting for the answer.
     TimeOut(usize),
-    /// A copy of an acquire that was not answered is carried out.
+    /// The server executes a duplicate of an unanswered acquire.
     LateAsk(usize),
-    /// A copy of a renewal that was not answered is carried out.
+    /// The server executes a duplicate of an unanswered renewal.
     LateRenewal(usize),
-    /// An answer arrives after its request was given up. Only a weakened client takes it in.
+    /// An answer arrives after its request timed out. Only a weakened client accepts it.
     SlowGrant(usize),
-    /// The client takes a wake-up for the lock. Only a weakened client does.
+    /// The client treats a notification as a grant. Only a weakened client does.
     GuardFromHint(usize),
-    /// A waiter takes what a release of its process has passed on to it.
+    /// A waiter accepts a direct hand-off from a release of its process.
     TakePass(usize),
     /// The caller drops its acquire.
     Cancel(usize),
@@ -35,46 +35,46 @@ pub(crate) enum Action {
     Renew(usize),
     /// The guard is released or dropped.
     Release(usize),
-    /// A release or cleanup is carried out and answered.
+    /// The server executes and answers a release or cleanup.
     Leave(usize),
-    /// The same, but what it names is not the next in line, so that nothing is passed on.
+    /// Like `Leave`, but the release names a waiter that is not the next one. So there is no direct hand-off.
     LeaveNamingNobody(usize),
-    /// A release or cleanup is carried out, and its answer is lost.
+    /// The server executes a release or cleanup, and the answer is lost.
     LeaveUnanswered(usize),
-    /// A release that asks on behalf of a parked attempt is sent, and its answer will be lost.
+    /// The client sends a release that requests the lock for a parked attempt. Its answer will be lost.
     LeaveForUnheard(usize),
-    /// Such a release is carried out. It is named by whom it asks for.
+    /// The server executes such a release. The step is identified by the parked attempt.
     LateLeaveFor(usize),
-    /// The release or cleanup of the one and the acquire of the other are carried out in one call, and answered.
+    /// The server executes and answers a release or cleanup of one attempt and an acquire of another one, in one call.
     Batch { leaver: usize, asker: usize },
-    /// The same, and the answer to both is lost.
+    /// Like `Batch`, but the answer to both is lost.
     BatchUnanswered { leaver: usize, asker: usize },
     /// A holder writes to the resource, whether or not its guard is still valid.
     Write(usize),
-    /// A task dies without a cleanup, and its process lives on.
+    /// A task dies without a cleanup, and its process continues.
     Die(usize),
-    /// A whole process dies.
+    /// A process dies with all its tasks.
     ProcessDies(u8),
-    /// A process is not reached by what is published any more.
+    /// A process no longer receives published messages.
     Disconnect(u8),
-    /// It is reached again, and all its waiters look.
+    /// The process receives messages again, and all its waiters poll.
     Reconnect(u8),
-    /// A wake-up is lost.
+    /// A notification is lost.
     LoseHint(usize),
-    /// A foreign program takes the lock, if it is free.
+    /// A foreign program acquires the lock, if it is free.
     ForeignTakes,
-    /// It releases it, which wakes nobody.
+    /// The foreign program releases the lock, without a notification.
     ForeignReleases,
-    /// Somebody deletes the lock's key, or makes it expire at once.
+    /// A foreign program deletes the lock's key, or makes it expire immediately.
     ForeignDeletes,
-    /// Somebody overwrites the lock's key, and sets no TTL.
+    /// A foreign program overwrites the lock's key without a TTL.
     ForeignOverwrites,
-    /// An operator forces the lock open.
+    /// An operator force-releases the lock.
     Force,
-    /// The server forgets everything.
+    /// The server loses all data.
     MemoryLoss,
-    /// Another server becomes the primary with a copy of the state, and the old one goes on serving.
+    /// Another server becomes the primary with a copy of the state, and the old one continues.
     Promote,
-    /// The clients follow to the new primary.
+    /// The clients connect to the new primary.
     Follow,
 }

@@ -1,49 +1,49 @@
-//! One acquisition, as its own process knows it.
+//! The state of one attempt, as known by its own process.
 
-/// How far an attempt has come.
+/// The progress of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Phase {
     /// Nothing was sent.
     New,
-    /// Asks again and again under its id, until it is granted.
+    /// Repeats its request with its id until it is granted.
     Trying,
     /// Has a guard, valid or lost.
     Holding,
-    /// Sends its release, or its cleanup, until that is answered.
+    /// Repeats its release or cleanup until it is answered.
     Leaving,
-    /// Its release or cleanup was answered: it must leave no trace.
+    /// Its release or cleanup was answered, so nothing of the attempt may be left.
     Over,
-    /// Fell silent for good, and cleaned nothing up.
+    /// Has ended permanently without a cleanup.
     Dead,
 }
 
-/// The request that is under way and its answer; an attempt has one at a time.
+/// The request in flight and its answer. An attempt has one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Line {
-    /// No request is under way.
+    /// No request is in flight.
     Idle,
-    /// No request is under way, and none is to be: it is parked, and a release of its process may ask on its behalf.
+    /// The attempt is parked and sends no request. A release of its process may request the lock for the attempt.
     Parked,
-    /// A release that asks on its behalf is on its way.
+    /// A release that requests the lock for this attempt is in flight.
     AskedFor { age: u8 },
-    /// An acquire is on its way. `age` counts from its sending.
+    /// An acquire is in flight. `age` counts from its sending.
     Asked { age: u8 },
-    /// The lock is granted, and the answer on its way.
+    /// The lock was granted, and the answer is in flight.
     Granted { age: u8, token: u8 },
-    /// Somebody else holds the lock. `left` is what is left of the lease, as far as anybody cares.
+    /// Another attempt holds the lock. `left` is the remaining lease, as far as it matters.
     Busy { age: u8, left: u8, first: bool },
-    /// The request came after its time, or after its attempt was over.
+    /// The request arrived after its expiry, or after its attempt had ended.
     Late { age: u8 },
-    /// A renewal is on its way.
+    /// A renewal is in flight.
     Renewing { age: u8 },
-    /// The lease was extended, and the answer is on its way.
+    /// The lease was extended, and the answer is in flight.
     Extended { age: u8 },
-    /// The server says that the lock is not this attempt's any more.
+    /// The server has answered that this attempt no longer holds the lock.
     Gone,
 }
 
 impl Line {
-    /// The time since an acquire was sent that is not answered.
+    /// Returns the time since the sending of an unanswered acquire.
     pub(crate) fn unanswered_ask(self) -> Option<u8> {
         match self {
             Self::Asked { age }
@@ -73,56 +73,55 @@ impl Line {
     }
 }
 
-/// A lock that a release of its own process has passed on to it, and that it has not taken yet.
+/// A direct hand-off from a release of the same process that the attempt has not accepted yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Pass {
-    /// The time since the release was carried out. It was sent before, which only makes a lease shorter.
+    /// The time since the execution of the release. The release was sent earlier, which only makes the lease shorter.
     pub(crate) age: u8,
     pub(crate) token: u8,
 }
 
-/// A release that asks on behalf of an attempt, and was not answered.
+/// An unanswered release that requests the lock for this attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Naming {
-    /// Whose release it is.
+    /// The attempt that releases.
     pub(crate) by: u8,
-    /// How long it may still ask: it may be carried out as long, and as often as it likes.
+    /// How long the release may still take effect. Until then it may be executed repeatedly.
     pub(crate) left: u8,
-    /// Whether the attempt's process knows that it may.
+    /// Whether the attempt's process knows about the release.
     pub(crate) is_noted: bool,
 }
 
 /// One acquisition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Attempt {
-    /// How far it has come.
+    /// The progress of the attempt.
     pub(crate) phase: Phase,
-    /// What it waits for.
+    /// The request in flight.
     pub(crate) line: Line,
-    /// How long the server still accepts copies of acquires that were not answered: they may come as
-    /// long, and as often as they like.
+    /// How long the server still accepts duplicates of unanswered acquires. Until then they may arrive repeatedly.
     pub(crate) copies: u8,
-    /// How long the client believes that such copies may come.
+    /// How long the client expects such duplicates.
     pub(crate) noted: u8,
-    /// A release asks on its behalf, and its answer is lost.
+    /// A release that requests the lock for this attempt, and whose answer is lost.
     pub(crate) naming: Option<Naming>,
-    /// A copy of a renewal was not answered.
+    /// Whether a duplicate of an unanswered renewal may arrive.
     pub(crate) late_renewal: bool,
-    /// An answer that grants the lock, and came after the client had asked again.
+    /// The token of a grant whose answer arrived after the client had repeated its request.
     pub(crate) slow_grant: Option<u8>,
-    /// How long the guard may still be relied on; 0 once it is lost.
+    /// How long the guard is still valid; 0 after it is lost.
     pub(crate) left: u8,
-    /// The token of the guard it has, or had; 0 if it never had one.
+    /// The token of the current or last guard; 0 if there was none.
     pub(crate) token: u8,
     /// The attempts that had been granted before this one began, one bit each.
     pub(crate) after: u8,
-    /// How long until it asks again unasked.
+    /// The time until the next poll without a notification.
     pub(crate) recheck: u8,
-    /// A wake-up is on its way to it, or kept for it.
+    /// Whether a notification for this attempt is in flight or stored.
     pub(crate) hint: bool,
-    /// What the answer to somebody's release says that it has.
+    /// A direct hand-off to this attempt.
     pub(crate) passed: Option<Pass>,
-    /// How often it has asked since time last passed.
+    /// How many requests the attempt has sent since the last tick.
     pub(crate) asked_now: u8,
 }
 
@@ -144,18 +143,18 @@ impl Attempt {
         asked_now: 0,
     };
 
-    /// Whether it has a guard that its process takes for valid.
+    /// Returns whether the attempt has a guard that its process considers valid.
     #[must_use]
     pub(crate) fn holds(&self) -> bool {
         self.phase == Phase::Holding && self.left > 0
     }
 
-    /// Whether it may ask now.
+    /// Returns whether the attempt may send a request now.
     pub(crate) fn is_waiting(&self) -> bool {
         self.phase == Phase::Trying && self.line == Line::Idle
     }
 
-    /// Ends the attempt for its process. What nobody looks at any more is forgotten.
+    /// Ends the attempt for its process, and removes state that no longer matters.
     pub(crate) fn end(&mut self, phase: Phase) {
         *self = Self {
             phase,

@@ -1,4 +1,4 @@
-//! A release or cleanup and an acquire that go to the server in one call: `batch.lua`. The release comes first.
+//! A release or cleanup and an acquire in one call: `batch.lua`. The release comes first.
 
 use crate::action::Action;
 use crate::attempt::{Line, Phase};
@@ -20,7 +20,7 @@ pub(crate) fn actions(world: &World, setup: &Setup, out: &mut Vec<Action>) {
         }
         for asker in setup.everyone() {
             let same = setup.process(asker) == setup.process(leaver);
-            // An acquire that was given up may be in the call that carries its cleanup.
+            // A timed-out acquire may be in the same call as its cleanup.
             let asks = match asker == leaver {
                 true => world.attempts[asker].copies > 0,
                 false => matches!(world.attempts[asker].line, Line::Asked { .. }),
@@ -49,7 +49,7 @@ pub(crate) fn unanswered(world: &mut World, setup: &Setup, leaver: usize, asker:
 fn carry_out(world: &mut World, setup: &Setup, leaver: usize, asker: usize, how: Leaving) {
     let before = world.server;
     client::leave(world, setup, leaver, how);
-    // All reads come before the first write, and what a release has changed since is to be read again.
+    // `batch.lua` reads everything before its first write, so it must read again what the release has changed.
     let was_free = before.holder == Holder::Nobody && before.token > 0 && before.seals[asker] == 0;
     let is_free = world.server.holder == Holder::Nobody && world.server.queue.first().is_none();
     let is_stale = setup.without(Weakening::BatchReadsAgain) && was_free && is_free;

@@ -1,12 +1,12 @@
-//! One form for all worlds that behave alike.
+//! A common form for all worlds with the same behaviour.
 
 use crate::attempt::Line;
 use crate::server::{MOST, id};
 use crate::setup::Setup;
 use crate::world::World;
 
-/// Brings a world into its form. Of tokens only the order is kept, and of attempts, if they are to be
-/// anonymous, not the names.
+/// Converts a world to its canonical form. Only the order of tokens is kept. If attempts are anonymous, their names are
+/// not kept.
 pub(crate) fn canonical_form(mut world: World, setup: &Setup) -> World {
     rank_tokens(&mut world);
     if setup.anonymous {
@@ -15,7 +15,7 @@ pub(crate) fn canonical_form(mut world: World, setup: &Setup) -> World {
     world
 }
 
-/// Replaces each token by its place among those that are left, so that counters do not grow for ever.
+/// Replaces each token by its rank, so that counters do not grow forever.
 fn rank_tokens(world: &mut World) {
     let mut used = 0_u32;
     each_token(world, |token| used |= 1 << *token);
@@ -49,8 +49,8 @@ fn each_token(world: &mut World, mut visit: impl FnMut(&mut u8)) {
     }
 }
 
-/// Sorts the attempts by what distinguishes them. Worlds that are still told apart although only names
-/// differ are explored twice, and no other harm is done.
+/// Sorts the attempts by their distinguishing features. Worlds that still differ only in names are explored twice,
+/// which is harmless.
 fn anonymous(world: &World, setup: &Setup) -> World {
     let mut order = [0, 1, 2];
     order[..setup.attempts].sort_by_key(|&who| {
@@ -87,7 +87,7 @@ fn renamed(world: &World, names: &[usize; MOST]) -> World {
     new.came = world.came.renamed(names);
     new.registered = world.registered.renamed(names);
     new.writers = mask(world.writers);
-    // An anonymous setup has a process of its own for each attempt.
+    // In an anonymous setup, each attempt has its own process.
     new.deaf = mask(world.deaf);
     new.gone = mask(world.gone);
     new

@@ -1,4 +1,5 @@
-//! What holds, and what must be possible lest it hold for want of anything happening.
+//! The checked properties, and the events that each world must contain, so that no property holds only because nothing
+//! happens.
 
 use crate::macros::reachable;
 
@@ -8,34 +9,32 @@ use crate::macros::reachable;
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Claim {
-    /// Two guards are never both valid, nor one while a foreign program holds the lock.
+    /// Two guards are never valid at the same time, and no guard is valid while a foreign program holds the lock.
     Exclusion,
-    /// The server has the lock in the name of every valid guard, under its token: its renewal is accepted.
+    /// The server has the lock for each valid guard, with its token. So a renewal of the guard succeeds.
     Backed,
     /// I1: no two guards share a token.
     TokensDiffer,
     /// I2: a guard whose attempt began after another had been granted has the larger token.
     TokensGrow,
-    /// I3: a resource that takes no smaller token than it has seen never takes a write of one holder after
-    /// a write of a later one.
+    /// I3: a resource that refuses smaller tokens never accepts a write of a holder after a write of a later holder.
     Fenced,
-    /// No renewal succeeds for one that does not hold the lock, or after a later attempt was granted.
+    /// No renewal succeeds for an attempt that does not hold the lock, or after a later attempt was granted.
     NoRevival,
-    /// Once a release or cleanup was answered, its attempt neither holds the lock nor has a place.
+    /// After the answer to its release or cleanup, an attempt neither holds the lock nor has a queue position.
     NoGhost,
-    /// Every living waiter has the lock, a place, or a look ahead within a refresh.
+    /// Every living waiter has the lock or a queue position, or polls within a refresh interval.
     NobodyForgotten,
-    /// The lock is in no living hands while somebody waits for no longer than the dead, and what was lost,
-    /// account for.
+    /// If an attempt waits, the lock is without a living holder only for as long as the faults so far explain.
     NoStall,
-    /// No waiter asks more than three times while no time passes: the protocol does not spin.
+    /// No waiter sends more than three requests while no time passes.
     NoSpin,
-    /// Nobody is granted before a waiter who came earlier, lives and listens.
+    /// The lock is never granted before an earlier waiter that lives and receives notifications.
     InOrder,
 }
 
 impl Claim {
-    /// What it is called.
+    /// Returns the name of the claim.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()

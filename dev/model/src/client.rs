@@ -1,5 +1,5 @@
-//! What a client does: `core/src/engine` (`acquire`, `lease`, `renew`, `release`) and what
-//! `core/src/backend/redis` adds (`attempt`, `protocol/unanswered_requests`, `wait/local_queue`).
+//! The client: `core/src/engine` (`acquire`, `lease`, `renew`, `release`), and the additions of
+//! `core/src/backend/redis` (`attempt`, `protocol/unanswered_requests`, `wait/local_queue`).
 
 use crate::action::Action;
 use crate::attempt::{Line, Naming, Pass, Phase};
@@ -11,7 +11,7 @@ use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::World;
 
-/// What the client of `who` can do now.
+/// Adds the steps that the client of `who` can take now.
 pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Action>) {
     let attempt = &world.attempts[who];
     match attempt.phase {
@@ -67,7 +67,7 @@ pub(crate) fn ask(world: &mut World, setup: &Setup, who: usize) {
     let attempt = &mut world.attempts[who];
     attempt.line = Line::Asked { age: 0 };
     if setup.is_prompt() {
-        // Beyond what is allowed it does not matter how often.
+        // Larger numbers than the allowed one are not distinguished.
         attempt.asked_now = (attempt.asked_now + 1).min(ASKS_AT_ONCE + 1);
     }
     (attempt.hint, attempt.recheck) = (false, 0);
@@ -77,7 +77,7 @@ pub(crate) fn renew(world: &mut World, who: usize) {
     world.attempts[who].line = Line::Renewing { age: 0 };
 }
 
-/// Takes the answer to the request under way.
+/// Handles the answer to the request in flight.
 pub(crate) fn answer(world: &mut World, setup: &Setup, who: usize) {
     let line = std::mem::replace(&mut world.attempts[who].line, Line::Idle);
     match line {
@@ -86,7 +86,7 @@ pub(crate) fn answer(world: &mut World, setup: &Setup, who: usize) {
             world.attempts[who].recheck =
                 recheck::next_recheck(world, setup, who, Seen { left, first });
         }
-        // A renewal that was confirmed after the end changes nothing.
+        // A renewal that is confirmed after the end of the lease has no effect.
         Line::Extended { age } if world.attempts[who].left > 0 => {
             world.attempts[who].left = lease_left(setup, setup.times.ttl, age);
         }
@@ -95,10 +95,10 @@ pub(crate) fn answer(world: &mut World, setup: &Setup, who: usize) {
     }
 }
 
-/// What a grant's answer says.
+/// The contents of a grant.
 #[derive(Debug, Clone, Copy)]
 struct Grant {
-    /// For how long it is, if it is not renewed.
+    /// The length of the lease without renewal.
     length: u8,
     age: u8,
     token: u8,
@@ -111,7 +111,7 @@ impl Grant {
     }
 }
 
-/// Makes a guard of a grant, unless its lease is over.
+/// Creates a guard from a grant, unless its lease is over.
 fn enter(world: &mut World, setup: &Setup, who: usize, grant: Grant) {
     let left = lease_left(setup, grant.length, grant.age);
     (world.attempts[who].slow_grant, world.attempts[who].passed) = (None, None);
@@ -135,7 +135,7 @@ fn enter(world: &mut World, setup: &Setup, who: usize, grant: Grant) {
     }
 }
 
-/// The deadline counts from the sending of the request whose answer is taken.
+/// Returns the remaining lease. The deadline counts from the sending of the answered request.
 fn lease_left(setup: &Setup, length: u8, age: u8) -> u8 {
     let margin = if setup.without(Weakening::DriftMargin) {
         0
@@ -145,7 +145,7 @@ fn lease_left(setup: &Setup, length: u8, age: u8) -> u8 {
     length.saturating_sub(margin).saturating_sub(age)
 }
 
-/// Gives up waiting for the answer to the request under way: copies of it may still come.
+/// Stops waiting for the answer to the request in flight. Duplicates of the request may still arrive.
 pub(crate) fn time_out(world: &mut World, setup: &Setup, who: usize) {
     let attempt = &mut world.attempts[who];
     let line = std::mem::replace(&mut attempt.line, Line::Idle);
@@ -168,7 +168,7 @@ pub(crate) fn time_out(world: &mut World, setup: &Setup, who: usize) {
     }
 }
 
-/// A weakened client takes the answer to an earlier copy for the answer to its last.
+/// A weakened client treats the answer to an earlier duplicate as the answer to its last request.
 pub(crate) fn slow_grant(world: &mut World, setup: &Setup, who: usize) {
     let attempt = world.attempts[who];
     if let (Some(token), Some(age)) = (attempt.slow_grant, attempt.line.unanswered_ask()) {
@@ -177,14 +177,14 @@ pub(crate) fn slow_grant(world: &mut World, setup: &Setup, who: usize) {
     }
 }
 
-/// A weakened client makes its guard from the wake-up, with the token that the server has.
+/// A weakened client creates a guard from a notification, with the token at the server.
 pub(crate) fn guard_from_hint(world: &mut World, setup: &Setup, who: usize) {
     time_out(world, setup, who);
     let token = world.server.token;
     enter(world, setup, who, Grant::of(setup, 0, token));
 }
 
-/// Drops the acquire, or the guard: the cleanup or release is owed from here on.
+/// Drops the acquire or the guard. From here on, the client must send the cleanup or release.
 pub(crate) fn leave_off(world: &mut World, setup: &Setup, who: usize) {
     time_out(world, setup, who);
     world.attempts[who].phase = Phase::Leaving;
@@ -196,7 +196,7 @@ pub(crate) fn leave_off(world: &mut World, setup: &Setup, who: usize) {
     world.came.remove(who);
 }
 
-/// How a release or cleanup is carried out.
+/// How a release or cleanup is executed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leaving {
     answered: bool,
@@ -218,7 +218,8 @@ impl Leaving {
     };
 }
 
-/// The release or cleanup is carried out. It names a waiter of its process, whom the answer tells if the lock is its.
+/// Executes the release or cleanup. It names a waiter of its process, and the answer reports whether that waiter got
+/// the lock.
 pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, how: Leaving) {
     let attempt = world.attempts[who];
     let asked_for = attempt.naming.filter(|it| it.is_noted);
@@ -232,14 +233,14 @@ pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, how: Leaving) 
     };
     let named = named(world, setup, who).filter(|it| match it {
         Named::InLine(_) => how.names,
-        // What is not answered then is in `parking`.
+        // `parking` handles an unanswered release that names a parked waiter.
         Named::Parked(_) => how.names && how.answered,
     });
     let request = scripts::ReleaseRequest { seal, named };
     let passed = scripts::release(world, setup, who, request);
     if let (Some(named), true) = (named, how.answered) {
         let waiter = named.who();
-        // One that was parked has the lock, or asks.
+        // A parked waiter now has the lock, or sends its own request.
         if matches!(named, Named::Parked(_)) {
             world.attempts[waiter].line = Line::Idle;
         }
@@ -258,7 +259,7 @@ pub(crate) fn leave(world: &mut World, setup: &Setup, who: usize, how: Leaving) 
     }
 }
 
-/// Whom a release names: the first in line of its process, or else one that is parked.
+/// Returns the waiter that a release names: the first queued waiter of its process, or else a parked one.
 fn named(world: &World, setup: &Setup, who: usize) -> Option<Named> {
     if let Some(in_line) = same_process_waiter(world, setup, who) {
         return Some(Named::InLine(in_line));
@@ -266,8 +267,8 @@ fn named(world: &World, setup: &Setup, who: usize) -> Option<Named> {
     parking::parked(world, setup, who).map(Named::Parked)
 }
 
-/// The first in line of its process. Where no registrations are kept it is the one that comes first
-/// in the queue, for to name another is to name nobody.
+/// Returns the first queued waiter of the process. Without registrations, this is the first one in the server's queue,
+/// because naming another one has no effect.
 fn same_process_waiter(world: &World, setup: &Setup, who: usize) -> Option<usize> {
     let line = if setup.is_prompt() {
         world.registered
@@ -279,7 +280,7 @@ fn same_process_waiter(world: &World, setup: &Setup, who: usize) -> Option<usize
     line.iter().filter(same).find(waits)
 }
 
-/// Takes the lock that was passed on. Its lease counts from the release, not from when the waiter hears of it.
+/// Accepts a direct hand-off. The lease counts from the release, and not from the arrival of its answer.
 pub(crate) fn take_pass(world: &mut World, setup: &Setup, who: usize) {
     let Some(Pass { age, token }) = world.attempts[who].passed else {
         return;
@@ -295,7 +296,7 @@ pub(crate) fn take_pass(world: &mut World, setup: &Setup, who: usize) {
         setup.times.grant
     };
     if lease_left(setup, length, age) == 0 {
-        // It asks.
+        // The waiter sends its own request instead.
         world.attempts[who].passed = None;
         return;
     }

@@ -1,4 +1,4 @@
-//! A world as the model checker sees it.
+//! The world as a model for the model checker.
 
 use stateright::{Model, Property};
 
@@ -16,7 +16,7 @@ use crate::{
     batch, client, faults, judge, network, parking, promotion, resource, scripts, tick, trace_text,
 };
 
-/// What one run checks.
+/// The subject of one run.
 #[derive(Debug, Clone)]
 struct Exploration {
     setup: Setup,

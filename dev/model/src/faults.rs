@@ -1,4 +1,4 @@
-//! What goes wrong beside delays: deaths, lost wake-ups, foreign programs, operators, a server that forgets.
+//! Faults other than delays: deaths, lost notifications, foreign programs, operators, and a server that loses its data.
 
 use crate::action::Action;
 use crate::attempt::{Line, Phase};
@@ -73,7 +73,7 @@ fn processes(world: &World, setup: &Setup, out: &mut Vec<Action>) {
     }
 }
 
-/// The attempt falls silent: what it has sent may still arrive.
+/// The attempt ends without a cleanup. Requests in flight may still arrive.
 pub(crate) fn die(world: &mut World, setup: &Setup, who: usize) {
     world.budget.deaths -= 1;
     fall_silent(world, setup, who);
@@ -89,7 +89,7 @@ pub(crate) fn process_dies(world: &mut World, setup: &Setup, process: u8) {
     {
         let phase = world.attempts[who].phase;
         if phase == Phase::New {
-            // It never began, and never will.
+            // The attempt has not begun, and never will.
             world.end(who, Phase::Over);
         } else if phase != Phase::Over && phase != Phase::Dead {
             fall_silent(world, setup, who);
@@ -107,28 +107,28 @@ fn fall_silent(world: &mut World, setup: &Setup, who: usize) {
     world.end(who, Phase::Dead);
 }
 
-/// For how long a dead contender may keep the lock from the living.
+/// Returns how long a dead attempt may keep the lock from the living ones.
 fn cost_of_death(world: &World, setup: &Setup, who: usize) -> u8 {
     let times = setup.times;
     let process_lives = world.gone & setup.process(who) == 0;
     let mut cost = 0;
     if world.server.is_held_by(who) && world.server.was_drawn_by(who) {
-        // What is left of its lease, or of the time to take what was passed on; then somebody has to look.
+        // The rest of its lease, or of the time for the confirmation of a hand-off. After that a waiter must poll.
         let attempt = &world.attempts[who];
-        // An answer on its way was to a request that confirmed it.
+        // An answer in flight belongs to a request that confirmed the hand-off.
         let is_confirmed = matches!(attempt.line, Line::Granted { .. });
         let is_untaken = attempt.passed.is_some() && !is_confirmed;
         let most = if is_untaken { times.grant } else { FOR_EVER };
         cost += world.server.left.min(most) + setup.looks_after_expiry;
     } else if world.server.is_held_by(who) {
-        // What is left of its grant, of which the others have not heard.
+        // The rest of its grant, which the others do not know about.
         cost += world.server.left + setup.missed_look();
     } else if world.server.has_live_place(who) && process_lives {
-        // It is granted the lock, and does not confirm.
+        // The attempt may be granted the lock without confirming it.
         cost += times.grant + setup.missed_look();
     }
     if world.attempts[who].copies > 0 {
-        // Its request arrives, and takes the lock or a place.
+        // Its request may arrive, and acquire the lock or a queue position.
         cost += times.ttl.max(times.grant) + setup.missed_look();
     }
     cost
@@ -148,7 +148,7 @@ pub(crate) fn disconnect(world: &mut World, setup: &Setup, process: u8) {
             .everyone()
             .filter(|&it| setup.process_of[it] == process)
         {
-            // What is published meanwhile is lost, and so is what was on its way.
+            // Messages that are published during the disconnection or are in flight are lost.
             if world.attempts[who].hint {
                 world.allowance += setup.times.grant + setup.missed_look();
             }
@@ -171,7 +171,7 @@ pub(crate) fn reconnect(world: &mut World, setup: &Setup, process: u8) {
 
 pub(crate) fn foreign_takes(world: &mut World, setup: &Setup) {
     (world.server.holder, world.server.left) = (Holder::Foreign, setup.times.ttl);
-    // Its release wakes nobody.
+    // The release of the foreign program sends no notification.
     count_meddling(world, setup);
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn foreign_deletes(world: &mut World, setup: &Setup) {
     world.server.delete_lock();
 }
 
-/// Nobody hears of it before the next look.
+/// Waiters notice the change only when they poll next.
 fn count_meddling(world: &mut World, setup: &Setup) {
     if setup.is_prompt() {
         world.budget.foreign -= 1;

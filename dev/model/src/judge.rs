@@ -1,4 +1,4 @@
-//! Whether a claim holds in a state.
+//! Checks whether a claim holds in a state.
 
 use crate::attempt::{Line, Phase};
 use crate::claim::Claim;
@@ -49,7 +49,7 @@ pub(crate) fn holds(claim: Claim, setup: &Setup, world: &World) -> bool {
     }
 }
 
-/// Every ordered pair of two attempts.
+/// Returns all ordered pairs of two attempts.
 fn pairs(setup: &Setup) -> impl Iterator<Item = (usize, usize)> + use<> {
     let all = setup.everyone();
     all.clone()

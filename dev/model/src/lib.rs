@@ -1,5 +1,5 @@
-//! A model of the lock's protocol on one Redis server, and a checker that visits all its states. The protocol of a
-//! quorum of servers has a model of its own, in [`quorum`].
+//! A model of the lock protocol on one Redis server, and a checker that visits all its states. The module [`quorum`]
+//! contains a separate model for a quorum of servers.
 //!
 //! ```sh
 //! cargo run --release -p leasehold-model                              # the table
@@ -7,16 +7,17 @@
 //! cargo run --release -p leasehold-model -- --show guard-from-wake-up # a counterexample, step by step
 //! ```
 //!
-//! The protocol is `core/src/backend/redis/scripts/*.lua`, each with a function of the same name in
-//! `scripts`, and what `core/src/engine` and `core/src/backend/redis` do around them, in `client`. Where a
-//! script changes, its function here changes with it, and the tests say what the change broke:
+//! The protocol consists of two parts. `scripts` contains a function for each script of
+//! `core/src/backend/redis/scripts/*.lua`, with the same name. `client` contains the corresponding parts of
+//! `core/src/engine` and `core/src/backend/redis`. If a script changes, change its function here, too. The tests show
+//! what the change breaks:
 //!
 //! ```
 //! use leasehold_model::{Claim, Weakening, counterexample, weakened};
 //!
 //! let setup = weakened(Weakening::ConfirmBeforeGuard).ok_or("it is shown nowhere")?;
 //! let trace = counterexample(&setup, Claim::Exclusion).ok_or("it holds")?;
-//! print!("{trace}"); // A holds, releases; B is woken and takes that for the lock …
+//! print!("{trace}"); // A holds and releases; B treats its notification as a grant …
 //! # assert!(trace.steps() > 3);
 //! # Ok::<(), &str>(())
 //! ```
@@ -25,58 +26,57 @@
 //!
 //! | claim | what it says |
 //! |---|---|
-//! | `exclusion` | two guards are never both valid, nor one while a foreign program holds the lock |
-//! | `backed` | the server has the lock in the name of every valid guard, under its token |
+//! | `exclusion` | two guards are never valid at the same time, and no guard is valid while a foreign program holds the lock |
+//! | `backed` | the server has the lock for each valid guard, with its token |
 //! | `tokens-differ` | I1: no two guards share a token |
 //! | `tokens-grow` | I2: a guard whose attempt began after another was granted has the larger token |
-//! | `fenced` | I3: a resource that compares tokens takes no write of a holder after one of a later holder |
-//! | `no-revival` | no renewal succeeds without the lock, or once a later attempt has had a guard |
-//! | `no-ghost` | after the answer to its release or cleanup an attempt has neither the lock nor a place |
-//! | `nobody-forgotten` | a living waiter has the lock, a place, or a look ahead within a refresh |
-//! | `no-stall` | the lock is in no living hands while somebody waits for no longer than faults account for |
-//! | `no-spin` | waiters do not ask without end while no time passes, so that the two before mean something |
-//! | `in-order` | nobody is granted before a waiter who came earlier, lives and listens |
+//! | `fenced` | I3: a resource that compares tokens accepts no write of a holder after a write of a later holder |
+//! | `no-revival` | no renewal succeeds without the lock, or after a later attempt was granted |
+//! | `no-ghost` | after the answer to its release or cleanup, an attempt has neither the lock nor a queue position |
+//! | `nobody-forgotten` | a living waiter has the lock or a queue position, or polls within a refresh interval |
+//! | `no-stall` | if an attempt waits, the lock is without a living holder only for as long as the faults so far explain |
+//! | `no-spin` | waiters do not send requests without end while no time passes, so that the two claims before are meaningful |
+//! | `in-order` | the lock is never granted before an earlier waiter that lives and receives notifications |
 //!
-//! The first seven are checked in worlds where every message and process may take as long as it likes, for
-//! ever included: there a dead process is one that does nothing any more, a lost message one that never
-//! arrives, and a wake-up may come at any time or not at all. Acquires that were not answered may be
-//! carried out at any time before their expiry, and as often as they like. `exclusion` and `backed` are not claimed
-//! where others delete or overwrite the key, expire it early, or force the lock open; the others are.
+//! The first seven claims are checked in worlds where each message and process may take any time, even forever. In
+//! these worlds a dead process is one that takes no more steps, and a lost message is one that never arrives. A
+//! notification may arrive at any time, or not at all. Unanswered acquires may be executed repeatedly at any time
+//! before their expiry. `exclusion` and `backed` are not claimed where other programs delete or overwrite the key, make
+//! it expire early, or force-release the lock. The other claims are.
 //!
-//! The rest is checked in worlds where messages are prompt and the living do what is due. `no-stall` then
-//! allows for each fault so far, and for nothing else: what is left of a dead holder's lease, and a refresh
-//! more if the waiters behind are not the first of their process; a grant and a refresh for a waiter that
-//! died in the queue of a living process, or was not told; nothing for one that died with its process, whom
-//! the server passes over; a refresh for a key that somebody deleted. These bounds are met: in each such
-//! world a run is found in which the lock stands idle for all of the time allowed. `in-order` is not claimed
-//! where wake-ups are lost, for a waiter that does not confirm in time goes to the end.
+//! The other claims are checked in worlds where messages are fast and living clients act in time. There `no-stall`
+//! allows a time for each fault so far, and no other time. For a dead holder it is the rest of its lease. If the
+//! waiters are not the first ones of their processes, a refresh interval is added. For a waiter that died in the queue
+//! of a living process, or that was not notified, it is a grant and a refresh interval. For a waiter that died with its
+//! process it is nothing, because the server skips it. For a deleted key it is a refresh interval. These bounds are
+//! tight: each such world has a run in which the lock is idle for the whole allowed time. `in-order` is not claimed
+//! where notifications are lost, because a waiter that does not confirm in time moves to the end of the queue.
 //!
-//! Each rule that a [`Weakening`] leaves out is shown to be needed: without it exactly the claims that it
-//! names are broken. The worlds are not empty: each has [`Reachable`]s that must be seen in it.
+//! A [`Weakening`] leaves out one rule, and shows that the rule is necessary: without it, exactly the named claims are
+//! violated. Each world has [`Reachable`] events that must occur in it, so no claim holds only because nothing happens.
 //!
 //! # What is not modelled
 //!
-//! - More than three attempts, or more than one lock. Time is a small number of ticks; only the order of the
-//!   lengths matters, and `short-ttl`, `rounding`, `drifting-clocks` and `old-news` vary it.
-//! - Attempts that do not queue: they are those that queue, and leave at once.
-//! - How long a waiter is parked: it may be named, or ask, at any time. Whom a release names that is not answered is known
-//!   to the one that is named and to nobody else.
-//! - Batches of more than a release and an acquire. What other requests do between the two is in the worlds without
-//!   batches, where each is a step of its own.
-//! - `synced` replicas, and a failover that nobody planned. In a planned one (`promotion`) all clients follow in one step,
-//!   each process still lives and repeats all its releases at once, and what was on its way to the old server is lost.
-//! - A server that forgets everything is modelled for the tokens only, and with a clock that has passed every token
-//!   drawn before.
-//! - The TTLs of queue and fence record, the bound on places looked at, errors for want of memory or rights,
-//!   the outage limit: a cleanup here is repeated until it is answered.
-//! - A living waiter that does not take for long what was passed on to it: where messages are prompt it is due at once. One
-//!   that never takes it is one whose task died while its process lives.
-//! - Requests that were answered and are carried out again. TCP does not do that, and the seal is set only
-//!   for copies that were not answered.
+//! - More than three attempts, or more than one lock. Time is a small number of ticks, because only the order of the
+//!   durations matters. `short-ttl`, `rounding`, `drifting-clocks` and `old-news` vary this order.
+//! - Attempts that do not queue. They behave like attempts that queue and leave immediately.
+//! - How long a waiter is parked. A release may name it, or it may send its own request, at any time. If a release is
+//!   not answered, only the named waiter knows that it was named.
+//! - Batches of more than a release and an acquire. The worlds without batches cover other requests between the two,
+//!   because each request is a separate step there.
+//! - `synced` replicas, and an unplanned failover. In a planned one (`promotion`) all clients follow in one step. Each
+//!   process is still alive and repeats all its releases immediately, and all messages to the old server are lost.
+//! - A server that loses all data is modelled only for the tokens. Its clock is later than all tokens drawn before.
+//! - The TTLs of the queue and the fence record, the limit of checked queue positions, errors of memory or permissions,
+//!   and the backend retry timeout. A cleanup here is repeated until it is answered.
+//! - A living waiter that accepts a direct hand-off late. Where messages are fast, it accepts immediately. A waiter
+//!   that never accepts is one whose task died while its process lives.
+//! - Answered requests that are executed again. TCP does not do that, and tombstones exist only for duplicates of
+//!   unanswered requests.
 //! - The rounding of times inside one process.
 //!
-//! States are told apart by a 64-bit hash, as the checker does: among ten million, two would share one by
-//! chance with a probability of three in a million.
+//! Like the checker, the model compares states by a 64-bit hash. Among ten million states, two different ones have the
+//! same hash with a probability of three in a million.
 
 mod action;
 mod attempt;

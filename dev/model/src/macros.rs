@@ -1,36 +1,36 @@
-//! What is written once for both models.
+//! Macros that both models use.
 
 macro_rules! weakenings {
     ($($rule:ident: $name:literal, $says:literal, in $setup:literal breaks $($claim:ident)*;)*) => {
-        /// A rule that is left out.
+        /// A rule of the protocol that is left out.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Weakening {
             $(#[doc = concat!("Left out: ", $says, ".")] $rule,)*
         }
 
         impl Weakening {
-            /// All of them.
+            /// All weakenings.
             pub const ALL: &'static [Self] = &[$(Self::$rule,)*];
 
-            /// What the protocol without the rule is called.
+            /// Returns the name of the protocol without the rule.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$rule => $name,)* }
             }
 
-            /// What is done in place of the rule.
+            /// Returns what happens without the rule.
             #[must_use]
             pub fn says(self) -> &'static str {
                 match self { $(Self::$rule => $says,)* }
             }
 
-            /// The setup that shows it.
+            /// Returns the name of the setup that shows the necessity of the rule.
             #[must_use]
             pub fn shown_in(self) -> &'static str {
                 match self { $(Self::$rule => $setup,)* }
             }
 
-            /// The claims that do not hold without the rule; the first is what it is there for.
+            /// Returns the claims that do not hold without the rule. The first one is the purpose of the rule.
             #[must_use]
             pub fn breaks(self) -> &'static [Claim] {
                 match self { $(Self::$rule => &[$(Claim::$claim),*],)* }
@@ -41,17 +41,17 @@ macro_rules! weakenings {
 
 macro_rules! reachable {
     ($($name:ident, $word:literal;)*) => {
-        /// Something that must be possible.
+        /// An event that must be possible.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Reachable {
             $(#[doc = $word] $name,)*
         }
 
         impl Reachable {
-            /// All of them.
+            /// All events.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// What it is.
+            /// Returns the description of the event.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => $word,)* }
@@ -60,10 +60,10 @@ macro_rules! reachable {
     };
 }
 
-/// Exploring a setup.
+/// Defines the functions that explore a setup.
 macro_rules! explorations {
     () => {
-        /// Visits every state of the setup and checks its claims in each, also beyond violations.
+        /// Visits every state of the setup, and checks its claims in each state. Continues after violations.
         #[must_use]
         pub fn explore(setup: &Setup) -> Explored {
             let exploration = Exploration {
@@ -73,8 +73,8 @@ macro_rules! explorations {
             visit(exploration, setup.claims)
         }
 
-        /// A shortest way to a state in which the claim does not hold. If nodes and rounds are anonymous, they change their
-        /// names on it.
+        /// Returns a shortest path to a state in which the claim does not hold. Anonymous nodes and rounds may change
+        /// their names on the path.
         #[must_use]
         pub fn counterexample(setup: &Setup, claim: Claim) -> Option<Trace> {
             let exploration = Exploration {
@@ -84,7 +84,7 @@ macro_rules! explorations {
             shortest(exploration, claim.name())
         }
 
-        /// A shortest way to a state in which it was seen.
+        /// Returns a shortest path to a state in which the event has occurred.
         #[must_use]
         pub fn example(setup: &Setup, reachable: Reachable) -> Option<Trace> {
             let exploration = Exploration {

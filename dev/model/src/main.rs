@@ -1,4 +1,4 @@
-//! The command line of the model: a table of all that was checked, or one counterexample in words.
+//! The command line of the model: a table of all checks, or one counterexample as text.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -86,7 +86,7 @@ fn show(name: &str) -> ExitCode {
         println!("{}: {}.", rule.name(), rule.says());
         return tell(rule.breaks(), |claim| {
             let mut setup = quorum::weakened(*rule)?;
-            // A trace in which the names change is hard to read.
+            // A trace with changing names is hard to read.
             setup.anonymous = false;
             quorum::counterexample(&setup, claim)
         });

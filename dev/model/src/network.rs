@@ -1,4 +1,4 @@
-//! What is under way between clients and server. Answers that nobody waits for vanish.
+//! The messages in flight between clients and server. Answers that no client waits for are dropped.
 
 use crate::action::Action;
 use crate::attempt::{Line, Phase};
@@ -27,7 +27,7 @@ pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Ac
     }
 }
 
-/// The request under way is carried out.
+/// Executes the request in flight.
 pub(crate) fn arrive(world: &mut World, setup: &Setup, who: usize) {
     let line = match world.attempts[who].line {
         Line::Asked { age } => {
@@ -50,7 +50,7 @@ pub(crate) fn arrive(world: &mut World, setup: &Setup, who: usize) {
     world.attempts[who].line = line;
 }
 
-/// A copy of an acquire comes late. Where messages are prompt, it is the only one.
+/// A duplicate of an acquire arrives late. Where messages are fast, there is only one duplicate.
 pub(crate) fn late_ask(world: &mut World, setup: &Setup, who: usize) {
     let request = Request {
         owner: who,
@@ -63,7 +63,7 @@ pub(crate) fn late_ask(world: &mut World, setup: &Setup, who: usize) {
     }
 }
 
-/// A copy of a renewal comes late.
+/// A duplicate of a renewal arrives late.
 pub(crate) fn late_renewal(world: &mut World, setup: &Setup, who: usize) {
     debug_assert!(matches!(
         world.attempts[who].phase,

@@ -1,4 +1,4 @@
-//! Attempts that are parked until a release of their process asks on their behalf: `Parked` and `Named` of
+//! Attempts that are parked until a release of their process requests the lock for them: `Parked` and `Named` of
 //! `core/src/backend/redis/wait/local_queue.rs`.
 
 use crate::action::Action;
@@ -43,7 +43,8 @@ pub(crate) fn park(world: &mut World, who: usize) {
     world.attempts[who].line = Line::Parked;
 }
 
-/// The parked waiter that a release names, if the lock is its owner's and no copy of the owner's requests may come.
+/// Returns the parked waiter that a release names, if its owner holds the lock and no duplicate of the owner's requests
+/// may arrive.
 pub(crate) fn parked(world: &World, setup: &Setup, who: usize) -> Option<usize> {
     let is_one = |it: &usize| {
         setup.process(*it) == setup.process(who) && world.attempts[*it].line == Line::Parked
@@ -53,7 +54,7 @@ pub(crate) fn parked(world: &World, setup: &Setup, who: usize) -> Option<usize> 
     nothing_may_come.then(parked).flatten()
 }
 
-/// A release is sent whose answer nobody will hear.
+/// Sends a release whose answer will be lost.
 pub(crate) fn leave_unheard(world: &mut World, setup: &Setup, who: usize) {
     if let Some(named) = parked(world, setup, who) {
         world.attempts[named].line = Line::AskedFor { age: 0 };
@@ -65,7 +66,7 @@ pub(crate) fn leave_unheard(world: &mut World, setup: &Setup, who: usize) {
     }
 }
 
-/// It is carried out, be it long after all have gone on.
+/// Executes such a release, even if it arrives much later.
 pub(crate) fn late_leave(world: &mut World, setup: &Setup, named: usize) {
     if let Some(naming) = world.attempts[named].naming {
         let left = ReleaseRequest {

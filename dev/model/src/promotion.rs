@@ -1,5 +1,5 @@
-//! A planned failover: another server becomes the primary with a copy of the state, and the old one goes on serving
-//! until the clients follow. `core/src/backend/redis/failover_release_replay.rs` repeats to the new one what it has missed.
+//! A planned failover: another server becomes the primary with a copy of the state, and the old one continues until the
+//! clients follow. `core/src/backend/redis/failover_release_replay.rs` repeats missed releases at the new primary.
 
 use crate::action::Action;
 use crate::attempt::{Line, Phase};
@@ -21,8 +21,8 @@ pub(crate) fn promote(world: &mut World) {
     world.promoted = Some(world.server);
 }
 
-/// The connections to the old server end, and what it did since the promotion is lost. Every waiter asks again, and the
-/// releases of the last while are repeated.
+/// Ends the connections to the old server. All its changes since the promotion are lost. Every waiter sends its request
+/// again, and recent releases are repeated.
 pub(crate) fn follow(world: &mut World, setup: &Setup) {
     let Some(promoted) = world.promoted.take() else {
         return;
@@ -30,7 +30,7 @@ pub(crate) fn follow(world: &mut World, setup: &Setup) {
     world.server = promoted;
     for who in setup.everyone() {
         let attempt = &mut world.attempts[who];
-        // What was on its way came to the old server, or nowhere.
+        // Messages in flight reached the old server or were lost.
         (attempt.line, attempt.passed, attempt.copies) = (Line::Idle, None, 0);
         (attempt.hint, attempt.asked_now) = (attempt.phase == Phase::Trying, 0);
     }

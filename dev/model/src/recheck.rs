@@ -1,35 +1,34 @@
-//! When a waiter looks again: `retry_after` of `core/src/backend/redis/mod.rs`, and the pause of
-//! `core/src/engine/acquire`.
+//! When a waiter polls: `retry_after` of `core/src/backend/redis/mod.rs`, and the pause of `core/src/engine/acquire`.
 
 use crate::server::FOR_EVER;
 use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::World;
 
-/// A waiter that never asks again unasked.
+/// A waiter that never polls without a notification.
 const NEVER: u8 = u8::MAX;
 
-/// How often a waiter asks while no time passes: when it comes or a look is due, when it is handed the
-/// lock, and when it is handed it again.
+/// The maximum number of requests of a waiter while no time passes. One is sent when the waiter arrives or polls, and
+/// up to two after hand-offs.
 pub(crate) const ASKS_AT_ONCE: u8 = 3;
 
-/// A wait that ends sooner has hardly been one.
+/// A shorter wait hardly counts as a wait.
 const PROMPT: u8 = 1;
 
-/// Whether a waiter is to ask at once.
+/// Returns whether a waiter must send a request immediately.
 pub(crate) fn is_due(world: &World, who: usize) -> bool {
     let attempt = &world.attempts[who];
     attempt.is_waiting() && (attempt.hint || attempt.recheck == 0)
 }
 
-/// What a busy answer says.
+/// The contents of a busy answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) left: u8,
     pub(crate) first: bool,
 }
 
-/// How long until a waiter asks again unasked.
+/// Returns the time until a waiter polls without a notification.
 pub(crate) fn next_recheck(world: &World, setup: &Setup, who: usize, seen: Seen) -> u8 {
     let wait = retry_after(world, setup, who, seen);
     if setup.without(Weakening::PauseBetweenLooks) {

@@ -4,7 +4,7 @@ use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::{Mark, World};
 
-/// Writes to the resource, which takes no token that is smaller than the highest it has seen.
+/// Writes to the resource, which refuses tokens below the largest one that it has seen.
 pub(crate) fn write(world: &mut World, setup: &Setup, who: usize) {
     let token = if setup.without(Weakening::TokenKept) {
         world.server.token

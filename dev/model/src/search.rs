@@ -1,4 +1,4 @@
-//! Visiting the states of a model.
+//! Visits the states of a model.
 
 use std::hash::Hash;
 use std::time::{Duration, Instant};
@@ -7,29 +7,29 @@ use stateright::{Checker, HasDiscoveries, Model};
 
 use crate::claim::Claim;
 
-/// What a whole state space shows.
+/// The result of exploring a whole state space.
 #[derive(Debug, Clone)]
 pub struct Explored {
-    /// States that were reached, each as often as a step leads to it.
+    /// The number of steps to any state.
     pub steps: usize,
-    /// States that differ.
+    /// The number of different states.
     pub states: usize,
-    /// The longest of the shortest ways to a state.
+    /// The length of the longest shortest path to a state.
     pub depth: usize,
-    /// How long it took.
+    /// The duration of the search.
     pub took: Duration,
     /// The claims that do not hold.
     pub violated: Vec<Claim>,
 }
 
-/// Visits every state and checks the claims in each, also beyond violations.
+/// Visits every state, and checks the claims in each state. Continues after violations.
 pub(crate) fn visit<M>(model: M, claims: &[Claim]) -> Explored
 where
     M: Model<State: Clone + Hash + PartialEq + Send + Sync + 'static, Action: Clone + PartialEq>,
     M: Send + Sync + 'static,
 {
     let begin = Instant::now();
-    // No property has this name, so nothing ends the search early.
+    // No property has this name, so the search does not end early.
     let never = HasDiscoveries::AllOf(["never"].into());
     let checker = model.checker().finish_when(never).spawn_bfs().join();
     let violations = checker.discoveries();
@@ -44,11 +44,11 @@ where
     }
 }
 
-/// The states on a way, each with the step that leaves it.
+/// The states on a path, each with the step that leaves it.
 pub(crate) type Way<M> = Vec<(<M as Model>::State, Option<<M as Model>::Action>)>;
 
-/// A shortest way to what a model's only property looks for. The search ends there, and breadth first that
-/// is a nearest one.
+/// Returns a shortest path to a state with the only property of a model. The search is breadth-first and ends at the
+/// first such state.
 pub(crate) fn nearest<M>(model: M, name: &'static str) -> Option<Way<M>>
 where
     M: Model<State: Clone + Hash + PartialEq + Send + Sync + 'static, Action: Clone + PartialEq>,

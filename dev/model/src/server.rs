@@ -1,6 +1,6 @@
-//! What the server keeps for one lock: the keys that the scripts read and write.
+//! The data of the server for one lock: the keys that the scripts read and write.
 
-/// The most attempts that a world has.
+/// The maximum number of attempts in a world.
 pub(crate) const MOST: usize = 3;
 
 /// A key without a TTL.
@@ -9,15 +9,15 @@ pub(crate) const FOR_EVER: u8 = u8::MAX;
 /// The value of the lock's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Holder {
-    /// There is no key.
+    /// The key does not exist.
     Nobody,
-    /// The id of one of our attempts.
+    /// The id of an attempt.
     Attempt(u8),
-    /// Whatever a foreign program wrote there.
+    /// The value of a foreign program.
     Foreign,
 }
 
-/// A line of attempts, the first in front.
+/// A queue of attempts, with the first one at the front.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Row {
     places: [u8; MOST],
@@ -64,20 +64,20 @@ impl Row {
     }
 }
 
-/// The keys of one lock. Times are ticks until they end.
+/// The keys of one lock. Times are in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Server {
-    /// The lock's key,
+    /// The lock's key.
     pub(crate) holder: Holder,
-    /// and its TTL.
+    /// The TTL of the lock's key.
     pub(crate) left: u8,
-    /// The fence record: the last token, 0 if there is no record,
+    /// The fence record: the last token, or 0 if there is no record.
     pub(crate) token: u8,
-    /// and who drew it.
+    /// The attempt that drew the last token.
     pub(crate) drawer: u8,
-    /// The waiters, in the order in which they came,
+    /// The waiters in the order of arrival.
     pub(crate) queue: Row,
-    /// and what is left of the lease on each one's place.
+    /// The remaining lease of each queue position.
     pub(crate) places: [u8; MOST],
     /// How long the tombstone of each attempt lasts.
     pub(crate) seals: [u8; MOST],
@@ -106,7 +106,7 @@ impl Server {
         (self.holder, self.left) = (Holder::Nobody, 0);
     }
 
-    /// Whether the record says that `who` drew the last token.
+    /// Returns whether `who` drew the last token, according to the record.
     pub(crate) fn was_drawn_by(&self, who: usize) -> bool {
         self.token > 0 && self.drawer == id(who)
     }
@@ -131,7 +131,7 @@ impl Server {
         new
     }
 
-    /// A tick passes.
+    /// Lets one tick pass.
     pub(crate) fn age(&mut self) {
         if self.left != FOR_EVER && self.left > 0 {
             self.left -= 1;
@@ -145,7 +145,7 @@ impl Server {
     }
 }
 
-/// An index as it is kept in the world.
+/// Returns the id of an attempt as it is stored.
 pub(crate) fn id(who: usize) -> u8 {
     u8::try_from(who).unwrap_or(u8::MAX)
 }

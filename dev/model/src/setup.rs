@@ -1,4 +1,4 @@
-//! A world to be explored: how many attempts, how long things last, what may go wrong, and what is claimed.
+//! The world that is explored: its attempts, durations and possible faults, and the claims.
 
 use crate::claim::{Claim, Reachable};
 use crate::server::MOST;
@@ -6,70 +6,71 @@ use crate::times::Times;
 use crate::weakening::Weakening;
 use crate::world::{Budget, Mark, World};
 
-/// Who decides when things happen.
+/// When steps happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// Nobody: every message and every process may be as slow as it likes, for ever included. A dead
-    /// process is one that does nothing any more, and a lost message one that does not arrive.
+    /// At any time: every message and process may take any time, even forever. A dead process is one that takes no more
+    /// steps, and a lost message is one that never arrives.
     Free,
-    /// Time does not pass while a message is on its way or a living client has something to do.
+    /// Time does not pass while a message is in flight or a living client has something to do.
     Prompt,
 }
 
-/// What may go wrong, beside delays and what [`Budget`] counts.
+/// Possible faults, in addition to delays and the faults in [`Budget`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Faults {
-    /// Requests stay unanswered, and copies of them come later.
+    /// Requests stay unanswered, and duplicates of them arrive later.
     pub late_copies: bool,
     /// Callers drop their acquires.
     pub cancels: bool,
-    /// Programs that lock with `SET NX PX`, and release by comparing and deleting.
+    /// Programs acquire with `SET NX PX`, and release by comparing and deleting.
     pub foreign_lockers: bool,
-    /// Others delete the lock's key, overwrite it, or make it expire.
+    /// Other programs delete the lock's key, overwrite it, or make it expire.
     pub meddling: bool,
-    /// Operators force the lock open.
+    /// Operators force-release the lock.
     pub force: bool,
-    /// Processes cannot be reached by what is published, for a while.
+    /// Processes miss published messages for a while.
     pub deafness: bool,
-    /// Holders write to a fenced resource, however late.
+    /// Holders write to a fenced resource, possibly very late.
     pub writes: bool,
 }
 
-/// A world to be explored.
+/// A world that is explored.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
-    /// What it is called.
+    /// The name of the setup.
     pub name: &'static str,
-    /// What it is for.
+    /// The purpose of the setup.
     pub about: &'static str,
-    /// How many attempts there are, three at most.
+    /// The number of attempts, at most three.
     pub attempts: usize,
     /// The process of each attempt.
     pub process_of: [u8; MOST],
-    /// Who decides when things happen.
+    /// When steps happen.
     pub pace: Pace,
-    /// How long they last.
+    /// The durations.
     pub times: Times,
-    /// How long after a dead holder's lease somebody looks, at the latest: at once where every waiter is
-    /// the first of its process.
+    /// How long after the end of a dead holder's lease a waiter polls, at the latest. It is 0 if every waiter is the
+    /// first of its process.
     pub looks_after_expiry: u8,
-    /// Whether one that comes while a task of its process holds the lock is parked, so that a release asks on its behalf.
+    /// Whether an attempt is parked while a task of its process holds the lock. A release then requests the lock for
+    /// the attempt.
     pub parks: bool,
-    /// Whether a release and an acquire of one process may go to the server in one call.
+    /// Whether a release and an acquire of one process may share one call.
     pub batches: bool,
-    /// What may go wrong.
+    /// The possible faults.
     pub faults: Faults,
-    /// How often some of it may.
+    /// The number of bounded faults.
     pub budget: Budget,
-    /// What holds all the same.
+    /// The claims that hold despite the faults.
     pub claims: &'static [Claim],
-    /// What must be possible, lest the claims hold for want of anything happening.
+    /// Events that must be possible, so that no claim holds only because nothing happens.
     pub reachable: &'static [Reachable],
     /// The rule that is left out.
     pub weakening: Option<Weakening>,
-    /// What this run looks for; it ends there.
+    /// The event that this run looks for. The run ends when it occurs.
     pub looks_for: Option<Reachable>,
-    /// Whether worlds that differ only in the attempts' names count as one.
+    /// Whether worlds that differ only in the names of attempts count as one.
     pub anonymous: bool,
 }
 
@@ -90,7 +91,7 @@ impl Setup {
         self.weakening == Some(weakening)
     }
 
-    /// Notes that something has happened, if this run looks for it.
+    /// Records that an event has occurred, if this run looks for it.
     pub(crate) fn see(&self, world: &mut World, reachable: Reachable) {
         if self.looks_for == Some(reachable) {
             world.mark(Mark::Reachable);
@@ -101,12 +102,13 @@ impl Setup {
         self.pace == Pace::Prompt
     }
 
-    /// How long after the end of a lease somebody looks who has just looked before it.
+    /// Returns the time from the end of a lease to the next poll of a waiter, if the waiter has polled just before the
+    /// end.
     pub(crate) fn missed_look(&self) -> u8 {
         self.times.refresh - 1
     }
 
-    /// The bit of an attempt's process.
+    /// Returns the bit of an attempt's process.
     pub(crate) fn process(&self, who: usize) -> u8 {
         1 << self.process_of[who]
     }

@@ -12,17 +12,17 @@ use crate::trace::Trace;
 use crate::weakening::Weakening;
 use crate::{quorum, setup};
 
-/// One line of the table: a setup, what its state space shows, and whether that is what it should.
+/// One row of the table: a setup, the result of its exploration, and whether it is the expected one.
 #[derive(Debug, Clone)]
 pub struct Row {
     name: &'static str,
     explored: Explored,
-    /// The claims that do not hold, with the length of a shortest counterexample.
+    /// The claims that do not hold, each with the length of a shortest counterexample.
     broken: Vec<(Claim, usize)>,
     expected: &'static [Claim],
 }
 
-/// A setup of either model, with all its rules or without one.
+/// A setup of either model, with all rules or with one weakening.
 #[derive(Debug, Clone, Copy)]
 enum Job {
     Queue(setup::Setup),
@@ -62,7 +62,7 @@ impl Row {
         }
     }
 
-    /// Whether all holds that should, and nothing else.
+    /// Returns whether exactly the expected claims hold.
     #[must_use]
     pub fn is_as_expected(&self) -> bool {
         let violated = &self.explored.violated;
@@ -100,22 +100,22 @@ impl fmt::Display for Row {
     }
 }
 
-/// The heading of the table.
+/// Returns the heading of the table.
 #[must_use]
 pub fn heading() -> String {
     format!("{:<26}{:>11}{:>12}{:>8}", "", "states", "steps", "s")
 }
 
-/// Which worlds are looked at.
+/// Which worlds are explored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Those that the tests look at.
+    /// The worlds of the tests.
     Usual,
-    /// The larger worlds of the quorum, and none else.
+    /// Only the larger worlds of the quorum.
     Large,
 }
 
-/// Every setup, then every weakened one, as many at a time as there are cores. `done` sees them in this order.
+/// Explores every setup, and then every weakened one, with one thread per core. Calls `done` in this order.
 pub fn all(extent: Extent, done: impl FnMut(&Row) + Send) -> Vec<Row> {
     let jobs = jobs(extent);
     let next = AtomicUsize::new(0);
@@ -160,7 +160,7 @@ fn jobs(extent: Extent) -> Vec<Job> {
     jobs
 }
 
-/// Rows come in any order and are shown in theirs.
+/// Collects rows in any order, and shows them in the order of the table.
 struct OrderedRows<F> {
     rows: Vec<Option<Row>>,
     shown: usize,

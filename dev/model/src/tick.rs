@@ -20,7 +20,7 @@ pub(crate) fn actions(world: &World, setup: &Setup, out: &mut Vec<Action>) {
     }
 }
 
-/// Whether a message of this attempt is on its way, or its client has something to do.
+/// Returns whether a message of this attempt is in flight, or its client has something to do.
 fn is_urgent(world: &World, setup: &Setup, who: usize) -> bool {
     let attempt = &world.attempts[who];
     match attempt.phase {
@@ -28,13 +28,13 @@ fn is_urgent(world: &World, setup: &Setup, who: usize) -> bool {
         Phase::Trying => {
             attempt.line != Line::Idle || attempt.passed.is_some() || is_due(world, who)
         }
-        // A lease that is renewed at all is renewed in time, and a lost one is released.
+        // Leases are renewed in time, and lost locks are released.
         Phase::Holding => attempt.line != Line::Idle || attempt.left < setup.times.ttl,
         Phase::Leaving => true,
     }
 }
 
-/// A tick passes; the clock of `laggard` stands still.
+/// Lets one tick pass. The clock of `laggard` stands still.
 pub(crate) fn tick(world: &mut World, setup: &Setup, laggard: Option<usize>) {
     world.server.age();
     if let Some(promoted) = &mut world.promoted {
@@ -58,7 +58,7 @@ pub(crate) fn tick(world: &mut World, setup: &Setup, laggard: Option<usize>) {
             if attempt.recheck != u8::MAX {
                 attempt.recheck = attempt.recheck.saturating_sub(1);
             }
-            // Older than the longest of these is as old as for ever.
+            // Ages above the longest of these durations are not distinguished.
             let oldest = setup.times.ttl.max(setup.times.allowed + setup.times.news);
             let ages = [
                 attempt.line.age_mut(),
@@ -77,19 +77,19 @@ pub(crate) fn tick(world: &mut World, setup: &Setup, laggard: Option<usize>) {
     }
 }
 
-/// Counts for how long the lock has been in no living hands although somebody waits who can be woken.
+/// Counts how long the lock has been without a living holder while a waiter with notifications waits.
 fn count_idleness(world: &mut World, setup: &Setup) {
     let somebody_waits = world.came.iter().any(|who| {
         world.attempts[who].phase == Phase::Trying && world.deaf & setup.process(who) == 0
     });
-    // Whoever sets no TTL has crashed between two commands.
+    // A foreign program that sets no TTL has crashed between two commands.
     let foreign = world.server.holder == Holder::Foreign && world.server.left != FOR_EVER;
     let ours = world.attempts.iter().any(|it| it.phase == Phase::Holding);
     if !somebody_waits || foreign || ours {
         world.idle = 0;
         return;
     }
-    // Beyond the allowance it does not matter how far.
+    // Larger values than the allowance are not distinguished.
     world.idle = (world.idle + 1).min(world.allowance + 1);
     if world.idle == world.allowance {
         setup.see(world, Reachable::LongestStall);

@@ -1,32 +1,32 @@
-//! How long things last, in ticks.
+//! Durations in ticks.
 
-/// The lengths of a setup. Only their order and their equalities matter, so they are small.
+/// The durations of a setup. Only their order and equality matter, so they are small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
     /// The lease of a granted lock.
     pub ttl: u8,
-    /// What a client takes off it, for clocks that differ.
+    /// The margin that a client subtracts for clocks that differ.
     pub margin: u8,
-    /// How long the lock's key is a waiter's who was handed it.
+    /// How long a waiter owns the lock's key before its confirmation.
     pub grant: u8,
-    /// How long that waiter's place lasts then: the server may round the one down and not the other.
+    /// How long that waiter's queue position lasts then. The server may round only one of these durations down.
     pub grant_place: u8,
-    /// The lease on a waiter's place.
+    /// The lease of a queue position.
     pub place: u8,
-    /// How often a waiter repeats its attempt.
+    /// The interval at which a waiter repeats its attempt.
     pub refresh: u8,
-    /// How often the first waiter does.
+    /// The interval at which the first waiter polls.
     pub first_looks: u8,
-    /// How long after its sending an acquire may be carried out.
+    /// How long after its sending an acquire may be executed.
     pub allowed: u8,
-    /// How far the client's idea of the server's clock may be ahead.
+    /// How far the client's estimate of the server's clock may be ahead.
     pub news: u8,
-    /// What is added to the life of a tombstone.
+    /// The addition to the lifetime of a tombstone.
     pub seal_margin: u8,
 }
 
 impl Times {
-    /// For worlds in which everything may take as long as it likes.
+    /// For worlds without time limits.
     pub(crate) const FREE: Self = Self {
         ttl: 2,
         margin: 0,
@@ -40,7 +40,7 @@ impl Times {
         seal_margin: 0,
     };
 
-    /// For worlds in which everybody does what is due in time.
+    /// For worlds in which all act in time.
     pub(crate) const PROMPT: Self = Self {
         ttl: 3,
         margin: 0,

@@ -1,10 +1,10 @@
-//! A way through a world, in words.
+//! A path through a world as text.
 
 use std::fmt;
 
-/// A way through a world: what happens, and what is so then.
+/// A path through a world: its steps, and the states after them.
 ///
-/// `Display` tells it, one step a line.
+/// `Display` writes one step per line.
 #[derive(Debug, Clone)]
 pub struct Trace {
     steps: Vec<Step>,
@@ -17,7 +17,7 @@ pub(crate) struct Step {
 }
 
 impl Trace {
-    /// Tells a way, whose states each have the step that leaves them.
+    /// Describes a path, whose states each have the step that leaves them.
     pub(crate) fn of<S, A: Copy>(way: &[(S, Option<A>)], tell: impl Fn(&S, A, &S) -> Step) -> Self {
         let steps = way.windows(2).filter_map(|pair| match pair {
             [(before, Some(action)), (after, _)] => Some(tell(before, *action, after)),
@@ -28,7 +28,7 @@ impl Trace {
         }
     }
 
-    /// How many steps it has.
+    /// Returns the number of steps.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps.len()

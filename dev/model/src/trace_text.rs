@@ -1,4 +1,4 @@
-//! What happens in a world, in words.
+//! Describes the steps of a world as text.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::world::World;
 
 const NAMES: [&str; 3] = ["A", "B", "C"];
 
-/// Tells a way through a world.
+/// Describes a path through a world.
 pub(crate) fn describe(setup: &Setup, way: &[(World, Option<Action>)]) -> Trace {
     Trace::of(way, |before, action, after| Step {
         what: words(action, before, after),
@@ -141,7 +141,7 @@ fn taken(before: &World, after: &World, who: usize) -> &'static str {
     }
 }
 
-/// What is so in a world, as far as it helps to read a trace.
+/// Describes the state of a world, as far as it helps to read a trace.
 struct StateText<'a> {
     setup: &'a Setup,
     world: &'a World,

@@ -1,24 +1,24 @@
-//! The state of a world: one server, a few attempts, and what an onlooker remembers.
+//! The state of a world: one server, a few attempts, and the history that the claims need.
 
 use crate::attempt::{Attempt, Phase};
 use crate::server::{MOST, Row, Server};
 
-/// Faults that may still happen, where their number is bounded.
+/// Remaining faults, where their number is bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Budget {
-    /// Attempts, or processes, that fall silent.
+    /// Attempts or processes that die.
     pub deaths: u8,
-    /// Wake-ups that are sent and do not arrive.
+    /// Notifications that are lost.
     pub lost_hints: u8,
     /// Connections that break and come back.
     pub disconnections: u8,
-    /// Foreign programs that take the lock.
+    /// Foreign programs that acquire the lock.
     pub foreign: u8,
-    /// Times that the server forgets everything.
+    /// Total losses of the server's data.
     pub memory_losses: u8,
     /// Ticks that a client's clock misses.
     pub lags: u8,
-    /// Planned failovers: another server takes over while the old one goes on serving.
+    /// Planned failovers: another server takes over while the old one continues.
     pub promotions: u8,
 }
 
@@ -34,17 +34,17 @@ impl Budget {
     };
 }
 
-/// Something that must never have happened, or that is looked for.
+/// An event that must never happen, or that a run looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Mark {
     /// An attempt was granted before one that came earlier.
     Barged = 1,
-    /// A renewal was accepted for one without the lock, or although a later attempt had been granted.
+    /// A renewal was accepted for an attempt without the lock, or after a later attempt had been granted.
     Revived = 2,
-    /// The resource took a write after one of a later holder.
+    /// The resource accepted a write after a write of a later holder.
     StaleWrite = 4,
-    /// What a run that looks for a `Reachable` has seen.
+    /// The event has occurred that this run looks for.
     Reachable = 8,
 }
 
@@ -53,31 +53,31 @@ pub(crate) enum Mark {
 pub(crate) struct World {
     /// The server that the clients use.
     pub(crate) server: Server,
-    /// The new primary, to which no client has followed yet.
+    /// The new primary, before the clients follow.
     pub(crate) promoted: Option<Server>,
-    /// The attempts; those beyond the setup's number stay new.
+    /// The attempts. Unused attempts stay new.
     pub(crate) attempts: [Attempt; MOST],
-    /// Processes that do not hear what is published, one bit each.
+    /// Processes that miss published messages, one bit each.
     pub(crate) deaf: u8,
-    /// Processes that have died.
+    /// Processes that have died, one bit each.
     pub(crate) gone: u8,
-    /// The attempts in the order in which the server first heard of them, while they matter.
+    /// The attempts in the order of their arrival at the server, while it matters.
     pub(crate) came: Row,
     /// The attempts in the order in which they registered as waiters of their process.
     pub(crate) registered: Row,
-    /// The server's clock, as the tokens see it: later than at every draw before.
+    /// The server's clock as a token. It is later than at every earlier draw.
     pub(crate) clock: u8,
-    /// The highest token that the resource has seen,
+    /// The largest token that the resource has seen.
     pub(crate) highest_write: u8,
-    /// and whose writes it took.
+    /// The attempts whose writes the resource has accepted.
     pub(crate) writers: u8,
-    /// For how long the lock has been in no living hands while somebody waited.
+    /// How long the lock has been without a living holder while an attempt waited.
     pub(crate) idle: u8,
-    /// For how long it may be, after the faults so far.
+    /// How long this may last after the faults so far.
     pub(crate) allowance: u8,
-    /// What may still go wrong.
+    /// The remaining faults.
     pub(crate) budget: Budget,
-    /// Marks that were set.
+    /// The marks that were set.
     pub(crate) marks: u8,
 }
 
@@ -105,13 +105,13 @@ impl World {
         self.marks |= mark as u8;
     }
 
-    /// Whether it has happened.
+    /// Returns whether the event has occurred.
     #[must_use]
     pub(crate) fn has(&self, mark: Mark) -> bool {
         self.marks & mark as u8 != 0
     }
 
-    /// The attempts that had a guard, or have one.
+    /// Returns the attempts that have or had a guard.
     pub(crate) fn granted(&self) -> u8 {
         let mut granted = 0;
         for (who, attempt) in self.attempts.iter().enumerate() {
@@ -120,11 +120,11 @@ impl World {
         granted
     }
 
-    /// Ends an attempt for its process, which gives up its seat.
+    /// Ends an attempt for its process, and removes its queue positions.
     pub(crate) fn end(&mut self, who: usize, phase: Phase) {
         self.attempts[who].end(phase);
         self.came.remove(who);
-        // A task that dies with its runtime cleans nothing up, its registration included.
+        // A task that dies with its runtime does not remove its registration.
         if phase != Phase::Dead {
             self.registered.remove(who);
         }

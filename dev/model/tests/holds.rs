@@ -1,4 +1,5 @@
-//! The whole protocol keeps what it claims, in every state of every world, and the worlds are not empty.
+//! Checks that the complete protocol satisfies its claims in every state of every world, and that the expected events
+//! occur.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 #[macro_use]

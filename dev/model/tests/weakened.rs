@@ -1,4 +1,4 @@
-//! Without one of its rules the protocol breaks exactly the claims that the rule is there for.
+//! Checks that the protocol without one of its rules violates exactly the claims of this rule.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 #[macro_use]

@@ -1,4 +1,4 @@
-//! Processes of the program `client`, which lock as they are told.
+//! Processes of the program `client`, which execute locking tasks.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use leasehold_testkit::history::{History, HistoryError};
 use leasehold_testkit::processes::{ChildBuilder, ChildProcess, ProcessError, ProcessGroup};
 use serde::{Deserialize, Serialize};
 
-/// What a client does: its second argument as JSON, the first one is a URL.
+/// The task of a client. It is the second argument, as JSON; the first argument is a URL.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Task {
-    /// Acquires `key`, prints `held TOKEN`, and obeys its input.
+    /// Acquires `key`, prints `held TOKEN`, and follows its input.
     Hold(Duration),
-    /// Waits for the key in so many tasks.
+    /// Waits for the key in this number of tasks.
     Wait(usize),
     /// Prints `clock SECONDS`; acquires, holds and releases the key.
     Repeat(Repeat),
@@ -24,20 +24,20 @@ pub enum Task {
 /// The key that every client locks.
 pub const KEY: &str = "k";
 
-/// Many acquisitions.
+/// A task with many acquisitions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Repeat {
-    /// How many tasks there are.
+    /// The number of concurrent tasks.
     pub tasks: usize,
-    /// How many acquisitions they make together.
+    /// The total number of acquisitions.
     pub count: u64,
-    /// The TTL of each.
+    /// The TTL of each lock.
     pub ttl: Duration,
-    /// How long each is held.
+    /// How long each lock is held.
     pub hold: Duration,
-    /// Of a semaphore with so many permits, or of a lock.
+    /// The permits of the semaphore, or `None` for an exclusive lock.
     pub permits: Option<u32>,
-    /// Where they are noted.
+    /// The file in which the acquisitions are recorded.
     pub file: PathBuf,
 }
 
@@ -51,7 +51,7 @@ fn arguments(process: ChildBuilder, url: &str, task: &Task) -> ChildBuilder {
     process.arg(url).arg(task)
 }
 
-/// Processes that acquire and release one key of one server, over and over.
+/// Processes that acquire and release one key of one server repeatedly.
 #[derive(Debug)]
 pub struct Clients {
     url: String,
@@ -61,11 +61,11 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// No processes yet. `program` is the binary `client`.
+    /// Creates an empty group of processes. `program` is the binary `client`.
     ///
     /// # Errors
     ///
-    /// If no folder for their notes can be made.
+    /// Returns an error if the folder for the records cannot be created.
     pub fn new(program: &str, url: &str, work: Repeat) -> io::Result<Self> {
         Ok(Self {
             url: url.to_owned(),
@@ -74,11 +74,11 @@ impl Clients {
         })
     }
 
-    /// Starts another process, changed as `change` says.
+    /// Starts another process, after `change` has modified its settings.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Start`] if it cannot be started.
+    /// Returns [`ProcessError::Start`] if it cannot be started.
     pub fn start(
         &mut self,
         change: impl FnOnce(ChildBuilder) -> ChildBuilder,
@@ -94,11 +94,11 @@ impl Clients {
         })
     }
 
-    /// What they have noted.
+    /// Returns the records of all processes.
     ///
     /// # Errors
     ///
-    /// [`HistoryError`] if it cannot be read.
+    /// Returns [`HistoryError`] if they cannot be read.
     pub fn history(&self) -> Result<History, HistoryError> {
         History::read(self.group.notes(""))
     }

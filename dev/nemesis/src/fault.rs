@@ -1,50 +1,50 @@
-//! What the nemesis can do.
+//! The faults of the nemesis.
 
 use strum::{Display, IntoStaticStr};
 
-/// A kind of fault. In a cell it strikes again and again.
+/// A kind of fault. It occurs repeatedly in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Fault {
-    /// None.
+    /// No fault.
     Calm,
-    /// A process of the clients is stopped for longer than its lease.
+    /// A client process is stopped for longer than its lease.
     ClientPause,
-    /// A process of the clients is killed, and another one started.
+    /// A client process is killed, and another one is started.
     ClientKill,
-    /// The clients' wall clocks jump, hours ahead and back.
+    /// The clients' wall clocks jump by hours, forward and back.
     ClientClock,
-    /// An operator forces locks open.
+    /// An operator force-releases locks.
     ForceOpen,
-    /// Links to the servers are cut, and refused for a while.
+    /// Links to the servers are cut, and refuse connections for a while.
     LinkCut,
-    /// What clients send vanishes; what servers send arrives.
+    /// Requests of clients are lost, and replies of servers arrive.
     LinkLosesRequests,
-    /// What servers send vanishes; what clients send arrives.
+    /// Replies of servers are lost, and requests of clients arrive.
     LinkLosesReplies,
-    /// All is late.
+    /// All messages are delayed.
     LinkDelay,
-    /// Chance decides for each message: late, its reply lost, cut before, cut after, or late and cut.
+    /// Each message is randomly delayed, loses its reply, or is cut before or after it.
     LinkChaos,
-    /// A server is stopped for longer than leases last; where there are replicas, one takes over meanwhile, and the
-    /// stopped one comes back as if it still led.
+    /// A server is stopped for longer than leases last. If there are replicas, one of them takes over in the meantime,
+    /// and the stopped server continues as if it were still the primary.
     ServerPause,
-    /// A server is killed and started again with all it had.
+    /// A server is killed, and restarted with all its data.
     ServerRestart,
-    /// A server is killed and started again with nothing.
+    /// A server is killed, and restarted without data.
     ServerForgets,
-    /// A server is killed, and its replica, which has not all it had, takes over.
+    /// A server is killed, and its replica takes over without the last writes.
     Failover,
-    /// A server's wall clock jumps ahead by more than leases last.
+    /// A server's wall clock jumps forward by more than leases last.
     ServerClock,
-    /// A server is cut off from those it follows, and its clients are not cut off from it.
+    /// A server is disconnected from its leader, but not from its clients.
     Partition,
-    /// The links to the data are cut, under statements and commits.
+    /// The links to the data are cut during statements and commits.
     DataCut,
 }
 
 impl Fault {
-    /// What it is called on the command line and in the table.
+    /// Returns the name on the command line and in the table.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()

@@ -1,31 +1,31 @@
-//! Data under locks that break: does a fence keep it whole, and who loses without one?
+//! Tests whether fences protect data if locks fail, and which writes without a fence are lost.
 //!
-//! Several processes change the same data, each under a lock that all of them share, while a nemesis stops and kills
-//! processes, cuts links, kills servers, fails over and moves clocks. Each holder does the same work four times: to a
-//! counter and a list that it reads, thinks about and writes, and to a trail that it appends its token to; both with a
-//! fence, and both without one, which is the *control*. The control must lose updates in the same moments, or the run
-//! would prove nothing.
+//! Several processes change the same data, each while it holds a shared lock. Meanwhile a nemesis stops and kills
+//! processes, cuts links, kills servers, causes failovers and moves clocks. Each holder does the same work four times.
+//! It reads a counter and a list, waits and writes them, and it appends its token to a trail. It does both with a
+//! fence, and both without one as the *control*. The control must lose updates in the same runs, otherwise a run would
+//! prove nothing.
 //!
-//! The binary `matrix` does that for each deployment of locks and each fault, on all kinds of data at once, and prints
-//! a table. The binary `soak` runs acquisitions of every kind for an hour and says what grew. The binary `client` is one
-//! of several processes in tests of what holds across processes.
+//! The binary `matrix` does that for each deployment of locks and each fault, on all kinds of data concurrently, and
+//! prints a table. The binary `soak` runs acquisitions of every kind for an hour, and prints which resources have
+//! grown. Tests of several processes start the binary `client`.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`fault`] | what the nemesis can do |
-//! | [`deployment`] | where locks come from: servers, and how each fault is done to them |
-//! | [`data`] | what is changed: rows in databases, values in Redis, with and without a fence |
+//! | [`fault`] | the faults of the nemesis |
+//! | [`deployment`] | the deployments of locks: servers and their faults |
+//! | [`data`] | the changed data: rows in databases, values in Redis, with and without a fence |
 //! | [`worker`] | one process that locks and changes data |
-//! | [`workers`] | the processes of a cell, and what is done to them |
-//! | [`record`] | what a process notes of its changes |
-//! | [`judge`] | whether that was allowed |
-//! | [`cell`] | one deployment and one fault, from start to verdict |
-//! | [`plan`] | which cells are run |
+//! | [`workers`] | the processes of a cell, and their faults |
+//! | [`record`] | the records of a process about its changes |
+//! | [`judge`] | the check of these records |
+//! | [`cell`] | one deployment with one fault, from its start to its verdict |
+//! | [`plan`] | the selection of the cells |
 //! | [`report`] | the table |
-//! | [`run`] | all of them |
-//! | [`clients`] | processes that lock as tests tell them |
-//! | [`monitor`] | what the server did for one key, in its own order |
-//! | [`soak`] | many acquisitions beside faults, and what grows |
+//! | [`run`] | runs all cells |
+//! | [`clients`] | processes that execute the locking tasks of tests |
+//! | [`monitor`] | the commands that the server executed for one key, in order |
+//! | [`soak`] | many acquisitions during faults, and the growth of resources |
 
 pub mod cell;
 pub mod clients;
@@ -42,5 +42,5 @@ pub mod soak;
 pub mod worker;
 pub mod workers;
 
-/// Whatever ends a run early.
+/// The error that ends a run early.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

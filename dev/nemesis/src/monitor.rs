@@ -1,4 +1,4 @@
-//! What the server did for one key, in its own order: its `MONITOR` shows each command of each script.
+//! The commands that the server executed for one key, in order. `MONITOR` returns each command of each script.
 
 use std::time::Duration;
 
@@ -8,27 +8,27 @@ use redis::RedisError;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// Something that happened to the lock `lock:k`.
+/// An event of the lock `lock:k`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// An attempt entered the queue.
     Queued(String),
     /// An attempt was granted the lock, with a token.
     Granted(String),
-    /// An attempt has left the queue: it was granted the lock, or given up, or is dead.
+    /// An attempt has left the queue, because it was granted the lock, gave up or died.
     Left(String),
 }
 
-/// An event, and when it was by the server's clock.
+/// An event with its time by the server's clock.
 #[derive(Debug, Clone)]
 pub struct Seen {
     /// Microseconds since 1970.
     pub at: Duration,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 
-/// Watches until it is told to stop.
+/// Watches a server until it is stopped.
 #[derive(Debug)]
 pub struct Watch {
     stop: oneshot::Sender<()>,
@@ -36,11 +36,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch.
+    /// Starts watching.
     ///
     /// # Errors
     ///
-    /// If the server does not let it.
+    /// Returns an error if the server does not allow it.
     pub async fn start(url: &str) -> Result<Self, RedisError> {
         let monitor = redis::Client::open(url)?.get_async_monitor().await?;
         let mut lines = monitor.into_on_message::<String>();
@@ -61,15 +61,15 @@ impl Watch {
         Ok(Self { stop, seen })
     }
 
-    /// All that was seen, in order.
+    /// Stops, and returns all events in order.
     pub async fn end(self) -> Vec<Seen> {
-        // The watch may have ended with the server.
+        // The watch may have ended together with the server.
         let _told = self.stop.send(());
         self.seen.await.unwrap_or_default()
     }
 }
 
-/// What the lock's counter says, and what it said before.
+/// The current and the previous value of the lock's counter.
 #[derive(Debug, Default)]
 struct Counter {
     now: String,
@@ -77,8 +77,8 @@ struct Counter {
 }
 
 impl Counter {
-    /// Notes what the line tells. A script may write the counter, find that the lock is not to be had like this, and
-    /// write what stood there before: then nothing was granted.
+    /// Records the event of a line. A script may write the counter, find that it cannot grant the lock, and restore the
+    /// previous value. Then the lock was not granted.
     fn follow(&mut self, line: &str, seen: &mut Vec<Seen>) {
         let words = words(line);
         if let ["SET", FENCE, record, ..] = words[..] {
@@ -99,7 +99,7 @@ fn words(line: &str) -> Vec<&str> {
     line.split('"').skip(1).step_by(2).collect()
 }
 
-/// `1700000000.123456 [0 lua] "SET" "lock:k" "…" "PX" "2000"`.
+/// Parses a line such as `1700000000.123456 [0 lua] "SET" "lock:k" "…" "PX" "2000"`.
 fn read(line: &str) -> Option<Vec<Seen>> {
     let (at, _) = line.split_once(' ')?;
     let (seconds, micros) = at.split_once('.')?;
@@ -118,18 +118,18 @@ fn read(line: &str) -> Option<Vec<Seen>> {
     Some(events.into_iter().map(seen).collect())
 }
 
-/// The grants that were out of turn: to one who was not the first in the queue at that moment.
+/// Returns the grants to an attempt that was not the first in the queue.
 #[must_use]
 pub fn out_of_turn(seen: &[Seen]) -> Vec<Seen> {
     let mut queue = Queue::default();
     let mut found = Vec::new();
-    // The first in the queue, if it has left just now.
+    // The first attempt in the queue, if it has just left.
     let mut was_first = None;
     for step in seen {
         let just_left = was_first.take();
         match &step.event {
             Event::Queued(owner) => queue.enter(owner),
-            // A grant comes before its owner leaves the queue, or right after.
+            // A grant comes before its owner leaves the queue, or directly after.
             Event::Granted(owner) => {
                 if queue.ahead_of(owner) > 0 && just_left != Some(owner) {
                     found.push(step.clone());
@@ -141,14 +141,14 @@ pub fn out_of_turn(seen: &[Seen]) -> Vec<Seen> {
     found
 }
 
-/// How many were granted the lock.
+/// Returns the number of grants.
 #[must_use]
 pub fn grants(seen: &[Seen]) -> usize {
     let granted = |step: &&Seen| matches!(step.event, Event::Granted(_));
     seen.iter().filter(granted).count()
 }
 
-/// The longest time between two grants.
+/// Returns the longest time between two grants.
 #[must_use]
 pub fn longest_gap(seen: &[Seen]) -> Duration {
     let granted = |step: &&Seen| matches!(step.event, Event::Granted(_));

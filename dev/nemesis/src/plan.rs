@@ -1,4 +1,4 @@
-//! Which cells are run.
+//! Selects the cells.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::data::DataCell;
 use crate::deployment::Kind;
 use crate::fault::Fault;
 
-/// One cell at least for each deployment, and for each fault.
+/// A selection with each deployment and each fault.
 const SHORT: [(Kind, Fault); 19] = [
     (Kind::InProcess, Fault::ForceOpen),
     (Kind::One, Fault::Calm),
@@ -32,20 +32,20 @@ const SHORT: [(Kind, Fault); 19] = [
     (Kind::ZooKeeper, Fault::Partition),
 ];
 
-/// What the caller wants.
+/// The selection of the caller.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Only so many that each deployment and each fault is there.
+    /// Whether to run only a selection with each deployment and each fault.
     pub short: bool,
-    /// Only those whose name contains this.
+    /// Runs only the cells whose name contains this text.
     pub only: Option<String>,
-    /// How long each is to take, at least.
+    /// The minimum duration of each cell.
     pub time: Duration,
-    /// For chance.
+    /// The seed of the random numbers.
     pub seed: u64,
 }
 
-/// All that are wanted, those of a deployment behind each other.
+/// Returns the selected cells, sorted by deployment.
 #[must_use]
 pub fn cells(wanted: &Wanted) -> Vec<Cell> {
     let all = Kind::VARIANTS.iter().flat_map(|&kind| {

@@ -1,4 +1,5 @@
-//! What a process notes of its changes, line by line, so that a kill loses none that it knew of.
+//! The records of a process about its changes. They are written line by line, so that a kill does not lose a completed
+//! record.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,57 +9,57 @@ use leasehold_testkit::history::{HistoryError, JsonLines, Moment, read_lines};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-/// What is changed, and how.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Work {
-    /// Counter and list, read and written under a fence that was claimed before.
+    /// Reads and writes counter and list, after claiming the resource with a fence.
     Ledger,
-    /// A token appended by a fenced write that reads nothing.
+    /// Appends a token in a fenced write that reads nothing.
     Trail,
-    /// As `Ledger`, without a fence.
+    /// Like `Ledger`, without a fence.
     ControlLedger,
-    /// As `Trail`, without a fence.
+    /// Like `Trail`, without a fence.
     ControlTrail,
 }
 
-/// What became of a change, as far as its process knows.
+/// The result of a change, as far as its process knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Outcome {
-    /// It was confirmed.
+    /// The change was confirmed.
     Applied,
-    /// It was surely not done.
+    /// The change was definitely not made.
     Refused,
-    /// The answer is missing.
+    /// There was no answer.
     Unknown,
 }
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// No other has it.
+    /// The unique id of the change.
     pub id: String,
-    /// On which kind of data.
+    /// The kind of data.
     pub store: String,
-    /// What was changed.
+    /// The kind of the change.
     pub work: Work,
-    /// Its holder's token.
+    /// The token of the holder.
     pub token: i64,
-    /// Before anything was sent.
+    /// The time before anything was sent.
     pub begun: Moment,
-    /// After the answer; none if there was none.
+    /// The time after the answer, or `None` without an answer.
     pub ended: Option<Moment>,
-    /// What became of it.
+    /// The result of the change.
     pub outcome: Outcome,
-    /// What it read before it wrote: how many entries, and the last of them.
+    /// The number of entries that it read before it wrote, and the last of them.
     pub read: Option<(usize, String)>,
 }
 
-/// What is noted of a change.
+/// A record of a change.
 #[derive(Debug, Serialize, Deserialize)]
 enum Note {
-    /// It is about to be sent.
+    /// The change is about to be sent.
     Begin(Change),
-    /// It was answered, or given up.
+    /// The change was answered, or given up.
     End {
         id: String,
         outcome: Outcome,
@@ -67,7 +68,7 @@ enum Note {
     },
 }
 
-/// Notes to the end of a file.
+/// Appends records to a file.
 #[derive(Debug, Clone)]
 pub struct Notes(Arc<Mutex<JsonLines>>);
 
@@ -76,16 +77,16 @@ impl Notes {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// Returns the error of the system.
     pub fn to_file(path: &Path) -> Result<Self, HistoryError> {
         Ok(Self(Arc::new(Mutex::new(JsonLines::to_file(path)?))))
     }
 
-    /// A change is about to be sent.
+    /// Records that a change is about to be sent.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// Returns the error of the system.
     pub fn begin(&self, id: &str, store: &str, work: Work, token: i64) -> Result<(), HistoryError> {
         self.0.lock().write(&Note::Begin(Change {
             id: id.to_owned(),
@@ -99,11 +100,11 @@ impl Notes {
         }))
     }
 
-    /// It was answered, or given up.
+    /// Records that a change was answered, or given up.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// Returns the error of the system.
     pub fn end(
         &self,
         id: &str,
@@ -124,7 +125,7 @@ impl Notes {
 ///
 /// # Errors
 ///
-/// If one cannot be read.
+/// Returns an error if a file cannot be read.
 pub fn read<P: AsRef<Path>>(
     files: impl IntoIterator<Item = P>,
 ) -> Result<Vec<Change>, HistoryError> {

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::cell::{OfStore, Verdict};
 use crate::data::STORES;
 
-/// How many of a cell's faults are worth showing.
+/// The maximum number of shown failures of a cell.
 const WORTH_SHOWING: usize = 5;
 
-/// The head of the table, with what its columns mean.
+/// Returns the heading of the table, with the meaning of its columns.
 #[must_use]
 pub fn head() -> String {
     let stores: Vec<String> = STORES.iter().map(|it| format!("{it:<27}")).collect();
@@ -20,7 +20,7 @@ pub fn head() -> String {
     )
 }
 
-/// A cell as a line. What is promised and not so has an exclamation mark.
+/// Returns a cell as a line. A violated guarantee has an exclamation mark.
 #[must_use]
 pub fn line(verdict: &Verdict) -> String {
     let cell = &verdict.cell;
@@ -54,7 +54,7 @@ fn of_store(store: &OfStore) -> String {
     )
 }
 
-/// What is wrong with a cell, a line each.
+/// Returns the failures of a cell, one per line.
 #[must_use]
 pub fn faults(verdict: &Verdict) -> Vec<String> {
     let found = verdict.faults();
@@ -66,7 +66,7 @@ pub fn faults(verdict: &Verdict) -> Vec<String> {
     lines.iter().map(|it| format!("{name}: {it}")).collect()
 }
 
-/// A cell for machines.
+/// Returns a cell as JSON.
 #[must_use]
 pub fn object(verdict: &Verdict) -> Value {
     let stores = verdict.stores.iter().map(|store| {

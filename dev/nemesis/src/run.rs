@@ -1,4 +1,5 @@
-//! All cells: those of a deployment one after another on the same servers, some deployments at once.
+//! Runs all cells. The cells of a deployment run one after another on the same servers, and some deployments run
+//! concurrently.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,37 +16,37 @@ use crate::cell::{Cell, Verdict};
 use crate::data::{STORES, Servers};
 use crate::deployment::{self, Deployment, Kind};
 
-/// How long locks may take to be free again: the dead in a queue may keep it for some seconds each.
+/// The time until all locks are free. A dead waiter in the queue may block a lock for some seconds.
 const FREE: Duration = Duration::from_secs(60);
 
-/// How long what a lock has left may take to run out.
+/// The time until the data of all locks has expired.
 const GONE: Duration = Duration::from_secs(90);
 
-/// What is told as it happens.
+/// An event during the run.
 #[derive(Debug)]
 pub enum Progress {
-    /// The servers of a deployment are up.
+    /// The servers of a deployment have started.
     Started(Kind),
-    /// A cell is over.
+    /// A cell has ended.
     Cell(Box<Verdict>),
-    /// All locks of a deployment are free, and nothing is left of them, after so long; or not.
+    /// The locks of a deployment are free without leftovers after this duration, or an error.
     End(Kind, Result<Duration, String>),
 }
 
-/// What all deployments share.
+/// The state that all deployments share.
 struct Common {
     data: Servers,
     folder: TempDir,
-    /// Held while tables are made.
+    /// Locked while tables are created.
     prepare: Mutex<()>,
     at_once: Semaphore,
 }
 
-/// Runs cells, those of so many deployments at once. To be called within a `LocalSet`.
+/// Runs cells, with `at_once` deployments concurrently. Must be called within a `LocalSet`.
 ///
 /// # Errors
 ///
-/// If one cannot be run to its end.
+/// Returns an error if a cell cannot be completed.
 pub async fn all(
     cells: Vec<Cell>,
     at_once: usize,
@@ -81,7 +82,7 @@ async fn of_kind(
     let started = deployment::start(kind).await;
     let deployment = started.map_err(|error| failed(kind.name(), error))?;
     let links = common.data.link(common.folder.path(), kind.name()).await?;
-    // Nobody may listen any more.
+    // The receiver may already be dropped.
     drop(tell.send(Progress::Started(kind)));
     for cell in &cells {
         let run = cell.run(&*deployment, &links, &common.prepare);
@@ -97,7 +98,7 @@ async fn of_kind(
     Ok(())
 }
 
-/// Waits until each lock can be taken and given back, and then until nothing is left of any.
+/// Waits until each lock can be acquired and released, and then until no data of any lock is left.
 async fn all_free(deployment: &dyn Deployment, cells: &[Cell]) -> Result<(), BoxError> {
     let locks = deployment.locks().connect().await?;
     for cell in cells {

@@ -1,4 +1,4 @@
-//! The processes of a cell, and what is done to them.
+//! The processes of a cell, and their faults.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -14,28 +14,28 @@ use crate::fault::Fault;
 use crate::record::{self, Change};
 use crate::worker::Orders;
 
-/// How long a process may take to begin, and to end.
+/// The timeout for the beginning and the end of a process.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// How far a wall clock jumps.
+/// How far a wall clock jumps, in seconds.
 const HOUR: i64 = 3_600;
 
-/// Processes that do the same.
+/// Processes with the same orders.
 #[derive(Debug)]
 #[must_use = "the processes end when this is dropped"]
 pub struct Workers {
     orders: Orders,
-    /// Worn by all, if they have one.
+    /// The clock of all processes, if they have their own.
     clock: Option<ClockShim>,
     group: ProcessGroup,
 }
 
 impl Workers {
-    /// Starts so many. Those that meet with a [`ClientClock`](Fault::ClientClock) wear one.
+    /// Starts `size` processes. With a [`ClientClock`](Fault::ClientClock) fault, they have their own clock.
     ///
     /// # Errors
     ///
-    /// If they do not begin.
+    /// Returns an error if the processes do not begin.
     pub async fn start(orders: Orders, size: usize, fault: Fault) -> Result<Self, BoxError> {
         let clock = match fault {
             Fault::ClientClock => Some(ClockShim::off_by(0)?),
@@ -71,12 +71,12 @@ impl Workers {
         Ok(())
     }
 
-    /// Does something to one of them, once, and makes it good again. It happens to a process that holds a lock: the
-    /// others have nothing to lose.
+    /// Causes one fault of a process and repairs it. It affects a process that holds a lock, because the others have
+    /// nothing to lose.
     ///
     /// # Errors
     ///
-    /// If a process has ended, its notes cannot be read, or the fault is none of clients.
+    /// Returns an error if a process has ended, if its records cannot be read, or if the fault is not one of clients.
     pub async fn strike(
         &mut self,
         fault: Fault,
@@ -113,7 +113,7 @@ impl Workers {
         Ok(())
     }
 
-    /// A process that holds the lock of some key, as far as they have noted.
+    /// Returns a process that holds the lock of any key, according to the records.
     fn holder(&self, chance: &mut fastrand::Rng) -> Result<Option<usize>, HistoryError> {
         let history = self.holds()?;
         let latest: HashMap<_, _> = history
@@ -131,31 +131,32 @@ impl Workers {
         Ok(chance.choice(indices.collect::<Vec<_>>()))
     }
 
-    /// Tells all to stop, and waits until they have. Who does not is named, and killed.
+    /// Sends `stop` to all processes, and waits until they have ended. Returns the names of those that do not end,
+    /// which are killed.
     ///
     /// # Errors
     ///
-    /// If one cannot be told.
+    /// Returns an error if a process cannot be reached.
     pub async fn stop(&mut self) -> Result<Vec<String>, BoxError> {
         self.group.tell("stop")?;
         let ended = self.group.end(PATIENCE).await;
         Ok(ended.err().iter().map(ToString::to_string).collect())
     }
 
-    /// The changes noted so far.
+    /// Returns the changes that were recorded so far.
     ///
     /// # Errors
     ///
-    /// If they cannot be read.
+    /// Returns an error if the records cannot be read.
     pub fn changes(&self) -> Result<Vec<Change>, HistoryError> {
         record::read(self.group.notes("changes"))
     }
 
-    /// The holds noted so far.
+    /// Returns the held locks that were recorded so far.
     ///
     /// # Errors
     ///
-    /// If they cannot be read.
+    /// Returns an error if the records cannot be read.
     pub fn holds(&self) -> Result<History, HistoryError> {
         History::read(self.group.notes("holds"))
     }

@@ -1,11 +1,11 @@
-//! The short form of the matrix: each deployment of locks, each fault, all kinds of data.
+//! The short form of the matrix, with each deployment, each fault and all kinds of data.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
 use std::process::{Command, Stdio};
 
-/// So few seconds for each cell that all of it takes a minute, most of which is waiting. `LEASEHOLD_NEMESIS` has other
-/// arguments for it.
+/// Each cell takes only a few seconds, so the matrix takes about a minute, mostly for waiting. The environment variable
+/// `LEASEHOLD_NEMESIS` sets other arguments.
 #[test]
 fn under_a_fence_nothing_is_lost_whatever_happens_to_the_locks() {
     let arguments = std::env::var("LEASEHOLD_NEMESIS");

@@ -1,4 +1,4 @@
-//! A lease so short that little may go wrong, kept for long.
+//! A lease that is so short that small delays endanger it, renewed for a long time.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
@@ -15,7 +15,7 @@ const TTL: Duration = Duration::from_millis(300);
 const SLICE: Duration = Duration::from_millis(100);
 const SLICES: usize = 100;
 
-/// A task that does nothing, and notices how late it comes to do it.
+/// A task that only measures how late it runs.
 fn stall_monitor() -> Arc<AtomicU64> {
     const BEAT: Duration = Duration::from_millis(5);
     let longest = Arc::new(AtomicU64::new(0));
@@ -45,7 +45,7 @@ async fn a_lease_of_300_ms_is_kept_for_ten_seconds() {
             void.push(slice);
         }
         if !guard.is_valid() {
-            // A stall can cost a lease that ends one TTL later.
+            // A stall can cause the loss of a lease that ends one TTL later.
             let reach = TTL.as_millis().div_ceil(SLICE.as_millis()) as usize;
             let blamed = void.last().is_some_and(|last| slice - last <= reach);
             assert!(

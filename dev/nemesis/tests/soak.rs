@@ -1,4 +1,4 @@
-//! The soak in short; `--bin soak` is the long form.
+//! A short soak; `--bin soak` runs the long form.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
@@ -28,7 +28,7 @@ async fn memory_and_connections_stay_flat_over_cancelled_acquisitions_and_no_key
     assert_eq!(report.faults, [""; 0], "{counts:?}");
     assert_eq!(counts.begun, NUMBER);
     assert!(report.last.heap > 0 && report.last.connections > 0);
-    // Or it would show nothing.
+    // Otherwise the counts would not be meaningful.
     assert!(counts.cancelled >= NUMBER / 25, "{counts:?}");
     assert!(counts.acquired > NUMBER / 2, "{counts:?}");
     assert!(counts.faults > 0, "{counts:?}");

@@ -3,7 +3,7 @@
 use crate::mistakes::Mistake;
 use lexopt::prelude::{Long, Short, ValueExt};
 
-/// How it is called.
+/// The usage text.
 pub const USAGE: &str = "\
 leasehold-simulation                      1 000 seeds
 leasehold-simulation --seeds N            N of them
@@ -11,29 +11,29 @@ leasehold-simulation --seeds N --from S   N of them, from S on
 leasehold-simulation --seed S             one of them, with its history
 leasehold-simulation --mistake NAME       a mistake, with any of the above but --seed";
 
-/// What the caller wants.
+/// The command of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
-    /// Seeds, one after the other.
+    /// Run several seeds, one after the other.
     Many {
-        /// The first.
+        /// The first seed.
         from: u64,
-        /// How many.
+        /// The number of seeds.
         seeds: u64,
-        /// What is wrong.
+        /// The seeded mistake.
         mistake: Option<Mistake>,
     },
-    /// One seed, with its history.
+    /// Run one seed, and print its history.
     One(u64),
-    /// To know how it is called.
+    /// Print the usage text.
     Help,
 }
 
-/// Reads the command line.
+/// Parses the command line.
 ///
 /// # Errors
 ///
-/// [`lexopt::Error`] for what is not in [`USAGE`].
+/// Returns [`lexopt::Error`] for arguments that are not in [`USAGE`].
 pub fn wish(mut words: lexopt::Parser) -> Result<Wish, lexopt::Error> {
     let (mut from, mut seeds, mut one, mut mistake) = (1, 1000, None, None);
     while let Some(word) = words.next()? {

@@ -1,4 +1,4 @@
-//! Seeds in processes of their own: tokio, the hash maps and the ids of each begin as if it were the first.
+//! Runs each seed in its own process, so that tokio, hash maps and ids start in the same state.
 
 use std::num::NonZero;
 use std::ops::RangeInclusive;
@@ -12,17 +12,17 @@ use crate::randomness::Randomness;
 pub use crate::randomness::Spawned;
 use crate::report::Report;
 
-/// Names the mistake that is made.
+/// The environment variable that names the seeded mistake.
 pub(crate) const MISTAKE: &str = "LEASEHOLD_SIMULATION_MISTAKE";
 
-/// Set where a seed's history is to be printed.
+/// The environment variable that makes a process print its history.
 pub(crate) const SHOWN: &str = "LEASEHOLD_SIMULATION_SHOWN";
 
-/// Runs a seed in a process of `program`, and answers all that it printed: its result, and its history.
+/// Runs a seed in a process of `program`, and returns its output: its result and its history.
 ///
 /// # Errors
 ///
-/// [`Spawned`] if there is no such process.
+/// Returns [`Spawned`] if the process cannot be started.
 pub fn run_one(program: &Path, seed: u64) -> Result<String, Spawned> {
     let output = process(program, &Randomness::build()?, seed)
         .env(SHOWN, "1")
@@ -30,20 +30,20 @@ pub fn run_one(program: &Path, seed: u64) -> Result<String, Spawned> {
     Ok(said(&output))
 }
 
-/// Runs seeds in processes of `program`, as many at once as there are cores.
+/// Runs seeds in processes of `program`, with one process per core concurrently.
 ///
 /// # Errors
 ///
-/// [`Spawned`] if there are no such processes.
+/// Returns [`Spawned`] if a process cannot be started.
 pub fn run_many(program: &Path, seeds: RangeInclusive<u64>) -> Result<Report, Spawned> {
     run(program, seeds, None)
 }
 
-/// As [`run_many`], with a mistake.
+/// Like [`run_many`], with a mistake.
 ///
 /// # Errors
 ///
-/// [`Spawned`] if there are no such processes.
+/// Returns [`Spawned`] if a process cannot be started.
 pub fn run_mistaken(
     program: &Path,
     seeds: RangeInclusive<u64>,

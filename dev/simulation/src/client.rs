@@ -1,4 +1,4 @@
-//! A process that locks.
+//! A simulated process that acquires locks.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,25 +16,25 @@ use crate::operation::Operation;
 use crate::server::PORT;
 use crate::shared::{PROCESSES, Shared, TASKS};
 
-/// How the server is called.
+/// The host name of the server.
 pub(crate) const SERVER: &str = "server";
 
-/// How many operations of a task begin at the same time, now and then, and how often: once in so many.
+/// The number of operations of a burst, and its frequency: one operation in `BURSTS` is a burst.
 const BURST: usize = 12;
 const BURSTS: u32 = 12;
 
-/// Within how many milliseconds they begin if not at once.
+/// The maximum time in milliseconds between operations of a burst that do not start together.
 const APART: u64 = 150;
 
-/// A lock for each process that no other wants.
+/// A lock for each process that no other process uses.
 const OWN: [&str; PROCESSES] = ["own:0", "own:1", "own:2"];
 
 const BETWEEN_CONNECTS: Duration = Duration::from_millis(200);
 
-/// How long one command may take: longer than it takes to connect, for that is done as part of a command.
+/// The command timeout. It is longer than connecting takes, because a command may include a connect.
 const COMMAND: Duration = Duration::from_millis(600);
 
-/// Locks until the run is over, and shuts down.
+/// Acquires locks until the run ends, and shuts down.
 pub(crate) async fn run(shared: Rc<Shared>, process: usize) -> turmoil::Result {
     let life = shared.begin(process);
     let mut who = Who {
@@ -60,7 +60,7 @@ pub(crate) async fn run(shared: Rc<Shared>, process: usize) -> turmoil::Result {
     Ok(())
 }
 
-/// None if the run was over before the server could be reached.
+/// Returns `None` if the run ended before the server could be reached.
 async fn connected(shared: &Shared) -> Option<Result<LockManager, leasehold::Error>> {
     while !shared.is_over() {
         match Redis::builder().connect_over(connecting).await {
@@ -103,8 +103,8 @@ async fn work(shared: Rc<Shared>, locks: LockManager, who: Who) {
     }
 }
 
-/// Many operations at the same time: what the tasks of a process ask goes to the server together, and locks go from one to
-/// the next. Or shortly after each other, for a lock that no other process wants: then they are parked.
+/// Starts many operations. They start together, so that their requests are batched and locks are handed off directly.
+/// Or they start shortly after each other on the process's own lock, so that they are parked.
 async fn burst(shared: &Rc<Shared>, locks: &LockManager, who: Who, random: &mut Rng) {
     let is_apart = random.bool();
     let keys = match is_apart {
@@ -123,7 +123,7 @@ async fn burst(shared: &Rc<Shared>, locks: &LockManager, who: Who, random: &mut 
         }));
     }
     for operation in under_way {
-        // One that panics has failed the run already.
+        // A panic has already failed the run.
         let _ended = operation.await;
     }
 }

@@ -2,20 +2,20 @@
 
 use std::time::{Duration, SystemTime};
 
-/// When every run begins.
+/// The time of day at the beginning of every run.
 const BEGINNING: Duration = Duration::from_secs(1_800_000_000);
 
-/// When every run begins.
+/// Returns the time of day at the beginning of every run.
 pub(crate) fn beginning() -> SystemTime {
     SystemTime::UNIX_EPOCH + BEGINNING
 }
 
-/// How long the run has lasted. Only where a simulated process runs.
+/// Returns the time since the beginning of the run. Only works inside of a simulated process.
 pub(crate) fn now() -> Duration {
     turmoil::sim_elapsed().unwrap_or_default()
 }
 
-/// The time of day, in microseconds. Only where a simulated process runs.
+/// Returns the time of day in microseconds. Only works inside of a simulated process.
 pub(crate) fn micros_of_day() -> u64 {
     micros(BEGINNING + now())
 }

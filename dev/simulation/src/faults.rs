@@ -1,4 +1,4 @@
-//! What is done to the network, the server and the processes.
+//! Faults of the network, the server and the processes.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use fastrand::Rng;
 
 use crate::shared::PROCESSES;
 
-/// Something that is done at a moment.
+/// A fault or its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// What is sent between the process and the server is held back, both ways.
+    /// Messages between the process and the server are held back in both directions.
     Hold(usize),
-    /// What the process sends is lost, or what is sent to it, or both.
+    /// Messages from the process, to the process, or both are lost.
     Lose {
         process: usize,
         sent: bool,
         received: bool,
     },
-    /// The process and the server reach each other again.
+    /// The link between the process and the server works again.
     Mend(usize),
     KillServer {
         forgets: bool,
@@ -25,18 +25,18 @@ pub(crate) enum Fault {
     StartServer,
     KillProcess(usize),
     StartProcess(usize),
-    /// The server forgets the scripts.
+    /// The server loses its scripts.
     ForgetScripts,
 }
 
-/// What is done when, and when it is over.
+/// The faults with their times, and the time of the last repair.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// In order, the last first.
+    /// The steps in reverse order.
     steps: Vec<(Duration, Fault)>,
     pub(crate) is_calm: bool,
     pub(crate) kills_processes: bool,
-    /// From then on nothing is done any more, and everything works.
+    /// After this time no more faults occur, and everything works.
     pub(crate) mended: Duration,
 }
 
@@ -78,7 +78,7 @@ impl Plan {
         }
     }
 
-    /// The next step that is due.
+    /// Returns the next step that is due.
     pub(crate) fn due(&mut self, now: Duration) -> Option<Fault> {
         let (at, _) = self.steps.last()?;
         if *at > now {
@@ -88,7 +88,7 @@ impl Plan {
     }
 }
 
-/// A fault, and what ends it.
+/// Returns a random fault, and the step that ends it.
 fn by_chance(random: &mut Rng, forgets: bool) -> (Fault, Option<Fault>) {
     let process = random.usize(0..PROCESSES);
     let lose = |sent, received| Fault::Lose {

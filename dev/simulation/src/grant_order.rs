@@ -1,4 +1,4 @@
-//! Whether those who wait are served in the order in which they came, and at once.
+//! Checks whether waiters are served in the order of their arrival, and without delay.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use leasehold_testkit::history::Queue;
 use crate::requests::{Asked, Request, requests};
 use crate::server::Served;
 
-/// A lock that was released is confirmed by the next in line within this time, in microseconds. Some of those in line
-/// may have lost patience, and pass it on.
+/// A released lock must be confirmed by the next waiter within this time, in microseconds. Some waiters in front may
+/// have given up and pass the lock on.
 const MOMENT: u64 = 700_000;
 
-/// Those who wait for a lock, as the server heard of them, and who was granted it last.
+/// The waiters of a lock in the order of their arrival at the server, and the last holder.
 #[derive(Default)]
 struct Line {
     waiting: Queue,
     holder: String,
-    /// When it was released while somebody waited.
+    /// The time of a release while another attempt waited.
     released: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ impl Line {
     }
 }
 
-/// All who were granted an exclusive lock before somebody who had waited longer, or long after it was free.
+/// Returns all grants of an exclusive lock before an earlier waiter, or long after the release.
 pub(crate) fn out_of_order(served: &[Served]) -> Vec<String> {
     let mut lines: BTreeMap<&str, Line> = BTreeMap::new();
     let (mut found, mut seen) = (Vec::new(), 0);

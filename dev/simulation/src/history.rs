@@ -1,4 +1,4 @@
-//! What happened in a run.
+//! The history of a run.
 
 use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use leasehold_testkit::history::{Hold, Mode, Moment};
 
-/// Who did something: the process, how often it was started before, and its task.
+/// The actor of an event: the process, the number of its earlier starts, and the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Who {
     pub(crate) process: usize,
@@ -20,35 +20,35 @@ impl fmt::Display for Who {
     }
 }
 
-/// What happened, as it happens.
+/// Records the events of a run.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     lines: String,
     pub(crate) holds: Vec<Hold>,
-    /// When the server forgot its data.
+    /// The times at which the server lost its data.
     pub(crate) forgotten: Vec<Duration>,
     pub(crate) counts: Counts,
 }
 
-/// How often what happened.
+/// Counts of events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Locks granted.
+    /// Granted locks.
     pub(crate) grants: u64,
-    /// Guards that were lost.
+    /// Lost guards.
     pub(crate) lost: u64,
-    /// Futures that were dropped before they had ended.
+    /// Futures that were dropped before their end.
     pub(crate) cut: u64,
-    /// Acquires that found the lock busy until they gave up.
+    /// Acquires that timed out on a busy lock.
     pub(crate) busy: u64,
-    /// Calls that failed.
+    /// Failed calls.
     pub(crate) failed: u64,
-    /// Things done to the network, the server and the processes.
+    /// Faults of the network, the server and the processes.
     pub(crate) faults: u64,
-    /// Locks that a release has passed on inside a process, and those of them whose new owner was parked.
+    /// Direct hand-offs inside a process, and those to parked waiters.
     pub(crate) passed: u64,
     pub(crate) parked: u64,
-    /// Requests that came to the server with another one.
+    /// Requests that reached the server in a batch with others.
     pub(crate) together: u64,
 }
 
@@ -74,11 +74,11 @@ impl fmt::Display for Counts {
 
 impl History {
     pub(crate) fn note(&mut self, at: Duration, what: impl fmt::Display) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _written = writeln!(self.lines, "{:>9.3} {what}", at.as_secs_f64());
     }
 
-    /// Begins a hold, and answers its number.
+    /// Begins a held lock, and returns its number.
     pub(crate) fn begin(
         &mut self,
         who: Who,
@@ -108,7 +108,7 @@ impl History {
             .for_each(|it| end(it, at));
     }
 
-    /// Whatever the process held ends with it.
+    /// Ends everything that the process held.
     pub(crate) fn killed(&mut self, process: usize, at: Duration) {
         let its = self.holds.iter_mut();
         its.filter(|it| it.number >> 32 == process as u64)
@@ -127,16 +127,16 @@ impl History {
     }
 }
 
-/// What came of a seed.
+/// The result of a seed.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// What must not be, each in a sentence.
+    /// The violations, each as a sentence.
     pub(crate) violations: Vec<String>,
-    /// Of the whole history.
+    /// The hash of the whole history.
     pub(crate) hash: u64,
-    /// How often what happened.
+    /// The counts of events.
     pub(crate) counts: Counts,
-    /// What happened, a line each.
+    /// The events, one per line.
     pub(crate) lines: String,
 }
 
@@ -146,7 +146,7 @@ fn end(hold: &mut Hold, at: Duration) {
     }
 }
 
-/// The moment that is so long after the beginning.
+/// Returns the moment at this time after the beginning.
 pub(crate) fn moment(at: Duration) -> Moment {
     Moment(at.as_nanos().try_into().unwrap_or(u64::MAX))
 }

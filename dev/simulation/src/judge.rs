@@ -1,4 +1,4 @@
-//! What must not be.
+//! Checks the history of a run.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use crate::history::{History, moment};
 use crate::operation::LONGEST_TTL;
 use crate::server::{Keyspace, SimulatedRedis};
 
-/// How long before its answer a request may have been carried out.
+/// The maximum time between the execution of a request and its answer.
 const UNDER_WAY: Duration = Duration::from_secs(5);
 
-/// Whoever holds nothing that it renews holds nothing after this.
+/// After this time, a process without renewals holds no lock.
 const LEASES_END: Duration = Duration::from_secs(LONGEST_TTL.as_secs() + 1);
 
-/// What belongs to waiters and to attempts that were given up lasts no longer, after the last of them.
+/// After this time, the data of waiters and given-up attempts has expired.
 const COMPANIONS_END: Duration = Duration::from_secs(140);
 
-/// The counters last no longer after the last grant.
+/// After this time since the last grant, the counters have expired.
 const COUNTERS_END: Duration = Duration::from_secs(60 * 60 * 24 * 3);
 
-/// All that must not be, each in a sentence.
+/// Returns all violations, each as a sentence.
 pub(crate) fn judge(
     history: &History,
     redis: &SimulatedRedis,
@@ -47,7 +47,7 @@ pub(crate) fn judge(
     found
 }
 
-/// A server that forgets its locks gives them away.
+/// Returns whether the violation is allowed, because a server that loses its locks grants them again.
 fn is_excused(violation: &Violation, forgotten: &[Duration]) -> bool {
     let Violation::Overlap { first, second } = violation else {
         return false;
@@ -58,7 +58,7 @@ fn is_excused(violation: &Violation, forgotten: &[Duration]) -> bool {
     forgotten.any(|at| (since..=second.granted_at).contains(&at))
 }
 
-/// What the server still has when everybody has gone.
+/// Returns the data that the server still has after all processes have ended.
 fn left_over(mut data: Keyspace, plan: &Plan) -> Vec<String> {
     let mut found = Vec::new();
     let end = data.clock();
@@ -70,7 +70,7 @@ fn left_over(mut data: Keyspace, plan: &Plan) -> Vec<String> {
     let is_free = |key: &str| key.contains(":lh1:");
     if !plan.kills_processes {
         check(Duration::ZERO, "when all had shut down", |key| {
-            // The shares of a lock that is over outlast it for a while, and count for nothing.
+            // The shared holders of an ended lock stay for a while, and have no effect.
             [":fence", ":shares", ":lh1:sealed:"]
                 .iter()
                 .any(|it| key.contains(it))

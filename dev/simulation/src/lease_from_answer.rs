@@ -1,4 +1,4 @@
-//! A client that counts its leases from when the answer came: a mistake.
+//! A mistake: a client that counts its leases from the arrival of the answer.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use leasehold::backend::{
 };
 use tokio::time::Instant;
 
-/// Whoever is answered counts a lease from the sending; here it is longer by as much as the answer took.
+/// A correct client counts a lease from the sending of its request. This backend extends each lease by the duration of
+/// the request.
 #[derive(Debug)]
 pub(crate) struct LeaseFromAnswer<B>(pub(crate) B);
 

@@ -1,5 +1,5 @@
-//! Leasehold over a simulated network and in simulated time: what real servers and real clocks show once in a thousand
-//! runs, from a number, again and again.
+//! Leasehold on a simulated network with simulated time. A seed reproduces runs that real servers and real clocks show
+//! only once in a thousand runs.
 //!
 //! ```sh
 //! cargo run -p leasehold-simulation                        # 1 000 seeds
@@ -7,39 +7,40 @@
 //! cargo run -p leasehold-simulation -- --seed 42           # one of them, with its history
 //! ```
 //!
-//! A seed is one run: three processes with three tasks each take, keep, lose and release locks of several kinds on a
-//! server, over [`turmoil`]'s network. What is under test is all real: manager, engine, watchdog, the Redis backend, the
-//! `redis` crate with its connection, the scripts. Simulated are the network, the time, and the [server](SimulatedRedis),
-//! which runs the scripts that the client loads, in the Lua that Redis has, and is held against a real one in
-//! `tests/equal`.
+//! A seed is one run. Three processes with three tasks each acquire, hold, lose and release locks of several kinds on a
+//! server, over the network of [`turmoil`]. All tested parts are real: the manager, the engine, the watchdog, the Redis
+//! backend, the `redis` crate with its connection, and the scripts. Network, time and the [server](SimulatedRedis) are
+//! simulated. The server runs the scripts that the client loads, in the Lua version of Redis. `tests/equal` compares it
+//! with a real server.
 //!
-//! Now and then a task asks for many locks at once, so that the lock goes from task to task inside a process, and requests go
-//! to the server in batches.
+//! Sometimes a task requests many locks together. Then locks are handed off directly inside a process, and requests are
+//! sent in batches.
 //!
-//! # What happens to them
+//! # Faults
 //!
-//! Latencies; futures that are dropped after some polls; links that hold what is sent, lose it in one direction or in
-//! both, and are mended; a server that is killed and returns with its data or without, or forgets its scripts; processes
-//! that are killed and return. One seed in four has a calm network, one in five a slow one.
+//! Each run has random latencies and faults. Futures are dropped after some polls. Links hold messages back, lose them
+//! in one or both directions, and are repaired. The server is killed and restarts with or without its data, or loses
+//! its scripts. Processes are killed and restarted. One seed in four has a network without faults, and one in five has
+//! a slow network.
 //!
-//! # What is claimed
+//! # Claims
 //!
 //! | claim | what it says |
 //! |---|---|
-//! | exclusion | no two guards are valid at once that exclude each other, unless the server forgot the first |
-//! | tokens | who asks after another was granted gets a greater token, whatever the server forgot; readers that share, an equal one |
-//! | order | in a calm network each exclusive lock is granted in the order in which the server heard of those who wait |
-//! | liveness | once all is mended every call ends |
-//! | nothing left | then every lock is free, nobody is in line, and each key goes by its TTL |
-//! | promptness | in a calm network a lock that is released goes to the next in line within a moment |
-//! | determinism | the same seed has the same history, to the letter |
+//! | exclusion | two guards that exclude each other are never valid at the same time, unless the server has lost the first lock |
+//! | tokens | a request after another grant gets a larger token, even if the server has lost data; concurrent readers get equal tokens |
+//! | order | without network faults, each exclusive lock is granted in the order in which requests reach the server |
+//! | liveness | after all repairs, every call ends |
+//! | nothing left | at the end, every lock is free, no waiter is left, and each key expires after its TTL |
+//! | promptness | without network faults, a released lock is granted to the next waiter within a moment |
+//! | determinism | the same seed always has exactly the same history |
 //!
-//! Each of [`MISTAKES`], in a script or in a client, breaks one of them: `--mistake NAME`.
+//! Each of the [`MISTAKES`], in a script or in a client, violates one of the claims: `--mistake NAME`.
 //!
 //! # What is not simulated
 //!
-//! Sentinels, Clusters, Redlock and replicas; clocks that differ; a network that sends a lost segment again (a connection
-//! that lost one stays silent); TLS.
+//! Sentinels, Clusters, Redlock and replicas; clocks that differ; retransmission of lost segments (a connection that
+//! lost one stays silent); TLS.
 
 mod argument;
 mod children;

@@ -1,24 +1,24 @@
-//! Mistakes that somebody could make: what finds none of them would find nothing.
+//! Seeded mistakes, which test whether the simulation finds mistakes.
 
-/// A script with a mistake in it, or a client that makes one.
+/// A mistake in a script or in a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mistake {
-    /// How it is called.
+    /// The name of the mistake.
     pub name: &'static str,
-    /// What is wrong then.
+    /// A description of the mistake.
     pub says: &'static str,
     change: Change,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
-    /// What scripts say, and what instead.
+    /// Texts of scripts, and their replacements.
     Scripts(&'static [(&'static str, &'static str)]),
-    /// The client counts its leases from the answer.
+    /// The client counts its leases from the arrival of the answer.
     Deadline,
 }
 
-/// The mistakes that the simulation finds. Those that only the model's tests find are in `dev/model`.
+/// The mistakes that the simulation finds. The mistakes that only the model's tests find are in `dev/model`.
 pub const MISTAKES: [Mistake; 8] = [
     Mistake {
         name: "release-without-comparing",
@@ -107,13 +107,13 @@ pub const MISTAKES: [Mistake; 8] = [
 ];
 
 impl Mistake {
-    /// The mistake of that name.
+    /// Returns the mistake with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         MISTAKES.into_iter().find(|it| it.name == name)
     }
 
-    /// Makes it in a script, if it has a place for it.
+    /// Makes the mistake in a script, if the script contains the text.
     pub(crate) fn make_in(self, script: &str) -> String {
         match self.change {
             Change::Scripts(changes) => changes
@@ -125,7 +125,7 @@ impl Mistake {
         }
     }
 
-    /// Whether the client makes it.
+    /// Returns whether the client makes the mistake.
     pub(crate) fn counts_from_the_reply(self) -> bool {
         self.change == Change::Deadline
     }

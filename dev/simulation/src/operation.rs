@@ -1,4 +1,4 @@
-//! What a task does with a lock.
+//! The operations of a task on a lock.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::history::Who;
 use crate::poll_limit::poll_at_most;
 use crate::shared::Shared;
 
-/// How many permits there are.
+/// The number of permits.
 const PERMITS: u32 = 2;
 
-/// A future that is cut is polled as often as this, at most.
+/// The maximum number of polls of a future that is dropped early.
 const POLLS: u32 = 9;
 
-/// The longest lease that is asked for.
+/// The longest requested TTL.
 pub(crate) const LONGEST_TTL: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Operation {
     key: &'static str,
     mode: Mode,
     ttl: Duration,
-    /// None waits for ever.
+    /// `None` waits forever.
     wait: Option<Duration>,
     is_renewed: bool,
     keep: Duration,
@@ -35,7 +35,7 @@ pub(crate) struct Operation {
     end: End,
 }
 
-/// How a holder ends it.
+/// How a holder ends the held lock.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Release,
@@ -89,7 +89,7 @@ impl Operation {
         }
     }
 
-    /// One of many at the same time: as short as what goes from task to task inside a process.
+    /// Creates one of many concurrent operations. It is short, so that locks are handed off between tasks of a process.
     pub(crate) fn brief(random: &mut Rng, key: &'static str) -> Self {
         let millis = Duration::from_millis;
         Self {
@@ -181,7 +181,7 @@ impl Operation {
         }
     }
 
-    /// Until the work is done, or the lock lost.
+    /// Holds the lock until the work is done or the lock is lost.
     async fn keep<K: Kind>(&self, shared: &Shared, who: Who, guard: &LockGuard<K>) {
         tokio::select! {
             biased;

@@ -1,10 +1,10 @@
-//! Callers that lose patience.
+//! Callers that give up.
 
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-/// Polls a future so many times at most, then drops it.
+/// Polls a future at most `polls` times, and then drops it.
 pub(crate) async fn poll_at_most<F: Future>(polls: u32, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut left = polls;

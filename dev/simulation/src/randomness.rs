@@ -1,7 +1,7 @@
-//! The operating system's randomness, made the same each time.
+//! Replaces the randomness of the operating system by reproducible numbers.
 //!
-//! Hash maps, ids, and tokio's choice among branches that are ready at once all draw on it. A small library, built with
-//! the C compiler, is loaded before the C library and answers in its place.
+//! Hash maps, ids, and tokio's choice among ready branches use this randomness. A small library is built with the C
+//! compiler. It is loaded before the C library and provides the numbers.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,29 +13,29 @@ use tempfile::TempDir;
 
 const SOURCE: &str = include_str!("shim.c");
 
-/// What tells a process which seed it is to run.
+/// The environment variable with the seed of a process.
 pub(crate) const SEED: &str = "LEASEHOLD_SIMULATION_SEED";
 
-/// A library that answers for the operating system.
+/// A library that replaces the randomness of the operating system.
 #[derive(Debug)]
 pub(crate) struct Randomness {
     folder: TempDir,
 }
 
-/// The processes that run seeds cannot be started.
+/// The error if processes for seeds cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Spawned {
-    /// The C compiler is not there.
+    /// The C compiler is not installed.
     #[error("`cc` cannot be run; install gcc")]
     NoCompiler(#[source] io::Error),
-    /// The C compiler does not like the library.
+    /// The C compiler cannot compile the library.
     #[error("`cc` refused the library: {0}")]
     Refused(String),
-    /// A file or a process cannot be made.
+    /// A file or a process cannot be created.
     #[error("a process for a seed cannot be started")]
     Process(#[from] io::Error),
-    /// One of our own threads broke.
+    /// A thread of this program has panicked.
     #[error("a thread that runs seeds has panicked")]
     Worker,
 }
@@ -58,7 +58,7 @@ impl Randomness {
         ))
     }
 
-    /// Gives it to a process, for a seed.
+    /// Configures a process to use the library with a seed.
     pub(crate) fn give(&self, process: &mut Command, seed: u64) {
         process.env("LD_PRELOAD", self.shim());
         process.env(SEED, seed.to_string());

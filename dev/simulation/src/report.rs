@@ -1,21 +1,21 @@
-//! What came of several seeds.
+//! The results of several seeds.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What came of several seeds.
+/// The results of several seeds.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// How often what happened, over all of them.
+    /// The counts of events of all seeds.
     pub counts: BTreeMap<String, u64>,
     /// The hash of each seed's history.
     pub hashes: BTreeMap<u64, String>,
-    /// What the seeds said that violated a claim, or did not end.
+    /// The output of seeds that violated a claim, or did not end.
     pub failures: BTreeMap<u64, String>,
 }
 
 impl Report {
-    /// Takes the result of a seed in: `hash 0f5b grants 12 lost 3 …`, and what follows if it failed.
+    /// Adds the result of a seed: `hash 0f5b grants 12 lost 3 …`, and further lines if it failed.
     pub(crate) fn add(&mut self, seed: u64, is_good: bool, said: &str) {
         let mut words = said.lines().next().unwrap_or_default().split(' ');
         while let (Some(name), Some(value)) = (words.next(), words.next()) {

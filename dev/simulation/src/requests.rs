@@ -1,31 +1,31 @@
-//! What clients asked of the scripts that take locks and give them up, alone or in a batch.
+//! Parses the requests of clients that acquire or release locks, alone or in a batch.
 
 use crate::server::{Reply, Served};
 
-/// How many keys and arguments the script is given that takes a lock: usually, and where more is to be said.
+/// The number of keys and arguments of the script that acquires a lock, usually and with all optional arguments.
 const ACQUIRE: (usize, usize) = (4, 4);
 const ACQUIRE_IN_FULL: (usize, usize) = (4, 7);
 
-/// The same of the one that ends what an owner has: usually, where copies of its requests may
-/// be on their way, and where it names somebody to pass it on to.
+/// The number of keys and arguments of the script that releases a lock. The second is used if duplicates of its
+/// requests may be in flight, and the third if it names a waiter.
 const LEAVE: (usize, usize) = (2, 1);
 const LEAVE_WITH_COPIES: (usize, usize) = (2, 2);
 const LEAVE_NAMING: (usize, usize) = (3, 4);
 
-/// What a batch says of all its requests: how many are releases, and two terms.
+/// The number of arguments of a whole batch: the number of releases, and two durations.
 const TERMS: usize = 3;
 
-/// How many keys and arguments each release has in a batch, and each attempt.
+/// The number of keys and arguments of each release and each attempt in a batch.
 const LEAVE_IN_BATCH: (usize, usize) = (2, 3);
 const TAKE_IN_BATCH: (usize, usize) = (4, 4);
 
-/// What somebody asked about an exclusive lock.
+/// A request for an exclusive lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request<'a> {
     pub(crate) lock: &'a str,
     pub(crate) owner: &'a str,
     pub(crate) asked: Asked<'a>,
-    /// A word, and what a release was told to have passed on.
+    /// The first word of the answer, and the token of a direct hand-off.
     pub(crate) answer: (&'a str, Option<&'a str>),
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Request<'a> {
 pub(crate) enum Asked<'a> {
     Leave {
         named: &'a str,
-        /// The one that it names was parked.
+        /// Whether the named waiter was parked.
         parked: bool,
     },
     Take {
@@ -41,11 +41,11 @@ pub(crate) enum Asked<'a> {
     },
 }
 
-/// The requests that a call carried, in the order in which they were carried out.
+/// Returns the requests of a call, in the order of their execution.
 pub(crate) fn requests(served: &Served) -> Vec<Request<'_>> {
     let keys: Vec<&str> = served.keys.iter().map(String::as_str).collect();
     let arguments: Vec<&str> = served.arguments.iter().map(String::as_str).collect();
-    // Of one lock an owner is told first, of several a number.
+    // A request for one lock begins with an owner, and a batch begins with a number.
     if arguments.first().is_none_or(|it| it.parse::<u64>().is_ok()) {
         return batched(&keys, &arguments, &served.reply).unwrap_or_default();
     }
@@ -71,7 +71,7 @@ pub(crate) fn requests(served: &Served) -> Vec<Request<'_>> {
     }]
 }
 
-/// The requests of a batch; none if it is something else.
+/// Returns the requests of a batch, or none if the call is not a batch.
 fn batched<'a>(
     keys: &[&'a str],
     arguments: &[&'a str],
@@ -134,7 +134,7 @@ fn answer(reply: &Reply) -> (&str, Option<&str>) {
     }
 }
 
-/// How often releases passed a lock on, and to one that was parked, and how many requests came with another one.
+/// Returns the number of direct hand-offs, of those to parked waiters, and of requests in a batch with others.
 pub(crate) fn passes(served: &[Served]) -> (u64, u64, u64) {
     let (mut passed, mut passed_to_parked, mut together) = (0, 0, 0);
     for call in served.iter().map(requests) {

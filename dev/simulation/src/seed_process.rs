@@ -11,11 +11,11 @@ use crate::mistakes::Mistake;
 use crate::randomness::SEED;
 use crate::simulation::simulate;
 
-/// How long a seed may take by real clocks: a run that spins does not advance the simulated ones.
+/// The timeout of a seed by real clocks, because a run that spins does not advance the simulated clocks.
 const AT_MOST: Duration = Duration::from_secs(120);
 
-/// Runs the seed that this process was started for: what it is to print, and how it ends. None if it was started for
-/// something else.
+/// Runs the seed of this process, and returns its output and its exit code. Returns `None` if the process was not
+/// started for a seed.
 #[must_use]
 pub fn run_if_child() -> Option<(String, ExitCode)> {
     let seed = env::var(SEED).ok()?.parse().ok()?;
@@ -31,7 +31,7 @@ pub fn run_if_child() -> Option<(String, ExitCode)> {
     };
     let mut said = format!("hash {:016x} {}\n", outcome.hash, outcome.counts);
     for violation in &outcome.violations {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _written = writeln!(said, "{violation}");
     }
     if env::var_os(SHOWN).is_some() {

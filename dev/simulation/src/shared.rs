@@ -1,4 +1,4 @@
-//! What the simulated processes and those who watch them share.
+//! The state that the simulated processes and the observers share.
 
 use std::array;
 use std::cell::{Cell, RefCell};
@@ -9,19 +9,19 @@ use crate::clock;
 use crate::history::{History, Who};
 use crate::server::SimulatedRedis;
 
-/// How many processes there are.
+/// The number of processes.
 pub(crate) const PROCESSES: usize = 3;
 
-/// How many tasks each has.
+/// The number of tasks of each process.
 pub(crate) const TASKS: usize = 3;
 
 pub(crate) struct Shared {
     pub(crate) seed: u64,
     pub(crate) redis: Rc<RefCell<SimulatedRedis>>,
     pub(crate) history: RefCell<History>,
-    /// Clients count their leases from the answer.
+    /// Whether clients count their leases from the arrival of the answer.
     pub(crate) leases_count_from_answer: bool,
-    /// Nobody begins anything new.
+    /// Whether tasks begin nothing new.
     is_over: Cell<bool>,
     lives: [Cell<u32>; PROCESSES],
     finished: [Cell<bool>; PROCESSES],
@@ -52,7 +52,7 @@ impl Shared {
         self.is_over.set(true);
     }
 
-    /// A process begins: how often it was started before.
+    /// Begins a process, and returns the number of its earlier starts.
     pub(crate) fn begin(&self, process: usize) -> u32 {
         let life = self.lives[process].get();
         self.lives[process].set(life + 1);

@@ -1,4 +1,4 @@
-//! One run.
+//! Runs one seed.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,20 +16,20 @@ use crate::requests::passes;
 use crate::server::{SimulatedRedis, serve};
 use crate::shared::{PROCESSES, Shared};
 
-/// How coarse the network's time is. The processes' own time is finer.
+/// The resolution of the network's time. The time of processes is finer.
 const TICK: Duration = Duration::from_millis(10);
 
-/// How many milliseconds a message takes at most in a slow network: an answer may take most of the shortest lease.
+/// The maximum latency of a message in a slow network, in milliseconds. So a reply may take most of the shortest lease.
 const SLOW: u64 = 400;
 
-/// How long one takes at most where nothing goes wrong any more.
+/// The maximum latency of a message after all repairs.
 const MENDED: Duration = Duration::from_millis(40);
 
-/// How long calls may last once all is mended. The longest that anybody waits for somebody who is gone is for a dead
-/// waiter to whom the server still seems to be connected: 33 s, and several may stand in line.
+/// The maximum duration of calls after all repairs. The longest wait is that for a dead waiter whose connection still
+/// seems open at the server: 33 s. Several of them may be in the queue.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Runs a seed. Alone in its process, and with randomness that is always the same, it does the same each time.
+/// Runs a seed. In its own process, and with reproducible randomness, it always has the same history.
 pub(crate) fn simulate(seed: u64, mistake: Option<Mistake>) -> turmoil::Result<Outcome> {
     fastrand::seed(seed);
     let mut random = Rng::with_seed(seed);
@@ -62,7 +62,7 @@ pub(crate) fn simulate(seed: u64, mistake: Option<Mistake>) -> turmoil::Result<O
         }
         sim.step()?;
     }
-    // What is under way comes to rest.
+    // Let running tasks come to their end.
     for _ in 0..100 {
         sim.step()?;
     }

@@ -1,10 +1,10 @@
-//! What claims would be worth nothing: each seeded mistake breaks one.
+//! Each seeded mistake must violate a claim, otherwise the claims would prove nothing.
 
 use std::path::Path;
 
 use leasehold_simulation::{MISTAKES, run_mistaken};
 
-/// How many seeds are run at once, and at most.
+/// The number of seeds that run concurrently, and the maximum number of seeds.
 const AT_ONCE: u64 = 24;
 const AT_MOST: u64 = 480;
 

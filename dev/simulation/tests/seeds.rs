@@ -1,11 +1,11 @@
-//! Seeds hold what the library promises, and do the same each time.
+//! Seeds satisfy all claims, and are reproducible.
 
 use std::env;
 use std::path::Path;
 
 use leasehold_simulation::{Report, run_many, run_one};
 
-/// How many seeds are run, unless `LEASEHOLD_SIMULATION_SEEDS` says otherwise.
+/// The default number of seeds. The environment variable `LEASEHOLD_SIMULATION_SEEDS` overrides it.
 const SEEDS: u64 = 1000;
 
 fn program() -> &'static Path {
@@ -19,12 +19,12 @@ fn every_seed_holds_what_is_claimed() {
     let report = run_many(program(), 1..=seeds).unwrap();
     assert!(report.failures.is_empty(), "{report}");
     assert_eq!(report.hashes.len() as u64, seeds);
-    // A run in which nothing goes wrong would prove nothing.
+    // A run without faults would prove nothing.
     let reached = ["grants", "lost", "cut", "busy", "failed", "faults"];
     for what in reached.iter().chain(&["passed", "together"]) {
         assert!(report.counts[*what] >= seeds / 4, "{what}: {report}");
     }
-    // It takes three tasks within a hundredth of a second.
+    // This event needs three tasks within ten milliseconds.
     assert!(report.counts["parked"] >= seeds / 20, "{report}");
 }
 

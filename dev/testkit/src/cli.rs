@@ -17,22 +17,21 @@ cargo xtask test --only NAME   run the steps whose name contains NAME
 cargo xtask lint               run the structure checks alone
 cargo xtask minimal-versions   build the published crates with the oldest versions they allow";
 
-/// What the arguments ask for.
+/// The command in the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Nothing: say what there is.
+    /// Print the usage text.
     Usage,
-    /// The test run.
+    /// Run the tests.
     Test {
-        /// Part of the names of the steps to run; all of them if `None`.
+        /// Runs only steps whose name contains this text. `None` runs all steps.
         only: Option<String>,
     },
-    /// The structure checks.
+    /// Run the structure checks.
     Lint,
-    /// The published crates, with the oldest versions that they allow.
+    /// Check the published crates with their oldest allowed dependencies.
     MinimalVersions,
-    /// What cargo says in the place of a test binary: print how it would run.
-    /// For the test run's own use, see [`suite::note`].
+    /// Print how cargo would run a test binary. Only the test run uses this command: see [`suite::note`].
     Note {
         /// The command that cargo would run.
         command: Vec<String>,
@@ -40,11 +39,11 @@ pub enum Command {
 }
 
 impl Command {
-    /// Reads the arguments, program name excluded.
+    /// Parses the arguments, without the program name.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if they are not a command of ours.
+    /// Returns [`Error::Usage`] if the arguments are not a known command.
     pub fn parse(args: impl IntoIterator<Item = String>) -> Result<Self, Error> {
         let args: Vec<String> = args.into_iter().collect();
         let words: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -68,7 +67,7 @@ impl Command {
     }
 }
 
-/// Does what the arguments ask for, and says how it went.
+/// Executes the command in the arguments, and prints the result.
 pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
     let outcome = match Command::parse(args) {
         Ok(Command::Usage) => {
@@ -97,7 +96,7 @@ fn test(only: Option<&str>) -> Result<bool, Error> {
         Ok(_) | Err(Error::UnknownStep { .. }) => outcome,
         Err(error) => {
             eprintln!("error: {error}");
-            // The last line is of this form whatever happens.
+            // The last line always has this form.
             println!("0 passed, 1 failed");
             Ok(false)
         }

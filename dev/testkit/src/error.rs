@@ -1,34 +1,33 @@
-//! Why a run could not start or go on. A test that fails is not an error but
-//! part of the report.
+//! The errors that prevent or end a run. A failed test is not an error, but part of the report.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a command of `cargo xtask` could not do its work.
+/// The reason why a command of `cargo xtask` failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The command line is not one we know.
+    /// The command line is not a known command.
     #[error("{0}")]
     Usage(String),
 
     /// No step's name contains what `--only` asked for.
     #[error("no step is called {wanted:?}; the steps are:\n  {}", .known.join("\n  "))]
     UnknownStep {
-        /// What was asked for.
+        /// The text of `--only`.
         wanted: String,
-        /// Every step there is.
+        /// The names of all steps.
         known: Vec<String>,
     },
 
     /// A tool the tests need is not installed.
     #[error("`{tool}` does not run ({why}); to install it: {remedy}")]
     MissingTool {
-        /// How the tool is called.
+        /// The name of the tool.
         tool: String,
-        /// What happened on calling it.
+        /// The error of the call.
         why: String,
-        /// What to type.
+        /// The command that installs the tool.
         remedy: &'static str,
     },
 
@@ -37,31 +36,31 @@ pub enum Error {
     Run {
         /// The command line.
         command: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 
-    /// `cargo metadata` failed or answered something we cannot read.
+    /// `cargo metadata` failed or returned an unexpected answer.
     #[error("`cargo metadata` is no help: {0}")]
     Metadata(String),
 
     /// A file or folder could not be read.
     #[error("cannot read {}: {source}", .path.display())]
     Read {
-        /// Which one.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 
-    /// A source file is not Rust as we know it.
+    /// A source file cannot be parsed.
     #[error("{file}:{line}: not parsed: {why}")]
     Parse {
-        /// The file, from the workspace's root.
+        /// The file, relative to the workspace's root.
         file: String,
-        /// Where in the file.
+        /// The line in the file.
         line: usize,
-        /// What the parser said.
+        /// The error of the parser.
         why: String,
     },
 }

@@ -1,36 +1,34 @@
-//! What Leasehold's own tests stand on. Not published, and not used by any
-//! crate which is.
+//! Tools for Leasehold's own tests. This crate is not published, and no published crate uses it.
 //!
 //! The binary is `cargo xtask` (an alias, see `.cargo/config.toml`):
 //!
 //! | command | does |
 //! |---|---|
-//! | `cargo xtask test` | everything that must hold before a change goes in |
-//! | `cargo xtask test --only NAME` | the steps whose name contains NAME |
-//! | `cargo xtask lint`  | the structure checks alone, in a second |
-//! | `cargo xtask minimal-versions` | whether the published crates build with the oldest versions they allow |
+//! | `cargo xtask test` | runs all checks that a change must pass |
+//! | `cargo xtask test --only NAME` | runs the steps whose name contains NAME |
+//! | `cargo xtask lint`  | runs only the structure checks, in a second |
+//! | `cargo xtask minimal-versions` | builds the published crates with their oldest allowed dependencies |
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`cli`] | the command line |
-//! | [`suite`] | the steps of a test run: what they are, running them, the report |
-//! | [`install`] | the servers the tests need: finding or installing them |
-//! | [`lint`]  | structure checks: file sizes, module circles, leftovers, guarantees, supply chain |
-//! | [`minimal`] | the published crates with the oldest versions of what they need |
-//! | [`workspace`] | what cargo knows about the workspace |
-//! | [`error`] | why a run could not start or go on |
+//! | [`suite`] | the steps of a test run, and its report |
+//! | [`install`] | finds and installs the servers for the tests |
+//! | [`lint`]  | structure checks, such as file sizes, module cycles and guarantees |
+//! | [`minimal`] | the published crates with their oldest allowed dependencies |
+//! | [`workspace`] | the workspace, as reported by cargo |
+//! | [`error`] | the errors that prevent or end a run |
 //!
-//! With the feature `servers`, which `cargo xtask` does without, there is also
-//! what integration tests stand on:
+//! With the feature `servers`, there are also tools for integration tests. `cargo xtask` does not use this feature.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `servers` | real servers, on free ports and gone with the test |
+//! | `servers` | real servers on free ports, which end with the test |
 //! | `proxy` | a network between clients and server that fails on command |
 //! | `processes` | processes that can be stopped, resumed and killed |
-//! | `clock` | wall clocks that are wrong, and that jump |
-//! | `history` | what holders did, and whether it was allowed |
-//! | `resp` | the protocol of Redis by hand, and a raw client |
+//! | `clock` | wall clocks that are wrong or jump |
+//! | `history` | records the events of holders, and checks them |
+//! | `resp` | the protocol of Redis, and a raw client |
 
 pub mod cli;
 #[cfg(feature = "servers")]

@@ -1,7 +1,8 @@
-//! Whether the crates that are published build with the oldest versions that their manifests allow.
+//! Checks whether the published crates build with the oldest dependencies that their manifests allow.
 //!
-//! A copy of them, without what only their tests need, is given the oldest version of each direct dependency, and
-//! checked with all features. Cargo calls that unstable; its variable for that is set, and no other toolchain is needed.
+//! The check copies the crates without their test dependencies, selects the oldest version of each direct dependency,
+//! and checks them with all features. This option of cargo is unstable. The check sets the variable that enables it, so
+//! no other toolchain is needed.
 
 use std::fs;
 use std::io;
@@ -13,14 +14,14 @@ use crate::error::Error;
 use crate::suite::Job;
 use crate::workspace::{Member, Workspace, cargo};
 
-/// What is left out of a manifest.
+/// The parts of a manifest that are removed.
 const FOR_TESTS: [&str; 3] = ["bench", "dev-dependencies", "test"];
 
-/// Checks them, and hands what cargo says to `say`. True if they build.
+/// Checks the crates, and calls `say` with the output of cargo. Returns whether they build.
 ///
 /// # Errors
 ///
-/// [`Error::Read`] and [`Error::Run`] if there is no way to find out.
+/// Returns [`Error::Read`] or [`Error::Run`] if the check cannot be executed.
 pub fn check(workspace: &Workspace, mut say: impl FnMut(&str)) -> Result<bool, Error> {
     let copy = workspace.root.join("target/minimal-versions");
     let published: Vec<&Member> = workspace
@@ -68,7 +69,7 @@ fn copy_all(workspace: &Workspace, members: &[&Member], to: &Path) -> io::Result
             its_own.remove(part);
         }
         fs::write(folder.join("Cargo.toml"), its_own.to_string())?;
-        // The manifest names it.
+        // The manifest names this file.
         fs::copy(member.dir.join("README.md"), folder.join("README.md"))?;
     }
     Ok(())

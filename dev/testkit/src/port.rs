@@ -1,13 +1,13 @@
-//! A port of one's own.
+//! Reserves a port.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::net::TcpSocket;
 
-/// A free port of 127.0.0.1 that nobody else gets as long as this lives, also
-/// while the server on it is down: our socket is bound to it and does not
-/// listen, and whoever binds it by its number, as the server does, may.
+/// A free port of 127.0.0.1 that is reserved while this value exists, even if the server on it is down. A socket of
+/// this process is bound to the port without listening. A program that binds the port by its number, as the server
+/// does, still can.
 #[derive(Debug)]
 pub(crate) struct Port {
     number: u16,

@@ -1,4 +1,4 @@
-//! What cargo knows about the workspace.
+//! The workspace, as reported by cargo.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,46 +7,46 @@ use serde_json::Value;
 
 use crate::error::Error;
 
-/// The workspace we are in.
+/// The current workspace.
 #[derive(Debug, Clone)]
 pub struct Workspace {
-    /// Its root folder.
+    /// The root folder.
     pub root: PathBuf,
-    /// Its packages.
+    /// The packages.
     pub members: Vec<Member>,
 }
 
 /// One package of the workspace.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// The package's name.
+    /// The name of the package.
     pub name: String,
-    /// Its folder.
+    /// The folder of the package.
     pub dir: PathBuf,
     /// Whether it may be published.
     pub publishable: bool,
-    /// Its features, `default` included, sorted.
+    /// The features, including `default`, sorted.
     pub features: Vec<String>,
-    /// Its library, if it has one.
+    /// The library, if the package has one.
     pub lib_target: Option<Library>,
 }
 
 /// The library target of a package.
 #[derive(Debug, Clone)]
 pub struct Library {
-    /// The name its own code can be called by, `leasehold_tower`.
+    /// The name of the library in its own code, such as `leasehold_tower`.
     pub name: String,
-    /// Its root file, `…/src/lib.rs`.
+    /// The root file, such as `…/src/lib.rs`.
     pub root: PathBuf,
 }
 
 impl Workspace {
-    /// Asks cargo about the workspace the current folder is in.
+    /// Reads the workspace of the current folder from cargo.
     ///
     /// # Errors
     ///
-    /// [`Error::Run`] if cargo cannot be started, [`Error::Metadata`] if it
-    /// fails or answers something unexpected.
+    /// Returns [`Error::Run`] if cargo cannot be started, and [`Error::Metadata`] if it fails or returns an unexpected
+    /// answer.
     pub fn read() -> Result<Self, Error> {
         let mut command = Command::new(cargo());
         command.args(["metadata", "--no-deps", "--format-version", "1", "--locked"]);
@@ -64,11 +64,11 @@ impl Workspace {
         Self::parse(&String::from_utf8_lossy(&output.stdout))
     }
 
-    /// Reads the answer of `cargo metadata`.
+    /// Parses the output of `cargo metadata`.
     ///
     /// # Errors
     ///
-    /// [`Error::Metadata`] if a field we need is missing.
+    /// Returns [`Error::Metadata`] if a required field is missing.
     pub fn parse(json: &str) -> Result<Self, Error> {
         let value: Value =
             serde_json::from_str(json).map_err(|error| Error::Metadata(error.to_string()))?;
@@ -81,7 +81,7 @@ impl Workspace {
         })
     }
 
-    /// A path as it is shown: from the root, with `/`.
+    /// Returns the displayed form of a path: relative to the root, with `/`.
     #[must_use]
     pub fn shown(&self, path: &Path) -> String {
         let short = path.strip_prefix(&self.root).unwrap_or(path);
@@ -89,7 +89,7 @@ impl Workspace {
     }
 }
 
-/// The cargo which runs us, so that its children are of the same toolchain.
+/// Returns the cargo that runs this process, so that child processes use the same toolchain.
 #[must_use]
 pub fn cargo() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())

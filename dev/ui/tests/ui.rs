@@ -1,7 +1,7 @@
-//! What the compiler says where something does not compile.
+//! The compiler's messages for code that does not compile.
 //!
-//! What compiles is in `compiles`, and not a case here: with a single one that is to pass, trybuild would build all
-//! dependencies in place of checking them.
+//! Code that compiles is in `compiles`. If one case here had to compile, trybuild would build all dependencies instead
+//! of only checking them.
 
 #[test]
 fn every_mistake_is_told() {

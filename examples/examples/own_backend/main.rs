@@ -18,7 +18,7 @@ use crate::table::Table;
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let table = Table::default();
-    // Represent two processes with one table.
+    // Two managers on one table represent two processes.
     let (here, there) = (LockManager::new(table.clone()), LockManager::new(table));
     let guard = here.lock("order:42").acquire().await?;
     println!("the first manager has token {}", guard.token());

@@ -1,7 +1,7 @@
 //! gRPC calls with a lock: one call per order at a time, over all instances of the service.
 //!
 //! The lock is a layer of tonic's server, and its key is a header of the call. A call whose lock is busy gets the
-//! status `ABORTED`, which tells clients that they may retry.
+//! status `ABORTED`, so clients know that they may retry.
 //!
 //! Run it with `cargo run --example tonic_call`: a client calls twice concurrently for one order. `shipping.rs` is the
 //! code that `tonic-prost-build` would generate from a `.proto`. Try: `.wait(Duration::from_secs(5))` on the layer.

@@ -17,7 +17,7 @@ pub(crate) trait Shipping: Copy + Send + Sync + 'static {
     fn ship(self, order: String) -> impl Future<Output = Result<String, Status>> + Send;
 }
 
-/// The service's side.
+/// The server side.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ShippingServer<S>(pub(crate) S);
 
@@ -50,7 +50,7 @@ impl<S: Shipping> tower::Service<http::Request<Body>> for ShippingServer<S> {
     }
 }
 
-/// The client's side.
+/// The client side.
 #[derive(Debug, Clone)]
 pub(crate) struct ShippingClient(pub(crate) Channel);
 

@@ -4,7 +4,7 @@ use crate::programs::{assert_says, said};
 
 const FAILOVER: &str = env!("CARGO_BIN_EXE_failover");
 
-/// Runs both in turn, because slow Sentinels do not elect a primary.
+/// Runs both cases in one test, because slow Sentinels do not elect a primary.
 #[test]
 fn failover_loses_a_lock_unless_replicas_are_required() {
     refused_by_the_fence();

@@ -21,6 +21,6 @@ fn next_candidate_leads_after_the_lease_of_a_killed_leader_and_immediately_after
     assert_says(&text, "is killed");
     assert_says(&text, "runs its job");
     assert_says(&text, ", 0 of them twice.");
-    // Ten reports are due. If the killed leader was running a report, those of the next two seconds are skipped.
+    // Ten reports are due. If the killed leader was running a report, the reports of the next two seconds are skipped.
     assert!(text.matches(" reported ").count() >= 3, "{text}");
 }

@@ -1,4 +1,4 @@
-//! Running an example.
+//! Runs an example.
 
 use std::process::{Command, Output};
 
@@ -7,7 +7,7 @@ use leasehold_testkit::install::{self, Places};
 /// Runs a program, and returns its output and its exit status.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new(program);
-    // Tells the program which server to start.
+    // Sets the server that the program starts.
     let redis = install::find(&install::REDIS, &Places::of(&install::REDIS)).unwrap();
     command.env("LEASEHOLD_REDIS_SERVER", &redis.path);
     if !redis.libraries.is_empty() {

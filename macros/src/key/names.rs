@@ -10,7 +10,7 @@ pub(super) fn missing(expression: &Expr, known: &[Ident]) -> Option<String> {
         Expr::Path(path) => path.path.get_ident()?,
         _ => return None,
     };
-    // `r#order` is `order`.
+    // `r#order` and `order` are the same name.
     let is_known = known.iter().any(|it| it.unraw() == name.unraw());
     let name = name.to_string();
     let is_value = name.starts_with(|first: char| first.is_lowercase() || first == '_');

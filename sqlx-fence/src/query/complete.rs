@@ -22,7 +22,7 @@ use crate::fence::Fence;
 /// `query_scalar(..)` instead, and map the fetched rows.
 ///
 /// On `MySQL` and `MariaDB` use [`Fence::query`], [`Fence::query_as`] or [`Fence::query_scalar`], and bind the values
-/// there. Their placeholders have no numbers, so the token must be bound between the other values.
+/// there. Their placeholders are not numbered, so the token must be bound between the other values.
 ///
 /// # Examples
 ///

@@ -22,8 +22,8 @@ impl Fence {
     /// - **Reads**: a fenced statement refuses an older holder only after a newer one has *written the row*. If the
     ///   newer holder only reads first, a late write of the older holder still passes. The newer holder then overwrites
     ///   it. Use [`begin`](Self::begin) to read and write.
-    /// - **`LIMIT`** counts only rows that are not stale. A `LIMIT` with `ORDER BY` is refused, because the statement
-    ///   would write the next rows instead of stale ones. Use a sub-query instead:
+    /// - **`LIMIT`** counts only rows that are not stale. A `LIMIT` with `ORDER BY` is refused, because it would write
+    ///   the next rows in place of stale rows. Use a sub-query instead:
     ///   `WHERE id IN (SELECT id FROM (SELECT id FROM jobs ORDER BY id LIMIT 10) AS chosen)`.
     /// - **Triggers**: the token is written even if the statement changes no other value. So triggers run, and on
     ///   `MySQL` and `MariaDB` columns with `ON UPDATE CURRENT_TIMESTAMP` are set.

@@ -66,7 +66,7 @@ use crate::rewrite::{Dialect, Rewritten, rewritten};
 ///
 /// # No `fetch`
 ///
-/// There is no method that streams rows. Only after the last row does the statement report whether a newer holder has
+/// There is no method that streams rows. The statement reports only after the last row whether a newer holder has
 /// written some of the rows. [`expect_rows`](Self::expect_rows) may even roll back then, but the caller would already
 /// have used streamed rows.
 #[must_use = "a statement does nothing itself: call `execute`"]
@@ -289,7 +289,8 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
         if returns_rows && !rewritten.returns_rows {
             return Err(outcome::no_rows(self.sql.as_str()));
         }
-        // On MySQL a result with rows has no count: written rows would be reported as stale, or as not found.
+        // On MySQL a result with rows does not contain a count, so written rows would be reported as stale or not
+        // found.
         if !returns_rows && rewritten.returns_rows && DB::DIALECT == Dialect::MySql {
             return Err(outcome::uncounted(self.sql.as_str()));
         }

@@ -41,8 +41,8 @@ pub(super) struct Found {
     pub(super) newest: Option<i64>,
 }
 
-/// Returns the error if fewer or more rows were written than expected. Returns no error if none was expected and none
-/// is stale.
+/// Returns the error if fewer or more rows were written than expected. Returns no error if no number is expected and no
+/// row is stale.
 pub(super) fn explain(
     table: &str,
     token: FencingToken,

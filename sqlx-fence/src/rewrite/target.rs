@@ -195,7 +195,7 @@ fn of_delete(
     })
 }
 
-/// Returns the names of joined tables, or `None` if one of them has no name.
+/// Returns the names of joined tables, or `None` if one of them does not have a name.
 fn tables(joined: &TableWithJoins) -> Option<Vec<Ident>> {
     relations(joined).into_iter().map(name).collect()
 }

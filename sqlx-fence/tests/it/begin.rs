@@ -10,11 +10,11 @@ use crate::tools::{fence, mariadb, postgres};
 
 const LIMIT: Duration = Duration::from_millis(300);
 
-/// The same on each database.
+/// Runs the same checks on each database.
 macro_rules! begin {
     ($pool:expr, $floor:expr, $write:literal) => {{
         let pool = $pool;
-        // The newest comes in again, an older one does not.
+        // The same or a newer token is admitted, an older one is refused.
         for number in [5, 5, 7] {
             let tx = fence(number).begin(&pool, "account:1").await.unwrap();
             tx.commit().await.unwrap();
@@ -24,7 +24,7 @@ macro_rules! begin {
             panic!("{stale:?}")
         };
         assert_eq!((stale.token.get(), stale.current.get()), (6, 7));
-        // Each resource has its own, letter for letter.
+        // Each resource has its own token, and names are compared byte by byte.
         for other in [
             "account:2",
             "Account:1",
@@ -61,7 +61,7 @@ macro_rules! begin {
             .await
             .unwrap();
 
-        // What is rolled back was not there, and neither was its token.
+        // A rollback undoes the write and the claim.
         let mut tx = fence(9).begin(&pool, "account:1").await.unwrap();
         sqlx::query($write)
             .bind(99_i64)
@@ -81,7 +81,7 @@ macro_rules! begin {
             .unwrap();
         assert_eq!(amount, 10);
 
-        // An open transaction keeps the next holder waiting for as long as it says, and no longer.
+        // An open transaction blocks the next holder for as long as its `lock_timeout`, and no longer.
         let mut held = fence(8).begin(&pool, "account:1").await.unwrap();
         sqlx::query($write)
             .bind(80_i64)
@@ -126,7 +126,7 @@ async fn on_sqlite() {
     leasehold_sqlx::ddl::create_fences(&pool).await.unwrap();
     let pool = begin!(pool, LIMIT, "UPDATE items SET amount = ? WHERE id = 1");
 
-    // The connection has its own time limit back, after success as after failure.
+    // The time limit of the connection is restored after success and after failure.
     let held = fence(9).begin(&pool, "account:1").await.unwrap();
     assert!(
         fence(9)
@@ -173,7 +173,7 @@ async fn on_postgres() {
 #[tokio::test]
 async fn on_mariadb() {
     let (_server, pool) = mariadb().await;
-    // It counts whole seconds.
+    // The server counts the limit in whole seconds.
     let pool: MySqlPool = begin!(pool, LIMIT, "UPDATE items SET amount = ? WHERE id = 1");
     let mut connections = Vec::new();
     for _ in 0..pool.size() {
@@ -186,7 +186,7 @@ async fn on_mariadb() {
     assert!(!connections.is_empty());
 }
 
-/// A resource that nobody has had does not wait for another one.
+/// Claims new resources in open transactions, which do not wait for each other.
 macro_rules! apart {
     ($pool:expr) => {
         for level in [
@@ -211,7 +211,7 @@ async fn new_resources_do_not_wait_for_each_other() {
     apart!(mariadb);
 }
 
-/// Many that come for a resource which nobody has had: all of them get in, none is given up.
+/// Lets many tasks claim a new resource concurrently. All of them succeed, and none is aborted.
 macro_rules! crowd {
     ($pool:expr, $level:expr) => {
         let tasks: Vec<_> = (0..8)

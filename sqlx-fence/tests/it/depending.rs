@@ -1,16 +1,16 @@
-//! Statements whose condition or effects depend on more than the rows that they write.
+//! Statements whose condition or effects depend on more than the written rows.
 
 use leasehold_sqlx::Error;
 
 use crate::tools::{fence, mariadb, postgres, sqlite};
 
-/// The same on each database.
+/// Runs the same checks on each database.
 macro_rules! depending {
     ($pool:expr) => {{
         let pool = $pool;
         let newer = fence(9).query("UPDATE items SET amount = 10 WHERE id = 1");
         newer.execute(&pool).await.unwrap();
-        // Once the second row is written, the first is not among the smallest any more.
+        // After the second row is written, the first is no longer within 10 of the minimum.
         let sql = "UPDATE items SET amount = amount - 100 \
              WHERE amount <= (SELECT least FROM (SELECT min(amount) + 10 AS least FROM items) AS smallest)";
         let mut tx = pool.begin().await.unwrap();
@@ -49,7 +49,7 @@ async fn on_mariadb_a_row_is_stale_by_what_was_there_before_the_statement() {
     depending!(pool);
 }
 
-/// A trigger of a statement fires without a row, too.
+/// A statement trigger also fires if no row is written.
 #[tokio::test]
 async fn on_postgres_what_expected_no_row_and_wrote_none_is_committed() {
     let (_server, pool) = postgres().await;

@@ -1,4 +1,4 @@
-//! Calls that are dropped before they have answered: at every place where they wait.
+//! Calls that are dropped before they complete, at each of their `.await`s.
 
 use std::future::{Future, IntoFuture, poll_fn};
 use std::task::Poll;
@@ -14,10 +14,10 @@ use tokio::time::timeout;
 
 use crate::tools::{fence, mariadb, postgres, sqlite};
 
-/// Longer than anything here takes, and shorter than a pool waits.
+/// Longer than any step of these tests, and shorter than the acquire timeout of a pool.
 const SOON: Duration = Duration::from_secs(10);
 
-/// Polls a call until it has had to wait so often, and drops it then, unless it has answered before.
+/// Drops a call when it has returned `Pending` `waits` times, unless it completes before.
 async fn dropped_after<T>(waits: usize, call: impl Future<Output = T>) -> Option<T> {
     let mut call = Box::pin(call);
     let mut waited = 0;
@@ -34,8 +34,8 @@ async fn dropped_after<T>(waits: usize, call: impl Future<Output = T>) -> Option
     .await
 }
 
-/// The answer to BEGIN is held until nobody waits for it any more. What is written next on that connection must be there
-/// for others.
+/// Drops a `begin` while the response to its `BEGIN` is held back. Other connections must see the next write on the
+/// same connection.
 macro_rules! dropped {
     ($options:ty, $server:expr) => {{
         let server = $server;
@@ -45,7 +45,7 @@ macro_rules! dropped {
             &format!(":{}", proxy.port()),
         );
         assert_ne!(behind, server.url());
-        // A connection that is looked at first would not have begun.
+        // A pool that tests the connection first would not send `BEGIN`, because the response to the test is held back.
         let only_one = <$options>::new()
             .max_connections(1)
             .test_before_acquire(false);
@@ -78,7 +78,7 @@ async fn on_mariadb_nothing_that_is_confirmed_later_is_lost() {
     dropped!(MySqlPoolOptions, MariaDbServer::start().await.unwrap());
 }
 
-/// A dropped `begin` gives its connection back as it was, and nothing is claimed.
+/// A dropped `begin` restores its connection, and claims nothing.
 macro_rules! begins_dropped {
     ($options:ty, $server:expr, $setting:literal) => {{
         let (server, others) = $server;
@@ -145,14 +145,14 @@ async fn on_sqlite_a_dropped_begin_that_waits_leaves_no_time_limit_behind() {
     held.rollback().await.unwrap();
 }
 
-/// Within `begin` a statement that expects rows and is dropped leaves the transaction, and its claim, as they were: what
-/// follows is not written by itself.
+/// Drops a statement with `expect_rows` inside of `begin`. The transaction and its claim stay open, so later statements
+/// are not committed on their own.
 macro_rules! statements_dropped {
     ($pool:expr, $write:literal) => {{
         let pool = $pool;
         let mut rounds = 0;
         let mut waits = 0;
-        // An answer that is there at once leaves no place to drop the call at.
+        // A call that completes without waiting cannot be dropped halfway, so start again at the first wait.
         while rounds < 5 {
             waits += 1;
             let mut tx = fence(7).begin(&pool, "items").await.unwrap();
@@ -160,7 +160,8 @@ macro_rules! statements_dropped {
                 let query = fence(7).query($write).bind(amount);
                 query.expect_rows(1)
             };
-            // sqlx loses a connection of `MariaDB` whose statement is dropped while it is prepared.
+            // Prepare the statement first, because sqlx loses a `MariaDB` connection if a statement is dropped while it
+            // is prepared.
             write(7).execute(&mut *tx).await.unwrap();
             let written = dropped_after(waits, write(8).execute(&mut *tx)).await;
             let follows = sqlx::query("UPDATE items SET amount = 9 WHERE id = 2");
@@ -196,7 +197,8 @@ async fn on_mariadb_a_dropped_statement_leaves_the_claim() {
     statements_dropped!(pool, "UPDATE items SET amount = ? WHERE id = 1");
 }
 
-/// Postgres takes no statement after one that has failed. What expects rows does not end the transaction then.
+/// After a failed statement, Postgres refuses all other statements of the transaction. A statement with `expect_rows`
+/// then does not end the transaction.
 #[tokio::test]
 async fn what_is_refused_after_an_error_does_not_end_the_transaction() {
     let (_server, pool) = postgres().await;

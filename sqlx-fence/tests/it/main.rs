@@ -1,4 +1,4 @@
-//! What is promised of fenced statements, fenced transactions, the store and the migrations.
+//! Tests the documented behaviour of fenced statements, fenced transactions, the store and the migrations.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 

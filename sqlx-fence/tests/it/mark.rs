@@ -1,8 +1,8 @@
-//! The value as a mark: the recipe of the crate's documentation, on databases that compare texts in their own ways.
+//! Uses a value as a mark, as in the example of the crate's documentation, on databases that compare texts differently.
 
 use crate::tools::{mariadb, postgres, sqlite};
 
-/// Marks the row, reads it, and writes if the mark is still there.
+/// Marks the row, reads it, and writes if the mark is unchanged.
 macro_rules! mark {
     ($pool:expr, $column:literal, $mark:literal, $set:literal) => {
         let pool = $pool;
@@ -24,7 +24,7 @@ macro_rules! mark {
         assert_eq!(set(12, "a").await, 0, "b has come between");
         assert_eq!(set(13, "B").await, 0, "another owner");
         assert_eq!(set(13, "b").await, 1);
-        // Its limit: it tells that somebody came between, and not who is the newer one.
+        // This is the limit of a mark: it detects a change in between, but not which holder is newer.
         mark("a").await;
         assert_eq!(
             set(14, "a").await,

@@ -1,4 +1,4 @@
-//! The column and the table: made once, however often and by however many.
+//! The column and the table are created once, even by repeated and concurrent calls.
 
 use leasehold_sqlx::{Error, ddl};
 use leasehold_testkit::servers::PostgresServer;
@@ -7,7 +7,7 @@ use sqlx::{Connection, PgConnection, PgPool};
 
 use crate::tools::{fence, mariadb, postgres, sqlite};
 
-/// The same on each database.
+/// Runs the same checks on each database.
 macro_rules! migrations {
     ($pool:expr, $bare:literal) => {
         let pool = $pool;
@@ -67,7 +67,7 @@ async fn on_mariadb() {
     migrations!(pool, "test.bare");
 }
 
-/// Tables whose names need quotes, or have capitals, or both.
+/// Uses tables whose names need quotes or have capitals.
 macro_rules! names {
     ($pool:expr, $schema:literal, $($table:literal),+) => {
         let pool = $pool;
@@ -127,7 +127,7 @@ async fn on_mariadb_names_may_be_in_quotes_and_of_any_case() {
         "Orders",
         "`My Shop`.`my. ``orders`"
     );
-    // Of a temporary table, too, of which `information_schema` tells nothing.
+    // This also works for a temporary table, which `information_schema` does not contain.
     let mut connection = pool.acquire().await.unwrap();
     let lone = "CREATE TEMPORARY TABLE lone (id INT)";
     sqlx::raw_sql(lone).execute(&mut *connection).await.unwrap();
@@ -136,7 +136,7 @@ async fn on_mariadb_names_may_be_in_quotes_and_of_any_case() {
     }
 }
 
-/// Columns of these types are refused, and columns of those are not.
+/// Checks that columns of the types `$refused` are refused, and those of the types `$accepted` are accepted.
 macro_rules! types {
     ($pool:expr, $refused:expr, $accepted:expr) => {
         let pool = $pool;
@@ -196,7 +196,7 @@ async fn on_sqlite_a_column_of_another_type_is_refused() {
         refused,
         ["INTEGER", "BIGINT NOT NULL DEFAULT 0", "int"]
     );
-    // The same column in another case.
+    // The name of the column in another case.
     sqlx::raw_sql("CREATE TABLE loud (FENCING_TOKEN TEXT); CREATE TABLE fine (Fencing_Token INT)")
         .execute(&pool)
         .await
@@ -276,7 +276,7 @@ async fn on_sqlite_of_a_temporary_and_an_attached_table_again_and_again() {
     }
 }
 
-/// As a role that owns nothing, and may create nothing.
+/// Connects as a role that owns nothing and cannot create tables.
 async fn as_somebody_else(server: &PostgresServer, pool: &PgPool) -> PgPool {
     sqlx::raw_sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC; CREATE ROLE app LOGIN")
         .execute(pool)
@@ -300,7 +300,7 @@ async fn on_postgres_a_column_that_is_there_waits_for_nobody() {
     for table in ["items", "public.items"] {
         ddl::add_column(&mut *starting, table).await.unwrap();
     }
-    // One that is not there does wait.
+    // A missing column needs the lock of the table.
     let waited = ddl::add_column_named(&mut *starting, "items", "epoch").await;
     assert_eq!(code(&waited.unwrap_err()), "55P03");
     reader.rollback().await.unwrap();
@@ -352,7 +352,7 @@ async fn on_postgres_within_a_transaction_the_cause_is_told() {
     let goes_on = sqlx::query("SELECT 1").execute(&mut *tx).await;
     assert!(goes_on.is_ok(), "{goes_on:?}");
     tx.rollback().await.unwrap();
-    // One that sqlx knows nothing of.
+    // Begin a transaction that sqlx does not know.
     let mut connection = app.acquire().await.unwrap();
     sqlx::raw_sql("BEGIN")
         .execute(&mut *connection)
@@ -362,7 +362,7 @@ async fn on_postgres_within_a_transaction_the_cause_is_told() {
     assert_eq!(code(&refused.unwrap_err()), "42501");
 }
 
-/// Creates the table while another transaction has created it, and not yet committed.
+/// Creates the table while another transaction has created it but has not committed yet.
 async fn created_second(pool: &PgPool, second: &mut PgConnection) -> Result<(), Error> {
     sqlx::raw_sql("DROP TABLE fences")
         .execute(pool)
@@ -391,14 +391,14 @@ async fn on_postgres_two_may_create_it_at_once_within_transactions_too() {
 
     let mut tx = second.begin().await.unwrap();
     created_second(&pool, &mut tx).await.unwrap();
-    // The transaction goes on.
+    // The transaction is still usable.
     sqlx::query("INSERT INTO fences VALUES ('a', 1)")
         .execute(&mut *tx)
         .await
         .unwrap();
     tx.commit().await.unwrap();
 
-    // Of a transaction that sqlx knows nothing of, the first error is told, and not that it is aborted.
+    // In a transaction that sqlx does not know, the original error is returned instead of "transaction is aborted".
     sqlx::raw_sql("BEGIN").execute(&mut *second).await.unwrap();
     let failed = created_second(&pool, &mut second).await;
     assert_eq!(code(&failed.unwrap_err()), "23505");

@@ -1,4 +1,4 @@
-//! The first rows of an order, on `MariaDB`: what is newer does not make room for the next.
+//! `LIMIT` on `MariaDB`, with and without `ORDER BY`. With an order, the next row does not replace a newer one.
 
 use leasehold_sqlx::Error;
 

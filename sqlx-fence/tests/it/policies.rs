@@ -1,4 +1,4 @@
-//! Row security of Postgres: a row that the statement may not write is none of its rows.
+//! Row security of Postgres: a fence ignores rows that the role may not update.
 
 use leasehold_sqlx::Error;
 use leasehold_testkit::servers::PostgresServer;
@@ -6,7 +6,7 @@ use sqlx::PgPool;
 
 use crate::tools::{fence, postgres};
 
-/// Items with newer tokens from the second on, of which a role may read all, and write the first two.
+/// Creates items of which all but the first have newer tokens. A role may read all of them, and update the first two.
 async fn guarded() -> (PostgresServer, PgPool, PgPool) {
     let (server, pool) = postgres().await;
     let schema = "CREATE ROLE app LOGIN; GRANT SELECT, UPDATE, DELETE ON items TO app; \
@@ -46,7 +46,7 @@ async fn on_postgres_a_row_that_may_be_read_and_not_updated_is_not_told_as_stale
         panic!("the third and fourth are none of its rows");
     };
 
-    // The owner is kept from nothing.
+    // Policies do not apply to the owner.
     let stale = write(3).execute(&owner).await;
     assert!(matches!(stale, Err(Error::Stale(_))), "{stale:?}");
 }
@@ -55,7 +55,7 @@ async fn on_postgres_a_row_that_may_be_read_and_not_updated_is_not_told_as_stale
 async fn on_postgres_a_row_that_may_be_read_and_not_deleted_is() {
     let (_server, _owner, app) = guarded().await;
     let delete = fence(7).query("DELETE FROM items WHERE id = 3");
-    // Its limit: nothing may be deleted.
+    // This is the limit: the role may not delete any row, but the row is reported as stale.
     let told = delete.execute(&app).await;
     assert!(matches!(told, Err(Error::Stale(_))), "{told:?}");
 }

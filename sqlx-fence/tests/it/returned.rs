@@ -1,4 +1,4 @@
-//! On `MariaDB` a statement with `RETURNING` is answered with rows alone: nothing counts what it has written.
+//! On `MariaDB`, the result of a statement with `RETURNING` contains rows, but not the number of written rows.
 
 use leasehold_sqlx::Error;
 

@@ -1,11 +1,11 @@
-//! How many rows were written, and why not more.
+//! The number of written rows, and the reason if it is too small.
 
 use leasehold_sqlx::{Error, Fence};
 use sqlx::{Acquire, Connection, Row};
 
 use crate::tools::{fence, mariadb, postgres, sqlite};
 
-/// The same on each database; only the placeholders differ.
+/// Runs the same checks on each database, which differ only in the placeholders.
 macro_rules! rows {
     ($pool:expr, $one:literal, $all:literal) => {{
         let pool = $pool;
@@ -13,7 +13,7 @@ macro_rules! rows {
             let read = sqlx::query_scalar("SELECT amount FROM items ORDER BY id");
             read.fetch_all(&pool).await.unwrap()
         };
-        // On a pool, a connection and a transaction; and again by the same holder.
+        // The same holder writes on a pool, on a connection and in a transaction.
         fence(5)
             .query($one)
             .bind(11)
@@ -42,7 +42,7 @@ macro_rules! rows {
         drop(connection);
         assert_eq!(amounts().await, [13, 20, 30, 40]);
 
-        // An older one is refused, an unknown row is none.
+        // An older token is refused. A write to a missing row writes no row.
         let stale = fence(4).query($one).bind(0).bind(1).execute(&pool).await;
         let Err(Error::Stale(stale)) = stale else {
             panic!("{stale:?}")
@@ -57,7 +57,8 @@ macro_rules! rows {
             .unwrap();
         assert_eq!(none.rows_affected(), 0);
 
-        // Of several rows those are written that are not stale, unless all have to be.
+        // Of several rows only those that are not stale are written. With `expect_rows`, all of them or none are
+        // written.
         let done = fence(4).query($all).bind(1).execute(&pool).await.unwrap();
         assert_eq!(done.rows_affected(), 3);
         assert_eq!(amounts().await, [13, 21, 31, 41]);
@@ -131,7 +132,7 @@ macro_rules! rows {
         assert!(matches!(stale, Err(Error::Stale(_))), "{stale:?}");
         assert_eq!(amounts().await, [13, 21, 31, 41]);
 
-        // That no row is expected hides none that is newer.
+        // `expect_rows(0)` still reports a newer token.
         let no_row = |number, id| {
             let query = fence(number).query($one).bind(0).bind(id);
             query.expect_rows(0).execute(&pool)
@@ -152,7 +153,7 @@ macro_rules! rows {
         );
         assert_eq!(amounts().await, [13, 21, 31, 41]);
 
-        // What is rolled back is the statement, not the transaction around it.
+        // Only the statement is rolled back, not the surrounding transaction.
         let mut tx = pool.begin().await.unwrap();
         fence(6)
             .query($one)
@@ -210,7 +211,8 @@ async fn on_postgres() {
         "UPDATE items SET amount = amount + $1"
     );
 
-    // Two statements with one question, on one connection, and other types of a value that it does not use.
+    // Two statements on one connection have the same probe, and bind different types for a value that the probe does
+    // not use.
     sqlx::raw_sql("ALTER TABLE items ADD COLUMN note TEXT")
         .execute(&pool)
         .await
@@ -239,7 +241,7 @@ async fn on_mariadb() {
         "UPDATE items SET amount = amount + ?"
     );
 
-    // Under REPEATABLE READ a transaction that has read sees the newer token all the same.
+    // In a `REPEATABLE READ` transaction that has read before, the newer token is still seen.
     let mut tx = pool.begin().await.unwrap();
     sqlx::query("SELECT * FROM items")
         .fetch_all(&mut *tx)
@@ -261,7 +263,7 @@ async fn on_mariadb() {
     );
 }
 
-/// `RETURNING`, where it is to be had.
+/// Checks `RETURNING` on databases that support it.
 macro_rules! returning {
     ($pool:expr, $update:literal, $delete:literal) => {
         let row = fence(5)

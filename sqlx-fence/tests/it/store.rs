@@ -1,4 +1,4 @@
-//! The store of fences in SQL: what the in-process store promises, kept on each database.
+//! The fence store in SQL has the guarantees of the in-process store on each database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,7 @@ async fn a_database_that_is_not_there_is_no_admission() {
     assert!(matches!(failed, AdmitError::Store { .. }), "{failed:?}");
 }
 
-/// The holder has an open transaction, and the store another connection.
+/// A holder has an open transaction, and the store uses another connection.
 macro_rules! waits {
     ($pool:expr) => {
         let pool = $pool;

@@ -1,16 +1,16 @@
-//! `Fence::begin` and `Fence::query` on the same rows: they see each other where the rows are written with `query`
-//! within `begin`, too, and not otherwise.
+//! `Fence::begin` and `Fence::query` on the same rows. They protect against each other only if rows are also written
+//! with `query` inside of `begin`.
 
 use leasehold_sqlx::Error;
 
 use crate::tools::{fence, mariadb, postgres, sqlite};
 
-/// The same on each database. Each write leaves the token of its holder as the amount.
+/// Runs the same checks on each database. Each write sets the amount to the token of its holder.
 macro_rules! together {
     ($pool:expr) => {{
         let pool = $pool;
 
-        // The newer holder writes within `begin`, and the older one comes late with `query`.
+        // The newer holder writes inside of `begin`, and the late older holder uses `query`.
         let mut tx = fence(9).begin(&pool, "late query").await.unwrap();
         let plain = sqlx::query("UPDATE items SET amount = 9 WHERE id = 1");
         plain.execute(&mut *tx).await.unwrap();
@@ -23,7 +23,7 @@ macro_rules! together {
         let past_fenced = fence(7).query("UPDATE items SET amount = 7 WHERE id = 2");
         refused!(past_fenced.execute(&pool).await);
 
-        // The newer holder writes with `query`, and the older one comes late with `begin`.
+        // The newer holder writes with `query`, and the late older holder uses `begin`.
         for sql in [
             "UPDATE items SET amount = 9 WHERE id = 3",
             "UPDATE items SET amount = 9 WHERE id = 4",
@@ -38,7 +38,7 @@ macro_rules! together {
         refused!(fenced.execute(&mut *tx).await);
         tx.commit().await.unwrap();
 
-        // A new row is as old as the token that it is given.
+        // A new row has the token that the `INSERT` sets.
         let mut tx = fence(9).begin(&pool, "new rows").await.unwrap();
         for sql in [
             "INSERT INTO items (id, amount) VALUES (5, 9)",

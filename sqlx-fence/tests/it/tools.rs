@@ -1,4 +1,4 @@
-//! Databases with something in them.
+//! Databases with test data.
 
 use leasehold_sqlx::{Fence, FencingToken, ddl};
 use leasehold_testkit::servers::{MariaDbServer, PostgresServer};

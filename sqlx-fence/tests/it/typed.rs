@@ -1,4 +1,4 @@
-//! Rows that a fenced statement returns, as values of a type.
+//! Decodes the returned rows of a fenced statement as typed values.
 
 use leasehold_sqlx::{Error, Fence, FencedExt};
 use sqlx::{Acquire, FromRow, MySqlPool, PgConnection, PgPool, Postgres, QueryBuilder};
@@ -15,7 +15,7 @@ const fn item(id: i64, amount: i64) -> Item {
     Item { id, amount }
 }
 
-/// The same on each database; only the placeholders differ.
+/// Runs the same checks on each database, which differ only in the placeholders.
 macro_rules! typed {
     ($pool:expr, $database:ty, $update:literal, $add:literal, $delete:literal) => {{
         let pool = $pool;
@@ -40,7 +40,7 @@ macro_rules! typed {
         let all = set(13, 1).fenced(&by).fetch_all(&pool).await.unwrap();
         assert_eq!(all, [item(1, 13)]);
 
-        // No row is none, and a stale one is an error, however it is fetched.
+        // A missing row is `None` or `NotFound`, and a stale row is an error in all fetch methods.
         let gone = set(0, 99).fenced(&by).fetch_optional(&pool).await.unwrap();
         assert_eq!(gone, None);
         let gone = set(0, 99).fenced(&by).fetch_one(&pool).await;
@@ -68,7 +68,8 @@ macro_rules! typed {
         }
         assert_eq!(amounts().await, [13, 20, 30, 40]);
 
-        // Of several rows those that are not stale, unless all have to be.
+        // Of several rows only those that are not stale are written. With `expect_rows`, all of them or none are
+        // written.
         let add = |by: i64| sqlx::query_scalar::<$database, i64>($add).bind(by);
         let mut some = add(1).fenced(&late).fetch_all(&pool).await.unwrap();
         some.sort_unstable();
@@ -84,7 +85,7 @@ macro_rules! typed {
         assert!(expected, "{partly:?}");
         assert_eq!(amounts().await, [13, 21, 31, 41]);
 
-        // What `QueryBuilder` builds.
+        // Statements of `QueryBuilder`.
         let mut builder = QueryBuilder::<$database>::new("UPDATE items SET amount = ");
         builder
             .push_bind(6_i64)
@@ -108,7 +109,7 @@ macro_rules! typed {
         let stale = build.fenced(&by).fetch_optional(&pool).await;
         assert!(matches!(stale, Err(Error::Stale(_))), "{stale:?}");
 
-        // From the fence.
+        // Statements of the fence.
         let pair: (i64, i64) = fence(6)
             .query_as($update)
             .bind(8_i64)
@@ -124,7 +125,7 @@ macro_rules! typed {
         let stale = stale.fetch_optional(&pool).await;
         assert!(matches!(stale, Err(Error::Stale(_))), "{stale:?}");
 
-        // A row of another type: nothing is written where there is a transaction to roll back.
+        // A row cannot be decoded. With `expect_rows` the write is rolled back, without it the write stays.
         let wrong = || {
             sqlx::query_as::<$database, (String,)>($update)
                 .bind(1_i64)
@@ -144,7 +145,7 @@ macro_rules! typed {
         assert!(matches!(failed, Err(Error::Sqlx(_))), "{failed:?}");
         assert_eq!(amounts().await, [13, 6, 8, 1]);
 
-        // Rows are read under the fence by a write that changes nothing else.
+        // `SELECT … FOR UPDATE` is refused. A write that changes nothing else reads rows under the fence.
         let select = "SELECT amount FROM items WHERE id = 1 FOR UPDATE";
         let refused = sqlx::query_scalar::<$database, i64>(select)
             .fenced(&by)
@@ -237,7 +238,7 @@ async fn set_at(at: &mut PgConnection, by: &Fence) -> Result<i64, Error> {
     set(at, by).await
 }
 
-/// With the errors of this crate, and no other.
+/// Needs only the errors of this crate.
 async fn within(pool: &PgPool, by: Fence) -> Result<i64, Error> {
     let mut tx = by.begin(pool, "items").await?;
     let first = set(&mut *tx, &by).await?;

@@ -1,4 +1,4 @@
-//! What a fence does not see or tell, as the documentation says.
+//! The documented limits of a fence.
 
 use leasehold_sqlx::Error;
 
@@ -18,7 +18,7 @@ async fn on_sqlite_or_abort_sets_aside_what_the_schema_says_of_conflicts() {
     let aborted = fence(5).query("UPDATE OR ABORT seats SET name = 'a' WHERE id = 2");
     assert!(aborted.execute(&pool).await.is_err());
     assert_eq!(ids().await, [1, 2]);
-    // Its limit: the row that is deleted has a newer token.
+    // This is the limit: the deleted row has a newer token.
     let replaces = fence(5).query("UPDATE seats SET name = 'a' WHERE id = 2");
     replaces.execute(&pool).await.unwrap();
     assert_eq!(ids().await, [2]);
@@ -77,7 +77,7 @@ async fn on_mariadb_a_sub_query_of_an_old_snapshot_hides_why_nothing_was_written
         .await
         .unwrap();
     let sql = "UPDATE items SET amount = 5 WHERE id IN (SELECT item FROM marked)";
-    // Its limit: this one is stale, and not told so.
+    // This is the limit: the statement is stale, but returns a result with no rows.
     let done = fence(5).query(sql).execute(&mut *tx).await.unwrap();
     assert_eq!(done.rows_affected(), 0);
     tx.commit().await.unwrap();

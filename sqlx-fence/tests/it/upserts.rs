@@ -1,4 +1,4 @@
-//! What is written in place of an `INSERT … ON CONFLICT`, which is refused: the remedy that its error names.
+//! The remedy in the error for a refused `INSERT … ON CONFLICT`: a fenced `UPDATE`, and then an `INSERT`.
 
 use leasehold_sqlx::Error;
 use sqlx::{MySqlPool, PgPool, SqlitePool};
@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use crate::tools::{fence, mariadb, postgres, sqlite};
 
-/// The same on each database; only the placeholders differ.
+/// Runs the same checks on each database, which differ only in the placeholders.
 macro_rules! upserts {
     ($pool:expr, $Pool:ty, $update:literal, $insert:literal) => {{
         let pool = $pool;
@@ -32,7 +32,7 @@ macro_rules! upserts {
         }
         let late = put(&pool, 5, 7).await;
         assert!(matches!(late, Err(Error::Stale(_))), "{late:?}");
-        // Nor does one get past a row that somebody wrote without `begin`, or past the row that was inserted.
+        // An older token is also refused for a row that was written without `begin`, and for the inserted row.
         let write = fence(9).query($update).bind(9_i64).bind(1_i64);
         write.execute(&pool).await.unwrap();
         put(&pool, 7, 8).await.unwrap();
@@ -45,7 +45,7 @@ macro_rules! upserts {
         }
         assert_eq!((amount(1).await, amount(8).await), (9, 7));
 
-        // Many at once: no row is there twice, and the newest writes last.
+        // Many concurrent calls insert one row, and the newest token writes last.
         let mut all = JoinSet::new();
         for number in 20..28 {
             let pool = pool.clone();

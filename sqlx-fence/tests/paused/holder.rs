@@ -1,4 +1,4 @@
-//! The holder that will be stopped.
+//! The holder that a test stops.
 
 use std::io::BufRead;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use leasehold::LockManager;
 use leasehold_sqlx::{Error, Fence};
 use sqlx::{MySqlPool, PgPool, SqlitePool};
 
-/// The variable that says what to do: `statement redis://… postgres://…`.
+/// The environment variable with the role of this process: `statement redis://… postgres://…`.
 pub(crate) const ROLE: &str = "LEASEHOLD_SQLX_ROLE";
 
-/// Not a test by itself, but the process that the others stop.
+/// This is not a test by itself. The tests start it in another process and stop it.
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_process_of_its_own() {
     let Ok(role) = std::env::var(ROLE) else {

@@ -1,5 +1,5 @@
-//! From end to end: a lock on a real Redis or `ZooKeeper`, a holder that is stopped with SIGSTOP for longer than its lease, the next
-//! holder, and a late write.
+//! End-to-end tests with a lock on a real Redis or `ZooKeeper` server. A holder is stopped with SIGSTOP for longer than
+//! its lease, the next holder writes, and the first one writes late.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ use leasehold_testkit::servers::{MariaDbServer, PostgresServer, RedisServer, Zoo
 const SOON: Duration = Duration::from_secs(60);
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// A holder in a process of its own: see [`holder`].
+/// Starts a holder in another process: see [`holder`].
 async fn holder(locks: &str, database: &str, role: &str) -> ChildProcess {
     let mut child = ChildProcess::of(std::env::current_exe().unwrap())
         .args(["--exact", "holder::in_a_process_of_its_own", "--nocapture"])
@@ -34,7 +34,7 @@ async fn holder(locks: &str, database: &str, role: &str) -> ChildProcess {
     child
 }
 
-/// Stops the holder, takes the lock, writes, lets the holder go on: it is told that it is stale.
+/// Stops the holder A, acquires the lock, writes, and continues A. The write of A is refused as stale.
 macro_rules! late_write {
     ($pool:expr, $locks:expr, $url:expr) => {{
         let pool = $pool;
@@ -45,7 +45,7 @@ macro_rules! late_write {
         let mut a = holder($locks, $url, "statement").await;
         a.pause().unwrap();
 
-        // Free when A's lease has run out: it cannot renew it.
+        // The lock becomes free when A's lease expires, because A cannot renew it.
         let locks = LockManager::connect($locks).await.unwrap();
         let guard = locks.lock("item:1").acquire().await.unwrap();
         let b = Fence::new(guard.token());
@@ -65,7 +65,7 @@ macro_rules! late_write {
     }};
 }
 
-/// The same with an open transaction. It is in B's way for as long as B is willing to wait.
+/// Like `late_write`, but A has an open transaction. B waits for it only until its time limit.
 macro_rules! open_transaction {
     ($pool:expr, $locks:expr, $url:expr) => {{
         let pool = $pool;
@@ -78,10 +78,10 @@ macro_rules! open_transaction {
         let busy = b.begin(&pool, "item:1").lock_timeout(LIMIT).await;
         assert!(matches!(busy, Err(Error::Busy { .. })), "{busy:?}");
         let waited = begun.elapsed();
-        // It stops for ever otherwise; the machine may be slow.
+        // Without the time limit, B would wait forever. The upper bound is large, because the machine may be slow.
         assert!(waited >= LIMIT && waited < LIMIT * 20, "{waited:?}");
 
-        // A's transaction was first, and ends first. What A does next is late.
+        // A's open transaction began first, so its commit succeeds. A's next transaction is stale.
         a.tell("commit").unwrap();
         a.resume().unwrap();
         let said = a
@@ -157,7 +157,7 @@ async fn on_sqlite() {
 
 #[tokio::test]
 async fn on_postgres_with_tokens_from_zookeeper() {
-    // The holder's session is asked for 10 s, which is long to wait for.
+    // By default a holder asks for a session of 10 s, which is too long for a test.
     let longest = Duration::from_secs(2);
     let zookeeper = ZooKeeperServer::builder().longest_session(longest);
     let (zookeeper, server) = (

@@ -1,7 +1,8 @@
 use sqlx::error::DatabaseError;
 
-/// The database has given up one of two transactions, and it may begin anew: Postgres 40001 and 40P01, `MariaDB` 1020,
-/// 1205 and 1213, `SQLite` 5 and 517.
+/// Returns whether the database has aborted a transaction because of a concurrent one, so that it can begin again. On
+/// Postgres and `MariaDB` the code is the SQLSTATE. HY000 stands for the errors 1020 and 1205 of `MariaDB`, and 40001
+/// for its error 1213.
 pub(crate) fn is_conflict(error: &leasehold_sqlx::Error) -> bool {
     let leasehold_sqlx::Error::Sqlx(error) = error else {
         return false;

@@ -1,4 +1,5 @@
-//! A stale writer against a new one, 400 times at each isolation level: who loses what, with and without a fence.
+//! Races between a stale writer and a new writer, 400 at each isolation level, with and without a fence. The tests
+//! count lost updates.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,21 +15,21 @@ mod postgres;
 mod race;
 mod sqlite;
 
-/// How many races of each kind.
+/// The number of races of each kind.
 const RACES: i64 = 400;
 
-/// How many transactions each of those who write many rows begins.
+/// The number of transactions of each writer in the tests with many rows.
 const TRANSACTIONS: i64 = 60;
 
 /// How a writer protects its write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Means {
-    /// It does not.
+    /// Not protected.
     Nothing,
-    /// A fenced statement.
+    /// With a fenced statement.
     Statement,
-    /// A read, and then a write.
+    /// Not protected, and the write depends on a read.
     ReadThenWrite,
-    /// The same within `fence.begin`.
+    /// Like `ReadThenWrite`, but inside of `fence.begin`.
     Transaction,
 }

@@ -1,12 +1,13 @@
-/// Defines `many`: writers with random tokens write several rows at once, chosen in several ways. A trigger refuses a
-/// token that is older than the row's; no statement may get there, and one that writes nothing must be told why.
+/// Defines `many`: writers with random tokens concurrently write several rows, chosen in several ways. A trigger fails
+/// if a row gets an older token, and no fenced statement may reach it. A statement that writes nothing must return an
+/// error.
 macro_rules! many {
     ($DB:ty, $Pool:ty, $begin:expr, $statements:expr) => {
         use std::sync::Arc;
         use std::sync::atomic::AtomicI64;
         use std::sync::atomic::Ordering::Relaxed;
 
-        /// What became of the transactions.
+        /// Counts the results of the transactions.
         #[derive(Debug, Default)]
         struct Outcomes {
             written: u64,
@@ -51,7 +52,7 @@ macro_rules! many {
                 }
                 let done = match done {
                     Ok(()) => tx.commit().await.map_err(|it| (it.into(), "COMMIT")),
-                    // Half of it stays.
+                    // Commit, because statements before the stale one may have written.
                     Err((error @ (Error::Stale(_) | Error::PartiallyStale { .. }), sql)) => {
                         match tx.commit().await {
                             Ok(()) => Err((error, sql)),

@@ -93,7 +93,7 @@ async fn on_postgres_a_fence_loses_nothing() {
 async fn on_postgres_an_older_token_overwrites_none_of_many_rows_and_is_told() {
     let server = PostgresServer::start().await.unwrap();
     let options = PgPoolOptions::new().max_connections(4);
-    // It looks for deadlocks once a second otherwise.
+    // The default is to check for deadlocks only once a second.
     let url = format!("{}?options[deadlock_timeout]=10ms", server.url());
     let pool = options.connect(&url).await.unwrap();
     sqlx::raw_sql(STOCK).execute(&pool).await.unwrap();

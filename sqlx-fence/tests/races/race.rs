@@ -1,4 +1,4 @@
-/// Defines `lost`, which lets two writers race and counts the updates that were lost.
+/// Defines `lost`, which lets two writers race and counts the lost updates.
 macro_rules! races {
     ($DB:ty, $Pool:ty, $read:literal, $write:literal, $begin:expr) => {
         use leasehold_sqlx::{Error, Fence, FencingToken, Isolation};
@@ -7,7 +7,7 @@ macro_rules! races {
         use crate::conflict::is_conflict;
         use crate::{Means, RACES};
 
-        /// A writer, as long as the database gives it up: the stale one is stubborn, too.
+        /// Repeats a write until it succeeds or is stale. The stale writer also retries after conflicts.
         async fn writes(
             pool: $Pool,
             means: Means,
@@ -56,7 +56,7 @@ macro_rules! races {
                 Means::ReadThenWrite | Means::Transaction => {
                     let read = sqlx::query_scalar($read).bind(row);
                     let value: i64 = read.fetch_one(&mut *tx).await?;
-                    // It thinks.
+                    // Simulates the time between the read and the write.
                     tokio::time::sleep(std::time::Duration::from_millis(1)).await;
                     let write = sqlx::query($write).bind(value + 1).bind(row);
                     write.execute(&mut *tx).await?;
@@ -65,7 +65,7 @@ macro_rules! races {
             Ok(tx.commit().await?)
         }
 
-        /// How many races end with an update lost.
+        /// Returns how many races end with a lost update.
         async fn lost(pool: &$Pool, means: Means, level: Option<Isolation>) -> usize {
             sqlx::query("UPDATE rows_of_races SET value = 0, fencing_token = 0")
                 .execute(pool)
@@ -95,9 +95,9 @@ macro_rules! races {
                 let read = sqlx::query_scalar($read).bind(row);
                 let value: i64 = read.fetch_one(pool).await.unwrap();
                 let expected = match means {
-                    // The new writer's value.
+                    // The value of the new writer.
                     Means::Nothing | Means::Statement => 2,
-                    // One more for each that was told it has written.
+                    // Each successful writer has added one.
                     Means::ReadThenWrite | Means::Transaction => written,
                 };
                 lost += usize::from(value != expected);

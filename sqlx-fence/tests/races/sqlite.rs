@@ -57,8 +57,8 @@ async fn on_sqlite_a_fence_loses_nothing() {
     sqlx::raw_sql(SCHEMA).execute(&pool).await.unwrap();
     ddl::add_column(&pool, "rows_of_races").await.unwrap();
     ddl::create_fences(&pool).await.unwrap();
-    // It has one isolation level. There a transaction that has read cannot write any more once another has: what is
-    // read and written in one is not lost without a fence either.
+    // `SQLite` has one isolation level. A transaction that has read cannot write after another transaction has written.
+    // So a read and a write in one transaction are not lost, even without a fence.
     assert!(
         lost(&pool, Means::Nothing, None).await > 0,
         "it races nothing"

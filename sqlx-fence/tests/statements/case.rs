@@ -1,4 +1,4 @@
-//! A statement, and its values.
+//! A statement with its values.
 
 use std::borrow::Cow;
 

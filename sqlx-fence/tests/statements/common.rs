@@ -1,4 +1,4 @@
-//! Forms that are common on each database, and that the grammar does not know by itself.
+//! Statements that are valid on each database, and that the random grammar does not generate.
 
 use crate::case::V::{I, T};
 use crate::case::{Case, case, on};
@@ -283,7 +283,7 @@ pub(crate) const SQLITE: &[Case] = &[
     ),
 ];
 
-/// Long and deep conditions that programs build.
+/// Returns statements with the long and deep conditions that programs generate.
 pub(crate) fn built() -> [Case; 4] {
     let ids: Vec<String> = (1..600).map(|id| format!("id = {id}")).collect();
     let pairs: Vec<String> = (1..300)

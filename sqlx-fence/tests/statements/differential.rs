@@ -1,15 +1,15 @@
-//! A random statement does with a fence what it does without one, but to rows with newer tokens; and stale is exactly
-//! what it would have done to these.
+//! Compares random statements with and without a fence. A fenced statement must have the same effect, except on rows
+//! with newer tokens. Exactly these rows must be reported as stale.
 
 use std::collections::BTreeMap;
 
-/// A row's key, its token, whether the statement has touched it, and what it has noted.
+/// The key of a row, its token, whether the statement has written it, and the value of `noted`.
 pub(crate) type Row = (i64, Option<i64>, i64, Option<i64>);
 
-/// What a statement with `RETURNING` answers.
+/// A row that a statement with `RETURNING` returns.
 pub(crate) type Returned = (i64, i64, Option<i64>);
 
-/// What a random statement came to, over all of them.
+/// Counts the outcomes of all random statements.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) written: u64,
@@ -17,9 +17,9 @@ pub(crate) struct Tally {
     pub(crate) partly: u64,
     pub(crate) nothing: u64,
     pub(crate) refused: u64,
-    /// Statements that the database does not take as they are.
+    /// Statements that the database refuses without a fence.
     pub(crate) invalid: u64,
-    /// Why statements were refused that the database takes.
+    /// The reasons why valid statements were refused, each with its number and an example.
     pub(crate) why: BTreeMap<String, (u64, String)>,
 }
 
@@ -39,7 +39,7 @@ impl Tally {
         self.stale > 0 && self.written > 0 && self.nothing > 0
     }
 
-    /// Whether the run proves something. A loaded machine takes longer for that than the time of a run.
+    /// Returns whether the run was long enough. On a loaded machine this takes longer than the planned duration.
     pub(crate) fn is_enough(&self) -> bool {
         self.judged() >= 30 && self.has_each_outcome()
     }
@@ -54,7 +54,7 @@ impl Tally {
     }
 }
 
-/// Executes random statements, each without and with a fence, in transactions that are rolled back.
+/// Executes random statements, with and without a fence, in transactions that are rolled back.
 macro_rules! differential {
     ($name:ident, $pool:expr, $flavour:expr) => {{
         use crate::differential::{Returned, Row, Tally};
@@ -129,7 +129,7 @@ macro_rules! differential {
             };
             let after = read(&mut tx).await;
             tx.rollback().await.unwrap();
-            // The rows that it changes, and what becomes of them under a token.
+            // Find the rows that the statement changes, and their state with a token.
             let becomes = |row: &Row, token: i64| {
                 let after = after.iter().find(|it| it.0 == row.0)?;
                 Some((row.0, Some(token), after.2, after.3))

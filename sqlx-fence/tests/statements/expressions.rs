@@ -31,7 +31,8 @@ impl Joins {
                 format!("{} {not}BETWEEN {low} AND {high}", self.operand())
             }
             9 => format!("{} = {}", self.operand(), self.number(depth)),
-            // In which order conditions are evaluated, and which of them fail, is open.
+            // `nullif` prevents a division by zero, because the order in which conditions are evaluated is not
+            // specified.
             10 => format!("10 / nullif({}, 0) > 3", self.operand()),
             11..15 => {
                 let not = self.pick(&["", "NOT "]);
@@ -58,7 +59,7 @@ impl Joins {
         }
     }
 
-    /// A condition in the language of one database.
+    /// Returns a condition that only one database supports.
     fn own(&mut self, depth: u8) -> String {
         let (one, other) = (self.operand(), self.operand());
         let row = self.names[0].clone();
@@ -93,7 +94,7 @@ impl Joins {
         }
     }
 
-    /// A query of one column. What it reads can be called within it, and not behind it.
+    /// Returns a query with one column. Its tables can be named only inside of it.
     fn ids(&mut self, depth: u8) -> String {
         let known = self.names.len();
         self.aliases += 1;
@@ -101,7 +102,7 @@ impl Joins {
             0 if !self.with.is_empty() => self.with[0].clone(),
             _ => self.pick(&TABLES).to_owned(),
         };
-        // It hides the table that is written to.
+        // The alias hides the written table.
         let alias = match self.rng.u8(0..6) {
             0 => self.names[0].clone(),
             _ => format!("s{}", self.aliases),
@@ -113,7 +114,7 @@ impl Joins {
         let other = self.pick(&TABLES);
         match self.rng.u8(0..12) {
             0 => format!("SELECT max({alias}.id) FROM {table} AS {alias} WHERE {condition}"),
-            // In `SET` SQLite takes it for an aggregate of all rows to be updated.
+            // In `SET`, SQLite treats it as an aggregate over all updated rows.
             1 if self.flavour != Flavour::Sqlite => format!("SELECT max({outer}) FROM {table} AS {alias} WHERE {condition}"),
             2 => format!(
                 "SELECT id FROM (SELECT id FROM {table} AS {alias} ORDER BY line, id LIMIT 2) AS limited"
@@ -130,7 +131,7 @@ impl Joins {
             5 => format!(
                 "SELECT {alias}.id FROM {table} AS {alias} WHERE {condition} GROUP BY {alias}.id HAVING count(*) > 1"
             ),
-            // MariaDB 10.11 dies of some of these.
+            // MariaDB 10.11 crashes on some of these.
             6 if self.flavour != Flavour::MySql => "WITH RECURSIVE r (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < 2) SELECT n FROM r"
                 .to_owned(),
             7 => format!(
@@ -193,7 +194,7 @@ impl Joins {
         }
     }
 
-    /// A number, or NULL, written out or bound.
+    /// Returns a number or NULL, as a literal or as a bound value.
     pub(crate) fn value(&mut self) -> String {
         let value = self.pick(&["NULL", "0", "1", "2", "3"]);
         match self.rng.bool() {
@@ -202,7 +203,7 @@ impl Joins {
         }
     }
 
-    /// A table, sometimes in quotes.
+    /// Returns the name of a table, sometimes in quotes.
     pub(crate) fn named(&mut self, table: &str) -> String {
         match self.rng.u8(0..4) {
             0 if !self.with.iter().any(|it| it == table) => self.quoted(table),

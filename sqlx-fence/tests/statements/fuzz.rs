@@ -1,4 +1,4 @@
-//! Broken statements: whatever is accepted of them must not write what a newer holder has written.
+//! Fuzzes with damaged statements. An accepted statement must not write rows that a newer holder has written.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use fastrand::Rng;
 
 use crate::random::Random;
 
-/// For how long each database is tried, unless `LEASEHOLD_FUZZ_SECONDS` says otherwise.
+/// The default duration for each database. The environment variable `LEASEHOLD_FUZZ_SECONDS` overrides it.
 const SECONDS: u64 = 2;
 
 pub(crate) fn how_long() -> Duration {
@@ -102,7 +102,7 @@ pub(crate) fn damage(rng: &mut Rng, sql: &str, other: &str) -> String {
     text
 }
 
-/// Two places between characters, the second not far behind the first.
+/// Returns two positions between characters, the second at most 11 characters after the first.
 fn range(rng: &mut Rng, text: &str) -> (usize, usize) {
     let ends: Vec<usize> = text
         .char_indices()
@@ -114,7 +114,7 @@ fn range(rng: &mut Rng, text: &str) -> (usize, usize) {
     (ends[from], ends[to])
 }
 
-/// The next statement to damage.
+/// Returns the next statement to damage.
 pub(crate) fn next(random: &mut Random, cases: &[crate::case::Case]) -> String {
     match random.rng.bool() {
         true => random.statement().sql.into_owned(),
@@ -122,7 +122,7 @@ pub(crate) fn next(random: &mut Random, cases: &[crate::case::Case]) -> String {
     }
 }
 
-/// Damages statements for a while, and executes what is accepted on rows with newer tokens.
+/// Damages statements for a while, and executes the accepted ones on rows with newer tokens.
 macro_rules! fuzz {
     ($name:ident, $pool:expr, $random:expr, $cases:expr) => {{
         let mut random = $random;
@@ -158,7 +158,7 @@ macro_rules! fuzz {
                 executed += 1;
                 assert_eq!(dump(&mut tx).await, before, "{sql:?} has passed the fence");
             }
-            // What cannot be rolled back was aborted by the server.
+            // If the rollback fails, the server has already aborted the transaction.
             drop(tx.rollback().await);
         }
         println!(

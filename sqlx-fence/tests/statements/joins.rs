@@ -1,4 +1,4 @@
-//! Random statements over random rows: joins of all kinds, queries in `WITH`, aliases and names that collide.
+//! Random statements over random rows: all kinds of joins, queries in `WITH`, aliases, and colliding names.
 
 use fastrand::Rng;
 
@@ -6,28 +6,28 @@ use crate::placed::Statement;
 use crate::random::Flavour;
 
 pub(crate) const TABLES: [&str; 3] = ["pears", "plums", "figs"];
-/// What a token may be: newer, ours, none, and older than ours.
+/// The tokens of rows: newer, equal, none, and older.
 const TOKENS: [&str; 6] = ["8", "20", "7", "NULL", "0", "6"];
 
-/// A source of statements that set `touched` to 1, or delete.
+/// Generates statements that set `touched` to 1, or delete.
 #[derive(Debug)]
 pub(crate) struct Joins {
     pub(crate) flavour: Flavour,
     pub(crate) rng: Rng,
-    /// By which names columns can be called so far. The first is that of the table that is written to.
+    /// The names that can qualify columns at this position. The first is the name of the written table.
     pub(crate) names: Vec<String>,
     pub(crate) aliases: u8,
-    /// Names that stand for queries.
+    /// The names of queries in `WITH`.
     pub(crate) with: Vec<String>,
 }
 
-/// The tables, each with some columns that others have, too.
+/// The tables, which have some columns with equal names.
 pub(crate) const SCHEMA: &str = "\
 CREATE TABLE pears (id BIGINT, amount BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY, noted BIGINT DEFAULT 0);\
 CREATE TABLE plums (id BIGINT, factor BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY, noted BIGINT DEFAULT 0);\
 CREATE TABLE figs (id BIGINT, amount BIGINT, factor BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY, noted BIGINT DEFAULT 0)";
 
-/// A view, a table that is partitioned, and one that others inherit from.
+/// A view, a partitioned table, and a table with a child table.
 pub(crate) const POSTGRES_SCHEMA: &str = "\
 CREATE TABLE pears (id BIGINT, amount BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY, noted BIGINT DEFAULT 0);\
 CREATE TABLE plums (id BIGINT, factor BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY, noted BIGINT DEFAULT 0) PARTITION BY HASH (line);\
@@ -36,7 +36,7 @@ CREATE TABLE plums_1 PARTITION OF plums FOR VALUES WITH (MODULUS 2, REMAINDER 1)
 CREATE TABLE figs (id BIGINT, amount BIGINT, factor BIGINT, touched BIGINT, fencing_token BIGINT, line BIGINT PRIMARY KEY, noted BIGINT DEFAULT 0);\
 CREATE TABLE more_figs () INHERITS (figs);";
 
-/// The pears that have an identity.
+/// The rows of `pears` with a positive id.
 pub(crate) const VIEW: &str = "CREATE VIEW shelf AS SELECT * FROM pears WHERE id > 0";
 
 impl Joins {
@@ -50,10 +50,10 @@ impl Joins {
         }
     }
 
-    /// Statements that fill all tables.
+    /// Returns statements that fill all tables.
     pub(crate) fn rows(&mut self) -> String {
         let mut sql = String::new();
-        // Where all are newer it is stale if it writes to any.
+        // If all tokens are newer, every write is stale.
         let tokens = if self.rng.u8(0..3) == 0 {
             &TOKENS[..2]
         } else {
@@ -84,7 +84,7 @@ impl Joins {
         self.pick(&["NULL", "0", "1", "2", "3"])
     }
 
-    /// A statement, and the table that it writes to.
+    /// Returns a statement, and the table that it writes.
     pub(crate) fn statement(&mut self) -> (Statement, &'static str) {
         self.names.clear();
         self.with.clear();
@@ -134,7 +134,7 @@ impl Joins {
         if self.rng.u8(0..2) == 0 {
             let alias = self.pick(&["target", "plums", "chosen", "t", "\"T\""]);
             let word = self.pick(&[" AS ", " "]);
-            // Without `AS` SQLite has no alias there.
+            // SQLite requires `AS` before this alias.
             sql.push_str(if sqlite { " AS " } else { word });
             sql.push_str(alias);
             self.names.push(alias.to_owned());
@@ -164,7 +164,7 @@ impl Joins {
             format!("{called} AS {alias}")
         };
         let mut sources = first;
-        // MariaDB 10.11 dies of some joins of views.
+        // MariaDB 10.11 crashes on some joins of views.
         let joins = if table == "shelf" {
             0
         } else {
@@ -193,10 +193,10 @@ impl Joins {
         }
     }
 
-    /// `SET`, with what the outcome of the statement is seen by.
+    /// Returns the `SET` clause, whose assignments show the effect of the statement.
     fn assignments(&mut self, qualifier: &str) -> String {
         let first = format!("{qualifier}touched = 1");
-        // Of several rows that are joined to one any may be taken, so it looks at its own row alone.
+        // A database may choose any of several joined rows. So the value depends only on the written row.
         let others = self.names.split_off(1);
         let noted = self.number(2);
         self.names.extend(others);
@@ -228,7 +228,7 @@ impl Joins {
         sql
     }
 
-    /// A further table, and how it is joined.
+    /// Returns a further table and its join.
     fn joined(&mut self) -> String {
         let before = self.names.len() - 1;
         let kinds = ["JOIN", "INNER JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"];

@@ -1,7 +1,7 @@
-//! What a fenced statement must do, judged by what the same statement does without a fence.
+//! Compares a fenced statement with the same statement without a fence.
 
-/// Defines `judge`, which runs each case three times from the same state, each time in a transaction that is rolled
-/// back: as it is; fenced, on rows with older tokens; fenced, on rows with newer ones.
+/// Defines `judge`, which runs each case three times from the same state, in transactions that are rolled back. It runs
+/// the statement without a fence, with a fence on rows with older tokens, and with a fence on rows with newer tokens.
 macro_rules! judge {
     ($DB:ty, $Pool:ty, $dump:literal) => {
         use leasehold_sqlx::{Error, Fence};
@@ -11,7 +11,7 @@ macro_rules! judge {
 
         type Tx = sqlx::Transaction<'static, $DB>;
 
-        /// All rows without their tokens, in text.
+        /// Returns all rows as text, without their tokens.
         async fn dump(tx: &mut Tx) -> Vec<String> {
             let rows = sqlx::query($dump).fetch_all(&mut **tx).await.unwrap();
             rows.iter().map(|row| row.get(0)).collect()

@@ -1,5 +1,6 @@
-//! Many statements, each prepared and executed on the real server: they do what they do without a fence, a newer
-//! token stops them, and what cannot be fenced is refused with its place and a remedy.
+//! Prepares and executes many statements on real servers. Fenced statements have the same effect as without a fence,
+//! and do not write rows with newer tokens. Statements that cannot be fenced are refused with the position and a
+//! remedy.
 
 #![allow(
     clippy::unwrap_used,

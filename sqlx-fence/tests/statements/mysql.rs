@@ -249,7 +249,8 @@ async fn all_of_mariadb() {
 #[tokio::test]
 async fn stale_on_mariadb_is_what_the_plain_statement_would_change() {
     let server = MariaDbServer::start().await.unwrap();
-    // MariaDB 10.11 fails, or dies, of some statements that it executes a second time, prepared once.
+    // Disable the statement cache, because MariaDB 10.11 fails or crashes when it executes some prepared statements
+    // again.
     let url = format!(
         "{}?statement-cache-capacity=0&socket={}",
         server.url(),

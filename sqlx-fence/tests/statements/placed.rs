@@ -1,4 +1,4 @@
-//! A random statement's placeholders, comments and rows.
+//! The placeholders, comments and rows of random statements.
 
 use crate::joins::Joins;
 use crate::random::Flavour;
@@ -8,12 +8,12 @@ use crate::random::Flavour;
 pub(crate) struct Statement {
     pub(crate) sql: String,
     pub(crate) values: Vec<Option<i64>>,
-    /// Whether it answers with its rows' line, `touched` and `noted`.
+    /// Whether it returns `line`, `touched` and `noted` of its rows.
     pub(crate) returning: bool,
 }
 
 impl Joins {
-    /// Puts placeholders in the place of marked values, and comments in that of some spaces.
+    /// Replaces marked values by placeholders, and some spaces by comments.
     pub(crate) fn placed(&mut self, marked: &str) -> Statement {
         let gaps = ["\n", " /* ? $1 ' */ ", " -- ; WHERE \"\n"];
         let style = self.rng.u8(0..3);
@@ -24,7 +24,7 @@ impl Joins {
             _ => '$',
         };
         let mut values: Vec<Option<i64>> = Vec::new();
-        // Numbers come in any order, and more than once.
+        // Use numbers in any order, and some more than once.
         let mut numbers: Vec<usize> = (1..=marked.matches('\u{1}').count()).collect();
         let mut places = Vec::new();
         let mut sql = String::with_capacity(marked.len());

@@ -279,7 +279,7 @@ pub(crate) const CASES: &[Case] = &[
 async fn all_of_postgres() {
     let server = PostgresServer::start().await.unwrap();
     let options: PgConnectOptions = server.url().parse().unwrap();
-    // A damaged recursion may have no end.
+    // A damaged recursive query may not end.
     let options = options.options([("statement_timeout", "10s")]);
     let pool = PgPool::connect_with(options).await.unwrap();
     sqlx::raw_sql(SCHEMA).execute(&pool).await.unwrap();
@@ -303,7 +303,7 @@ async fn all_of_postgres() {
 async fn stale_on_postgres_is_what_the_plain_statement_would_change() {
     let server = PostgresServer::start().await.unwrap();
     let options: PgConnectOptions = server.url().parse().unwrap();
-    // Without statistics it takes small joins for large ones.
+    // Without statistics, Postgres compiles small joins with its JIT, because it estimates them as large.
     let options = options.options([("jit", "off")]);
     let pool = PgPool::connect_with(options).await.unwrap();
     for schema in [crate::joins::POSTGRES_SCHEMA, crate::joins::VIEW] {

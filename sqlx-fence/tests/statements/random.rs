@@ -1,4 +1,4 @@
-//! Random statements from a grammar, all of which can be fenced and executed.
+//! Generates random statements from a grammar. All of them can be fenced and executed.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use fastrand::Rng;
 
 use crate::case::{Case, V};
 
-/// How many of them each database judges in a run.
+/// The number of random statements for each database in a run.
 pub(crate) const STATEMENTS: usize = 300;
 
-/// Whose statements.
+/// The database of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flavour {
     Postgres,
@@ -17,7 +17,7 @@ pub(crate) enum Flavour {
     Sqlite,
 }
 
-/// A source of statements.
+/// Generates random statements.
 #[derive(Debug)]
 pub(crate) struct Random {
     pub(crate) flavour: Flavour,
@@ -25,7 +25,7 @@ pub(crate) struct Random {
     values: Vec<V>,
     /// `?`, `?1` or `$1`.
     style: u8,
-    /// What the table is called in this statement.
+    /// The name of the table in the current statement.
     table: &'static str,
 }
 
@@ -112,7 +112,7 @@ impl Random {
             parts.push(self.condition(3));
         }
         if mysql && self.rng.bool() {
-            // Which rows a smaller limit takes is open. There are nine.
+            // The limit covers all nine rows, because the chosen rows of a smaller limit are not specified.
             let end = ["ORDER BY id DESC", "LIMIT 9"][self.rng.usize(0..2)];
             parts.push(end.to_owned());
         }
@@ -190,7 +190,7 @@ impl Random {
         match kind {
             0 => self.rng.u8(0..20).to_string(),
             1 => match self.flavour {
-                // What a lone placeholder's type is, nobody could tell.
+                // The database cannot infer the type of a placeholder without a cast.
                 Flavour::Postgres => format!("{}::bigint", self.placeholder()),
                 _ => self.placeholder(),
             },

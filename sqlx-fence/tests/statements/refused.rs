@@ -1,10 +1,10 @@
-//! Statements that are refused before anything is sent.
+//! Statements that are refused before they are sent.
 
 use leasehold_sqlx::{Error, Fence};
 use sqlx::sqlite::SqlitePoolOptions;
 use sqlx::{MySql, MySqlPool, PgPool, Postgres, Sqlite, SqlitePool};
 
-/// A statement, the text that is complained about, and a word of the remedy.
+/// A statement, the text at the position of the error, and a word of the remedy.
 type Refused = (&'static str, &'static str, &'static str);
 
 const EVERYWHERE: &[Refused] = &[
@@ -257,7 +257,7 @@ const SQLITE: &[Refused] = &[
         "UPDATE",
         "another alias",
     ),
-    // One reader takes it for one string, the other for a string and a comment.
+    // One tokenizer finds one string, the other finds a string and a comment.
     ("UPDATE items SET a = X'\\' WHERE id = 1 --'", "X'", "bind"),
     (
         "UPDATE OR REPLACE items SET a = 1",
@@ -278,7 +278,7 @@ const SQLITE: &[Refused] = &[
     ("UPDATE items SET a = ?01", "?01", "use `?`"),
 ];
 
-/// Checks each, and that it is the rewriter who refuses, not a database: there is none.
+/// Checks that each statement is refused before it is sent. No database is running, so no database can refuse it.
 macro_rules! refuse {
     ($DB:ty, $pool:expr, $own:expr) => {
         for (sql, place, word) in EVERYWHERE.iter().chain($own) {

@@ -1,10 +1,10 @@
-//! What a random statement reads from.
+//! The tables and queries that a random statement reads.
 
 use crate::joins::{Joins, TABLES};
 use crate::random::Flavour;
 
 impl Joins {
-    /// `WITH`, and a query by that name.
+    /// Returns a `WITH` clause that defines a query `name`.
     pub(crate) fn query_in_with(&mut self, name: &str) -> String {
         let from = self.pick(&TABLES);
         let limit = self.value();
@@ -52,7 +52,7 @@ impl Joins {
             }
             3 => {
                 self.aliases += 1;
-                // Sometimes by the name of the table that is written to.
+                // Sometimes uses the name of the written table.
                 let inner = match self.rng.u8(0..4) {
                     0 => self.names[0].clone(),
                     _ => format!("s{}", self.aliases),
@@ -74,7 +74,7 @@ impl Joins {
         sql
     }
 
-    /// What only some databases have.
+    /// Returns a source that only some databases support.
     fn made(&mut self, table: &str, alias: &str) -> String {
         let before = self.names.last().cloned().unwrap_or_default();
         let number = self.value();

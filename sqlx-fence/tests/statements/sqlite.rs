@@ -29,7 +29,7 @@ CREATE INDEX by_owner ON items (owner);
 
 pub(crate) const CASES: &[Case] = &[
     case("UPDATE items SET amount = 1", &[]),
-    // A fence that adds `?3` beside these updates another row.
+    // A fence with `?3` next to these placeholders would update another row.
     case("UPDATE items SET amount = ? WHERE id = ?", &[I(5), I(3)]),
     case("UPDATE items SET amount = ?1 WHERE id = ?2", &[I(5), I(3)]),
     case("UPDATE items SET amount = ?2 WHERE id = ?1", &[I(3), I(5)]),
@@ -151,7 +151,7 @@ pub(crate) const CASES: &[Case] = &[
         "UPDATE items AS i SET amount = 2 WHERE id = ?",
         &[I(2)],
     ),
-    // The further tables are joined among each other, and not with the one that is written to.
+    // SQLite joins the further tables with each other first, and not with the written table.
     case(
         "UPDATE items SET amount = ? FROM others o JOIN odd w USING (id) WHERE w.id = items.id AND o.factor = ?",
         &[I(5), I(1)],

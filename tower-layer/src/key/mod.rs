@@ -25,10 +25,11 @@
 //! **Clients that choose keys also choose the number of keys.** On Redis each key keeps its last token for two days, in
 //! about 225 bytes. A Redis server without free memory grants no locks at all. So limit the requests of each client
 //! before this layer, or hash the key into a fixed number of keys with [`from_fn`]. A shorter `fence_ttl` of the Redis
-//! backend saves memory. A semaphore with one permit uses no memory from a minute after its lease on, but does not have
-//! a fencing token.
+//! backend saves memory. A semaphore with one permit stops using memory one minute after its lease, but does not have a
+//! fencing token.
 //!
-//! A key can only use the head of a request, because an extractor that reads the body would remove it for the handler.
+//! A key can only use the head of a request, because an extractor that reads the body would consume it before the
+//! handler.
 
 mod extractor;
 mod from_fn;

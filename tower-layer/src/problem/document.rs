@@ -93,7 +93,8 @@ impl Problem {
         self
     }
 
-    /// Sets the header `Retry-After`, in whole seconds and at least one. With `None` the response has no such header.
+    /// Sets the header `Retry-After`, in whole seconds and at least one. With `None` the response does not have this
+    /// header.
     #[must_use]
     pub fn with_retry_after(mut self, retry_after: Option<Duration>) -> Self {
         self.retry_after = retry_after;

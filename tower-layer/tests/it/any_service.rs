@@ -1,4 +1,4 @@
-//! Services that are not HTTP.
+//! Tower services whose requests are not HTTP requests.
 
 use std::error::Error as _;
 use std::time::Duration;

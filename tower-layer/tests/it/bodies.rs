@@ -1,4 +1,4 @@
-//! A lock that is held until the body's end.
+//! A lock that is held until the end of the response body.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -26,7 +26,7 @@ const MOST: Duration = Duration::from_secs(60);
 
 type Part = Result<&'static str, &'static str>;
 
-/// A body whose parts come from the test. It notes whether its lock was still held when it was dropped.
+/// A body whose parts the test sends. It records whether its lock was still held when it was dropped.
 struct Parts {
     parts: mpsc::Receiver<Part>,
     left: Option<u64>,
@@ -153,7 +153,7 @@ async fn a_body_that_takes_its_lock_again_is_told_at_once() {
     let service = layer.layer(service_fn(move |_| {
         let locks = of_body.clone();
         let parts = futures_util::stream::once(async move {
-            // Once it has waited for something else.
+            // Acquire after another wait, because each poll must run in the scope of the holder.
             tokio::time::sleep(Duration::from_secs(1)).await;
             let nested = locks.lock("order:7").acquire().await;
             let told = matches!(nested, Err(Error::AlreadyHeld { .. }));
@@ -166,7 +166,7 @@ async fn a_body_that_takes_its_lock_again_is_told_at_once() {
     let mut body = response.into_body();
     let told = body.frame().await.unwrap().unwrap().into_data();
     assert_eq!(told.unwrap(), "true");
-    // Who reads the body is not the holder.
+    // The reader of the body is not the holder.
     let outside = locks.lock("order:7").wait(Duration::ZERO).acquire().await;
     assert!(matches!(outside, Err(Error::TimedOut { .. })));
     assert!(body.frame().await.is_none());
@@ -221,7 +221,7 @@ async fn a_body_that_nobody_polls_gives_the_lock_up_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_nobody_polls_gives_the_lock_up_when_it_is_lost() {
-    // Sooner than its lease would run out.
+    // Shorter than the TTL.
     let longest = Duration::from_secs(5);
     for on_loss in [OnLoss::Cancel, OnLoss::Continue] {
         let locks = LockManager::in_process();
@@ -338,7 +338,7 @@ async fn a_lock_lost_in_the_last_step_cuts_the_body_off_too() {
         let service = layer.layer(service_fn(move |_| {
             let locks = locks.clone();
             let ending = futures_util::stream::poll_fn(move |_| {
-                // Its first poll ends all guards.
+                // The first poll of `shutdown` ends all guards.
                 let _ended = locks.shutdown().now_or_never();
                 Poll::Ready(None::<Result<Frame<Bytes>, Infallible>>)
             });

@@ -1,4 +1,4 @@
-//! However a request ends, its lock is released once, and after what ran under it.
+//! A lock is released once, after the handler, in each way in which a request can end.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use crate::tools::{behind, done, is_free, orders, post, send, status, until_free};
 
-/// Notes whether the lock was still held when this was dropped.
+/// Records whether the lock was still held when this value was dropped.
 struct Witness {
     lock: LockHandle,
     dropped_under_lock: Arc<AtomicUsize>,
@@ -92,13 +92,13 @@ async fn a_dropped_request_drops_its_handler_and_releases_after_it() {
     until_free(&locks, "order:7").await;
 }
 
-/// How long a handler that never ends has its lock.
+/// Returns how long a handler that never ends holds its lock.
 async fn longest_hold(
     locks: LockManager,
     change: impl Fn(LockLayer<PathKey>) -> LockLayer<PathKey>,
 ) -> Option<Duration> {
     let layer = change(LockLayer::new(locks.clone(), orders()));
-    // What a request's body that never ends does to it.
+    // A handler also never ends if it reads a request body that never ends.
     let service = behind(layer, |_| std::future::pending());
     let begun = tokio::time::Instant::now();
     let endless = tokio::spawn(async move { send(&service, post("/orders/7")).await });
@@ -215,7 +215,7 @@ async fn whoever_shuts_down_can_wait_for_what_is_to_be_finished() {
     const WORK: Duration = Duration::from_secs(5);
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), orders()).on_disconnect(OnDisconnect::Continue);
-    // Twice: a layer goes on after it.
+    // Twice, because the layer can still be used after `finished`.
     for _ in 0..2 {
         layer.finished().await;
         let (inside, finished) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));

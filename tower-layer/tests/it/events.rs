@@ -5,7 +5,7 @@ use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry;
 
-/// What is logged in this thread, as text.
+/// The log of this thread, as text.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -32,7 +32,7 @@ impl Log {
     }
 }
 
-/// The names of the events in this thread.
+/// The names of the events of this thread.
 #[derive(Clone, Default)]
 pub(crate) struct Names(Arc<Mutex<Vec<String>>>);
 

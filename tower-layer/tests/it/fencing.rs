@@ -1,4 +1,4 @@
-//! A resource behind a fence, in one process.
+//! Tests a fenced resource in one process.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use tower::{Layer, ServiceExt, service_fn};
 use crate::events::Log;
 use crate::tools::{document, problem};
 
-/// A resource that notes who wrote, and whose writers can be held up after they were let in.
+/// A resource that records its writers. A test can pause a writer after its admission.
 #[derive(Clone, Default)]
 struct File {
     writers: Arc<Mutex<Vec<i64>>>,
@@ -80,7 +80,7 @@ async fn what_was_admitted_is_done_before_the_next_and_the_older_is_refused() {
     let newer = tokio::spawn(app.clone().oneshot(write("held", "6")));
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(!newer.is_finished(), "in line");
-    // Other resources are not in line, and neither are reads.
+    // Requests for other resources and reads do not wait in this queue.
     assert_eq!(send(&app, write("other", "1")).await.status(), 200);
     let read = Request::get("/files/held").body(Body::empty()).unwrap();
     assert_eq!(send(&app, read).await.status(), 200);
@@ -109,7 +109,7 @@ async fn an_older_one_that_is_behind_in_the_line_is_refused() {
     let stale = older.await.unwrap().unwrap();
     let (status, told) = document(stale).await;
     assert_eq!(status, 412);
-    // Who has the newest token writes with it.
+    // The response does not contain the newest token, because a stale client could use it to write.
     assert!(!told.to_string().contains('6'), "{told}");
     assert_eq!(file.writers(), [6]);
 }
@@ -142,7 +142,7 @@ async fn who_hangs_holds_others_up_no_longer_than_the_limit() {
     let refused = send(&app, write("held", "6")).await;
     assert_eq!(problem(refused).await, (409, "contended".to_owned()));
     assert_eq!(begun.elapsed(), Duration::from_secs(2));
-    // Its client goes, and so does it.
+    // The client disconnects, so its request is dropped.
     hanging.abort();
     assert!(hanging.await.unwrap_err().is_cancelled());
     let next = tokio::spawn(app.clone().oneshot(write("held", "6")));
@@ -306,7 +306,7 @@ async fn a_mark_in_redis_outlives_a_restart() {
     let app = file.app(store().await, |layer| layer);
     assert_eq!(send(&app, write("a", "6")).await.status(), 200);
     server.restart().await.unwrap();
-    // The process that was, and one that is new.
+    // Test the process from before the restart, and a new one.
     for app in [app, file.app(store().await, |layer| layer)] {
         assert_eq!(send(&app, write("a", "5")).await.status(), 412);
         assert_eq!(send(&app, write("a", "6")).await.status(), 200);

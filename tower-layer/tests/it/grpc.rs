@@ -1,4 +1,4 @@
-//! gRPC, with tonic's server and client. The codec is the test's own: a message is text.
+//! Tests gRPC with tonic's server and client. The test has its own codec, and messages are text.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -63,7 +63,7 @@ impl Decoder for Text {
 
 type Parts = std::pin::Pin<Box<dyn futures_util::Stream<Item = Result<String, Status>> + Send>>;
 
-/// Ships orders; `slow` hangs, `parts` never ends.
+/// Ships orders. The call `slow` hangs, and the stream of `parts` never ends.
 #[derive(Clone)]
 struct Shipping {
     shop: Shop,

@@ -1,4 +1,4 @@
-//! Held to the true end: what servers and clients really do to a response.
+//! How real servers and clients end a response that holds a lock until its end.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -34,7 +34,7 @@ struct Site {
 }
 
 impl Site {
-    /// Serves `handler` at `/orders/{id}`, and at `/other/{id}` what answers at once under the same lock.
+    /// Serves `handler` at `/orders/{id}`. At `/other/{id}` a second handler responds immediately under the same lock.
     async fn new(
         handler: MethodRouter,
         change: impl Fn(LockLayer<PathKey>) -> LockLayer<PathKey>,
@@ -67,7 +67,7 @@ impl Site {
     }
 }
 
-/// Parts of a body, as the test sends them.
+/// Returns a body whose parts the test sends.
 fn streamed(parts: mpsc::Receiver<&'static str>) -> Body {
     let stream = futures_util::stream::unfold(parts, async |mut parts| {
         let part = parts.recv().await?;
@@ -76,7 +76,7 @@ fn streamed(parts: mpsc::Receiver<&'static str>) -> Body {
     Body::from_stream(stream)
 }
 
-/// A handler that answers once, with a body that the test sends.
+/// Returns a handler that responds once, with a body whose parts the test sends.
 fn streaming() -> (MethodRouter, mpsc::Sender<&'static str>) {
     let (sender, parts) = mpsc::channel(8);
     let parts = Arc::new(std::sync::Mutex::new(Some(parts)));
@@ -148,7 +148,7 @@ async fn what_has_no_body_has_released_when_the_answer_is_there() {
 async fn a_body_of_known_length_is_dropped_after_its_last_byte_and_releases() {
     let dropped = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&dropped);
-    // It never says that it is at its end, and nobody asks it.
+    // The server does not poll the body for its end, and the body never reports it.
     let answer = any(async move || {
         let endless = futures_util::stream::pending::<Result<Bytes, Infallible>>();
         let noted = Dropped(Arc::clone(&count));
@@ -177,7 +177,7 @@ impl Drop for Dropped {
     }
 }
 
-/// A handler that never answers, and says when it has begun and when it was dropped.
+/// Returns a handler that never responds, a notification of its start, and the number of its drops.
 fn hanging() -> (MethodRouter, Arc<Notify>, Arc<AtomicUsize>) {
     let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
     let (begin, count) = (Arc::clone(&begun), Arc::clone(&dropped));
@@ -231,7 +231,7 @@ async fn a_client_that_goes_in_the_middle_of_the_body() {
     socket.read_until("one").await;
     assert!(!is_free(&site.locks, "order:7").await);
     drop(socket);
-    // The server finds out when it has something to send, at the latest.
+    // The server notices the disconnect at the latest when it sends data.
     let more = async {
         while parts.send("more").await.is_ok() {
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -1,4 +1,4 @@
-//! Many requests on one HTTP/2 connection, of which half are reset.
+//! Many requests on one HTTP/2 connection. The client resets half of them.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ async fn streams_that_are_reset_leave_no_lock_and_the_others_are_answered() {
                 client.ready().await.unwrap();
                 let answer = client.send_request(request);
                 if stream % 2 == 0 {
-                    // It is dropped where it stands, which resets its stream.
+                    // Dropping the request resets its stream.
                     let _reset = tokio::time::timeout(patience, answer).await;
                     return;
                 }

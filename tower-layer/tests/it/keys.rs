@@ -1,4 +1,4 @@
-//! What a request locks, and what is refused.
+//! Tests which key a request locks, and which requests are refused.
 
 use axum::Router;
 use axum::body::Body;
@@ -11,7 +11,7 @@ use tower::ServiceExt;
 
 use crate::tools::{document, problem, text};
 
-/// Answers with the key that it runs under.
+/// Returns a handler that responds with the key of its lock.
 fn telling() -> MethodRouter {
     post(async |lock: Option<Locked>| {
         lock.map_or("none".to_owned(), |Locked(lock)| lock.key().to_owned())
@@ -151,7 +151,7 @@ async fn a_route_without_the_parameter_is_the_servers_mistake_and_named() {
         Router::new()
             .route("/orders/{id}", telling())
             .route_layer(order()),
-        // A fallback has no route.
+        // A fallback does not have path parameters.
         Router::new()
             .layer(order())
             .fallback(telling())
@@ -260,7 +260,7 @@ async fn a_header_is_there_once_and_is_text() {
         .layer(locking(key::header("idempotency-key")));
     let good = app.clone().oneshot(with_header(&[b"k-1"])).await.unwrap();
     assert_eq!(text(good).await, "idempotency-key:k-1");
-    // HTTP/1 leaves them out, and HTTP/2 lets them through.
+    // HTTP/1 strips these spaces, HTTP/2 does not.
     let padded = app.clone().oneshot(with_header(&[b"\t k-1 "])).await;
     assert_eq!(text(padded.unwrap()).await, "idempotency-key:k-1");
     let bad: [(&[&[u8]], &str); 5] = [
@@ -295,7 +295,7 @@ async fn a_scoped_key_is_its_principals_and_no_other_locks() {
     let app = Router::new().route("/", telling()).layer(layer);
     for (user, sent, key) in [
         ("alice", "k", "idempotency-key:k:alice"),
-        // Not what `key::path("order:{id}").raw("id")` makes of 42.
+        // This is not the key that `key::path("order:{id}")` makes from 42.
         ("order", "42", "idempotency-key:42:order"),
         ("42", "order", "idempotency-key:order:42"),
     ] {
@@ -309,7 +309,7 @@ async fn a_scoped_key_is_its_principals_and_no_other_locks() {
     assert_eq!(problem(nobody).await, (500, "misconfigured".to_owned()));
 }
 
-/// All that a response says.
+/// Returns the status, the headers and the body of a response as text.
 async fn whole(response: Response<Body>) -> (u16, String) {
     let (status, headers) = (
         response.status().as_u16(),
@@ -386,7 +386,7 @@ async fn the_longest_key_is_what_the_layer_says() {
         ),
     ] {
         let app = Router::new().route("/", telling()).layer(layer);
-        // The name of the header counts, as all else that is in the key.
+        // The limit includes the name of the header.
         let most = most - "idempotency-key:".len();
         for (bytes, expected) in [(most, 200), (most + 1, 400)] {
             let request = with_header(&[long(bytes).as_bytes()]);

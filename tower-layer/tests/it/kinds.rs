@@ -1,4 +1,4 @@
-//! Requests that are handled beside each other: readers, and so many at once.
+//! Requests that run concurrently: readers, and a limited number of requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

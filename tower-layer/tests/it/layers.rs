@@ -1,4 +1,4 @@
-//! Among other layers, in the order that the documentation tells.
+//! The layers together with other middleware, in the documented order.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

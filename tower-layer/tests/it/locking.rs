@@ -1,4 +1,4 @@
-//! What is locked, what passes, and what the handler sees.
+//! Which requests are locked, which pass through, and what the handler can access.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,7 +43,7 @@ async fn the_handler_runs_under_the_lock_and_the_next_request_gets_it() {
         }
     });
     for _ in 0..100 {
-        // Released when the response is there: nothing has to be waited for.
+        // The lock is already released when the response arrives.
         assert_eq!(status(&service, post("/orders/7")).await, 200);
         assert!(is_free(&locks, "order:7").await);
     }
@@ -139,7 +139,7 @@ async fn refusals_are_answered_in_ones_own_way() {
     assert_eq!(status(&service, post("/orders/7")).await, 423);
 }
 
-/// A service that must be ready, itself and not a clone of it, whenever it is called.
+/// A service that panics if it is called before it is ready. A clone starts as not ready.
 #[derive(Debug)]
 struct Careful {
     ready: bool,

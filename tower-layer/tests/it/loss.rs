@@ -1,4 +1,4 @@
-//! A lock that is lost midway.
+//! Locks that are lost while the handler runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use crate::tools::{behind, document, done, orders, post, problem, send, status, 
 
 const TTL: Duration = Duration::from_secs(1);
 
-/// Locks that nobody renews: they are lost after a second.
+/// Returns a manager whose locks are not renewed, and are lost after a second.
 fn short_lived() -> LockManager {
     let builder = LockManager::builder().ttl(TTL);
     builder.without_renewal().build(InProcess::new()).unwrap()
@@ -99,7 +99,7 @@ async fn with_continue_the_lock_is_free_as_soon_as_it_is_lost() {
     let service = behind(layer, move |_| {
         let locks = next.clone();
         async move {
-            // Its lease would last for 30 s.
+            // Without the release after the loss, the lease would last for 30 s.
             tokio::time::sleep(TTL + TTL).await;
             until_free(&locks, "order:7").await;
             done()
@@ -109,14 +109,14 @@ async fn with_continue_the_lock_is_free_as_soon_as_it_is_lost() {
     assert_eq!(names.all(), ["WARN leasehold_tower.went_on_without_lock"]);
 }
 
-/// A handler whose lock is lost in its last step.
+/// Returns a handler whose lock is lost in its last poll.
 fn lost_in_the_last_step(answer: StatusCode) -> crate::tools::Locked {
     let locks = LockManager::in_process();
     let manager = locks.clone();
     behind(LockLayer::new(locks, orders()), move |_| {
         let locks = manager.clone();
         async move {
-            // Its first poll ends all guards.
+            // The first poll of `shutdown` ends all guards.
             let _ended = locks.shutdown().now_or_never();
             let mut response = Response::new(Full::<Bytes>::default());
             *response.status_mut() = answer;

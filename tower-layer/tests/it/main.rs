@@ -1,4 +1,4 @@
-//! Locks around requests: in process on paused time, over TCP, over Redis, and as gRPC.
+//! Tests the layers in process with paused time, over TCP, over Redis, and with gRPC.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Each lock is released once, whatever becomes of its request.
+//! Each lock is released once, in each way in which its request can end.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which problem an error is, and how it reads.
+//! Tests which problem an error becomes, and its text.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn stale() -> Stale {
     }
 }
 
-/// Errors of all kinds, and the problem that each of them is.
+/// Returns errors of all kinds, each with the expected kind of its problem.
 async fn table() -> Vec<(Error, ProblemKind)> {
     let locks = LockManager::in_process();
     let guard = locks.lock("s3cret").acquire().await.unwrap();
@@ -96,7 +96,7 @@ async fn table() -> Vec<(Error, ProblemKind)> {
     ]
 }
 
-/// A manager whose backend answers so many of these commands, and no more.
+/// Returns a manager whose backend executes `answered` of these commands, and then hangs.
 fn mute_after(answered: usize, command: Command) -> LockManager {
     let mut calls = 0;
     LockManager::new(Faulty::new(InProcess::new(), move |call| {
@@ -109,7 +109,7 @@ fn mute_after(answered: usize, command: Command) -> LockManager {
     }))
 }
 
-/// Errors that come after the lock was had, and the problem that each of them is.
+/// Returns errors of operations on held locks, each with the expected kind of its problem.
 async fn afterwards() -> Vec<(Error, ProblemKind)> {
     let keys = ["s3cret:1", "s3cret:2"];
     let locks = mute_after(0, Command::Release);

@@ -1,4 +1,4 @@
-//! Several instances over one Redis server.
+//! Several instances on one Redis server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ async fn two_plain_services_fifty_orders() {
     two_plain_services(50).await;
 }
 
-/// A site whose only handler of POST hangs, behind a layer.
+/// A server behind a layer, whose only POST handler hangs.
 struct Hanging {
     at: SocketAddr,
     begun: Arc<Notify>,
@@ -188,7 +188,7 @@ async fn a_lock_that_is_lost_midway() {
     let server = RedisServer::start().await.unwrap();
     let proxy = Proxy::start(server.port()).await.unwrap();
     let ttl = Duration::from_secs(1);
-    // What is lost stays taken for its TTL, so each has an order of its own.
+    // A lost lock stays held at the server for its TTL, so each case uses its own order.
     for (path, on_loss, hang, expected) in [
         ("/orders/7", OnLoss::Cancel, Duration::from_secs(600), 503),
         ("/orders/8", OnLoss::Continue, ttl * 2, 200),

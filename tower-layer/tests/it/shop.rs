@@ -1,4 +1,4 @@
-//! Many requests for few orders, and whether they were handled one at a time.
+//! Sends many requests for few orders, and checks that each order has one request at a time.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -9,17 +9,17 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::sync::Barrier;
 
-/// Who is at which order, and how it went.
+/// Counts the requests of each order, and the overlaps.
 #[derive(Clone)]
 pub(crate) struct Shop {
     state: Arc<Mutex<State>>,
-    /// The first requests of all orders meet here, if there are several: they are handled in parallel or never.
+    /// The first requests of all orders wait here for each other, so they must run in parallel.
     meeting: Arc<Barrier>,
 }
 
 #[derive(Default)]
 struct State {
-    /// How many were at an order, and whether one is.
+    /// The number of requests of each order, and whether one runs now.
     orders: HashMap<u64, (usize, bool)>,
     overlaps: usize,
 }
@@ -49,7 +49,7 @@ impl Shop {
         self.state.lock().orders.entry(order).or_default().1 = false;
     }
 
-    /// Sends 200 requests at once, and looks at what has become of them.
+    /// Sends 200 requests concurrently, and checks that they did not overlap.
     pub(crate) async fn is_orderly<F: Future<Output = bool>>(
         &self,
         orders: u64,

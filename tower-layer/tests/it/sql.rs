@@ -1,4 +1,4 @@
-//! Which problem an error of a database is.
+//! Tests which problem a database error becomes.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn fence(token: i64) -> Fence {
     Fence::try_from(token).unwrap()
 }
 
-/// Errors of all kinds, and the problem that each of them is.
+/// Returns errors of all kinds, each with the expected kind of its problem.
 async fn table() -> Vec<(Error, ProblemKind)> {
     let pool = database().await;
     let execute = async |token, sql: &'static str, rows| {
@@ -91,7 +91,7 @@ async fn each_error_of_a_database_is_a_problem_that_repeats_none_of_its_text() {
     }
 }
 
-/// As a handler that locks by itself.
+/// Writes like a handler without a layer, which uses `?`.
 async fn count(pool: &SqlitePool, token: i64, resource: &str) -> Result<u64, Problem> {
     let mut tx = fence(token).begin(pool, resource).await?;
     let deleted = query("DELETE FROM s3cret").execute(&mut *tx).await?;

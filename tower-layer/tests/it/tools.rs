@@ -17,7 +17,7 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 pub(crate) type Answer = Response<ResponseBody<Full<Bytes>>>;
 pub(crate) type Locked = BoxCloneSyncService<Request<()>, Answer, Infallible>;
 
-/// `/orders/{id}` as `order:{id}`, without a router.
+/// Makes the key `order:{id}` for `/orders/{id}`, without a router.
 pub(crate) fn orders() -> PathKey {
     path("order:{id}").raw("id").on("/orders/{id}")
 }
@@ -34,7 +34,7 @@ pub(crate) fn done() -> Response<Full<Bytes>> {
     Response::new(Full::from("done"))
 }
 
-/// A handler behind a layer.
+/// Returns a handler behind a layer.
 pub(crate) fn behind<L, F, T>(layer: L, handler: F) -> Locked
 where
     F: Fn(Request<()>) -> T + Clone + Send + Sync + 'static,
@@ -52,7 +52,7 @@ where
 }
 
 pub(crate) async fn send(service: &Locked, request: Request<()>) -> Answer {
-    // On paused time an hour is nothing, and what hangs is found out.
+    // With paused time an hour passes immediately, so the timeout only finds hanging requests.
     let answer = timeout(Duration::from_secs(3600), service.clone().oneshot(request));
     answer.await.expect("it should answer").unwrap()
 }
@@ -61,7 +61,7 @@ pub(crate) async fn status(service: &Locked, request: Request<()>) -> StatusCode
     send(service, request).await.status()
 }
 
-/// The status, and the name of the problem's type.
+/// Returns the status, and the name of the problem's type.
 pub(crate) async fn problem<B>(response: Response<B>) -> (u16, String)
 where
     B: Body<Data = Bytes>,
@@ -103,7 +103,7 @@ pub(crate) async fn is_free(locks: &LockManager, key: &str) -> bool {
     locks.inspect(key).await.unwrap().is_free()
 }
 
-/// Waits until the lock is free: what is released in the background is so soon.
+/// Waits until the lock is free, because it may be released in the background.
 pub(crate) async fn until_free(locks: &LockManager, key: &str) {
     let look = async {
         while !is_free(locks, key).await {

@@ -1,4 +1,5 @@
-//! A resource that two processes serve, over one database: each has a fence of its own, and passes the token on.
+//! Two processes serve one resource of one database. Each has its own fence layer, and passes the token to the
+//! database.
 
 use std::io::BufRead;
 use std::net::SocketAddr;
@@ -21,12 +22,12 @@ use tower::{Layer, ServiceExt};
 
 use crate::wire::serve;
 
-/// The variable that says which database to serve.
+/// The environment variable with the URL of the database.
 const DATABASE: &str = "LEASEHOLD_TOWER_DATABASE";
 
 const SOON: Duration = Duration::from_secs(60);
 
-/// Not a test by itself, but what each of the processes does.
+/// This is not a test by itself. A test starts it in two processes.
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_process_of_its_own() {
     let Ok(database) = std::env::var(DATABASE) else {

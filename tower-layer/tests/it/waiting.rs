@@ -1,4 +1,4 @@
-//! Waiting for a busy lock, and how many may.
+//! Waiting for a busy lock, and the limit of waiters.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ async fn one_more_than_may_wait_is_refused_at_once() {
     assert_eq!(eleventh, (409, "too-many-waiters".to_owned()));
     assert_eq!(begun.elapsed(), Duration::ZERO);
 
-    // Who finds its lock free waits for nobody.
+    // A request whose lock is free does not count as a waiter.
     for order in 100..120 {
         let path = format!("/orders/{order}");
         assert_eq!(status(&service, post(&path)).await, 200);
@@ -68,7 +68,7 @@ async fn one_more_than_may_wait_is_refused_at_once() {
     for answer in join_all(ten).await {
         assert_eq!(answer.unwrap(), 200);
     }
-    // And their places are free again.
+    // The permits of the former waiters are available again.
     let _held = locks.lock("order:7").acquire().await.unwrap();
     let waiter = tokio::spawn({
         let service = service.clone();
@@ -112,7 +112,7 @@ async fn a_wait_that_is_dropped_gives_back_the_room_that_its_service_reserved() 
         let mut service = service.clone();
         let ready = service.ready().await.unwrap();
         let mut wait = Box::pin(ready.call(post("/orders/7")));
-        // The service is dropped before the future.
+        // Drop the service before its future.
         drop(service);
         assert!(futures_util::poll!(&mut wait).is_pending());
         waits.push(wait);

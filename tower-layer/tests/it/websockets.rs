@@ -1,4 +1,4 @@
-//! WebSocket sessions: what a layer locks of them, and one that holds a lock itself.
+//! WebSocket sessions: a layer locks the handshake, and a handler can hold a lock for the session.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::wire::{Socket, serve};
 
 const MOST: Duration = Duration::from_secs(60);
 
-/// Asks for a WebSocket over HTTP/1.1.
+/// Requests a WebSocket over HTTP/1.1.
 async fn ask(at: SocketAddr) -> Socket {
     let mut socket = Socket::connect(at).await;
     let head = "GET /docs/7 HTTP/1.1\r\nhost: test\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
@@ -33,20 +33,20 @@ async fn ask(at: SocketAddr) -> Socket {
     socket
 }
 
-/// The status of a WebSocket that was asked for over HTTP/1.1.
+/// Returns the status of the response to a WebSocket request over HTTP/1.1.
 async fn status(at: SocketAddr) -> u16 {
     let head = ask(at).await.read_until("\r\n\r\n").await;
     head.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-/// The same over HTTP/2.
+/// Returns the status of the response to a WebSocket request over HTTP/2.
 async fn http2_status(at: SocketAddr) -> u16 {
     let io = TokioIo::new(TcpStream::connect(at).await.unwrap());
     let (mut client, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
     tokio::spawn(connection);
     let plain = Request::get(format!("http://{at}/none"));
     let plain = client.send_request(plain.body(Empty::<Bytes>::new()).unwrap());
-    // The server's settings, which allow the other, are there with this answer.
+    // With the first response, the client has also received the server's settings, which allow extended CONNECT.
     assert_eq!(plain.await.unwrap().status(), 404);
     let request = Request::connect(format!("http://{at}/docs/7"));
     let request = request.header("sec-websocket-version", "13");
@@ -105,7 +105,7 @@ async fn a_handshake_is_a_get_or_over_http2_a_connect() {
     }
 }
 
-/// As the documentation has it.
+/// Like the handler in the crate's documentation.
 async fn edit(
     ws: WebSocketUpgrade,
     State(locks): State<LockManager>,

@@ -1,4 +1,4 @@
-//! Servers and clients over TCP.
+//! Servers and clients that communicate over TCP.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(crate) async fn serve(app: Router) -> SocketAddr {
     address
 }
 
-/// An ordinary client, with a pool of connections.
+/// A client with a connection pool.
 #[derive(Clone)]
 pub(crate) struct Browser(Client<HttpConnector, Empty<bytes::Bytes>>);
 
@@ -61,7 +61,7 @@ impl Browser {
     }
 }
 
-/// A client that sends and reads bytes, and can leave at any time.
+/// A client that sends and reads bytes, and can disconnect at any time.
 pub(crate) struct Socket(TcpStream);
 
 impl Socket {
@@ -69,7 +69,7 @@ impl Socket {
         Self(TcpStream::connect(at).await.unwrap())
     }
 
-    /// A connection on which a request without a body has been sent.
+    /// Opens a connection, and sends a request without a body.
     pub(crate) async fn asking(at: SocketAddr, method: &str, path: &str) -> Self {
         let mut socket = Self::connect(at).await;
         let request =
@@ -82,7 +82,7 @@ impl Socket {
         self.0.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Reads until what was read ends like this.
+    /// Reads until the read text ends with `end`.
     pub(crate) async fn read_until(&mut self, end: &str) -> String {
         let mut read = String::new();
         let reading = async {
@@ -100,7 +100,7 @@ impl Socket {
         read
     }
 
-    /// Whether the server has closed the connection, without another byte.
+    /// Returns whether the server closes the connection without sending another byte.
     pub(crate) async fn is_closed(&mut self) -> bool {
         let mut byte = [0];
         let read = timeout(PATIENCE, self.0.read(&mut byte))

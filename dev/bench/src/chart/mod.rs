@@ -1,4 +1,4 @@
-//! Charts of what was measured, for `docs/speed`.
+//! Charts of the measured figures, for `docs/speed`.
 
 mod bars;
 mod growth;
@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::BoxError;
 use crate::ledger::Ledger;
 
-/// Writes a file for each chart whose figures this run has.
+/// Writes a file for each chart that has figures in this run.
 pub(crate) fn draw(folder: &Path, ledger: &Ledger) -> Result<(), BoxError> {
     let charts = [
         ("owner-changes.svg", bars::owner_changes(ledger)?),

@@ -1,7 +1,7 @@
-//! Tasks that want one key all the time.
+//! Tasks that acquire one key all the time.
 //!
-//! Acquisitions alone say little: a task that takes its own lock again and again has many, and the others wait. What
-//! counts is how often the lock changes its owner, and how long the unlucky wait.
+//! The number of acquisitions alone is misleading: one task can acquire its own lock many times while the others wait.
+//! The relevant figures are how often the lock changes its owner, and how long the slowest tasks wait.
 
 mod rush;
 mod tally;

@@ -9,10 +9,10 @@ use crate::BoxError;
 use crate::clock;
 use crate::contestant::{Contestant, Visitor};
 
-/// One slice, or this process's part of it.
+/// A slice, or the part of a slice that runs in this process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Rush {
-    /// Those that poll leave a key behind when they are cut short, so each slice has one of its own.
+    /// Each slice has its own key, because some contestants leave a key behind when they are interrupted.
     pub(crate) key: String,
     pub(crate) tasks: u32,
     /// The number of the first task.
@@ -20,7 +20,7 @@ pub(crate) struct Rush {
     /// On the clock that all processes share.
     pub(crate) begin: Duration,
     pub(crate) slice: Duration,
-    /// What is done under the lock: nothing but waiting.
+    /// How long the lock is held. The task only sleeps meanwhile.
     pub(crate) section: Duration,
 }
 
@@ -62,7 +62,7 @@ impl Rush {
                 task,
                 granted,
                 waited: granted - asked,
-                // One that was not granted has waited all the same.
+                // A task that did not get the lock has waited, too.
                 served: held.is_ok(),
             });
             let Ok(held) = held else {

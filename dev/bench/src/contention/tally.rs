@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rounds::{Values, quantile};
 
-/// One acquisition, or a wait that was cut short.
+/// One acquisition, or a wait that was interrupted.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Turn {
     pub(crate) task: u32,
@@ -13,7 +13,7 @@ pub(crate) struct Turn {
     pub(crate) served: bool,
 }
 
-/// What a slice tells.
+/// The metrics of a slice.
 pub(crate) const METRICS: &[&str] = &[
     "owner_changes_per_s",
     "acquisitions_per_s",
@@ -22,7 +22,7 @@ pub(crate) const METRICS: &[&str] = &[
     "wait_p999_ms",
 ];
 
-/// All turns of a slice, whichever process they were in.
+/// All turns of a slice, in all processes.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     turns: Vec<Turn>,
@@ -56,7 +56,7 @@ impl Tally {
         ]
     }
 
-    /// The grants of the task that had fewest by those of the one that had most.
+    /// Returns the fewest grants of a task, divided by the most grants of a task.
     fn fairness(&self) -> f64 {
         let mut shares = std::collections::HashMap::<u32, usize>::new();
         for turn in &self.turns {

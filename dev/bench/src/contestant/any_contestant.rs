@@ -12,7 +12,7 @@ use super::rslock::Rslock;
 use super::scripts::Scripts;
 use crate::BoxError;
 
-/// A contestant that is there, with its connections.
+/// A connected contestant.
 #[derive(Debug, Clone)]
 pub(crate) enum AnyContestant {
     Quorum(Quorum),
@@ -46,7 +46,7 @@ impl AnyContestant {
     }
 }
 
-/// Those that lock on a majority of several nodes, by name.
+/// Returns the contestants that lock on a majority of several nodes, with their names.
 pub(crate) async fn on_nodes(
     urls: &[String],
 ) -> Result<Vec<(&'static str, AnyContestant)>, BoxError> {
@@ -59,7 +59,7 @@ pub(crate) async fn on_nodes(
     ])
 }
 
-/// The library on several nodes.
+/// Returns the library on several nodes.
 pub(crate) async fn ours_on_nodes(urls: &[String]) -> Result<AnyContestant, BoxError> {
     Ok(AnyContestant::Leasehold(Leasehold::on_nodes(urls).await?))
 }

@@ -24,7 +24,7 @@ impl Contestant for AsyncRedisLock {
     async fn acquire(&self, key: &str) -> Result<Lock, BoxError> {
         loop {
             match self.locks.acquire(key).await {
-                // It gives up after a while, and its caller still wants the lock.
+                // The crate gives up after a while, so try again.
                 Err(Error::Timeout) => {}
                 answer => return Ok(answer?),
             }

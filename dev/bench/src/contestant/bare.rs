@@ -5,15 +5,14 @@ use uuid::Uuid;
 use super::{Contestant, Notifications};
 use crate::BoxError;
 
-/// The least that is a lock at all: `SET NX PX`, and a script that compares and deletes. No token, no renewal, no
-/// queue.
+/// The simplest lock: `SET NX PX`, and a script that compares and deletes. It does not have tokens, renewal or a queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Bare {
     pub(super) connection: MultiplexedConnection,
     release: Script,
 }
 
-/// A key, and who holds it.
+/// A key and its owner.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(super) key: String,

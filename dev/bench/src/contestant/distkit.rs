@@ -8,7 +8,7 @@ use redis::aio::ConnectionManager;
 use super::Contestant;
 use crate::BoxError;
 
-/// `distkit` with its default options: it asks again every 50 ms.
+/// `distkit` with its default options: it retries every 50 ms.
 #[derive(Clone)]
 pub(crate) struct Distkit {
     connection: ConnectionManager,
@@ -22,7 +22,7 @@ impl Distkit {
     }
 
     pub(crate) fn options(&self, key: &str) -> Result<LockOptions, BoxError> {
-        // Its keys are without colons.
+        // Its keys cannot contain colons.
         let key = DistkitRedisKey::try_from(key.replace(':', "."))?;
         Ok(LockOptions::new(key, self.connection.clone()))
     }
@@ -32,7 +32,7 @@ impl Contestant for Distkit {
     type Held = MutexGuard;
 
     async fn acquire(&self, key: &str) -> Result<MutexGuard, BoxError> {
-        // Its owners are objects: tasks that share one share the lock.
+        // The owner is an object, and tasks that share an object share the lock. So create a new one.
         Ok(Mutex::new(self.options(key)?).lock().await?)
     }
 

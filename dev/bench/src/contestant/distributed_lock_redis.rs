@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use super::Contestant;
 use crate::BoxError;
 
-/// It does not wait by itself, so its caller asks again after so long.
+/// The pause between two attempts, because this crate does not wait itself.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// `distributed-lock-redis` with its default options.

@@ -4,9 +4,10 @@ use super::Contestant;
 use super::bare::{Bare, Held};
 use crate::BoxError;
 
-/// The least that is a lock with a token: a key, and a record that outlives it, from which the next token is drawn.
+/// The simplest lock with a token: a key, and a record that outlives the key and stores the last token.
 ///
-/// The record is the library's, so that both have as many and as large ones. No queue, no wake-ups, no renewal.
+/// The record is that of the library, so that both store the same amount of data. It does not have a queue,
+/// notifications or renewal.
 #[derive(Debug, Clone)]
 pub(crate) struct Drawing {
     bare: Bare,

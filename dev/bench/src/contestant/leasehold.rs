@@ -4,7 +4,7 @@ use leasehold::{LockGuard, LockManager};
 use super::Contestant;
 use crate::BoxError;
 
-/// The library, as its users use it.
+/// The library with its public API.
 #[derive(Debug, Clone)]
 pub(crate) struct Leasehold {
     locks: LockManager,
@@ -16,7 +16,7 @@ impl Leasehold {
         Ok(Self { locks })
     }
 
-    /// Nodes that were started just now, and will not be restarted.
+    /// Connects to new nodes, which will not be restarted.
     pub(super) async fn on_nodes(urls: &[String]) -> Result<Self, BoxError> {
         let nodes = Redlock::new(urls).durable_nodes(true).connect().await?;
         let locks = LockManager::new(nodes);

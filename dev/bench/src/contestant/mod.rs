@@ -1,4 +1,4 @@
-//! Who runs.
+//! The contestants of the benchmark.
 
 mod any_contestant;
 mod async_redis_lock;
@@ -25,30 +25,31 @@ use self::notifications::Notifications;
 pub(crate) use self::way::Way;
 use crate::BoxError;
 
-/// One way to lock on a server. Clones share what they have.
+/// A contestant. Clones share its connections.
 pub(crate) trait Contestant: Clone + Send + Sync + 'static {
-    /// What is held between acquire and release.
+    /// The value that is held between acquire and release.
     type Held: Send + 'static;
 
-    /// Waits for the lock as this way does.
+    /// Waits for the lock in the contestant's own way.
     fn acquire(&self, key: &str) -> impl Future<Output = Result<Self::Held, BoxError>> + Send;
 
     fn release(&self, held: Self::Held) -> impl Future<Output = Result<(), BoxError>> + Send;
 
-    /// Whether it can wait for a lock that is held. What cannot shows how quick one task alone could be.
+    /// Returns whether the contestant can wait for a held lock. One that cannot wait is only measured with a single
+    /// task.
     fn can_wait(&self) -> bool {
         true
     }
 }
 
-/// What is done with a contestant.
+/// A measurement of a contestant.
 pub(crate) trait Visitor {
     type Output;
 
     fn visit<C: Contestant>(&self, contestant: &C) -> impl Future<Output = Self::Output> + Send;
 }
 
-/// One Redis server and one `ZooKeeper` server, by their addresses.
+/// The addresses of the Redis server and the `ZooKeeper` server.
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
     pub(crate) redis: String,
@@ -65,7 +66,7 @@ impl Field {
     }
 }
 
-/// A connection as a careful user of the `redis` crate would make it.
+/// Opens a connection with sensible options of the `redis` crate.
 async fn connection(
     url: &str,
     notifications: &Notifications,

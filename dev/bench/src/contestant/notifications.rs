@@ -6,7 +6,7 @@ use redis::aio::{AsyncPushSender, SendError};
 use redis::{PushInfo, PushKind, from_redis_value};
 use tokio::sync::Notify;
 
-/// Who waits on a connection, by owner id, and in which order for each key.
+/// The waiters on a connection, by owner id, and their order for each key.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Notifications(Arc<Mutex<Waiters>>);
 
@@ -27,7 +27,7 @@ impl Notification {
         self.notify.notified().await;
     }
 
-    /// Whether it has the lock already.
+    /// Returns whether the waiter has got the lock by a direct hand-off.
     pub(super) fn was_passed_on(&self) -> bool {
         self.passed_on.load(Ordering::Acquire)
     }
@@ -56,7 +56,7 @@ impl Notifications {
         }
     }
 
-    /// Who has waited longest for a key.
+    /// Returns the waiter that has waited longest for a key.
     pub(super) fn first(&self, key: &str) -> Option<String> {
         self.waiters().lines.get(key)?.front().cloned()
     }

@@ -9,9 +9,9 @@ use uuid::Uuid;
 use super::{Contestant, Notifications};
 use crate::BoxError;
 
-/// One round trip a grant, which is the least if each is to have a token: the tasks of a process stand in a line of
-/// their own, and each in its turn has the server renew the process's claim and count. Nothing is given back to the
-/// server, so it is a limit for one process and no lock to be used.
+/// A contestant with one round trip per grant, which is the minimum for grants with a token. The tasks of a process
+/// wait in a local queue. Each one in turn makes the server renew the process's lease and increment the counter. The
+/// lock is never released at the server, so this is a limit for one process and not a usable lock.
 #[derive(Debug, Clone)]
 pub(crate) struct Passing {
     connection: MultiplexedConnection,

@@ -14,8 +14,8 @@ const PRELUDE: &str = include_str!("../../../../core/src/backend/redlock/scripts
 const ACQUIRE: &str = include_str!("../../../../core/src/backend/redlock/scripts/acquire.lua");
 const RELEASE: &str = include_str!("../../../../core/src/backend/redlock/scripts/release.lua");
 
-/// The library's own scripts on several nodes, called by hand: all at once, until a majority has answered. Tokens that
-/// agree, and nothing else: nobody waits, nothing is renewed, no node is looked after that does not answer.
+/// The library's own scripts on several nodes, called directly: concurrently on all nodes, until a majority has
+/// replied. The nodes agree on a token. It does not have waiting, renewal, or handling of nodes that do not reply.
 #[derive(Debug, Clone)]
 pub(crate) struct Quorum {
     nodes: Vec<MultiplexedConnection>,
@@ -23,7 +23,7 @@ pub(crate) struct Quorum {
     release: String,
 }
 
-/// A key, and who holds it.
+/// A key and its owner.
 #[derive(Debug)]
 pub(crate) struct Held {
     names: [String; 6],
@@ -49,7 +49,7 @@ impl Quorum {
         })
     }
 
-    /// The first good answers that make a majority. The others come, and nobody hears them.
+    /// Returns the first good replies that are a majority. Later replies are ignored.
     async fn ask<T: redis::FromRedisValue + Send + 'static>(
         &self,
         command: &Cmd,
@@ -66,7 +66,7 @@ impl Quorum {
             .collect();
         let mut answers = Vec::new();
         while answers.len() <= self.nodes.len() / 2 {
-            // Should the scheduler put one of them off, its command would come after the next one's.
+            // Unconstrained, because a yield here could send a command after the next one.
             match unconstrained(asked.next()).await {
                 Some(answer) => answers.extend(Some(answer?).filter(&is_good)),
                 None => return Err("no quorum".into()),

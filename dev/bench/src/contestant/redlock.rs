@@ -6,14 +6,14 @@ use crate::BoxError;
 
 const TTL_MS: usize = 30_000;
 
-/// `redlock` on one server or several, with its default pauses: up to 200 ms, by chance. It blocks its thread and
-/// connects anew for every command, so it gets threads of its own.
+/// `redlock` on one server or several, with its default random pauses of up to 200 ms. It blocks its thread and
+/// reconnects for every command, so it gets its own threads.
 #[derive(Debug, Clone)]
 pub(crate) struct Redlock {
     locks: RedLock,
 }
 
-/// A key, and who holds it.
+/// A key and its owner.
 #[derive(Debug)]
 pub(crate) struct Held {
     resource: Vec<u8>,
@@ -39,7 +39,7 @@ impl Contestant for Redlock {
                 let lock = locks.lock(&wanted, TTL_MS)?;
                 Ok::<_, BoxError>(lock.map(|lock| lock.val))
             });
-            // It gives up after three tries, and its caller still wants the lock.
+            // The crate gives up after three attempts, so try again.
             if let Some(val) = tried.await?? {
                 return Ok(Held { resource, val });
             }

@@ -7,7 +7,7 @@ use rslock::{Lock, LockManager};
 use super::Contestant;
 use crate::BoxError;
 
-/// `rslock` on one server or several, with its default pauses: up to 200 ms, by chance.
+/// `rslock` on one server or several, with its default random pauses of up to 200 ms.
 #[derive(Clone)]
 pub(crate) struct Rslock {
     locks: Arc<LockManager>,

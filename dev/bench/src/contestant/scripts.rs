@@ -21,11 +21,11 @@ macro_rules! scripts {
 const ACQUIRE: &str = scripts!("constants" "time" "acquire_fast" "prelude" "fencing_token" "acquire_load" "queue" "acquire");
 const LEAVE: &str = scripts!("constants" "release_fast" "time" "prelude" "fencing_token" "release_handoff" "release_load" "queue" "release");
 
-/// How long a waiter relies on being woken.
+/// How long a waiter waits for a notification before it polls.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The library's own scripts, called by hand: what the library adds is the distance to this. Tokens, fair order and
-/// wake-ups, but no renewal, no loss signal and no cleanup.
+/// The library's own scripts, called directly. The difference to the library is the overhead of the library. It has
+/// tokens, a fair queue and notifications, but no renewal, loss signal or cleanup.
 #[derive(Debug, Clone)]
 pub(crate) struct Scripts {
     connection: MultiplexedConnection,
@@ -35,14 +35,14 @@ pub(crate) struct Scripts {
     leave: String,
 }
 
-/// A key, and who holds it.
+/// A key and its owner.
 #[derive(Debug)]
 pub(crate) struct Held {
     names: Names,
     owner: String,
 }
 
-/// The lock, its queue, its fence, and the seal of an attempt.
+/// The lock, its queue, its fence, and the tombstone of an attempt.
 type Names = [String; 4];
 
 impl Scripts {
@@ -65,7 +65,7 @@ impl Scripts {
         })
     }
 
-    /// Takes keys and gives them back, many in one pipeline.
+    /// Acquires and releases keys, many in one pipeline.
     pub(crate) async fn fill(&self, keys: &[String]) -> Result<(), BoxError> {
         let mut pipeline = redis::pipe();
         for key in keys {
@@ -81,7 +81,7 @@ impl Scripts {
         Ok(())
     }
 
-    /// As readers do with `s`, and `p1/4` takes one permit of four.
+    /// Acquires the lock in a mode: `s` for a reader, and `p1/4` for one permit of four.
     pub(crate) async fn acquire_as(&self, key: &str, mode: &str) -> Result<Held, BoxError> {
         let names = names(key);
         let owner = Uuid::new_v4().to_string();
@@ -112,7 +112,7 @@ impl Scripts {
             return leave;
         }
         let mut leave = call(&self.leave, &names[..3]);
-        // copies, whom to pass it on to, its ttl, and that it stands in line
+        // duplicates, the waiter to grant to, its TTL, and that it is in the queue
         leave.arg(owner).arg(0).arg(next).arg(30_000).arg("");
         leave
     }
@@ -126,7 +126,7 @@ impl Scripts {
             .arg(9_000_000_000_000_000_i64);
         acquire.arg(&self.channel);
         if mode != "x" {
-            // giver, heal
+            // previous holder, heal
             acquire.arg(mode).arg("").arg(0);
         }
         acquire

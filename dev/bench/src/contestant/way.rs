@@ -12,7 +12,7 @@ use super::rslock::Rslock;
 use super::scripts::Scripts;
 use crate::BoxError;
 
-/// One way to lock on a server.
+/// A contestant of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Scripts,
@@ -29,10 +29,11 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// For work in which nobody waits. The scripts by hand come first: they are what the others are measured by.
+    /// The contestants for workloads without waiting. The direct scripts come first, because the others are compared
+    /// with them.
     pub(crate) const LIMITS: &[Self] = &[Self::Scripts, Self::Leasehold, Self::Bare];
 
-    /// The same, and the peers.
+    /// The same contestants, and the peers.
     pub(crate) const ALONE: &[Self] = &[
         Self::Scripts,
         Self::Leasehold,
@@ -44,7 +45,7 @@ impl Way {
         Self::DistributedLockRedis,
     ];
 
-    /// For work in which many want one lock: the peers wait as they do by default.
+    /// The contestants for workloads in which many tasks want one lock. The peers wait with their defaults.
     pub(crate) const CROWD: &[Self] = &[
         Self::Scripts,
         Self::Leasehold,
@@ -56,7 +57,7 @@ impl Way {
         Self::DistributedLockRedis,
     ];
 
-    /// The same in one process, with what is possible there.
+    /// The contestants of the same workloads in one process, with one that only works there.
     pub(crate) const CROWD_AT_HOME: &[Self] = &[
         Self::Scripts,
         Self::Leasehold,
@@ -69,7 +70,7 @@ impl Way {
         Self::DistributedLockRedis,
     ];
 
-    /// The name in the report.
+    /// Returns the name in the report.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Scripts => "same scripts by hand",
@@ -91,12 +92,12 @@ impl Way {
         all.find(|way| way.name() == name).copied()
     }
 
-    /// Whether it is somebody else's library.
+    /// Returns whether the contestant is another library.
     pub(crate) fn is_peer(name: &str) -> bool {
         !name.starts_with("leasehold") && !name.ends_with("by hand")
     }
 
-    /// The commands that it sends itself; what its scripts do is no command of its own.
+    /// Returns the commands that the contestant sends. Commands of its scripts are not included.
     pub(crate) fn sends(self) -> &'static [&'static str] {
         match self {
             Self::Scripts | Self::Leasehold | Self::Drawing | Self::Passing => &["evalsha"],

@@ -1,4 +1,4 @@
-//! A process of the benchmark that counts its heap, and the locks that are passed on in it.
+//! A process of the benchmark that counts its heap and its direct hand-offs.
 
 mod passes;
 
@@ -12,7 +12,7 @@ use crate::passes::Passes;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// What this process counts.
+/// The counters of this process.
 #[derive(Debug)]
 struct Counted(Passes);
 

@@ -6,12 +6,12 @@ use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, Share
 
 const NAME: &str = "leasehold.local_handoffs";
 
-/// How many locks were passed on in this process, by the library's own account.
+/// Counts the direct hand-offs in this process, with the library's metrics.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Passes(Arc<AtomicU64>);
 
 impl Passes {
-    /// Counts from now on.
+    /// Starts counting.
     pub(crate) fn count() -> Result<Self, BoxError> {
         let passes = Self::default();
         metrics::set_global_recorder(passes.clone())?;
@@ -23,7 +23,7 @@ impl Passes {
     }
 }
 
-/// All else is not recorded, so that it takes as little as it can.
+/// Other metrics are not recorded, to keep the overhead small.
 impl Recorder for Passes {
     fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
     fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}

@@ -3,7 +3,8 @@ use std::process::Command;
 
 use crate::BoxError;
 
-/// The program that counts, beside this one. `cargo run` builds no more than it runs, so cargo is asked.
+/// Returns the path of the program `counted`, next to this one. Builds it with cargo, because `cargo run` builds only
+/// the program that it runs.
 pub(crate) fn program() -> Result<PathBuf, BoxError> {
     let this = std::env::current_exe()?;
     let folder = this.parent().ok_or("this program is in no folder")?;

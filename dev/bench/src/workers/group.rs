@@ -9,10 +9,10 @@ use crate::BoxError;
 use crate::contention::{Rush, Tally};
 use crate::contestant::{Field, Way};
 
-/// What no process takes longer for.
+/// The timeout for a process.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Processes that lock in the same way.
+/// Processes of one contestant.
 #[derive(Debug)]
 pub(crate) struct Workers {
     group: ProcessGroup,
@@ -23,7 +23,7 @@ impl Workers {
         Self::of(&std::env::current_exe()?, way, field, count).await
     }
 
-    /// Processes that count their heap and what is passed on in them, which takes time.
+    /// Starts processes that count their heap and their direct hand-offs, which makes them slower.
     pub(crate) async fn start_counted(
         way: Way,
         field: &Field,
@@ -43,13 +43,13 @@ impl Workers {
         Ok(workers)
     }
 
-    /// All of them want one key; answers what the slice came to, and what it took of the cores.
+    /// Runs a slice in which all processes acquire one key. Returns its turns and the CPU time.
     pub(crate) async fn rush(&mut self, rush: &Rush) -> Result<(Tally, Duration), BoxError> {
         let count = self.group.processes.len() as u32;
         for (at, process) in self.group.processes.iter_mut().enumerate() {
             let at = at as u32;
             let part = Rush {
-                // Those that are left over go to the first.
+                // The remaining tasks run in the first processes.
                 tasks: rush.tasks / count + u32::from(at < rush.tasks % count),
                 first: at * rush.tasks,
                 ..rush.clone()
@@ -66,7 +66,7 @@ impl Workers {
         Ok((tally, all))
     }
 
-    /// Each takes a key of its own once.
+    /// Makes each process acquire its own key once.
     pub(crate) async fn warm(&mut self) -> Result<(), BoxError> {
         for process in &mut self.group.processes {
             let key = format!("warm:{}", process.pid());
@@ -75,19 +75,19 @@ impl Workers {
         self.answers().await.map(drop)
     }
 
-    /// So many tasks of each wait for one key.
+    /// Makes `tasks` tasks of each process wait for one key.
     pub(crate) async fn wait(&mut self, key: &str, tasks: u32) -> Result<(), BoxError> {
         let key = key.to_owned();
         self.tell_all(&Order::Wait { key, tasks })?;
         self.answers().await.map(drop)
     }
 
-    /// How many locks were passed on in all of them: of those that count.
+    /// Returns the number of direct hand-offs in all processes that count them.
     pub(crate) async fn passes(&mut self) -> Result<u64, BoxError> {
         Ok(self.accounts().await?.map(|(_, passes)| passes).sum())
     }
 
-    /// What all of them have allocated and not freed, in KiB: of those that count.
+    /// Returns the allocated memory of all processes that count it, in KiB.
     pub(crate) async fn heap_kib(&mut self) -> Result<f64, BoxError> {
         let bytes: u64 = self.accounts().await?.map(|(heap, _)| heap).sum();
         Ok(bytes as f64 / 1024.0)
@@ -102,7 +102,7 @@ impl Workers {
         }))
     }
 
-    /// What all of them have in memory that is theirs alone and in no file, in KiB.
+    /// Returns the private anonymous memory of all processes, in KiB.
     pub(crate) fn kib(&self) -> Result<f64, BoxError> {
         let mut sum = 0.0;
         for process in &self.group.processes {

@@ -1,4 +1,4 @@
-//! Contestants in processes of their own: this program again, told by lines what to do.
+//! Contestants in other processes: this program again, which gets its orders as lines.
 
 mod counted;
 mod group;

@@ -4,20 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::contention::{Rush, Turn};
 
-/// What a process is told.
+/// An order for a process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// Want this key all the time, from begin to end.
+    /// Acquire this key repeatedly, from the beginning to the end.
     Rush(Rush),
-    /// Take this key and give it back, so that all is there that is needed for it.
+    /// Acquire and release this key, so that everything is initialized.
     Warm { key: String },
-    /// Wait for this key, and do nothing else.
+    /// Only wait for this key.
     Wait { key: String, tasks: u32 },
-    /// Say what is counted, which only `counted` can.
+    /// Return the counters, which only `counted` has.
     Account,
 }
 
-/// What it answers.
+/// The reply of a process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
     Ready,

@@ -5,7 +5,7 @@ use crate::clock;
 use crate::contestant::{AnyContestant, Contestant, Field, Visitor, Way};
 use crate::{Account, BoxError};
 
-/// What one of the processes does, until nobody tells it more.
+/// Runs a worker process until its input ends.
 pub(crate) async fn work(
     way: &str,
     field: &Field,
@@ -63,7 +63,7 @@ impl Visitor for Once {
     }
 }
 
-/// Tasks of their own, as in a service, which wait and then hold until the process ends.
+/// Separate tasks, as in a service, which wait for a lock and then hold it until the process ends.
 struct Patient {
     key: String,
     tasks: u32,

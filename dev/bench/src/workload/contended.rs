@@ -13,13 +13,14 @@ use crate::report::Outcome;
 use crate::turns::{Done, Plan};
 use crate::workers::Workers;
 
-/// What an order takes to come to all processes.
+/// The time until an order has reached all processes.
 pub(super) const HEAD_START: Duration = Duration::from_millis(30);
 
-/// Those who run where not all do: the limit, the library, a poller by chance and one by the clock.
+/// The contestants in workloads that do not include all: the limit, the library, one that polls at random times and one
+/// that polls regularly.
 const SOME: &[Way] = &[Way::Scripts, Way::Leasehold, Way::Rslock, Way::Distkit];
 
-/// Tasks that want one key all the time, in one process or divided among several.
+/// Tasks that acquire one key all the time, in one process or in several.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Contended {
     tasks: u32,
@@ -44,7 +45,7 @@ const fn cell(tasks: u32, section_ms: u64, processes: u32) -> Contended {
 }
 
 impl Contended {
-    /// Two tasks are in no more than two processes.
+    /// Two tasks run in at most two processes.
     pub(crate) const ALL: &[Self] = &[
         cell(2, 0, 1),
         cell(2, 1, 1),
@@ -66,7 +67,7 @@ impl Contended {
         cell(64, 10, 4),
     ];
 
-    /// What is asked for is measured with all, and longer.
+    /// Workloads with requirements are measured with all contestants, and for longer.
     fn is_main(&self) -> bool {
         self.tasks == 8 && self.section_ms == 0
     }

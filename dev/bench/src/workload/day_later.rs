@@ -15,7 +15,7 @@ use crate::report::Outcome;
 const LOCKS: usize = 10_000;
 const DAY: i64 = 86_400;
 
-/// Locks that were taken and given back, and what the server keeps of them when its clock has jumped by days.
+/// Measures how much a server still stores of released locks after its clock was set forward by days.
 #[derive(Debug)]
 pub(crate) struct DayLater;
 
@@ -70,7 +70,7 @@ impl Workload for DayLater {
     }
 }
 
-/// When the server has cleared away what it will.
+/// Waits until the server has deleted all expired keys.
 async fn settled(meter: &Meter) -> Result<Reading, BoxError> {
     let mut last = meter.read().await?;
     loop {

@@ -6,14 +6,14 @@ use crate::contestant::Field;
 use crate::meter::Meter;
 use crate::report::Outcome;
 
-/// Something that contestants do.
+/// A workload of the benchmark.
 #[async_trait(?Send)]
 pub(crate) trait Workload: Send + Sync {
     fn name(&self) -> String;
     async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError>;
 }
 
-/// Where, by whom, and how thoroughly.
+/// The servers, and the options of this run.
 #[derive(Debug)]
 pub(crate) struct Environment<'a> {
     pub(crate) server: &'a RedisServer,

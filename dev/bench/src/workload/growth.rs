@@ -17,7 +17,7 @@ use crate::turns::{Bill, Plan};
 
 pub(crate) const NAME: &str = "16 tasks, 1 000 to 1 000 000 keys";
 
-/// How many keys there are, and what a pair takes of both sides' cores then, in microseconds.
+/// The number of keys, and the metric for the CPU time of a pair on both sides, in microseconds.
 pub(crate) const SIZES: &[(usize, &str)] = &[
     (1_000, "us_of_1e3_keys"),
     (10_000, "us_of_1e4_keys"),
@@ -27,20 +27,20 @@ pub(crate) const SIZES: &[(usize, &str)] = &[
 
 const METRICS: &[&str] = &[SIZES[0].1, SIZES[1].1, SIZES[2].1, SIZES[3].1];
 
-/// Without the scripts by hand, for the keys are the library's.
+/// Without the direct scripts, because the keys are those of the library.
 const WAYS: &[Way] = &[Way::Bare, Way::Drawing, Way::Leasehold];
 
 const TASKS: usize = 16;
 
-/// How many keys are made at once.
+/// How many keys are created together.
 const CHUNK: usize = 500;
 
-/// Keys that were locked once, and tasks that lock some of them by chance. Whoever has its turn works on as many servers
-/// as there are sizes, one after the other: what slows the machine down makes none of them dearer than the others.
+/// Tasks that lock random keys, all of which were locked once. Each contestant runs on one server per size in turn. So
+/// a slow machine does not make one size look more expensive than the others.
 #[derive(Debug)]
 pub(crate) struct Growth;
 
-/// A server with so many keys, and who is there.
+/// A server with this number of keys, and its contestants.
 #[derive(Debug)]
 struct Site {
     keys: usize,
@@ -110,7 +110,7 @@ impl Workload for Growth {
             let turn = turns.replace(turns.get() + 1);
             let mut costs = vec![f64::NAN; sizes];
             for step in 0..sizes {
-                // No size is always the one that comes first.
+                // Each round starts with another size.
                 let size = (turn + step) % sizes;
                 costs[size] = sites[size].cost(at).await?;
             }

@@ -15,12 +15,12 @@ use crate::turns::{Done, Plan};
 
 pub(crate) const NAME: &str = "hand-off after 50 to 100 ms";
 
-/// Of no fixed length: a poller whose pause divides it would look just when the lock is released. And as much longer than
-/// it is short as a poller's pause is: where it was 45 to 55 ms one that looks every 50 ms came after 2 or after 48 ms, and
-/// chance had its median.
+/// The hold time is random. With a fixed time, a contestant whose polling interval divides it would always poll right
+/// after the release. The range is as long as the longest polling interval. With 45 to 55 ms, a contestant that polls
+/// every 50 ms came after 2 or after 48 ms, so its median was random.
 const HOLD_MICROS: std::ops::Range<u64> = 50_000..100_000;
 
-/// One holds a lock while another waits for it: how long from the release to the grant.
+/// One task holds a lock while another task waits. Measures the time from the release to the grant.
 #[derive(Debug)]
 pub(crate) struct HandOff {
     times: usize,
@@ -61,8 +61,8 @@ async fn hand_off<C: Contestant>(contestant: &C) -> Result<Duration, BoxError> {
             Ok::<_, BoxError>(granted)
         })
     };
-    // A task as well, as in a service: what `main` awaits is polled by a thread of its own, and the release would
-    // pay for a hop between threads.
+    // Use a task, as in a service. The future that `main` awaits is polled by another thread, so the release would
+    // include a switch between threads.
     let contestant = contestant.clone();
     let holding = tokio::spawn(async move {
         asking.notified().await;
@@ -71,7 +71,7 @@ async fn hand_off<C: Contestant>(contestant: &C) -> Result<Duration, BoxError> {
         contestant.release(held).await?;
         Ok::<_, BoxError>(released)
     });
-    // The holder is asked last: its end would wake this thread while the waiter is being served.
+    // Await the holder last, because its end would wake this thread while the waiter is being served.
     let granted = waiting.await??;
     Ok(granted - holding.await??)
 }

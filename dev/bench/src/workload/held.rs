@@ -18,7 +18,7 @@ pub(crate) const NAME: &str = "10 000 held locks, TTL 30 s";
 const LOCKS: usize = 10_000;
 const TTL: Duration = Duration::from_secs(30);
 
-/// Locks that are only held, and renewed by the one watchdog of their manager: each once in a third of its TTL.
+/// Locks that are held and renewed by one watchdog of their manager: each once in a third of its TTL.
 #[derive(Debug)]
 pub(crate) struct Held;
 
@@ -30,7 +30,7 @@ impl Workload for Held {
 
     async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
         let locks = LockManager::connect(&environment.server.url()).await?;
-        // The tasks of connections that were dropped just now are still alive.
+        // The tasks of dropped connections may still be alive.
         sleep(Duration::from_millis(100)).await;
         let tasks_before = Handle::current().metrics().num_alive_tasks();
         let mut takers = JoinSet::new();
@@ -51,7 +51,7 @@ impl Workload for Held {
         }
         let stall_monitor = StallMonitor::start();
         let watched = TTL / 3 * if environment.quick { 1 } else { 2 };
-        // What the stall monitor takes is not the library's.
+        // The CPU time of the stall monitor is not that of the library.
         let taken = || clock::cpu().saturating_sub(stall_monitor.cpu());
         let (begin, cpu, before) = (Instant::now(), taken(), environment.meter.read().await?);
         sleep(watched).await;
@@ -60,7 +60,7 @@ impl Workload for Held {
         let seconds = begin.elapsed().as_secs_f64();
         let cpu = taken().saturating_sub(cpu).as_secs_f64();
         let calls = |command| after.calls(&[command]) - before.calls(&[command]);
-        // Each sets the TTL of a lock and of its counter.
+        // Each renewal sets the TTL of a lock and of its counter.
         let renewals = calls("pexpire") / 2.0;
         let stall = stall_monitor.longest_stall();
         let lost = guards.iter().filter(|guard| !guard.is_valid()).count();

@@ -13,7 +13,7 @@ use crate::rounds::Rounds;
 
 const PAIRS: u32 = 5_000;
 
-/// A lock that nobody else wants, without a server: beside tokio's mutex, which has no lease, no token and no key.
+/// An uncontended lock without a server, compared with tokio's mutex, which does not have a lease, a token or a key.
 #[derive(Debug)]
 pub(crate) struct InProcess;
 
@@ -25,7 +25,7 @@ impl Workload for InProcess {
 
     async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
         let count = if environment.quick { 40 } else { 400 };
-        // A task, as in a service.
+        // Use a task, as in a service.
         tokio::spawn(measure(count)).await?
     }
 }

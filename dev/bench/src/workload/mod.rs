@@ -1,4 +1,4 @@
-//! What is measured.
+//! The workloads.
 
 mod all;
 pub(crate) mod contended;

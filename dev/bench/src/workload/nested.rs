@@ -11,8 +11,8 @@ use crate::rounds::median;
 
 const PAIRS: u32 = 10_000;
 
-/// A lock that its scope holds is acquired again and released, which no server sees. Beside it, the same as far
-/// as it goes without a scope: the name of the lock is made, and the clock is read.
+/// A nested acquire and release of a lock that the scope holds, without a request to the server. It is compared with
+/// the same work without a scope: creating the key, and reading the clock.
 #[derive(Debug)]
 pub(crate) struct Nested;
 

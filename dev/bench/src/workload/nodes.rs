@@ -15,7 +15,7 @@ use crate::turns::Plan;
 
 const NODES: usize = 5;
 
-/// What is done under the lock that many want.
+/// How long the contended lock is held.
 const SECTION: Duration = Duration::from_millis(5);
 
 async fn start() -> Result<Vec<RedisServer>, BoxError> {
@@ -30,7 +30,7 @@ fn urls(nodes: &[RedisServer]) -> Vec<String> {
     nodes.iter().map(RedisServer::url).collect()
 }
 
-/// One task, and whoever locks on those nodes.
+/// Runs one task with each contestant on these nodes.
 async fn alone(
     workload: &str,
     entrants: &[(&'static str, AnyContestant)],
@@ -66,7 +66,8 @@ impl Workload for Alone {
     }
 }
 
-/// Eight tasks that want one key of five nodes, for 5 ms each. By hand it is one task, which waits for nobody.
+/// Eight tasks that acquire one key on five nodes, and hold it for 5 ms. The direct scripts run with one task, because
+/// they cannot wait.
 #[derive(Debug)]
 pub(crate) struct Contenders;
 
@@ -108,7 +109,7 @@ impl Workload for Contenders {
     }
 }
 
-/// The library on five nodes, and on five of which two are stopped: the second is measured by the first.
+/// The library on five nodes, and on five nodes of which two are stopped. The second figure is compared with the first.
 #[derive(Debug)]
 pub(crate) struct Stopped;
 

@@ -25,7 +25,7 @@ async fn by_hand(locks: &LockManager, id: u64) -> Result<u64, Error> {
     Ok(id)
 }
 
-/// What an attribute adds to the same lock by hand, where no server hides it.
+/// Compares an annotated function with the same lock in code, without a server that would hide the difference.
 #[derive(Debug)]
 pub(crate) struct Macro;
 

@@ -16,9 +16,10 @@ use crate::workers::Workers;
 
 const TASKS: u32 = 8;
 
-/// The same tasks as in [`contended`], and how they came to the lock: from the server, or from the task before them.
+/// The same tasks as in [`contended`]. Counts how often a lock is granted by the server, and how often by a direct
+/// hand-off from the previous task.
 ///
-/// The library alone, for nobody else has both. What is counted is counted in processes that are slower by that.
+/// Measures only the library, because other contestants do not have both. The counting processes are slower.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Passes {
     pub(crate) processes: u32,

@@ -13,7 +13,7 @@ use crate::turns::Plan;
 
 const UPDATES: i64 = 50;
 
-/// What a fence costs a statement when all is well: the same UPDATE with it and without.
+/// The cost of a fence for a successful statement: the same `UPDATE` with a fence and without.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Sql {
     Postgres,
@@ -21,7 +21,7 @@ pub(crate) enum Sql {
     Sqlite,
 }
 
-/// The same for a pool of each database.
+/// Runs the same measurement with a pool of each database.
 macro_rules! measure {
     ($plan:expr, $pool:expr, $sql:literal) => {{
         let pool = $pool;

@@ -22,8 +22,8 @@ const NAMES: &[&str] = &[
     "no layer",
 ];
 
-/// What a layer costs a request whose lock is free, beside a handler that locks by itself: one request after the
-/// other, without a network. A GET passes through.
+/// The cost of a layer for a request whose lock is free, compared with a handler that locks itself. The requests run
+/// one after the other, without a network. A GET passes through unlocked.
 #[derive(Debug)]
 pub(crate) struct Tower {
     pub(crate) on_redis: bool,
@@ -55,7 +55,7 @@ impl Workload for Tower {
             rounds: if environment.quick { 30 } else { 200 },
         };
         let run = async |at: usize| {
-            // On a worker of the runtime, as in a server.
+            // Run on a worker of the runtime, as in a server.
             let slice = match at {
                 0 => tokio::spawn(by_hand(locks.clone(), requests)),
                 1 => tokio::spawn(serve(locked.clone(), Method::POST, requests)),
@@ -89,7 +89,7 @@ where
     Ok(begin.elapsed())
 }
 
-/// What a handler would do that locks by itself.
+/// Runs what a handler with its own lock does.
 async fn by_hand(locks: LockManager, requests: usize) -> Result<Duration, BoxError> {
     let begin = Instant::now();
     for _ in 0..requests {

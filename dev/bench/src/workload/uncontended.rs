@@ -11,13 +11,13 @@ use crate::report::Outcome;
 use crate::rounds::quantile;
 use crate::turns::{Done, Plan};
 
-/// How many tasks there are.
+/// The numbers of tasks.
 pub(crate) const TASKS: &[usize] = &[1, 4, 16, 64, 256, 1_000];
 
-/// How many there are where client and server have a core each.
+/// The numbers of tasks if client and server have separate cores.
 pub(crate) const TASKS_APART: &[usize] = &[1, 16, 64];
 
-/// What a slice tells.
+/// The metrics of a slice.
 pub(super) const METRICS: &[&str] = &["pairs_per_s", "p50_us", "p99_us"];
 
 pub(crate) fn name(tasks: usize) -> String {
@@ -27,25 +27,25 @@ pub(crate) fn name(tasks: usize) -> String {
     }
 }
 
-/// The same, with a core for the server and the others for the client.
+/// Returns the name of the workload with one core for the server and the other cores for the client.
 pub(crate) fn name_apart(tasks: usize) -> String {
     format!("{}, a core each", name(tasks))
 }
 
-/// Tasks that acquire and release, each a key of its own.
+/// Tasks that acquire and release, each with its own key.
 #[derive(Debug)]
 pub(crate) struct Uncontended {
     pub(crate) tasks: usize,
-    /// Whether client and server run on cores of their own, or where the kernel likes.
+    /// Whether client and server run on separate cores.
     pub(crate) is_apart: bool,
 }
 
-/// A slice of it.
+/// A slice of this workload.
 #[derive(Debug)]
 pub(super) struct Pairs {
     pub(super) tasks: usize,
     pub(super) slice: Duration,
-    /// How many keys each task chooses from by chance.
+    /// The number of keys from which each task chooses randomly.
     pub(super) keys: usize,
 }
 
@@ -73,7 +73,7 @@ impl Visitor for Pairs {
     }
 }
 
-/// How many microseconds each pair took.
+/// Returns the duration of each pair in microseconds.
 async fn pairs<C: Contestant>(
     contestant: C,
     task: usize,
@@ -112,7 +112,7 @@ impl Workload for Uncontended {
             (_, false) => (Way::LIMITS, 20),
             (_, true) => (Way::LIMITS, 5),
         };
-        // Each of many tasks shall have its turn several times.
+        // Long enough that each of many tasks runs several times.
         let millis = if self.tasks < 256 { 60 } else { 200 };
         let plan = Plan {
             workload: &self.name(),

@@ -17,19 +17,19 @@ const PROCESSES: u32 = 50;
 const TASKS: u32 = 20;
 const WAITERS: u32 = PROCESSES * TASKS;
 
-/// How often a waiter looks again by itself. Twice that is watched, from between two looks.
+/// How often a waiter polls. The workload measures two intervals, starting between two polls.
 const REFRESH: Duration = Duration::from_secs(11);
 
-/// Tasks of many processes that wait for one lock, which somebody else keeps: what they cost while nothing happens.
+/// Tasks of many processes that wait for one lock, which another task holds. Measures their cost while nothing happens.
 #[derive(Debug)]
 pub(crate) struct Waiters;
 
-/// Of all processes, in KiB.
+/// The memory of all processes, in KiB.
 #[derive(Debug, Clone, Copy)]
 struct Memory {
-    /// What is allocated and not freed: what the waiters keep, and the tasks they are in.
+    /// The allocated memory: the waiters and their tasks.
     heap: f64,
-    /// What is in memory: also what the allocator keeps of what was needed for a moment, for each of its threads.
+    /// The resident memory, which includes freed memory that the allocator keeps for its threads.
     all: f64,
 }
 
@@ -74,7 +74,7 @@ impl Workload for Waiters {
         );
         let tens = begin.elapsed().as_secs_f64() / 10.0;
         let commands = after.calls(Way::Leasehold.sends()) - before.calls(Way::Leasehold.sends());
-        // What the first of them bring with them, the next do not.
+        // The first waiters include one-time costs, and the next ones do not.
         let twice = all_wait(&mut workers, 2 * WAITERS).await?;
         let each = |sum: f64| sum / f64::from(WAITERS);
         let outcome = Outcome::single(

@@ -1,56 +1,56 @@
 //! The steps that a world can take.
 
-/// One step. Rounds and nodes are named by their index.
+/// One step. Rounds and nodes are identified by their index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Time passes, for everybody.
+    /// Time passes for all.
     Tick,
     /// Time passes, and this round's client does not notice.
     TickUnnoticedBy(usize),
-    /// An acquire takes a free node, which draws a token; the client hears of it unless the answer is lost.
-    /// With the first of them the round begins.
+    /// A free node executes an acquire, and draws a token. The client gets the answer unless it is lost. The first such
+    /// step begins the round.
     Acquire {
         who: usize,
         node: usize,
         draw: u8,
         heard: bool,
     },
-    /// A second copy of an acquire is answered with what the node has.
+    /// A node answers a duplicate of an acquire with its current token.
     AcquireAgain { who: usize, node: usize },
-    /// A copy of an acquire is refused, for its round is over.
+    /// A node refuses a duplicate of an acquire, because its round is over.
     AcquireLate { who: usize, node: usize },
     /// The client has the answers of these nodes, one bit each, and chooses its token.
     Count { who: usize, nodes: u8 },
-    /// The client takes an answer in that came after it chose its token.
+    /// The client receives an answer after it has chosen its token.
     CountLater { who: usize, node: usize },
-    /// A raise is carried out.
+    /// A node executes a raise.
     Raise { who: usize, node: usize },
     /// The client sends an extension to every node.
     Extend(usize),
-    /// An extension is carried out.
+    /// A node executes an extension.
     ExtendAt { who: usize, node: usize },
-    /// The client gives up waiting for its extension.
+    /// The client stops waiting for its extension.
     GiveUpExtension(usize),
-    /// The round is given up, or the guard released.
+    /// The client gives up the round, or releases the guard.
     Leave(usize),
-    /// A release is carried out; it is repeated until it is answered.
+    /// A node executes a release. The client repeats it until it is answered.
     Release {
         who: usize,
         node: usize,
         answered: bool,
     },
-    /// A copy of a release arrives that a weakened client has sent too early.
+    /// A duplicate of a release arrives that a weakened client has sent too early.
     OldRelease { who: usize, node: usize },
     /// A holder writes to the resource, whether or not its guard is still valid.
     Write(usize),
-    /// The lock expires on a node, however early.
+    /// The lock expires on a node, possibly very early.
     Expire(usize),
     /// A node saves its state.
     Save(usize),
-    /// A node goes down, and loses what it did not save.
+    /// A node crashes, and loses all unsaved data.
     Crash(usize),
-    /// It votes again.
+    /// A crashed node votes again.
     Return(usize),
-    /// A counter expires that was idle for long.
+    /// A counter that was idle for long expires.
     Forget(usize),
 }

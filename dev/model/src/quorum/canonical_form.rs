@@ -1,12 +1,12 @@
-//! One form for all worlds that behave alike.
+//! A common form for all worlds with the same behaviour.
 
 use super::node::{Flag, Keys, MOST_NODES, MOST_ROUNDS, NOBODY, id};
 use super::setup::{Clocks, Setup};
 use super::weakening::Weakening;
 use super::world::{Phase, Round, World};
 
-/// Brings a world into its form: what nobody looks at any more is forgotten, of tokens that are past only
-/// the order is kept, and nodes and rounds, if they are to be anonymous, have no names.
+/// Converts a world to its canonical form. State that no longer matters is removed, and only the order of past tokens
+/// is kept. The names of anonymous nodes and rounds are removed.
 pub(crate) fn canonical_form(mut world: World, setup: &Setup) -> World {
     for who in setup.everyone() {
         forget_round(&mut world.rounds[who], setup);
@@ -30,7 +30,7 @@ pub(crate) fn canonical_form(mut world: World, setup: &Setup) -> World {
     world
 }
 
-/// A lock that its holder will not ask about again may as well have expired.
+/// A lock that its holder will not use again is treated as expired.
 fn expire_early(world: &mut World, setup: &Setup) {
     for at in setup.everywhere() {
         let node = &mut world.nodes[at];
@@ -56,7 +56,7 @@ fn expire_early(world: &mut World, setup: &Setup) {
     }
 }
 
-/// Who drew a token matters while the lock is held.
+/// The attempt that drew a token only matters while the lock is held.
 fn forget_keys(keys: &mut Keys) {
     if keys.holder == NOBODY {
         keys.drawer = NOBODY;
@@ -64,7 +64,7 @@ fn forget_keys(keys: &mut Keys) {
 }
 
 fn forget_round(round: &mut Round, setup: &Setup) {
-    // Nothing comes of answers that are taken in too late. Where rounds release, they do.
+    // Answers that are received too late have no effect, unless rounds release.
     let too_late = setup.has_validity() && round.left == 0 && !setup.faults.leaves;
     if too_late && !setup.without(Weakening::ValidityAtEnd) && round.phase == Phase::Asking {
         round.phase = Phase::Leaving;
@@ -103,7 +103,7 @@ fn forget_line(world: &mut World, setup: &Setup, who: usize, at: usize) {
     if round.phase != Phase::Leaving {
         line.set(Flag::Released, false);
     }
-    // A request changes nothing on a node that the round does not hold and will not hold again.
+    // A request has no effect on a node that the round does not hold and will not hold again.
     let saved = node.saved.is_some_and(|it| it.is_held_by(who));
     let is_dead = !node.keys.is_held_by(who) && !saved && !line.has(Flag::Asked);
     if is_dead {
@@ -115,7 +115,7 @@ fn forget_line(world: &mut World, setup: &Setup, who: usize, at: usize) {
     if is_dead && !setup.without(Weakening::ExtensionComparesOwner) {
         line.set(Flag::Extend, false);
     }
-    // Nor does a raise where the counter is at the token, or beyond it for ever.
+    // A raise also has no effect if the counter is already at the token, or permanently beyond it.
     let is_raised = node.keys.counter >= round.token && !setup.loses_counters();
     let is_heard = line.has(Flag::Acked) || round.phase != Phase::Raising;
     let is_beyond = node.keys.counter > round.token && !setup.without(Weakening::RaiseEquals);
@@ -125,7 +125,7 @@ fn forget_line(world: &mut World, setup: &Setup, who: usize, at: usize) {
 }
 
 fn rank_tokens(world: &mut World, setup: &Setup) {
-    // Tokens that are not behind the time keep their distance from it.
+    // Tokens that are not older than the time keep their distance from it.
     let now = match setup.clocks {
         Clocks::Within { .. } => world.now.max(1),
         Clocks::Any | Clocks::Rising => u8::MAX,
@@ -153,7 +153,7 @@ fn rank_tokens(world: &mut World, setup: &Setup) {
     world.now = if now == u8::MAX { 0 } else { new_now };
 }
 
-/// The least of all worlds that differ in names only.
+/// Returns the smallest of all worlds that differ only in names.
 fn anonymous(world: &World, setup: &Setup) -> World {
     let mut least: Option<World> = None;
     for names in NAMES {
@@ -170,7 +170,7 @@ fn anonymous(world: &World, setup: &Setup) -> World {
     least.unwrap_or(*world)
 }
 
-/// The ways to name the rounds.
+/// All orders of the rounds.
 const NAMES: [[usize; MOST_ROUNDS]; 6] = [
     [0, 1, 2],
     [0, 2, 1],
@@ -180,7 +180,7 @@ const NAMES: [[usize; MOST_ROUNDS]; 6] = [
     [2, 1, 0],
 ];
 
-/// Whether rounds are in order under their new names, as far as they tell without names.
+/// Returns whether the rounds are sorted under their new names, by features that do not depend on names.
 fn is_sorted(world: &World, setup: &Setup, names: [usize; MOST_ROUNDS]) -> bool {
     let mut old = [0; MOST_ROUNDS];
     for (from, to) in names.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a client does.
+//! The client.
 
 use super::action::Action;
 use super::node::Flag;
@@ -7,7 +7,7 @@ use super::setup::Setup;
 use super::weakening::Weakening;
 use super::world::{Mark, Phase, Round, World};
 
-/// What the client of `who` can do now.
+/// Adds the steps that the client of `who` can take now.
 pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Action>) {
     let round = &world.rounds[who];
     match round.phase {
@@ -32,7 +32,7 @@ pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Ac
     }
 }
 
-/// Every quorum of answers, or more than a quorum, may be the first that the client looks at.
+/// The client may first see the answers of any quorum, or of more nodes.
 fn counts(world: &World, setup: &Setup, who: usize, out: &mut Vec<Action>) {
     let mut answered = 0_u8;
     for node in setup.everywhere() {
@@ -57,8 +57,8 @@ fn quorum(setup: &Setup, nodes: u8) -> u8 {
     }
 }
 
-/// Sends the acquire to every node. When it was sent before the first of its copies arrives matters to nobody but
-/// the client, for whom the latest is the best: validity is longest, and most rounds have been granted.
+/// Sends the acquire to every node. The exact time of sending only matters to the client. The latest time is the best
+/// for the client: the validity is longest, and the most rounds have been granted before.
 pub(crate) fn begin(world: &mut World, setup: &Setup, who: usize) {
     world.rounds[who] = Round {
         phase: Phase::Asking,
@@ -72,7 +72,7 @@ pub(crate) fn begin(world: &mut World, setup: &Setup, who: usize) {
     }
 }
 
-/// Chooses the token: the largest of a quorum's answers.
+/// Chooses the token: the largest one in a quorum's answers.
 pub(crate) fn count(world: &mut World, setup: &Setup, who: usize, nodes: u8) {
     let counts = |node: usize| nodes & 1 << node != 0;
     let answers = setup.everywhere().filter(|&node| counts(node));
@@ -98,7 +98,7 @@ pub(crate) fn count(world: &mut World, setup: &Setup, who: usize, nodes: u8) {
     }
 }
 
-/// Takes an answer in that came after the token was chosen.
+/// Handles an answer that arrives after the token was chosen.
 pub(crate) fn count_later(world: &mut World, setup: &Setup, who: usize, node: usize) {
     let token = world.rounds[who].token;
     let line = world.line(who, node);
@@ -113,7 +113,7 @@ pub(crate) fn count_later(world: &mut World, setup: &Setup, who: usize, node: us
     }
 }
 
-/// Takes a raise's acknowledgement in.
+/// Handles the acknowledgement of a raise.
 pub(crate) fn acknowledged(world: &mut World, setup: &Setup, who: usize, node: usize) {
     if world.rounds[who].phase != Phase::Raising {
         return;
@@ -124,8 +124,8 @@ pub(crate) fn acknowledged(world: &mut World, setup: &Setup, who: usize, node: u
     }
 }
 
-/// Makes a guard once a quorum has the token, unless its validity is over. Whether it does so at once or
-/// later makes no difference to the nodes; at once, the guard is valid for longest, and most rounds begin after it.
+/// Creates a guard when a quorum has the token, unless its validity is over. The time of this step does not matter to
+/// the nodes. If it happens immediately, the guard is valid for the longest time, and the most rounds begin after it.
 fn enter_if_agreed(world: &mut World, setup: &Setup, who: usize) -> bool {
     if world.count(who, Flag::Acked) < world.rounds[who].need {
         return false;
@@ -141,7 +141,7 @@ fn enter_if_agreed(world: &mut World, setup: &Setup, who: usize) -> bool {
             setup.see(world, Reachable::TooLate);
             return false;
         }
-        // It is relied on for a moment at least.
+        // The guard is valid for at least a moment.
         round.left = 1;
     }
     (round.phase, round.granted) = (Phase::Holding, true);
@@ -164,7 +164,7 @@ pub(crate) fn extend(world: &mut World, setup: &Setup, who: usize) {
     }
 }
 
-/// Takes a node's answer to the extension in.
+/// Handles the answer of a node to the extension.
 pub(crate) fn extended(world: &mut World, setup: &Setup, who: usize, node: usize) {
     if !world.rounds[who].extending {
         return;
@@ -180,7 +180,7 @@ pub(crate) fn extended(world: &mut World, setup: &Setup, who: usize, node: usize
     }
     let round = &mut world.rounds[who];
     round.extending = false;
-    // A success that comes after the end changes nothing.
+    // A success after the end has no effect.
     if setup.has_validity() && (round.left == 0 || round.extends_to == 0) {
         return;
     }
@@ -205,7 +205,7 @@ pub(crate) fn leave(world: &mut World, who: usize) {
     world.rounds[who].extending = false;
 }
 
-/// Notes that a node has answered the release.
+/// Records that a node has answered the release.
 pub(crate) fn released(world: &mut World, setup: &Setup, who: usize, node: usize) {
     world.line(who, node).set(Flag::Released, true);
     if usize::from(world.count(who, Flag::Released)) == setup.nodes {
@@ -221,7 +221,7 @@ fn validity(setup: &Setup) -> u8 {
     }
 }
 
-/// Writes to a resource that takes no token that is smaller than the highest it has seen.
+/// Writes to a resource that refuses tokens below the largest one that it has seen.
 pub(crate) fn write(world: &mut World, setup: &Setup, who: usize) {
     let token = world.rounds[who].token;
     if token < world.highest_write {

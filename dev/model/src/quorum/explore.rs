@@ -1,4 +1,4 @@
-//! A world as the model checker sees it.
+//! The world as a model for the model checker.
 
 use stateright::{Model, Property};
 
@@ -13,7 +13,7 @@ use crate::macros::explorations;
 use crate::search::{Explored, nearest, visit};
 use crate::trace::Trace;
 
-/// What one run checks.
+/// The subject of one run.
 #[derive(Debug, Clone)]
 struct Exploration {
     setup: Setup,

@@ -1,4 +1,4 @@
-//! What goes wrong beside delays: locks that expire early, nodes that lose their state, counters that expire.
+//! Faults other than delays: locks that expire early, nodes that lose their state, and counters that expire.
 
 use super::action::Action;
 use super::node::{Flag, Keys, NOBODY};
@@ -22,7 +22,7 @@ pub(crate) fn actions(world: &World, setup: &Setup, out: &mut Vec<Action>) {
         if world.budget.saves > 0 && node.saved.is_none() {
             out.push(Action::Save(at));
         }
-        // Where nodes save, those that did not are of no interest.
+        // In worlds where nodes save, only a node with a saved state may crash.
         let has_saved = setup.budget.saves == 0 || node.saved.is_some_and(|it| it != node.keys);
         if world.budget.crashes > 0 && has_saved {
             out.push(Action::Crash(at));
@@ -33,7 +33,7 @@ pub(crate) fn actions(world: &World, setup: &Setup, out: &mut Vec<Action>) {
     }
 }
 
-/// How far a token may be ahead of the clocks when it is drawn, and how much of that is due to clocks alone.
+/// Returns how far a drawn token may be ahead of the clocks, and how much of that is due to clocks alone.
 fn spread(setup: &Setup) -> (u8, u8) {
     match setup.clocks {
         Clocks::Within { epsilon, ahead } => (epsilon + ahead, epsilon),
@@ -41,7 +41,7 @@ fn spread(setup: &Setup) -> (u8, u8) {
     }
 }
 
-/// How many ticks a node that lost its state stays away, at least.
+/// Returns how many ticks a node that lost its state stays away, at least.
 pub(crate) fn ticks_away(setup: &Setup) -> u8 {
     let (ahead, epsilon) = spread(setup);
     match setup.weakening {
@@ -54,7 +54,7 @@ pub(crate) fn ticks_away(setup: &Setup) -> u8 {
     }
 }
 
-/// How many ticks a counter is kept that is not written, at least.
+/// Returns how many ticks an unwritten counter is kept, at least.
 pub(crate) fn ticks_idle(setup: &Setup) -> u8 {
     if setup.without(Weakening::CounterOutlives) {
         spread(setup).1
@@ -72,7 +72,7 @@ pub(crate) fn save(world: &mut World, node: usize) {
     world.nodes[node].saved = Some(world.nodes[node].keys);
 }
 
-/// The node goes down. It hears nothing until it is back, and has then what it saved.
+/// Crashes the node. It receives nothing until it is back, and then has its saved state.
 pub(crate) fn crash(world: &mut World, setup: &Setup, node: usize) {
     world.budget.crashes -= 1;
     let it = &mut world.nodes[node];
@@ -88,7 +88,7 @@ pub(crate) fn come_back(world: &mut World, setup: &Setup, node: usize) {
     let it = &mut world.nodes[node];
     (it.away, it.idle) = (0, 0);
     for line in &mut it.lines {
-        // What it had said before does not make it vote again.
+        // A node that has acknowledged a token before its crash does not count as voting again.
         if line.has(Flag::Acked) && setup.looks_for == Some(Reachable::VotesAgain) {
             return;
         }

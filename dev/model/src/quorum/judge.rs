@@ -1,4 +1,4 @@
-//! Whether a claim holds in a state.
+//! Checks whether a claim holds in a state.
 
 use super::node::Flag;
 use super::setup::Setup;
@@ -40,7 +40,7 @@ pub(crate) fn holds(claim: Claim, setup: &Setup, world: &World) -> bool {
     }
 }
 
-/// Every ordered pair of two rounds.
+/// Returns all ordered pairs of two rounds.
 fn pairs(setup: &Setup) -> impl Iterator<Item = (usize, usize)> + use<> {
     let all = setup.everyone();
     all.clone()

@@ -1,40 +1,39 @@
 //! A model of the quorum protocol (Redlock with fencing tokens) on up to five nodes.
 //!
-//! What is modelled is the protocol of the scripts `acquire`, `raise_token`, `extend` and `release` on each node (`scripts`)
-//! and what a client does with their answers (`client`). A client that tries again does so in a new *round* with an id of
-//! its own, so the rounds of a world are those of one client or of several. Messages are carried out in any
-//! order, late, twice or never. A token that a node draws comes from its clock, a hint and its counter; [`Clocks`]
-//! says how far clocks and hints are trusted.
+//! The model contains the scripts `acquire`, `raise_token`, `extend` and `release` on each node (`scripts`), and the
+//! client's use of their answers (`client`). A client that tries again begins a new *round* with a new id. So the
+//! rounds of a world belong to one client or to several. Messages are executed in any order, late, twice or never. The
+//! token that a node draws depends on its clock, a hint and its counter. [`Clocks`] defines how far clocks and hints
+//! are trusted.
 //!
 //! # What holds
 //!
 //! | claim | in worlds |
 //! |---|---|
-//! | `tokens-differ`, `tokens-grow`, `fenced` | where locks expire at any time and clocks and hints show anything, as long as no node loses its state; copies of all requests included |
-//! | the same | where a node loses its state and is away for longer than ε + S; with an older state, also for longer than the longest validity |
-//! | the same | where counters expire once they were idle for longer than ε + S |
-//! | the same | on one server, where another with an older state takes over after more than ε |
-//! | `no-revival` | where requests come late and twice: no quorum extends a lease after a later round had been granted |
-//! | `exclusion` | where locks expire after their TTL and clients leave a margin for their clocks; nodes that lost their locks are away for longer than the longest TTL |
-//! | `no-ghost` | where acquires expire, releases leave tombstones, and a node that lost its tombstones is away until the acquires expired |
+//! | `tokens-differ`, `tokens-grow`, `fenced` | locks expire at any time, clocks and hints are arbitrary, and all requests may be duplicated, but no node loses its state |
+//! | the same | a node loses its state and is away for longer than ε + S; if it returns with an older state, also for longer than the longest validity |
+//! | the same | counters expire after they were idle for longer than ε + S |
+//! | the same | one server, which another one with an older state replaces after more than ε |
+//! | `no-revival` | requests arrive late and twice: no quorum extends a lease after a later round was granted |
+//! | `exclusion` | locks expire after their TTL, clients subtract a margin for clocks, and nodes that lost their locks are away for longer than the longest TTL |
+//! | `no-ghost` | acquires expire, releases leave tombstones, and a node that lost its tombstones is away until the acquires have expired |
 //!
-//! Each rule that a [`Weakening`] leaves out is shown to be needed. Two liberties are shown to be harmless: a client may
-//! count answers that come after it chose its token, if they are equal to it or can be raised to it
-//! (`later-answers`); and it may choose among any quorum of answers or more than a quorum.
+//! A [`Weakening`] leaves out one rule, and shows that the rule is necessary. Two freedoms are shown to be harmless. A
+//! client may count later answers, if they are equal to its token or can be raised to it (`later-answers`). It may
+//! choose the token from any quorum of answers, or from more answers.
 //!
 //! # What is not modelled
 //!
-//! - More than three rounds, five nodes, or two crashes. Five nodes and four are explored with clocks that stand still,
-//!   four also with any clocks (`--large`).
-//! - A token that is chosen anew because a later answer is larger.
-//! - Nodes that lose their state and are not recognised (FLUSHALL, a promoted replica), split brain,
-//!   and a change of the set of nodes.
-//! - A key that is granted more than once a tick: its counter could get ahead of all clocks.
-//! - A client whose next round reuses the id of the one before, as a weakening.
-//! - Liveness: how long a round takes, or whether one succeeds.
+//! - More than three rounds, five nodes, or two crashes. Five and four nodes are explored with stopped clocks, and four
+//!   also with any clocks (`--large`).
+//! - A new choice of the token because a later answer is larger.
+//! - Unnoticed loss of a node's state (FLUSHALL, a promoted replica), split brain, and a change of the set of nodes.
+//! - A key that is granted more than once per tick. Its counter could get ahead of all clocks.
+//! - A weakening in which a client reuses the id of its previous round.
+//! - Liveness: the duration of a round, and whether any round succeeds.
 //!
-//! Of tokens that are past only the order is kept: from step to step of a trace the same token may have another number.
-//! Nodes and rounds are interchangeable, and worlds that differ in their names only count as one.
+//! Only the order of past tokens is kept, so a token may have different numbers in the steps of a trace. Nodes and
+//! rounds are interchangeable, and worlds that differ only in their names count as one.
 
 mod action;
 mod canonical_form;

@@ -1,5 +1,5 @@
-//! What is carried out on the nodes, in any order, late, twice, or never. An answer that is lost is one that
-//! the client does not look at.
+//! The execution of requests on the nodes, in any order, late, twice or never. A lost answer is one that the client
+//! does not read.
 
 use super::action::Action;
 use super::node::Flag;
@@ -76,12 +76,12 @@ fn deliveries(world: &World, setup: &Setup, (who, node): (usize, usize), out: &m
     }
 }
 
-/// Whether the client still takes answers to its acquires in.
+/// Returns whether the client still handles answers to its acquires.
 fn listens(setup: &Setup, phase: Phase) -> bool {
     matches!(phase, Phase::New | Phase::Asking) || setup.later_answers && phase == Phase::Raising
 }
 
-/// An acquire takes a free node.
+/// A free node executes an acquire.
 pub(crate) fn acquire(
     world: &mut World,
     setup: &Setup,
@@ -115,7 +115,7 @@ pub(crate) fn acquire(
     }
 }
 
-/// A second copy of an acquire is answered, and sets the TTL anew.
+/// A node answers a duplicate of an acquire, and sets the TTL again.
 pub(crate) fn acquire_again(world: &mut World, setup: &Setup, (who, node): (usize, usize)) {
     setup.see(world, Reachable::SecondCopyAnswered);
     let listens = listens(setup, world.rounds[who].phase);
@@ -165,7 +165,7 @@ pub(crate) fn release(
     }
 }
 
-/// A copy of a release that was sent too early.
+/// A node executes a duplicate of a release that was sent too early.
 pub(crate) fn old_release(world: &mut World, setup: &Setup, (who, node): (usize, usize)) {
     let it = &mut world.nodes[node];
     it.lines[who].set(Flag::OldRelease, false);

@@ -1,26 +1,26 @@
-//! What a node keeps for one lock, and how far each round has come with it.
+//! The data of a node for one lock, and the state of each round at the node.
 
-/// The most rounds that a world has.
+/// The maximum number of rounds in a world.
 pub(crate) const MOST_ROUNDS: usize = 3;
 
-/// The most nodes that a world has.
+/// The maximum number of nodes in a world.
 pub(crate) const MOST_NODES: usize = 5;
 
-/// Nobody, where a round is named by its index plus one.
+/// No round, where a round is identified by its index plus one.
 pub(crate) const NOBODY: u8 = 0;
 
 /// The keys of one lock on one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Keys {
-    /// The lock's key: the round that holds it, or [`NOBODY`],
+    /// The lock's key: the round that holds the lock, or [`NOBODY`].
     pub(crate) holder: u8,
-    /// and its TTL, where leases are timed.
+    /// The TTL of the lock's key, where leases are timed.
     pub(crate) left: u8,
-    /// The fence record: the last token, 0 if there is no record,
+    /// The fence record: the last token, or 0 if there is no record.
     pub(crate) counter: u8,
-    /// and the round that drew it.
+    /// The round that drew the last token.
     pub(crate) drawer: u8,
-    /// The rounds whose acquires are refused from here on, one bit each.
+    /// The rounds whose acquires are refused, one bit each.
     pub(crate) seals: u8,
 }
 
@@ -45,7 +45,7 @@ impl Keys {
         (self.holder, self.left) = (NOBODY, 0);
     }
 
-    /// A tick passes, for a TTL that is timed.
+    /// One tick passes for a timed TTL.
     pub(crate) fn age(&mut self) {
         if self.left > 0 {
             self.left -= 1;
@@ -56,30 +56,30 @@ impl Keys {
     }
 }
 
-/// What is on its way between a round's client and a node, or has arrived.
+/// Messages between a round's client and a node that are in flight or have arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Flag {
-    /// Copies of the acquire may arrive.
+    /// Duplicates of the acquire may arrive.
     Asked = 1,
-    /// Copies of the raise may arrive.
+    /// Duplicates of the raise may arrive.
     Raise = 2,
     /// The node has acknowledged the round's token.
     Acked = 4,
-    /// Copies of an extension may arrive.
+    /// Duplicates of an extension may arrive.
     Extend = 8,
-    /// The node has accepted the extension that is under way.
+    /// The node has accepted the current extension.
     Extended = 16,
     /// The node has answered the release.
     Released = 32,
-    /// Copies of a release may arrive although its sender goes on. Only a weakened client's do.
+    /// Duplicates of a release may arrive although its sender continues. This only happens with a weakened client.
     OldRelease = 64,
 }
 
-/// One round's dealings with one node.
+/// The state of one round at one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Line {
-    /// The token in the node's answer, 0 before there is any, or once it does not matter.
+    /// The token in the node's answer. It is 0 before the answer, and when it no longer matters.
     pub(crate) grant: u8,
     flags: u8,
 }
@@ -104,15 +104,15 @@ impl Line {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Node {
     pub(crate) keys: Keys,
-    /// An older state, which it will have after a crash.
+    /// An older state, to which the node returns after a crash.
     pub(crate) saved: Option<Keys>,
-    /// For how long its counter has not been written, where that matters.
+    /// How long the counter has not been written, where that matters.
     pub(crate) idle: u8,
-    /// 0 while it serves; else one more than the ticks since its crash.
+    /// It is 0 while the node serves. Otherwise it is one more than the ticks since the crash.
     pub(crate) away: u8,
-    /// Whether it has come back and granted nothing since. Only a run that looks for this is told.
+    /// Whether the node has come back and has granted nothing since. Only set in a run that looks for this event.
     pub(crate) is_back: bool,
-    /// Its dealings with each round.
+    /// The state of each round at this node.
     pub(crate) lines: [Line; MOST_ROUNDS],
 }
 
@@ -131,7 +131,7 @@ impl Node {
     }
 }
 
-/// A round as it is named in a node's keys.
+/// Returns the id of a round in the keys of a node.
 pub(crate) fn id(who: usize) -> u8 {
     u8::try_from(who + 1).unwrap_or(u8::MAX)
 }

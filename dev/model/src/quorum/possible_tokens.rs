@@ -1,15 +1,14 @@
-//! The tokens that a node may draw: `max(counter + 1, TIME, min(hint, TIME + S))`, for whatever clocks and
-//! hints there are.
+//! The tokens that a node may draw: `max(counter + 1, TIME, min(hint, TIME + S))`, for all possible clocks and hints.
 
 use super::setup::{Clocks, Setup};
 use super::weakening::Weakening;
 use super::world::World;
 
-/// How much farther ahead a hint may be that a weakened node believes.
+/// How much further ahead a hint may be if a weakened node trusts it.
 const FAR_AHEAD: u8 = 1;
 
-/// The tokens that `node` may draw for `who`, one bit each. Where clocks are unbounded they are in a scale that has room
-/// between any two tokens, to which [`renumber`] brings the others.
+/// Returns the tokens that `node` may draw for `who`, one bit each. With unbounded clocks the scale has room between
+/// any two tokens. [`renumber`] converts the existing tokens to this scale.
 pub(crate) fn possible_tokens(world: &World, setup: &Setup, who: usize, node: usize) -> u64 {
     let counter = world.nodes[node].keys.counter;
     match setup.clocks {
@@ -27,7 +26,7 @@ pub(crate) fn possible_tokens(world: &World, setup: &Setup, who: usize, node: us
             let far = last + FAR_AHEAD;
             let is_cut_off = !setup.without(Weakening::HintCutOff);
             let limit = if is_cut_off { last } else { far };
-            // A key is not granted more than once a tick, so that it does not get ahead of all clocks.
+            // A key is granted at most once per tick, so it does not get ahead of all clocks.
             let draws = match setup.weakening {
                 Some(Weakening::TimeFloor) => 1 << (counter + 1),
                 Some(Weakening::FloorIsTime) => 1 << (counter + 1) | 1 << now,
@@ -43,12 +42,12 @@ fn between(first: u8, last: u8) -> u64 {
     (first..=last).fold(0, |all, it| all | 1 << it)
 }
 
-/// The tokens of a mask.
+/// Returns the tokens in a mask.
 pub(crate) fn each(draws: u64) -> impl Iterator<Item = u8> {
     (0..64).filter(move |it| draws & 1 << it != 0)
 }
 
-/// Brings tokens to the scale of what is drawn.
+/// Converts tokens to the scale of drawn tokens.
 pub(crate) fn renumber(world: &mut World, setup: &Setup) {
     if matches!(setup.clocks, Clocks::Any | Clocks::Rising) {
         world.each_token(|it| *it *= 2);

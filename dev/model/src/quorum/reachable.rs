@@ -1,4 +1,4 @@
-//! What must be possible, lest the claims hold for want of anything happening.
+//! Events that must be possible, so that no claim holds only because nothing happens.
 
 use crate::macros::reachable;
 

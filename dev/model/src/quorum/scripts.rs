@@ -1,24 +1,23 @@
-//! The scripts that a node runs, each in one step, as they are in
-//! `core/src/backend/redlock/scripts`.
+//! The scripts of a node, each in one step, as in `core/src/backend/redlock/scripts`.
 
 use super::node::{Keys, NOBODY, id};
 use super::setup::Setup;
 use super::weakening::Weakening;
 
-/// What an acquire finds on a node.
+/// The state that an acquire finds on a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// Its round was released, and no copy is to take the lock any more.
+    /// The round was released, so no duplicate may acquire the lock.
     Sealed,
-    /// The lock is free: a token is drawn.
+    /// The lock is free, so a token is drawn.
     Free,
-    /// A copy of the same request has taken the lock, and has drawn the token.
+    /// A duplicate of the same request has acquired the lock and drawn the token.
     Mine,
-    /// Another round has the lock.
+    /// Another round holds the lock.
     Taken,
 }
 
-/// What `acquire.lua` decides by.
+/// The condition that `acquire.lua` checks.
 pub(crate) fn find(keys: &Keys, who: usize) -> Found {
     if keys.is_sealed_for(who) {
         Found::Sealed
@@ -31,13 +30,13 @@ pub(crate) fn find(keys: &Keys, who: usize) -> Found {
     }
 }
 
-/// `acquire.lua`, on a node whose lock is free. A second copy is answered with the counter, and changes the TTL.
+/// `acquire.lua` on a node with a free lock. A duplicate gets the counter as its answer, and sets the TTL.
 pub(crate) fn acquire(keys: &mut Keys, setup: &Setup, who: usize, token: u8) {
     (keys.holder, keys.left) = (id(who), timed_ttl(setup));
     (keys.counter, keys.drawer) = (token, id(who));
 }
 
-/// `raise_token.lua`: whether the node acknowledges the token.
+/// `raise_token.lua`: returns whether the node acknowledges the token.
 pub(crate) fn raise_token(keys: &mut Keys, setup: &Setup, who: usize, token: u8) -> bool {
     if !keys.is_held_by(who) && !setup.without(Weakening::RaiseComparesOwner) {
         return false;
@@ -51,7 +50,7 @@ pub(crate) fn raise_token(keys: &mut Keys, setup: &Setup, who: usize, token: u8)
     keys.counter == token || setup.without(Weakening::RaiseEquals)
 }
 
-/// `extend.lua`: whether the lease on the node was extended.
+/// `extend.lua`: returns whether the lease on the node was extended.
 pub(crate) fn extend(keys: &mut Keys, setup: &Setup, who: usize, token: u8) -> bool {
     if !keys.is_held_by(who) && !setup.without(Weakening::ExtensionComparesOwner) {
         return false;
@@ -60,7 +59,7 @@ pub(crate) fn extend(keys: &mut Keys, setup: &Setup, who: usize, token: u8) -> b
     if keys.counter > 0 && !is_ours && !setup.without(Weakening::ExtensionComparesToken) {
         return false;
     }
-    // A node that granted late may have drawn less than the round's token, or more.
+    // A node that granted late may have drawn a smaller or a larger token than that of the round.
     if keys.counter < token {
         (keys.counter, keys.drawer) = (token, id(who));
     }
@@ -70,7 +69,7 @@ pub(crate) fn extend(keys: &mut Keys, setup: &Setup, who: usize, token: u8) -> b
     true
 }
 
-/// `release.lua`. `seal` says whether copies of the round's acquire are unanswered.
+/// `release.lua`. `seal` is set if duplicates of the round's acquire are unanswered.
 pub(crate) fn release(keys: &mut Keys, setup: &Setup, who: usize, seal: bool) {
     if keys.is_held_by(who) {
         keys.delete_lock();

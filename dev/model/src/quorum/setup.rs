@@ -1,25 +1,25 @@
-//! A world to be explored: how many nodes and rounds, how clocks go, what may go wrong, and what is claimed.
+//! The world that is explored: its nodes, rounds, clocks and possible faults, and the claims.
 
 use super::reachable::Reachable;
 use super::weakening::Weakening;
 use super::world::{Budget, Mark, World};
 use crate::claim::Claim;
 
-/// How the tokens that a node draws come about.
+/// How a node draws its tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clocks {
-    /// From clocks and hints that show anything: a node draws whatever is above its counter.
+    /// With arbitrary clocks and hints: a node draws any token above its counter.
     Any,
-    /// Always above every token there is, or what another node has drawn for the same round.
+    /// Above all existing tokens, or equal to another node's token of the same round.
     Rising,
-    /// From clocks that stand still, and no hint: a node draws its counter plus one.
+    /// With stopped clocks and no hint: a node draws its counter plus one.
     Still,
-    /// From node clocks that are up to `epsilon` ticks apart, each time they are read, and from a hint that
-    /// shows anything and is cut off `ahead` ticks (S) after the node's time.
+    /// With node clocks that differ by up to `epsilon` ticks at each reading. The hint is arbitrary, but limited to
+    /// `ahead` ticks (S) after the node's time.
     Within {
-        /// How far apart clocks are.
+        /// The maximum difference of clocks.
         epsilon: u8,
-        /// How far beyond its own time a node follows a hint.
+        /// The maximum time after its own by which a node follows a hint.
         ahead: u8,
     },
 }
@@ -27,70 +27,70 @@ pub enum Clocks {
 /// When the keys of a lock expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leases {
-    /// At any time, however early.
+    /// At any time, possibly very early.
     AnyTime,
     /// After their TTL.
     Timed,
 }
 
-/// How long things last, in ticks. Only the order of the lengths matters, so they are small.
+/// Durations in ticks. Only their order matters, so they are small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
-    /// The TTL, of which a client counts all but the margin; 0 where validity is not looked at.
+    /// The TTL. A client uses the TTL minus the margin. It is 0 where validity is not checked.
     pub ttl: u8,
-    /// What a client takes off it, for clocks that differ.
+    /// The margin for clocks that differ.
     pub margin: u8,
-    /// How long after its sending an acquire may be carried out (E); 0 if for ever.
+    /// How long after its sending an acquire may be executed (E); 0 if forever.
     pub allowed: u8,
-    /// A node that lost its state does not vote until it was away for longer than this.
+    /// A node that lost its state does not vote until it was away for longer than this duration.
     pub away: u8,
-    /// A counter expires once it has not been written for longer than this; 0 if never.
+    /// A counter expires after it was not written for longer than this duration; 0 if never.
     pub idle: u8,
 }
 
-/// What may go wrong, beside delays, losses, pauses, and what [`Budget`] counts.
+/// Possible faults, in addition to delays, losses, pauses and the faults in [`Budget`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Faults {
-    /// Requests are carried out again, as often as they like and however late.
+    /// Requests are executed again, repeatedly and at any later time.
     pub copies: bool,
     /// Holders extend their leases.
     pub extends: bool,
-    /// Rounds are given up and guards released.
+    /// Rounds are given up, and guards are released.
     pub leaves: bool,
-    /// Holders write to a fenced resource, however late.
+    /// Holders write to a fenced resource, possibly very late.
     pub writes: bool,
 }
 
-/// A world to be explored.
+/// A world that is explored.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
-    /// What it is called.
+    /// The name of the setup.
     pub name: &'static str,
-    /// What it is for.
+    /// The purpose of the setup.
     pub about: &'static str,
-    /// How many nodes there are, five at most.
+    /// The number of nodes, at most five.
     pub nodes: usize,
-    /// How many rounds there are, three at most.
+    /// The number of rounds, at most three.
     pub rounds: usize,
-    /// What tokens are drawn from.
+    /// How tokens are drawn.
     pub clocks: Clocks,
     /// When locks expire.
     pub leases: Leases,
-    /// How long things last.
+    /// The durations.
     pub times: Times,
-    /// What may go wrong.
+    /// The possible faults.
     pub faults: Faults,
-    /// How often some of it may.
+    /// The number of bounded faults.
     pub budget: Budget,
-    /// Whether answers that come after the token was chosen count too.
+    /// Whether answers count that arrive after the token was chosen.
     pub later_answers: bool,
-    /// What holds all the same.
+    /// The claims that hold despite the faults.
     pub claims: &'static [Claim],
-    /// What must be possible, lest the claims hold for want of anything happening.
+    /// Events that must be possible, so that no claim holds only because nothing happens.
     pub reachable: &'static [Reachable],
     /// The rule that is left out.
     pub weakening: Option<Weakening>,
-    /// What this run looks for; it ends there.
+    /// The event that this run looks for. The run ends when it occurs.
     pub looks_for: Option<Reachable>,
     /// Whether worlds that differ only in the names of nodes and rounds count as one.
     pub anonymous: bool,
@@ -105,7 +105,7 @@ impl Times {
         idle: 0,
     };
 
-    /// How long after the sending of a request a client relies on what it says.
+    /// Returns how long after the sending of a request a client relies on its answer.
     pub(crate) fn validity(&self) -> u8 {
         self.ttl - self.margin
     }
@@ -126,7 +126,8 @@ impl Faults {
 }
 
 impl Setup {
-    /// Locks expire at any time, clocks show anything, requests come once or never, and no node loses its state.
+    /// Locks expire at any time, clocks are arbitrary, requests are executed once or never, and no node loses its
+    /// state.
     pub(crate) const FREE: Self = Self {
         name: "",
         about: "",
@@ -149,7 +150,7 @@ impl Setup {
         self.weakening == Some(weakening)
     }
 
-    /// Notes that something has happened, if this run looks for it.
+    /// Records that an event has occurred, if this run looks for it.
     pub(crate) fn see(&self, world: &mut World, reachable: Reachable) {
         if self.looks_for == Some(reachable) {
             world.mark(Mark::Reachable);
@@ -172,12 +173,12 @@ impl Setup {
         self.times.ttl > 0
     }
 
-    /// Whether anything depends on how much time has passed.
+    /// Returns whether anything depends on the elapsed time.
     pub(crate) fn has_time(&self) -> bool {
         self.has_validity() || matches!(self.clocks, Clocks::Within { .. })
     }
 
-    /// Whether a counter may ever go back.
+    /// Returns whether a counter may ever go back.
     pub(crate) fn loses_counters(&self) -> bool {
         self.budget.crashes > 0
             || self.times.idle > 0

@@ -16,7 +16,7 @@ pub(crate) fn actions(world: &World, setup: &Setup, out: &mut Vec<Action>) {
     }
 }
 
-/// A tick passes; the clock of `laggard` stands still.
+/// Lets one tick pass. The clock of `laggard` stands still.
 pub(crate) fn tick(world: &mut World, setup: &Setup, laggard: Option<usize>) {
     world.now += 1;
     if laggard.is_some() {

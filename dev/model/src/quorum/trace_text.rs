@@ -1,4 +1,4 @@
-//! What happens in a world, in words.
+//! Describes the steps of a world as text.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::trace::{Step, Trace};
 
 const NAMES: [&str; 3] = ["A", "B", "C"];
 
-/// Tells a way through a world.
+/// Describes a path through a world.
 pub(crate) fn describe(setup: &Setup, way: &[(World, Option<Action>)]) -> Trace {
     Trace::of(way, |before, action, after| Step {
         what: words(action, before, after),
@@ -105,7 +105,7 @@ fn outcome(before: &World, after: &World, who: usize) -> String {
     }
 }
 
-/// What is so in a world, as far as it helps to read a trace.
+/// Describes the state of a world, as far as it helps to read a trace.
 struct StateText<'a> {
     setup: &'a Setup,
     world: &'a World,

@@ -1,4 +1,4 @@
-//! The rules of the protocol, each of which can be left out to show what it is there for.
+//! The rules of the protocol. Each of them can be left out, to show its purpose.
 
 use crate::claim::Claim;
 use crate::macros::weakenings;

@@ -1,43 +1,43 @@
-//! The state of a world: the nodes, a few rounds, and what an onlooker remembers.
+//! The state of a world: the nodes, a few rounds, and the history that the claims need.
 
 use super::node::{Flag, Line, MOST_NODES, MOST_ROUNDS, Node};
 
-/// How far a round has come: one try to acquire the lock, under an id of its own.
+/// The progress of a round: one attempt to acquire the lock, with its own id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Phase {
     /// Nothing was sent.
     New,
-    /// All nodes were asked, and answers come in.
+    /// The request was sent to all nodes, and answers arrive.
     Asking,
-    /// A quorum has granted, the token is chosen, and nodes that are below it are being raised.
+    /// A quorum has granted, the token is chosen, and nodes with a smaller token are raised.
     Raising,
     /// Has a guard, valid or lost.
     Holding,
-    /// Sends its release to every node, until that is answered.
+    /// Repeats its release at every node until it is answered.
     Leaving,
     /// Every node has answered the release.
     Over,
 }
 
-/// One round, as its client knows it. A client that tries again does so in a new round.
+/// One round, as known by its client. A client that tries again begins a new round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Round {
     pub(crate) phase: Phase,
-    /// The token, once it is chosen.
+    /// The token, after it was chosen.
     pub(crate) token: u8,
-    /// Whether there ever was a guard.
+    /// Whether the round ever had a guard.
     pub(crate) granted: bool,
-    /// How many nodes have to agree.
+    /// The number of nodes that must agree.
     pub(crate) need: u8,
-    /// For how long the guard may be relied on, or could if it were made now.
+    /// How long the guard is valid, or would be valid if it were created now.
     pub(crate) left: u8,
-    /// Whether an extension is under way,
+    /// Whether an extension is in flight.
     pub(crate) extending: bool,
-    /// for how long the guard may be relied on if it succeeds,
+    /// How long the guard is valid if the extension succeeds.
     pub(crate) extends_to: u8,
-    /// and whether a later round had been granted when it was sent.
+    /// Whether a later round had been granted when the extension was sent.
     pub(crate) extends_late: bool,
-    /// How long until copies of its acquires expire.
+    /// The time until duplicates of the acquires expire.
     pub(crate) life: u8,
     /// The rounds that had been granted before this one began, one bit each.
     pub(crate) after: u8,
@@ -58,12 +58,12 @@ impl Round {
     };
 }
 
-/// Faults that may still happen, where their number is bounded.
+/// Remaining faults, where their number is bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Budget {
-    /// Crashes of nodes that lose what they have, or go back to what they saved.
+    /// Crashes of nodes, which lose their data or return to their saved state.
     pub crashes: u8,
-    /// States that nodes save, and go back to.
+    /// States that nodes save, and to which they return after a crash.
     pub saves: u8,
     /// Ticks that a client's clock misses.
     pub lags: u8,
@@ -77,30 +77,30 @@ impl Budget {
     };
 }
 
-/// Something that must never have happened, or that is looked for.
+/// An event that must never happen, or that a run looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Mark {
     /// A quorum accepted an extension that was sent after a later round had been granted.
     Revived = 1,
-    /// The resource took a write after one of a later holder.
+    /// The resource accepted a write after a write of a later holder.
     StaleWrite = 2,
-    /// What a run that looks for a `Reachable` has seen.
+    /// The event has occurred that this run looks for.
     Reachable = 4,
 }
 
-/// The state of a world. Nodes and rounds beyond the setup's number stay new.
+/// The state of a world. Unused nodes and rounds stay new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct World {
     pub(crate) nodes: [Node; MOST_NODES],
     pub(crate) rounds: [Round; MOST_ROUNDS],
     /// The time as a token, where clocks are bounded.
     pub(crate) now: u8,
-    /// The highest token that the resource has seen,
+    /// The largest token that the resource has seen.
     pub(crate) highest_write: u8,
-    /// and whose writes it took.
+    /// The rounds whose writes the resource has accepted.
     pub(crate) writers: u8,
-    /// What may still go wrong.
+    /// The remaining faults.
     pub(crate) budget: Budget,
     marks: u8,
 }
@@ -130,7 +130,7 @@ impl World {
         &mut self.nodes[node].lines[who]
     }
 
-    /// How many nodes have answered a round so.
+    /// Returns how many nodes have this flag for a round.
     pub(crate) fn count(&self, who: usize, flag: Flag) -> u8 {
         let mut count = 0;
         for node in &self.nodes {
@@ -139,7 +139,7 @@ impl World {
         count
     }
 
-    /// The rounds that had a guard, or have one.
+    /// Returns the rounds that have or had a guard.
     pub(crate) fn granted(&self) -> u8 {
         let mut granted = 0;
         for (who, round) in self.rounds.iter().enumerate() {
@@ -148,7 +148,7 @@ impl World {
         granted
     }
 
-    /// Visits every token that there is.
+    /// Visits every token.
     pub(crate) fn each_token(&mut self, mut visit: impl FnMut(&mut u8)) {
         for node in &mut self.nodes {
             visit(&mut node.keys.counter);

@@ -1,5 +1,4 @@
-//! `acquire.lua`: takes the lock, confirms a hand-off, answers a second copy of the same request, or says
-//! busy.
+//! `acquire.lua`: acquires the lock, confirms a hand-off, answers a duplicate of the same request, or returns busy.
 
 use super::queue::{dequeue, grant, grant_to_confirm, next_waiter, note_barging};
 use crate::attempt::{Line, Phase};
@@ -9,13 +8,13 @@ use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::World;
 
-/// A copy of an acquire that arrives.
+/// A request of an acquire that arrives at the server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request {
     pub(crate) owner: usize,
     /// The time since its sending.
     pub(crate) age: u8,
-    /// Whether its expiry E has come.
+    /// Whether its expiry E has passed.
     pub(crate) expired: bool,
 }
 
@@ -70,7 +69,7 @@ pub(crate) fn acquire(world: &mut World, setup: &Setup, request: Request) -> Lin
 
 fn busy(world: &mut World, setup: &Setup, request: Request) -> Line {
     let Request { owner, age, .. } = request;
-    // Every caller of the model asks for healing.
+    // Every client in the model requests healing.
     if world.server.left == FOR_EVER && !setup.without(Weakening::Heals) {
         world.server.left = setup.times.ttl;
     }
@@ -86,7 +85,7 @@ fn busy(world: &mut World, setup: &Setup, request: Request) -> Line {
     Line::Busy { age, left, first }
 }
 
-/// Whether the token was drawn by this very attempt.
+/// Returns whether this attempt drew the token.
 fn is_second_copy(world: &World, setup: &Setup, owner: usize) -> bool {
     if setup.without(Weakening::SecondCopyDrawsNothing) {
         return false;

@@ -1,4 +1,4 @@
-//! `force_release.lua`: ends the lock whatever its holder, and grants it to the next waiter.
+//! `force_release.lua`: ends the lock of any holder, and grants it to the next waiter.
 
 use super::queue::grant_next;
 use crate::setup::Setup;

@@ -1,9 +1,9 @@
-//! The server's scripts, one module each, as they are in `core/src/backend/redis/scripts`.
+//! The server's scripts, one module each, as in `core/src/backend/redis/scripts`.
 //!
-//! Each runs in one step. What they leave out: the TTL of the queue and of the fence record (far longer
-//! than any lease), the bound on places looked at, errors for want of memory or rights, and all that is about locks
-//! which several may hold: readers, permits, downgrades and handovers. Here every attempt is exclusive, and
-//! `next_waiter` and `grant_to_confirm` are what `grant_next` does for such.
+//! Each script runs in one step. The model omits the TTL of the queue and of the fence record, which is much longer
+//! than any lease. It omits the limit of checked queue positions, and errors of memory or permissions. It also omits
+//! locks with several holders: readers, permits, downgrades and handovers. Every attempt here is exclusive. For
+//! exclusive attempts, `next_waiter` and `grant_to_confirm` do what `grant_next` does.
 
 mod acquire;
 mod force_release;

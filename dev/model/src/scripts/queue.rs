@@ -1,4 +1,4 @@
-//! `queue.lua`: what all scripts share.
+//! `queue.lua`: the functions that all scripts share.
 
 use crate::attempt::Phase;
 use crate::claim::Reachable;
@@ -12,7 +12,7 @@ pub(super) fn dequeue(world: &mut World, owner: usize) {
     world.server.places[owner] = 0;
 }
 
-/// The first waiter, from the front, who can be woken, or who hears of the answer.
+/// Returns the first waiter in the queue that receives notifications, or that the answer names.
 pub(super) fn next_waiter(world: &mut World, setup: &Setup, hears: Option<usize>) -> Option<usize> {
     let queue = world.server.queue;
     for waiter in queue.iter() {
@@ -25,7 +25,7 @@ pub(super) fn next_waiter(world: &mut World, setup: &Setup, hears: Option<usize>
     None
 }
 
-/// Makes the next waiter the owner of a free lock for as long as it has to confirm.
+/// Makes the next waiter the owner of a free lock for the time of its confirmation.
 pub(super) fn grant_to_confirm(world: &mut World, setup: &Setup, waiter: usize) {
     note_barging(world, setup, waiter);
     world.server.set_lock(waiter, setup.times.grant);
@@ -36,8 +36,8 @@ pub(super) fn grant_to_confirm(world: &mut World, setup: &Setup, waiter: usize) 
     }
 }
 
-/// Grants the lock to the next waiter. The successor need not confirm: the token that was drawn for it is answered,
-/// and whoever has the answer tells it.
+/// Grants the lock to the next waiter. `successor` need not confirm: the answer contains its token, and the releasing
+/// client notifies it.
 pub(super) fn grant_next(world: &mut World, setup: &Setup, successor: Option<usize>) -> Option<u8> {
     let next = match successor.filter(|&it| world.server.has_live_place(it)) {
         Some(successor) if setup.without(Weakening::PassInOrder) => successor,
@@ -50,7 +50,7 @@ pub(super) fn grant_next(world: &mut World, setup: &Setup, successor: Option<usi
     None
 }
 
-/// What a grant and its confirmation would do together. The TTL is that of a grant, until it is renewed.
+/// Grants and confirms the lock in one step. The TTL is that of a grant until the first renewal.
 pub(super) fn grant_to_successor(world: &mut World, setup: &Setup, waiter: usize) -> u8 {
     note_barging(world, setup, waiter);
     let ttl = if setup.without(Weakening::PassForGrant) {
@@ -61,7 +61,7 @@ pub(super) fn grant_to_successor(world: &mut World, setup: &Setup, waiter: usize
     grant(world, setup, waiter, ttl)
 }
 
-/// Grants the lock under the next token.
+/// Grants the lock with the next token.
 pub(super) fn grant(world: &mut World, setup: &Setup, waiter: usize, ttl: u8) -> u8 {
     let token = next_token(world, setup);
     world.came.remove(waiter);
@@ -80,13 +80,14 @@ pub(super) fn next_token(world: &mut World, setup: &Setup) -> u8 {
     world.clock
 }
 
-/// `PUBLISH`: whether anybody listens at the waiter's inbox. A process whose task died listens on.
+/// `PUBLISH`: returns whether a process is subscribed to the waiter's inbox. A process whose task has died is still
+/// subscribed.
 fn publish(world: &mut World, setup: &Setup, waiter: usize) -> bool {
     if world.deaf & setup.process(waiter) != 0 {
         setup.see(world, Reachable::DeafPassedOver);
         return setup.without(Weakening::DeafPassedOver);
     }
-    // Where everybody may ask at any time, a wake-up changes nothing.
+    // In worlds where every attempt may send a request at any time, a notification has no effect.
     let matters = setup.is_prompt() || setup.without(Weakening::ConfirmBeforeGuard);
     if matters && world.attempts[waiter].phase == Phase::Trying {
         world.attempts[waiter].hint = true;
@@ -94,7 +95,7 @@ fn publish(world: &mut World, setup: &Setup, waiter: usize) -> bool {
     true
 }
 
-/// Notes whether one that came earlier, waits, and can be told, is passed over.
+/// Records whether an earlier waiter that receives notifications is skipped.
 pub(super) fn note_barging(world: &mut World, setup: &Setup, chosen: usize) {
     if world.attempts[chosen].phase != Phase::Trying {
         return;

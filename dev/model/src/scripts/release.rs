@@ -6,21 +6,21 @@ use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::World;
 
-/// What a release or cleanup says.
+/// The arguments of a release or cleanup.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReleaseRequest {
-    /// How long copies of the owner's acquires may still come, by the server's clock.
+    /// How long duplicates of the owner's acquires may still arrive, by the server's clock.
     pub(crate) seal: u8,
-    /// A waiter that hears of the answer.
+    /// A waiter that the answer names.
     pub(crate) named: Option<Named>,
 }
 
 /// A waiter of the process that releases the lock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Named {
-    /// One that may have a place in the queue.
+    /// A waiter that may have a queue position.
     InLine(usize),
-    /// One that has none, and has not asked by itself.
+    /// A waiter that does not have a queue position, and has not sent its own request.
     Parked(usize),
 }
 
@@ -32,7 +32,7 @@ impl Named {
     }
 }
 
-/// The token of the named waiter, if the lock is its.
+/// Returns the token of the named waiter, if it got the lock.
 pub(crate) fn release(
     world: &mut World,
     setup: &Setup,
@@ -52,7 +52,7 @@ pub(crate) fn release(
     if held {
         world.server.delete_lock();
     }
-    // Where its lease has run out, nobody else tells those who wait.
+    // If the lease of the owner has expired, only this script notifies the waiters.
     let free = world.server.holder == Holder::Nobody;
     if !setup.without(Weakening::OwnPlaceRemoved) {
         dequeue(world, owner);
@@ -70,7 +70,7 @@ pub(crate) fn release(
     passed
 }
 
-/// The release and the acquire of one that is parked, in one step, if nobody is in the queue: `release_handoff.lua`.
+/// `release_handoff.lua`: releases the lock and acquires it for a parked waiter in one step, if the queue is empty.
 fn pass_to_parked(
     world: &mut World,
     setup: &Setup,

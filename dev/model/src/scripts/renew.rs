@@ -1,4 +1,4 @@
-//! `renew.lua`: extends the lease if this owner holds the lock, under the token that it drew.
+//! `renew.lua`: extends the lease if this owner holds the lock with the token that it drew.
 
 use crate::claim::Reachable;
 use crate::server::{Holder, id};
@@ -6,7 +6,7 @@ use crate::setup::Setup;
 use crate::weakening::Weakening;
 use crate::world::{Mark, World};
 
-/// Whether the lease was extended.
+/// Returns whether the lease was extended.
 pub(crate) fn renew(world: &mut World, setup: &Setup, owner: usize) -> bool {
     let is_holder = world.server.is_held_by(owner);
     if !is_holder && !setup.without(Weakening::RenewalComparesOwner) {

@@ -1,4 +1,4 @@
-//! Worlds in which everything may take as long as it likes: what holds there needs nobody to be in time.
+//! Worlds without time limits. Their claims do not depend on timely messages.
 
 use crate::claim::{Claim, Reachable};
 use crate::setup::{Faults, Pace, Setup};
@@ -15,7 +15,7 @@ const ALL_SAFE: &[Claim] = &[
     Claim::NoGhost,
 ];
 
-/// The lock is allowed to fail when its key is taken away; the tokens are not.
+/// The lock may have two holders after its key was deleted, but tokens are still correct.
 const ALL_BUT_EXCLUSION: &[Claim] = &[
     Claim::TokensDiffer,
     Claim::TokensGrow,

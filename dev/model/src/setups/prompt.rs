@@ -1,5 +1,4 @@
-//! Worlds in which messages are prompt and the living do what is due: how long a waiter waits, and in which
-//! order.
+//! Worlds with fast messages and timely clients. They check how long waiters wait, and in which order they are served.
 
 use crate::claim::{Claim, Reachable};
 use crate::setup::{Faults, Pace, Setup};
@@ -131,7 +130,7 @@ pub(super) const SETUPS: &[Setup] = &[
             lost_hints: 1,
             ..ONE_DEATH
         },
-        // A waiter that was not told in time goes to the end.
+        // A waiter without a timely notification moves to the end of the queue.
         claims: &[
             Claim::Exclusion,
             Claim::Backed,
@@ -204,7 +203,7 @@ pub(super) const SETUPS: &[Setup] = &[
             promotions: 1,
             ..Budget::NONE
         },
-        // What the old primary granted alone is granted a second time: only the fence helps. Who waits queues again.
+        // Grants that only the old primary knows are repeated, so only the fence protects. Waiters queue again.
         claims: &[
             Claim::TokensDiffer,
             Claim::TokensGrow,

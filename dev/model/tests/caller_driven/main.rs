@@ -1,8 +1,9 @@
-//! Caller-driven IO of the Redis connection, in all orders of its threads with at most two preemptions: every caller is
-//! answered, and with a mistake in the source there is an order in which one is not.
+//! Tests the caller-driven IO of the Redis connection in all thread orders with at most two preemptions. Every caller
+//! gets its reply. With each mistake in the source there is an order in which a caller does not.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-// The source under test takes its lock from `parking_lot`: here that is this crate, with a lock whose orders are visited.
+// The tested source uses the lock of `parking_lot`. Here that name refers to this crate, whose lock lets loom visit all
+// orders.
 extern crate self as parking_lot;
 
 use std::env;
@@ -15,12 +16,12 @@ use loom::model::Builder;
 pub struct Mutex<T>(loom::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// Makes one.
+    /// Creates a mutex.
     pub fn new(value: T) -> Self {
         Self(loom::sync::Mutex::new(value))
     }
 
-    /// Waits for it.
+    /// Locks the mutex.
     pub fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
         self.0.lock().unwrap()
     }
@@ -76,7 +77,7 @@ fn a_caller_is_answered_though_another_is_not_polled() {
     visit(faithful::scenarios::one_is_not_polled);
 }
 
-/// Each with the scenario in which somebody waits for ever.
+/// The mistakes, each with the scenario in which a caller waits forever.
 const MISTAKES: [(&str, fn()); 4] = [
     (
         "nobody_is_woken_after_a_turn",
@@ -96,7 +97,7 @@ const MISTAKES: [(&str, fn()); 4] = [
     ),
 ];
 
-/// Each in a process of its own, because one that found a deadlock may abort.
+/// Runs each mistake in its own process, because a process with a deadlock may abort.
 #[test]
 fn each_mistake_is_found() {
     if let Ok(mistake) = env::var(MISTAKE) {

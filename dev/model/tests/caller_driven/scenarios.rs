@@ -1,4 +1,4 @@
-// Callers, a fallback driver and a server, on a connection that is in memory. Included once for each source.
+// Callers, a fallback driver and a server on an in-memory connection. This file is included once for each source.
 
 use std::future::{Future, poll_fn};
 use std::mem;
@@ -12,10 +12,10 @@ use loom::thread::{self, JoinHandle};
 use super::drive_state::{DriveWaiter, ReaderSnapshot, SharedDriveState};
 use crate::Mutex;
 
-/// What the connection and its callers share.
+/// The state that the connection and its callers share.
 #[derive(Default)]
 struct Wire {
-    /// Whose replies have come and have not been read.
+    /// The callers whose replies have arrived and are unread.
     input: Vec<usize>,
     connection: Option<Waker>,
     answered: [bool; 2],
@@ -36,7 +36,7 @@ impl Connection {
         Self { wire, shared }
     }
 
-    /// The server replies to a caller.
+    /// Makes the server reply to a caller.
     fn reply_to(&self, caller: usize) {
         let mut wire = self.wire.lock();
         wire.input.push(caller);
@@ -67,7 +67,7 @@ impl Connection {
         });
     }
 
-    /// As the fallback driver does, which looks so often, and at once, after a caller that was woken.
+    /// Acts like the fallback driver, which polls `looks` times, and immediately after a caller was woken.
     fn drive_as_fallback(&self, mut looks: usize) {
         let mut last = ReaderSnapshot::default();
         block_on(poll_fn(|context| {
@@ -101,7 +101,7 @@ impl Connection {
     }
 }
 
-/// The future of the connection: reads what has come, and wakes those who wait for it.
+/// The future of the connection, which reads the replies and wakes their callers.
 fn exchange(wire: Arc<Mutex<Wire>>) -> impl Future<Output = ()> + Send {
     poll_fn(move |context| {
         let mut woken = Vec::new();

@@ -1,8 +1,8 @@
-//! What the tests of both models share.
+//! Macros that the tests of both models share.
 
 macro_rules! worlds {
     (over $least:literal states: $($test:ident $name:literal)*) => {
-        /// The world of that name, in which every claim holds and everything reachable can be seen.
+        /// Checks that every claim holds in the world with this name, and that every expected event occurs.
         fn check(name: &str) {
             let setup = setup(name).unwrap();
             let explored = explore(&setup);
@@ -34,7 +34,8 @@ macro_rules! worlds {
 
 macro_rules! rules {
     ($($test:ident $name:literal)*) => {
-        /// The weakened protocol of that name, which breaks what it should, nothing else, and in words.
+        /// Checks that the weakened protocol with this name violates the expected claims and no other, and that a
+        /// counterexample can be described.
         fn check(name: &str) {
             let rule = *Weakening::ALL.iter().find(|it| it.name() == name).unwrap();
             let setup = weakened(rule).unwrap();

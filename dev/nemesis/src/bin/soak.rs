@@ -1,5 +1,5 @@
-//! Many acquisitions of every kind beside faults, some of them cancelled: says what grew and what is left, and fails
-//! if anything did. An hour, if nothing else is said.
+//! Many acquisitions of every kind during faults, some of them cancelled. Prints which resources have grown or are
+//! left, and fails if there are any. By default it runs for an hour.
 //!
 //! ```sh
 //! cargo run --release -p leasehold-nemesis --bin soak -- --acquisitions 1000000

@@ -1,4 +1,4 @@
-//! One deployment and one fault, from start to verdict.
+//! One deployment with one fault, from its start to its verdict.
 
 mod observed;
 mod perform;

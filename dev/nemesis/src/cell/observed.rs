@@ -1,4 +1,4 @@
-//! What can be seen of a cell from outside: its stores, and what its processes have noted.
+//! The observable state of a cell: its stores, and the records of its processes.
 
 use leasehold_testkit::history::Moment;
 
@@ -15,7 +15,7 @@ pub(super) struct Observed {
 }
 
 impl Observed {
-    /// Makes the empty data of a cell.
+    /// Creates the empty data of a cell.
     pub(super) async fn prepare(cell: DataCell, at: &Addresses) -> Result<Self, BoxError> {
         let mut stores = Vec::new();
         for (kind, address) in &at.0 {
@@ -26,7 +26,7 @@ impl Observed {
         Ok(Self { cell, stores })
     }
 
-    /// The stores to which nobody has written something that began after a moment.
+    /// Returns the stores without a write that began after this moment.
     pub(super) fn idle_since(&self, moment: Moment, changes: &[Change]) -> Vec<&'static str> {
         let is_idle = |kind: &str| {
             let written = of(changes, kind, Work::Ledger).into_iter();
@@ -37,7 +37,7 @@ impl Observed {
         kinds.filter(|kind| is_idle(kind)).collect()
     }
 
-    /// Whether something was lost that was written without a fence, and noted before this call.
+    /// Returns whether a recorded write without a fence was lost. Only writes recorded before this call count.
     pub(super) async fn control_has_lost(&self, changes: &[Change]) -> Result<bool, BoxError> {
         for (kind, store) in &self.stores {
             let written = of(changes, kind, Work::ControlLedger);

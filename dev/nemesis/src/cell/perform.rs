@@ -1,4 +1,4 @@
-//! Running a cell.
+//! Runs a cell.
 
 use std::time::{Duration, Instant};
 
@@ -15,21 +15,21 @@ use crate::fault::Fault;
 use crate::worker::Orders;
 use crate::workers::Workers;
 
-/// How many processes there are, where they have their locks from servers.
+/// The number of processes, if the locks are at servers.
 const PROCESSES: usize = 3;
 
-/// A cell goes on for up to so many times as long if whoever has no fence has been lucky.
+/// A cell runs for up to this many times its duration if the control has not lost a write yet.
 const LUCKY: u32 = 6;
 
-/// How long it may take until somebody writes again: the dead in a queue may keep it for some seconds each.
+/// The time until a process writes again. A dead waiter in the queue may block it for some seconds.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 impl Cell {
-    /// Runs it. `prepare` is held while tables are made.
+    /// Runs the cell. `prepare` is locked while tables are created.
     ///
     /// # Errors
     ///
-    /// If it cannot be run to its end.
+    /// Returns an error if the cell cannot be completed.
     pub async fn run(
         &self,
         deployment: &dyn Deployment,
@@ -104,7 +104,7 @@ impl Cell {
     }
 }
 
-/// Waits until all kinds of data have been written to since a moment. Answers which have not.
+/// Waits until all kinds of data have been written since a moment. Returns the kinds that have not.
 async fn works(
     observed: &Observed,
     workers: &Workers,

@@ -1,4 +1,4 @@
-//! Which cell it is.
+//! Identifies a cell.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use crate::fault::Fault;
 /// One cell of the matrix.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// No other has it.
+    /// The unique number of the cell.
     pub number: DataCell,
-    /// Where locks come from.
+    /// The deployment of the locks.
     pub kind: Kind,
-    /// What happens.
+    /// The fault.
     pub fault: Fault,
-    /// For how long, at least.
+    /// The minimum duration.
     pub time: Duration,
-    /// For chance.
+    /// The seed of the random numbers.
     pub seed: u64,
 }
 
 impl Cell {
-    /// What it is called: `redis/client-pause`.
+    /// Returns the name, such as `redis/client-pause`.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}/{}", self.kind, self.fault)

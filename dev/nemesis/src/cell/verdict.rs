@@ -1,51 +1,51 @@
-//! What was seen in a cell.
+//! The results of a cell.
 
 use std::time::Duration;
 
 use super::place::Cell;
 
-/// What was seen in a cell.
+/// The results of a cell.
 #[derive(Debug, Clone)]
 pub struct Verdict {
-    /// Which one.
+    /// The cell.
     pub cell: Cell,
-    /// How often the nemesis struck.
+    /// The number of faults.
     pub strikes: u32,
-    /// How long it took.
+    /// The duration of the run.
     pub took: Duration,
-    /// How often a lock was granted.
+    /// The number of grants.
     pub holds: usize,
-    /// Two who believed that they had one lock.
+    /// Pairs of processes that held one lock concurrently.
     pub overlaps: Vec<String>,
-    /// Tokens that were drawn twice, or out of order.
+    /// Tokens that were drawn twice or out of order.
     pub tokens: Vec<String>,
-    /// What else went wrong.
+    /// Other failures.
     pub wrong: Vec<String>,
-    /// What became of each kind of data.
+    /// The results for each kind of data.
     pub stores: Vec<OfStore>,
 }
 
-/// What became of one kind of data.
+/// The results for one kind of data.
 #[derive(Debug, Clone)]
 pub struct OfStore {
-    /// Which one.
+    /// The kind of data.
     pub kind: &'static str,
     /// Fenced changes that were confirmed.
     pub applied: usize,
     /// Fenced changes that were refused.
     pub refused: usize,
-    /// Fenced changes of which nothing is known.
+    /// Fenced changes with an unknown result.
     pub unknown: usize,
-    /// Why what is there cannot be.
+    /// The reasons why the data cannot be the result of the changes.
     pub violations: Vec<String>,
-    /// Changes without a fence that were confirmed and are lost.
+    /// Confirmed changes without a fence that are lost.
     pub control_lost: usize,
-    /// Writes without a fence that followed one with a newer token.
+    /// Writes without a fence after a write with a newer token.
     pub control_stale: usize,
 }
 
 impl Verdict {
-    /// What is not as it is promised, or proves nothing.
+    /// Returns the violated guarantees, and the reasons why the run proves nothing.
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         let mut found = self.wrong.clone();

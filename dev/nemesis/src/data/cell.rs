@@ -1,18 +1,19 @@
-//! What belongs to one cell.
+//! The data of one cell.
 
 use serde::{Deserialize, Serialize};
 
-/// The number of a cell. Each has rows, keys and locks of its own, so that what is late in one is nothing to the next.
+/// The number of a cell. Each cell has its own rows, keys and locks, so late writes of one cell do not affect the next
+/// one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataCell(pub i64);
 
 impl DataCell {
-    /// The lock on its data in a store, and what that data is called to fences.
+    /// Returns the key of the lock for its data in a store, which is also the resource of the fences.
     #[must_use]
     pub fn resource(self, store: &str) -> String {
         format!("cell:{}:{store}", self.0)
     }
 }
 
-/// The kinds of data there are.
+/// The kinds of data.
 pub const STORES: [&str; 4] = ["postgres", "mariadb", "sqlite", "redis"];

@@ -1,14 +1,14 @@
-//! A store by its name.
+//! Connects to a store by its name.
 
 use super::store::Store;
 use super::{mariadb, postgres, redis, sqlite};
 use crate::BoxError;
 
-/// A store of one of [`STORES`](super::STORES), at an address.
+/// Connects to a store of one of the kinds [`STORES`](super::STORES), at an address.
 ///
 /// # Errors
 ///
-/// If it cannot be reached, or nothing is called so.
+/// Returns an error if the store cannot be reached, or if the kind is unknown.
 pub async fn connect(kind: &str, address: &str) -> Result<Box<dyn Store>, BoxError> {
     Ok(match kind {
         "postgres" => Box::new(postgres::Postgres::connect(address).await?),

@@ -1,4 +1,4 @@
-//! The servers with the data, and the links to them.
+//! The servers with the data, and the proxies in front of them.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use tokio::try_join;
 use super::cell::STORES;
 use crate::BoxError;
 
-/// The servers with the data. Nobody breaks them; what breaks is the way to them.
+/// The servers with the data. No fault affects them, only the links to them.
 #[derive(Debug)]
 #[must_use = "the servers end when this is dropped"]
 pub struct Servers {
@@ -18,27 +18,27 @@ pub struct Servers {
     redis: RedisServer,
 }
 
-/// Where each store is.
+/// The addresses of the stores.
 #[derive(Debug, Clone)]
 pub struct Addresses(pub Vec<(&'static str, String)>);
 
-/// The links of one deployment's clients to the data.
+/// The links between the clients of one deployment and the data.
 #[derive(Debug)]
 #[must_use = "the links end when this is dropped"]
 pub struct Links {
     links: [Proxy; 3],
-    /// By way of the links.
+    /// The addresses through the links.
     pub linked: Addresses,
-    /// Without them.
+    /// The addresses without the links.
     pub direct: Addresses,
 }
 
 impl Servers {
-    /// Starts all.
+    /// Starts all servers.
     ///
     /// # Errors
     ///
-    /// If one does not come up.
+    /// Returns an error if a server does not start.
     pub async fn start() -> Result<Self, BoxError> {
         let (postgres, mariadb, redis) = try_join!(
             PostgresServer::start(),
@@ -52,11 +52,12 @@ impl Servers {
         })
     }
 
-    /// Links for one deployment, and a file in this folder for its rows in `SQLite`, whose writers lock all of it.
+    /// Creates links for one deployment. Its `SQLite` rows are in a file in this folder, because a writer of `SQLite`
+    /// locks the whole file.
     ///
     /// # Errors
     ///
-    /// If there are no ports left.
+    /// Returns an error if no port is free.
     pub async fn link(&self, folder: &Path, name: &str) -> Result<Links, BoxError> {
         let ports = [self.postgres.port(), self.mariadb.port(), self.redis.port()];
         let file = folder.join(format!("{name}.db"));
@@ -85,7 +86,7 @@ impl Servers {
 }
 
 impl Links {
-    /// Cuts all of them. What was sent before arrives.
+    /// Cuts all links. Data that was sent before still arrives.
     pub fn cut(&self) {
         for link in &self.links {
             link.cut();

@@ -1,4 +1,4 @@
-//! What is changed: in each cell a counter with a list and a trail under a fence, and the same without one.
+//! The changed data: each cell has a counter with a list and a trail, with a fence and without one.
 
 mod cell;
 mod connect;

@@ -1,7 +1,7 @@
 //! Values in Redis, written by fenced pipelines.
 //!
-//! What has no fence is written in the same way, on a resource of its own and always with the same token, which is
-//! never stale.
+//! Data without a fence is written in the same way, but with its own resource and with a constant token, which is never
+//! stale.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use crate::judge::{Ledger, Trail};
 
 pub(super) struct Redis {
     fences: RedisFenceStore,
-    /// That of those who have none.
+    /// The token of writes without a fence.
     free: FencingToken,
 }
 
-/// Where the data of one side is.
+/// The keys of one side.
 struct Keys {
     counter: String,
     entries: String,
@@ -112,7 +112,7 @@ impl Store for Redis {
     }
 
     async fn append(&self, cell: DataCell, token: FencingToken, id: &str) -> Result<(), Failure> {
-        // A resource of its own: here nothing was claimed before.
+        // The trail has its own resource, which was not claimed before.
         let resource = format!("{}:trail", fenced(cell));
         let entry = Trail::entry(token.get(), id);
         self.push(&keys(cell, Side::Fenced), (resource, token), &entry)

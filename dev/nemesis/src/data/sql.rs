@@ -1,16 +1,17 @@
-//! What is the same for all databases but in its types: see `store!`.
+//! The common code for all databases, which differ only in their types: see `store!`.
 
 use sqlx::Error;
 
 use super::cell::DataCell;
 use super::store::{Failure, Side};
 
-/// Rows of the two sides.
+/// Returns the id of the row of one side.
 pub(super) fn row(cell: DataCell, side: Side) -> i64 {
     cell.0 * 2 + i64::from(side == Side::Control)
 }
 
-/// Of a statement that commits by itself, or of a commit: what a database says of it, it has not done.
+/// Converts the error of an autocommitted statement or of a commit. After an error of the database itself, the change
+/// was not made.
 pub(super) fn failure(error: &Error) -> Failure {
     match error {
         Error::Database(_) | Error::PoolTimedOut => Failure::Refused,
@@ -18,7 +19,7 @@ pub(super) fn failure(error: &Error) -> Failure {
     }
 }
 
-/// Of a fenced statement.
+/// Converts the error of a fenced statement.
 pub(super) fn fenced(error: &leasehold_sqlx::Error) -> Failure {
     match error {
         leasehold_sqlx::Error::Sqlx(error) => failure(error),
@@ -75,7 +76,7 @@ macro_rules! store {
             ) -> Result<Ledger, Failure> {
                 let row = sql::row(cell, Side::Fenced);
                 let begin = Fence::new(token).begin(&self.0, cell.resource(stringify!($Store)));
-                // Whatever fails before the commit is rolled back.
+                // Any error before the commit causes a rollback.
                 let begun = begin.lock_timeout(LOCK_LIMIT).await;
                 let mut tx = begun.map_err(|_| Failure::Refused)?;
                 let read = sqlx::query_as($read_ledger).bind(row);
@@ -143,7 +144,7 @@ macro_rules! store {
         use crate::BoxError;
         use crate::judge::{Ledger, Trail};
 
-        /// For so long a holder that was stopped in its transaction is in its successor's way.
+        /// How long a holder that was stopped inside of its transaction blocks the next holder.
         const LOCK_LIMIT: Duration = Duration::from_secs(1);
     };
 }

@@ -1,4 +1,4 @@
-//! Rows in a file of `SQLite`, which several processes open.
+//! Rows in a file of `SQLite`, which several processes use.
 
 use std::str::FromStr;
 
@@ -24,7 +24,7 @@ store!(
 
 impl Sqlite {
     pub(super) async fn connect(url: &str) -> Result<Self, sqlx::Error> {
-        // Nobody cuts the power here.
+        // The tests do not simulate a power failure.
         let options = SqliteConnectOptions::from_str(url)?
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)

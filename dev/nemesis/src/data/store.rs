@@ -1,4 +1,4 @@
-//! What every store can do.
+//! The operations of every store.
 
 use std::time::Duration;
 
@@ -9,37 +9,37 @@ use super::cell::DataCell;
 use crate::BoxError;
 use crate::judge::{Ledger, Trail};
 
-/// Which of the two.
+/// One of the two sides of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// What is written under a fence.
+    /// Data that is written with a fence.
     Fenced,
-    /// What is written without one.
+    /// Data that is written without a fence.
     Control,
 }
 
 /// Why a change was not confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// It was surely not done.
+    /// The change was definitely not made.
     Refused,
-    /// It may have been done, or may be still.
+    /// The change may have been made, or may still be.
     Unknown,
 }
 
-/// A store as a process sees it. What has no fence does what the lock alone promises to be safe.
+/// A store, as a process uses it. Writes without a fence rely only on the lock.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Makes the empty data of a cell.
+    /// Creates the empty data of a cell.
     async fn prepare(&self, cell: DataCell) -> Result<(), BoxError>;
 
-    /// What is there.
+    /// Reads the ledger.
     async fn ledger(&self, cell: DataCell, side: Side) -> Result<Ledger, BoxError>;
 
-    /// What is there.
+    /// Reads the trail.
     async fn trail(&self, cell: DataCell, side: Side) -> Result<Trail, BoxError>;
 
-    /// Claims, reads, thinks for so long, and writes. Answers what it has read.
+    /// Claims the resource, reads, waits for `think`, and writes. Returns the ledger that was read.
     async fn change(
         &self,
         cell: DataCell,
@@ -48,13 +48,13 @@ pub trait Store: Send + Sync {
         think: Duration,
     ) -> Result<Ledger, Failure>;
 
-    /// Writes without having read.
+    /// Appends an entry without reading.
     async fn append(&self, cell: DataCell, token: FencingToken, id: &str) -> Result<(), Failure>;
 
-    /// Writes over what is there.
+    /// Replaces the ledger.
     async fn overwrite(&self, cell: DataCell, ledger: &Ledger) -> Result<(), Failure>;
 
-    /// Writes without having read, and without a fence.
+    /// Appends an entry without reading, and without a fence.
     async fn append_freely(
         &self,
         cell: DataCell,

@@ -24,7 +24,7 @@ impl Cluster {
         Ok(Self(ClusterRedis::start_with_replicas().await?))
     }
 
-    /// Whether a member leads, or follows and is in step.
+    /// Returns whether a node is a master, or a replica that is in sync.
     async fn is(&self, member: usize, role: &str) -> bool {
         let Ok(mut client) = self.0.server(member).client().await else {
             return false;

@@ -1,4 +1,4 @@
-//! What every deployment can do.
+//! The operations of every deployment.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use super::locks::Locks;
 use crate::BoxError;
 use crate::fault::Fault;
 
-/// How long what is stopped or cut stays so: longer than leases and sessions last.
+/// The duration of a stop or a cut, which is longer than leases and sessions.
 pub const OUTAGE: Duration = Duration::from_millis(2_200);
 
-/// The servers of a deployment, and how faults are done to them.
+/// The servers of a deployment, and the faults that affect them.
 #[async_trait(?Send)]
 pub trait Deployment {
-    /// How clients reach it.
+    /// Returns how clients connect to the deployment.
     fn locks(&self) -> Locks;
 
-    /// Strikes once, and makes good again: what was killed is back when this returns.
+    /// Causes one fault and repairs it. Killed servers are running again when this method returns.
     ///
     /// # Errors
     ///
-    /// If a server does not come back, or the fault is none of its [`Kind`](super::Kind)'s.
+    /// Returns an error if a server does not restart, or if this [`Kind`](super::Kind) does not have the fault.
     async fn strike(&self, fault: Fault, chance: &mut fastrand::Rng) -> Result<(), BoxError>;
 
-    /// What locks have left in the servers that is not to stay.
+    /// Returns the data that locks have left on the servers and that must not stay.
     ///
     /// # Errors
     ///
-    /// If a server does not answer.
+    /// Returns an error if a server does not reply.
     async fn traces(&self) -> Result<Vec<String>, BoxError>;
 }

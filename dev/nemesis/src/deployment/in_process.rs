@@ -1,4 +1,4 @@
-//! Locks that a process keeps in itself.
+//! Locks within one process.
 
 use async_trait::async_trait;
 

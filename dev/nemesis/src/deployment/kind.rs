@@ -1,26 +1,26 @@
-//! The deployments there are, and what can happen to each.
+//! The kinds of deployments, and the faults of each.
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::fault::Fault;
 
-/// Where locks come from.
+/// The kind of a deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Kind {
-    /// One process, and no server.
+    /// One process without a server.
     InProcess,
-    /// One Redis, which writes to disk before it answers.
+    /// One Redis server that writes to disk before it replies.
     #[strum(serialize = "redis")]
     One,
     /// A primary with a replica, and three Sentinels.
     Sentinel,
-    /// As `Sentinel`, and a lock is granted once the replica has it.
+    /// Like `Sentinel`, but a lock is granted only after the replica has acknowledged it.
     #[strum(serialize = "sentinel-synced")]
     Synced,
-    /// Three masters with a replica each.
+    /// Three masters, each with a replica.
     Cluster,
-    /// A majority of three servers that keep nothing on disk.
+    /// A majority of three servers without persistence.
     Redlock,
     /// An ensemble of three.
     #[strum(serialize = "zookeeper")]
@@ -28,13 +28,13 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What it is called on the command line and in the table.
+    /// Returns the name on the command line and in the table.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// What can happen to it. Those come last after which its servers are not what they were.
+    /// Returns the faults of this deployment. Faults that change the roles of the servers come last.
     #[must_use]
     pub const fn faults(self) -> &'static [Fault] {
         match self {
@@ -93,21 +93,22 @@ impl Kind {
         }
     }
 
-    /// Whether two are never let in at once whatever of this happens.
+    /// Returns whether the lock never has two holders, even during this fault.
     #[must_use]
     pub const fn excludes(self, fault: Fault) -> bool {
         match fault {
             Fault::ForceOpen | Fault::Failover | Fault::ServerClock => false,
-            // One Redis that forgets its locks gives them away. Of several, the one that forgot has no vote.
+            // A single Redis server that loses its locks grants them again. Of several nodes, the one that lost its
+            // locks does not vote.
             Fault::ServerForgets => matches!(self, Self::Redlock),
-            // Where there is a replica, that is a failover.
+            // If there are replicas, a pause causes a failover.
             Fault::ServerPause => !matches!(self, Self::Sentinel | Self::Synced | Self::Cluster),
             _ => true,
         }
     }
 
-    /// Whether the fault lets a second holder in beside one that works on, so that whoever has no fence must lose
-    /// something.
+    /// Returns whether the fault causes a second holder while the first one continues. Then writes without a fence must
+    /// be lost.
     #[must_use]
     pub const fn control_loses(self, fault: Fault) -> bool {
         matches!(fault, Fault::ClientPause | Fault::ForceOpen)

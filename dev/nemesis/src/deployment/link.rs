@@ -1,4 +1,4 @@
-//! What is done to a link between clients and a server.
+//! The faults of a link between clients and a server.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use super::contract::OUTAGE;
 use crate::BoxError;
 use crate::fault::Fault;
 
-/// Strikes a link once, if the fault is one of links; whether it was. Connections that have lost something stay mute:
-/// their clients have to notice.
+/// Causes one fault of a link. Returns whether the fault is a fault of links. Connections that have lost data stay
+/// silent, and their clients must notice it.
 pub(super) async fn strike(
     link: &Proxy,
     fault: Fault,
@@ -28,7 +28,7 @@ pub(super) async fn strike(
         Fault::LinkLosesReplies => link.set(Direction::ToClient, Traffic::Drop),
         Fault::LinkDelay => {
             let late = Traffic::Delay(Duration::from_millis(chance.u64(20..120)));
-            // One way, the other, or both.
+            // In one direction, in the other, or in both.
             let ways = chance.u8(1..4);
             if ways & 1 > 0 {
                 link.set(Direction::ToServer, late);

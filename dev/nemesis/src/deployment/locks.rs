@@ -1,4 +1,4 @@
-//! How a process reaches the locks.
+//! How a process connects to the locks.
 
 use std::time::Duration;
 
@@ -13,39 +13,39 @@ use crate::BoxError;
 /// The TTL of all locks.
 pub const TTL: Duration = Duration::from_secs(1);
 
-/// How long a session of `ZooKeeper` lasts, in the place of a TTL.
+/// The duration of a session of `ZooKeeper`, which takes the place of the TTL.
 pub const SESSION: Duration = Duration::from_millis(1_500);
 
-/// How long one of several servers may take to answer.
+/// The timeout of one of several servers.
 const NODE_TIMEOUT: Duration = Duration::from_millis(150);
 
-/// How long a replica may take to acknowledge.
+/// The timeout for the acknowledgement of a replica.
 const ACKNOWLEDGED: Duration = Duration::from_millis(200);
 
-/// What a lost answer costs.
+/// The time until a lost reply is noticed.
 const COMMAND_TIMEOUT: Duration = Duration::from_millis(600);
 
-/// How a process reaches the locks.
+/// How a process connects to the locks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Locks {
-    /// In itself.
+    /// Within the process.
     InProcess,
-    /// By a URL of Redis.
+    /// At a URL of Redis.
     Redis(String),
-    /// By a URL of Redis; each lock is on a replica, too.
+    /// At a URL of Redis, with locks that a replica must acknowledge.
     Synced(String),
-    /// At these hosts.
+    /// On the nodes at these addresses.
     Redlock(Vec<String>),
-    /// By a URL of `ZooKeeper`.
+    /// At a URL of `ZooKeeper`.
     ZooKeeper(String),
 }
 
 impl Locks {
-    /// Connects.
+    /// Connects to the locks.
     ///
     /// # Errors
     ///
-    /// What the backend says.
+    /// Returns the error of the backend.
     pub async fn connect(&self) -> Result<LockManager, BoxError> {
         let builder = LockManager::builder()
             .ttl(TTL)
@@ -59,7 +59,7 @@ impl Locks {
             }
             Self::Redlock(hosts) => {
                 let urls = hosts.iter().map(|host| format!("redis://{host}"));
-                // They keep nothing. One that forgets is out for four seconds.
+                // The nodes do not persist data. A node that has lost its data does not vote for four seconds.
                 let nodes = Redlock::new(urls)
                     .node_timeout(NODE_TIMEOUT)
                     .max_ttl(TTL * 2)

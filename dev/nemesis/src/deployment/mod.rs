@@ -1,4 +1,4 @@
-//! Where locks come from: servers, how clients reach them, and how each fault is done to them.
+//! Deployments of locks: the servers, how clients connect to them, and their faults.
 
 mod cluster;
 mod contract;

@@ -14,27 +14,27 @@ use super::{link, traces};
 use crate::BoxError;
 use crate::fault::Fault;
 
-/// By how much a clock jumps. It only goes ahead: what was granted before a jump back would outlive us.
+/// How far a clock jumps. It only jumps forward, because data from before a jump back would last longer than the test.
 const JUMP: i64 = 31;
 
-/// A Redis server that wears a clock of its own, behind a proxy. One of several nodes is such a one, too.
+/// A Redis server with its own clock, behind a proxy. It is also used as one of several nodes.
 pub(super) struct One {
     server: RedisServer,
     proxy: Proxy,
     clock: ClockShim,
     ahead: AtomicI64,
-    /// What may stay on it for a while.
+    /// The keys that may stay on the server for a while.
     brief: &'static [&'static str],
 }
 
 impl One {
-    /// One that writes to disk before it answers.
+    /// Starts a server that writes to disk before it replies.
     pub(super) async fn start() -> Result<Self, BoxError> {
         let server = RedisServer::builder().keeps_data();
         Self::with(server, traces::BRIEF).await
     }
 
-    /// One of several, which keeps nothing.
+    /// Starts one of several nodes, which does not persist data.
     pub(super) async fn of_several() -> Result<Self, BoxError> {
         Self::with(RedisServer::builder(), traces::BRIEF_IF_MISSED).await
     }
@@ -51,7 +51,7 @@ impl One {
         })
     }
 
-    /// `127.0.0.1:37123`
+    /// Returns the address, such as `127.0.0.1:37123`.
     pub(super) fn host(&self) -> String {
         format!("127.0.0.1:{}", self.proxy.port())
     }

@@ -1,4 +1,4 @@
-//! Three Redis servers of which a majority grants.
+//! Three Redis servers, a majority of which grants locks.
 
 use async_trait::async_trait;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::one::One;
 use crate::BoxError;
 use crate::fault::Fault;
 
-/// How long a node that has nothing is out: the longest TTL, the difference of the clocks and a second.
+/// How long a node without data does not vote: the longest TTL, the maximum difference of clocks, and a second.
 const AWAY: Duration = Duration::from_millis(4_500);
 
 pub(super) struct Nodes([One; 3]);
@@ -22,7 +22,7 @@ impl Nodes {
             One::of_several().await?,
             One::of_several().await?,
         ]);
-        // Nodes that have just been started do not vote.
+        // New nodes do not vote.
         sleep(AWAY).await;
         Ok(nodes)
     }
@@ -34,7 +34,7 @@ impl Deployment for Nodes {
         Locks::Redlock(self.0.iter().map(One::host).collect())
     }
 
-    /// Strikes one of them. Clocks jump on the first one alone.
+    /// Causes a fault on one of the nodes. Clocks jump only on the first one.
     async fn strike(&self, fault: Fault, chance: &mut fastrand::Rng) -> Result<(), BoxError> {
         let place = match fault {
             Fault::ServerClock => 0,

@@ -1,4 +1,4 @@
-//! A primary with a replica, and Sentinels.
+//! A primary with a replica and Sentinels.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::traces;
 use crate::BoxError;
 use crate::fault::Fault;
 
-/// For so long what the primary writes is on it alone, before it is lost.
+/// How long the primary writes without replication before its writes are lost.
 const UNREPLICATED: Duration = Duration::from_millis(300);
 
-/// For so long there are two who take writes.
+/// How long two servers accept writes.
 const SPLIT: Duration = Duration::from_millis(700);
 
 pub(super) struct Sentinels {

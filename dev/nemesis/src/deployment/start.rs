@@ -1,4 +1,4 @@
-//! Starting the servers of each kind.
+//! Starts the servers of each kind.
 
 use super::contract::Deployment;
 use super::kind::Kind;
@@ -9,7 +9,7 @@ use crate::BoxError;
 ///
 /// # Errors
 ///
-/// If one does not come up.
+/// Returns an error if a server does not start.
 pub async fn start(kind: Kind) -> Result<Box<dyn Deployment>, BoxError> {
     Ok(match kind {
         Kind::InProcess => Box::new(in_process::InProcess),

@@ -13,10 +13,10 @@ use super::locks::Locks;
 use crate::BoxError;
 use crate::fault::Fault;
 
-/// How long a server is gone.
+/// How long a server is down.
 const GONE: Duration = Duration::from_millis(500);
 
-/// Clients reach each server by a link.
+/// Clients connect to each server through a link.
 pub(super) struct Ensemble(ZooKeeperEnsemble, Vec<Proxy>);
 
 impl Ensemble {
@@ -45,7 +45,7 @@ impl Deployment for Ensemble {
         let nodes = self.0.nodes();
         let struck = match fault {
             Fault::Partition => self.0.follower().await?,
-            // The leader, most of the time.
+            // Usually the leader.
             _ if chance.u8(..3) == 0 => self.0.follower().await?,
             _ => self.0.leader().await?,
         };
@@ -71,7 +71,8 @@ impl Deployment for Ensemble {
         Ok(())
     }
 
-    /// Whatever a lock leaves is in the way of those who come later: see [`Inspection`](leasehold::backend::Inspection).
+    /// A node that a lock leaves would block later acquires, so other checks find it: see
+    /// [`Inspection`](leasehold::backend::Inspection).
     async fn traces(&self) -> Result<Vec<String>, BoxError> {
         Ok(Vec::new())
     }

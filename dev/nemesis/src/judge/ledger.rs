@@ -1,8 +1,8 @@
-//! A counter and a list that each change reads, thinks about and writes back.
+//! A counter and a list, which each change reads and writes back after a pause.
 //!
-//! Each entry has an id of its own and nothing is ever taken away, so the list that is left tells the one order in
-//! which the changes can have happened: no search is needed to say whether the history is linearizable. It is, if each
-//! confirmed change is there once, stands behind exactly what it has read, and stands behind every change that was
+//! Each entry has a unique id, and entries are never removed. So the final list shows the only possible order of the
+//! changes, and the check of linearizability needs no search. The history is linearizable if each confirmed change is
+//! in the list once, and directly after the entries that it has read. It must also be after every change that was
 //! answered before it began.
 
 use std::collections::{HashMap, HashSet};
@@ -11,30 +11,30 @@ use leasehold_testkit::history::Moment;
 
 use crate::record::{Change, Outcome};
 
-/// What is there.
+/// The stored counter and list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// How many there should be.
+    /// The expected number of entries.
     pub counter: i64,
     /// The ids of the changes, in order.
     pub entries: Vec<String>,
 }
 
 impl Ledger {
-    /// As it is stored: the ids, each with a space behind it.
+    /// Parses the stored form: the ids, each followed by a space.
     #[must_use]
     pub fn of(counter: i64, entries: &str) -> Self {
         let entries = entries.split_whitespace().map(ToOwned::to_owned).collect();
         Self { counter, entries }
     }
 
-    /// The entries as they are stored.
+    /// Returns the entries in their stored form.
     #[must_use]
     pub fn text(&self) -> String {
         self.entries.iter().map(|it| format!("{it} ")).collect()
     }
 
-    /// With one more.
+    /// Adds an entry.
     #[must_use]
     pub fn with(mut self, id: &str) -> Self {
         self.counter += 1;
@@ -43,7 +43,7 @@ impl Ledger {
     }
 }
 
-/// The confirmed changes that are not there.
+/// Returns the confirmed changes that are not in the list.
 #[must_use]
 pub fn lost<'c>(changes: &[&'c Change], left: &Ledger) -> Vec<&'c str> {
     let there: HashSet<&str> = left.entries.iter().map(String::as_str).collect();
@@ -52,7 +52,7 @@ pub fn lost<'c>(changes: &[&'c Change], left: &Ledger) -> Vec<&'c str> {
     ids.filter(|id| !there.contains(id)).collect()
 }
 
-/// Why these changes cannot have made this of an empty ledger, one after another.
+/// Returns why these changes, one after another, cannot have produced this ledger from an empty one.
 #[must_use]
 pub fn not_linearizable(changes: &[&Change], left: &Ledger) -> Vec<String> {
     let mut found: Vec<String> = lost(changes, left)
@@ -95,7 +95,7 @@ pub fn not_linearizable(changes: &[&Change], left: &Ledger) -> Vec<String> {
     found
 }
 
-/// Those that stand before one that was answered before they began.
+/// Returns the changes that precede another one which was answered before they began.
 pub(super) fn overtaken(order: &[&Change]) -> Vec<String> {
     let mut found = Vec::new();
     let mut earliest: Option<(Moment, &Change)> = None;
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::record::Work;
 
-    /// Begun and ended at these moments, behind so many entries up to the last.
+    /// Returns a change with these times, after `read.0` entries, the last of which is `read.1`.
     fn change(id: &str, times: (u64, u64), read: (usize, &str)) -> Change {
         Change {
             id: id.to_owned(),
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_lost_update_is_found() {
-        // Both have read the same, and the second has written over the first.
+        // Both changes have read the same entries, and the second one has overwritten the first.
         let (a, b) = (change("a", (1, 4), (0, "")), change("b", (3, 6), (0, "")));
         let found = found(&[a, b], 1, "b ");
         assert_eq!(found, ["a was confirmed and is lost"]);

@@ -1,4 +1,4 @@
-//! Whether what happened was allowed.
+//! Checks whether the observed changes are allowed.
 
 mod ledger;
 mod trail;

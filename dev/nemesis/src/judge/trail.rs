@@ -1,16 +1,16 @@
-//! Tokens, each appended by whoever held it.
+//! A list of tokens, which holders append.
 
 use std::collections::HashSet;
 
 use super::ledger::overtaken;
 use crate::record::{Change, Outcome};
 
-/// What is there: tokens with the ids of the changes, in the order in which they were written.
+/// The stored tokens with the ids of their changes, in the order of their writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trail(pub Vec<(i64, String)>);
 
 impl Trail {
-    /// As it is stored: `token:id`, each with a space behind it. What cannot be read has the token 0.
+    /// Parses the stored form: `token:id`, each followed by a space. An invalid entry has the token 0.
     #[must_use]
     pub fn of(entries: &str) -> Self {
         let entry = |it: &str| {
@@ -20,14 +20,14 @@ impl Trail {
         Self(entries.split_whitespace().map(entry).collect())
     }
 
-    /// An entry as it is stored.
+    /// Returns an entry in its stored form.
     #[must_use]
     pub fn entry(token: i64, id: &str) -> String {
         format!("{token}:{id} ")
     }
 }
 
-/// How many writes followed one with a newer token.
+/// Returns how many writes followed one with a newer token.
 #[must_use]
 pub fn steps_back(trail: &Trail) -> usize {
     let mut newest = 0;
@@ -38,7 +38,7 @@ pub fn steps_back(trail: &Trail) -> usize {
     stale.count()
 }
 
-/// Why these fenced writes cannot have made this trail.
+/// Returns why these fenced writes cannot have produced this trail.
 #[must_use]
 pub fn not_in_order(changes: &[&Change], trail: &Trail) -> Vec<String> {
     let mut found = Vec::new();

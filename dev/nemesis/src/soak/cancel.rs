@@ -2,7 +2,8 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-/// Polls a future until it has been pending `polls` times, and drops it then: `None`, unless it was done before.
+/// Polls a future until it has returned `Pending` `polls` times, and then drops it. Returns `None`, unless it completed
+/// before.
 pub(super) async fn dropped_after<F: Future>(polls: u32, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut pending = 0;
@@ -14,7 +15,7 @@ pub(super) async fn dropped_after<F: Future>(polls: u32, future: F) -> Option<F:
             return Poll::Ready(Some(output));
         }
         pending += 1;
-        // It may not be woken again.
+        // The future may not be woken again.
         if pending == polls {
             return Poll::Ready(None);
         }

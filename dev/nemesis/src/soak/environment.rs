@@ -7,13 +7,13 @@ use leasehold_testkit::servers::RedisServer;
 
 use crate::BoxError;
 
-/// What a lock outlives a silent holder by: short, so that the run gets over its faults.
+/// How long a lock outlives a holder that has stopped. It is short, so that the run recovers from its faults.
 pub(super) const TTL: Duration = Duration::from_secs(3);
 
-/// The server, and two ways to it.
+/// The server, and two managers.
 pub(super) struct Environment {
     pub(super) server: RedisServer,
-    /// Before the second manager.
+    /// The proxy of the second manager.
     pub(super) proxy: Proxy,
     pub(super) managers: [LockManager; 2],
 }

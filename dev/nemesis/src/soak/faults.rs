@@ -10,13 +10,13 @@ use tokio::time::sleep;
 use super::tally::Tally;
 use crate::BoxError;
 
-/// The key that [`Load::hold_long`](super::load::Load::hold_long) has, and which is taken from it.
+/// The key of [`Load::hold_long`](super::load::Load::hold_long). A fault force-releases it.
 pub(super) const LONG: &str = "long";
 
-/// How long a fault lasts that has a duration.
+/// The duration of a fault.
 const LASTS: Duration = Duration::from_millis(300);
 
-/// One fault after another, without end.
+/// Causes one fault after another, without end.
 pub(super) async fn faults(
     server: &RedisServer,
     proxy: &Proxy,

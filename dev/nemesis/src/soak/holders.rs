@@ -7,15 +7,15 @@ use parking_lot::Mutex;
 
 use super::tally::Tally;
 
-/// Whether a guard that entered is still valid. It may be asked when the guard is gone.
+/// Returns whether a guard is still valid. It can be called after the guard was dropped.
 type IsValid = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// Who holds which key, as far as this process knows.
+/// The holders of each key, as far as this process knows.
 #[derive(Default)]
 pub(super) struct Holders(Mutex<HashMap<String, Specification<(FencingToken, IsValid)>>>);
 
 impl Holders {
-    /// A guard was granted.
+    /// Records a granted guard.
     pub(super) fn enter(
         &self,
         key: &str,
@@ -26,7 +26,8 @@ impl Holders {
     ) {
         let mut locks = self.0.lock();
         let lock = locks.entry(key.to_owned()).or_default();
-        // In this order: a guard that is valid now was valid then, for it was granted before.
+        // This order matters: a guard that is valid now was also valid at the check above, because it was granted
+        // before.
         lock.retain(|(_, is_valid)| is_valid());
         if !is_valid() {
             return;
@@ -46,7 +47,7 @@ impl Holders {
         }
     }
 
-    /// The guard under this token is about to be given up.
+    /// Removes the guard with this token, which is about to be released or dropped.
     pub(super) fn leave(&self, key: &str, token: FencingToken) {
         if let Some(lock) = self.0.lock().get_mut(key) {
             lock.retain(|(entered, _)| *entered != token);

@@ -17,7 +17,7 @@ const KEYS: u32 = 64;
 const POOLS: u32 = 8;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// When a task is to end.
+/// When a task ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Until {
     Begun(u64),
@@ -35,14 +35,14 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Acquires, holds and gives up, until it is enough.
+    /// Acquires, holds and releases, until the end.
     pub(super) async fn run(self, mut chance: Rng) {
         while self.goes_on() {
             self.once(&mut chance).await;
         }
     }
 
-    /// As [`run`](Self::run) with one key, which is held for longer than its TTL.
+    /// Like [`run`](Self::run) with one key, which is held for longer than its TTL.
     pub(super) async fn hold_long(self, key: String) {
         while self.goes_on() {
             let lock = self.locks.lock(&key).ttl(Duration::from_secs(1));
@@ -85,13 +85,13 @@ impl Load {
         }
     }
 
-    /// Whether too few have been cancelled so far.
+    /// Returns whether too few acquires have been cancelled so far.
     fn to_cancel(&self) -> bool {
         let counts = self.tally.counts();
         (counts.cancelled as f64) < counts.begun as f64 * self.cancelled
     }
 
-    /// Acquires, or drops that after some polls.
+    /// Acquires, or drops the acquire after some polls.
     async fn taken<G>(
         &self,
         polls: Option<u32>,
@@ -170,7 +170,7 @@ impl Load {
             return;
         };
         self.enter(Mode::Exclusive, &outer);
-        // Shared with the outer one, or anew if that is lost by now.
+        // Shares the outer lock, or acquires it again if it was lost.
         match lock.acquire().await {
             Ok(inner) => drop(inner),
             Err(_) => self.tally.failed(),
@@ -235,7 +235,7 @@ impl Load {
             .enter(guard.key(), mode, guard.token(), valid, &self.tally);
     }
 
-    /// Gives a guard up, one in eight by dropping it.
+    /// Releases a guard, and drops one in eight guards instead.
     async fn end<K: Releasable>(&self, guard: LockGuard<K>, chance: &mut Rng) {
         if chance.u32(..8) == 0 {
             drop(guard);
@@ -253,7 +253,7 @@ impl Load {
     }
 }
 
-/// What is done under a lock: mostly nothing, for the load is in the locks.
+/// The work under a lock. It is usually empty, because the test loads the locks.
 async fn work(chance: &mut Rng) {
     if chance.u32(..50) == 0 {
         sleep(Duration::from_millis(1)).await;

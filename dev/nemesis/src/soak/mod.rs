@@ -1,18 +1,19 @@
-//! Many acquisitions of every kind, some of them cancelled, beside faults: what grows, and what is left.
+//! Many acquisitions of every kind during faults, some of them cancelled. Checks which resources grow, and which are
+//! left.
 //!
-//! Two managers share one server, the second of them over a network that fails. After a tenth of the load, and at its
-//! end, everything is let come to rest and counted; what has grown between the two is a leak.
+//! Two managers share one server. The second one uses a network that fails. After a tenth of the load and at its end,
+//! the run waits until all tasks are idle, and counts the resources. Growth between the two counts is a leak.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `plan` | how much, how long, how many faults |
+//! | `plan` | the amount of work, the duration, and the faults |
 //! | `environment` | the server, the network, the managers |
-//! | `load` | the tasks and what each acquisition does |
+//! | `load` | the tasks, and the steps of each acquisition |
 //! | `cancel` | dropping a future between two polls |
-//! | `holders` | who holds what, as far as this process knows: overlaps, tokens that do not grow |
+//! | `holders` | the known holders: finds overlaps, and tokens that do not grow |
 //! | `faults` | the faults |
-//! | `resources` | what there is of memory, connections and keys |
-//! | `verdict` | what may grow, and by how much |
+//! | `resources` | counts memory, connections and keys |
+//! | `verdict` | the allowed growth of each resource |
 
 mod cancel;
 mod environment;

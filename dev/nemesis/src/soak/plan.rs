@@ -1,30 +1,30 @@
 use std::time::Duration;
 
-/// How much.
+/// The amount of work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Extent {
-    /// So many acquisitions, the cancelled among them.
+    /// This number of acquisitions, including cancelled ones.
     Acquisitions(u64),
-    /// For so long.
+    /// This duration.
     Time(Duration),
 }
 
-/// What is done.
+/// The plan of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// How much in all. The first tenth warms up.
+    /// The total amount of work. The first tenth is a warm-up.
     pub extent: Extent,
-    /// Tasks of each of the two managers.
+    /// The number of tasks of each of the two managers.
     pub tasks: usize,
-    /// The part of all acquisitions that is dropped after a few polls.
+    /// The fraction of all acquisitions that is dropped after a few polls.
     pub cancelled: f64,
     /// The pause between two faults.
     pub faults_every: Duration,
     /// The pause between two lines of progress.
     pub progress_every: Duration,
-    /// Whether to wait, at each count, until the server has forgotten the ids of cancelled acquisitions: a minute.
+    /// Whether to wait at each count until the tombstones of cancelled acquisitions have expired, which takes a minute.
     pub outwait_seals: bool,
-    /// What chance begins with.
+    /// The seed of the random numbers.
     pub seed: u64,
 }
 
@@ -43,7 +43,7 @@ impl Default for Plan {
 }
 
 impl Extent {
-    /// A tenth to warm up, and what is left.
+    /// Splits the work into a tenth for the warm-up, and the rest.
     pub(super) fn split(self) -> [Self; 2] {
         match self {
             Self::Acquisitions(number) => {

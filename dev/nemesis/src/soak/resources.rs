@@ -10,43 +10,43 @@ use tokio::time::{Instant, sleep};
 
 use crate::BoxError;
 
-/// What there is.
+/// The counted resources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resources {
-    /// How many acquisitions have been begun until now.
+    /// The number of acquisitions so far.
     pub begun: u64,
-    /// Bytes that this process has allocated and not freed; 0 if the program has not
-    /// `stats_alloc::INSTRUMENTED_SYSTEM` for an allocator.
+    /// The allocated bytes of this process. It is 0 if the program does not use `stats_alloc::INSTRUMENTED_SYSTEM` as
+    /// its allocator.
     pub heap: u64,
-    /// Bytes of this process that are in memory.
+    /// The resident memory of this process, in bytes.
     pub resident: u64,
-    /// Open files and sockets of this process.
+    /// The open files and sockets of this process.
     pub files: u64,
-    /// Tasks of the runtime that are alive.
+    /// The living tasks of the runtime.
     pub tasks: u64,
-    /// Bytes that the server uses.
+    /// The memory of the server, in bytes.
     pub server_memory: u64,
-    /// Connections to the server, this count's own excluded.
+    /// The connections to the server, except the one of this count.
     pub connections: u64,
-    /// Keys on the server.
+    /// The keys on the server.
     pub keys: Keys,
 }
 
-/// Keys on the server.
+/// The keys on the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keys {
-    /// Counters of tokens, which end about two days after their last use.
+    /// Counters of tokens, which expire about two days after their last use.
     pub counters: u64,
-    /// Ids of cancelled acquisitions, which end within a minute.
+    /// Tombstones of cancelled acquisitions, which expire within a minute.
     pub seals: u64,
-    /// Those of the above that do not end by themselves.
+    /// Counters and tombstones without a TTL.
     pub endless: Vec<String>,
-    /// All others.
+    /// All other keys.
     pub others: Vec<String>,
 }
 
 impl Resources {
-    /// Whether no more is open, or under way, than there was then.
+    /// Returns whether the number of open connections, files and tasks has not grown.
     pub(super) fn is_as_small_as(&self, then: &Self) -> bool {
         let open = |it: &Self| [it.connections, it.files, it.tasks];
         open(self)
@@ -83,9 +83,9 @@ impl Keys {
     }
 }
 
-/// Lets what is under way end, for at most so long, and counts.
+/// Waits until all tasks are idle, for a limited time, and counts.
 ///
-/// `at_rest` says whether there is nothing more to wait for.
+/// `at_rest` returns whether all tasks are idle.
 pub(super) async fn take(
     server: &RedisServer,
     begun: u64,
@@ -105,7 +105,7 @@ pub(super) async fn take(
     }
 }
 
-/// What there is at this moment, but for the names of keys.
+/// Counts the current resources, without the names of keys.
 pub(super) async fn look(raw: &mut RawClient, begun: u64) -> Result<Resources, BoxError> {
     let info = raw.command(["INFO"]).await?;
     let info = info.text().unwrap_or_default();

@@ -15,34 +15,34 @@ use super::tally::{Counts, Tally};
 use super::verdict::judge;
 use crate::BoxError;
 
-/// What may pass until nobody holds or waits any more: the longest lease, and then some.
+/// The maximum time until no task holds or waits: the longest lease and a reserve.
 const AT_REST: Duration = Duration::from_secs(30);
 
-/// What passes until the server has forgotten the last cancelled acquisition.
+/// The time until the last tombstone of a cancelled acquisition has expired.
 const SEALS_LAST: Duration = Duration::from_secs(75);
 
-/// How a soak went.
+/// The report of a run.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What was done.
+    /// The counters of the run.
     pub counts: Counts,
-    /// How long the load took.
+    /// The duration of the load.
     pub took: Duration,
-    /// What there was after the first tenth.
+    /// The resources after the first tenth.
     pub first: Resources,
-    /// What there was at the end.
+    /// The resources at the end.
     pub last: Resources,
-    /// What there was when the managers were shut down and gone.
+    /// The resources after the managers were shut down and dropped.
     pub gone: Resources,
-    /// What is wrong.
+    /// The failures.
     pub faults: Vec<String>,
 }
 
-/// Does what the plan says, on a server of its own; what there is to say meanwhile goes to `say`.
+/// Executes the plan on its own server. Calls `say` with the progress.
 ///
 /// # Errors
 ///
-/// If there is no server, or it cannot be asked.
+/// Returns an error if the server cannot be started or queried.
 pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, BoxError> {
     let environment = Environment::build().await?;
     let tally = Arc::new(Tally::default());
@@ -91,7 +91,7 @@ pub async fn run(plan: &Plan, mut say: impl FnMut(&str)) -> Result<Report, BoxEr
     })
 }
 
-/// Has each manager ask something: a connection that the last fault has cut is made again when somebody needs it.
+/// Makes each manager send a request, because a cut connection is only reopened for a request.
 async fn reconnect(environment: &Environment) -> Result<(), BoxError> {
     let begun = Instant::now();
     for locks in &environment.managers {
@@ -115,7 +115,7 @@ async fn shut_down(environment: Environment, begun: u64) -> Result<Resources, Bo
     resources::take(&server, begun, AT_REST, |it| it.connections == 0).await
 }
 
-/// One part of the load, to its end.
+/// Runs one part of the load to its end.
 async fn phase(
     plan: &Plan,
     extent: Extent,
@@ -141,7 +141,7 @@ async fn phase(
         Box::pin(disturbing),
         Box::pin(watch(plan, environment, tally, say)),
     );
-    // All three are polled all the time: one that waits for a paused server must not keep another from resuming it.
+    // Poll all three futures. If one of them waits for a paused server, another one must still resume it.
     loop {
         tokio::select! {
             task = tasks.join_next() => match task {
@@ -153,13 +153,13 @@ async fn phase(
         }
     }
     drop((disturbing, watch));
-    // It may have been dropped in the middle of a fault.
+    // The fault may have been dropped before its end.
     environment.server.resume()?;
     environment.proxy.pass();
     Ok(begin.elapsed())
 }
 
-/// Says how it goes, without end.
+/// Prints the progress without end.
 async fn watch(
     plan: &Plan,
     environment: &Environment,

@@ -1,31 +1,31 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What has happened so far.
+/// Counts of events so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Acquisitions that were begun.
+    /// Started acquisitions.
     pub begun: u64,
-    /// Those that ended with a guard.
+    /// Acquisitions with a guard.
     pub acquired: u64,
-    /// Those that were dropped between two polls.
+    /// Acquisitions that were dropped between two polls.
     pub cancelled: u64,
-    /// Those that waited for longer than they wanted to.
+    /// Acquisitions that timed out.
     pub timed_out: u64,
-    /// Those that ended with an error of the backend, and conversions that did.
+    /// Acquisitions and conversions with a backend error.
     pub failed: u64,
     /// Guards that were lost before their release.
     pub lost: u64,
     /// Faults of the network and of the server.
     pub faults: u64,
-    /// Moments at which two guards of one key were both valid.
+    /// How often two guards of one key were valid at the same time.
     pub overlaps: u64,
-    /// Tokens that were not larger than an earlier holder's.
+    /// Grants whose token was not larger than that of an earlier holder.
     pub unordered: u64,
 }
 
 macro_rules! tally {
     ($($name:ident),+) => {
-        /// [`Counts`] that are being counted.
+        /// The atomic counters of [`Counts`].
         #[derive(Debug, Default)]
         pub(super) struct Tally {
             begun: AtomicU64,
@@ -48,7 +48,7 @@ macro_rules! tally {
 }
 
 impl Tally {
-    /// Begins another acquisition, unless there are so many.
+    /// Counts another acquisition, unless `at_most` is reached.
     pub(super) fn begin(&self, at_most: u64) -> bool {
         let more = |begun| (begun < at_most).then_some(begun + 1);
         let begun = self

@@ -1,23 +1,23 @@
 use super::resources::Resources;
 use super::tally::Counts;
 
-/// What one process's heap may differ by between two moments of rest: maps and buffers that have kept their room.
-/// 50 000 cancelled acquisitions that leak six bytes each are beyond it.
+/// The allowed growth of the heap between two idle moments, because maps and buffers keep their capacity. It detects 50
+/// 000 cancelled acquisitions that leak six bytes each.
 const HEAP: u64 = 256 * 1024;
 
-/// What memory that was freed may keep of the process's pages.
+/// The allowed growth of resident memory, because the allocator keeps freed pages.
 const RESIDENT: u64 = 16 * 1024 * 1024;
 
-/// A watchdog that has nothing to do at one moment of rest, and something at another.
+/// The allowed growth of tasks. For example, a watchdog may be idle at one moment and busy at another.
 const TASKS: u64 = 4;
 
-/// The server's buffers and tables.
+/// The allowed growth of the server's buffers and tables.
 const SERVER_MEMORY: u64 = 1024 * 1024;
 
-/// What a cancelled acquisition's id costs the server, until it is forgotten.
+/// The memory of a tombstone at the server, until it expires.
 const SEAL: u64 = 256;
 
-/// What is wrong, if anything is: between two moments of rest, and with what was counted.
+/// Returns the failures: growth between two idle moments, and wrong counts.
 #[must_use]
 pub fn judge(first: &Resources, last: &Resources, counts: &Counts) -> Vec<String> {
     let mut faults = Vec::new();

@@ -1,11 +1,11 @@
-//! One process that locks and changes data, until its input says `stop`.
+//! A process that acquires locks and changes data, until its input is `stop`.
 //!
 //! | input | does |
 //! |---|---|
-//! | `force` | opens all locks by force, as an operator would |
-//! | `stop` | ends what is under way, and everything |
+//! | `force` | force-releases all locks, like an operator |
+//! | `stop` | ends all running tasks and the process |
 //!
-//! It says `ready` when it begins, and `done` at the end.
+//! It prints `ready` at its beginning, and `done` at its end.
 
 mod orders;
 mod turns;
@@ -27,11 +27,11 @@ use crate::data::{self, Store};
 use crate::deployment::Locks;
 use crate::record::Notes;
 
-/// Does what it was told to: `orders` are JSON.
+/// Executes `orders`, which are JSON.
 ///
 /// # Errors
 ///
-/// If it cannot begin, or cannot note what it does.
+/// Returns an error if the process cannot begin, or cannot record its changes.
 #[allow(clippy::print_stdout, reason = "it talks by lines")]
 pub async fn work(orders: &str) -> Result<(), BoxError> {
     let orders: Orders = serde_json::from_str(orders)?;
@@ -64,13 +64,13 @@ pub async fn work(orders: &str) -> Result<(), BoxError> {
         task??;
     }
     recorder.history()?;
-    // What is left of it runs out by itself.
+    // The remaining leases expire.
     let _unconfirmed = locks.shutdown().await;
     println!("done");
     Ok(())
 }
 
-/// A server may be down at this moment.
+/// Retries, because a server may be down at this moment.
 #[allow(clippy::print_stderr, reason = "its last words")]
 async fn connected(locks: &Locks, stop: &CancellationToken) -> Option<LockManager> {
     const PAUSE: Duration = Duration::from_millis(50);
@@ -84,7 +84,7 @@ async fn connected(locks: &Locks, stop: &CancellationToken) -> Option<LockManage
     }
 }
 
-/// Listens until the input ends, which is the end, too.
+/// Reads the input until its end, which also stops the process.
 fn listen(orders: &Orders, locks: &LockManager, stop: &CancellationToken) {
     let (locks, stop) = (locks.clone(), stop.clone());
     let kinds = orders.stores.iter().map(|(kind, _)| kind);
@@ -95,7 +95,7 @@ fn listen(orders: &Orders, locks: &LockManager, stop: &CancellationToken) {
             match line.as_str() {
                 "force" => {
                     for key in &keys {
-                        // Whoever wanted it will say so again.
+                        // After an error, the test will send the order again.
                         drop(runtime.block_on(locks.force_release(key)));
                     }
                 }

@@ -1,4 +1,4 @@
-//! What a process is told.
+//! The orders of a process.
 
 use std::path::PathBuf;
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 use crate::data::{Addresses, DataCell};
 use crate::deployment::Locks;
 
-/// What a process is told when it is started.
+/// The orders that a process gets at its start.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Orders {
-    /// Where its locks are.
+    /// How to connect to the locks.
     pub locks: Locks,
-    /// Whose data it changes.
+    /// The cell whose data it changes.
     pub cell: DataCell,
-    /// How many tasks it has for each store.
+    /// The number of tasks for each store.
     pub tasks: usize,
-    /// Where it notes what it does: this with `holds` and `changes` behind it.
+    /// The beginning of the names of its record files, followed by `holds` or `changes`.
     pub file: PathBuf,
-    /// The stores, and where they are.
+    /// The stores with their addresses.
     pub stores: Vec<(String, String)>,
 }
 
 impl Orders {
-    /// For stores at these addresses.
+    /// Creates orders for the stores at these addresses.
     #[must_use]
     pub fn new(locks: Locks, cell: DataCell, tasks: usize, stores: &Addresses) -> Self {
         let stores = stores.0.iter();
@@ -38,7 +38,7 @@ impl Orders {
         }
     }
 
-    /// As an argument of a process.
+    /// Returns the orders as an argument of a process.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! One task, which takes turns with those of its own process and of others.
+//! A task that repeatedly acquires the lock, in turn with other tasks and processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,12 @@ use crate::deployment::TTL;
 use crate::judge::Ledger;
 use crate::record::{Notes, Outcome, Work};
 
-/// How long a step may take before it counts as unknown: far longer than any does. One that is dropped while sqlx 0.9
-/// begins a transaction may leave it open on a connection of the pool, and what is written there next is lost.
+/// The timeout of a step, after which its result is unknown. It is much longer than any step. If a step is dropped
+/// while sqlx 0.9 begins a transaction, a connection of the pool may keep the transaction open. Later writes on that
+/// connection are then lost.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long to pause after an acquire that failed.
+/// The pause after a failed acquire.
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub(super) struct Turns {
@@ -28,11 +29,11 @@ pub(super) struct Turns {
     pub(super) cell: DataCell,
     pub(super) recorder: Recorder,
     pub(super) notes: Notes,
-    /// No other task has it.
+    /// The unique name of the task.
     pub(super) name: String,
 }
 
-/// The hold that a turn is under.
+/// The held lock of a turn.
 struct Hold<'g> {
     guard: &'g LockGuard,
     noted: &'g Noted,
@@ -42,7 +43,7 @@ struct Hold<'g> {
 }
 
 impl Hold<'_> {
-    /// What its change of this kind is called.
+    /// Returns the id of the change of this kind.
     fn change(&self, work: Work) -> String {
         format!("{}.{work:?}", self.id)
     }
@@ -82,13 +83,13 @@ impl Turns {
         if guard.is_valid() {
             noted.ended_at(before);
         }
-        // One that was lost is no news here, and a release that failed runs out.
+        // The loss of a lock is not relevant here, and the lease expires if the release fails.
         drop(timeout(PATIENCE, guard.release()).await);
         Ok(())
     }
 
-    /// The control reads first and writes last, so that most of what happens to a holder happens to it. Nobody looks
-    /// whether the lock is still valid: to look and then to write would be a race all the same.
+    /// The control reads first and writes last, so that most faults of a holder affect the control. The task does not
+    /// check whether the lock is still valid, because a check before a write would still be a race.
     async fn work(&self, hold: &Hold<'_>) -> Result<(), HistoryError> {
         let read = self.store.ledger(self.cell, Side::Control);
         let read = timeout(PATIENCE, read).await;
@@ -155,7 +156,7 @@ const fn outcome(failure: Failure) -> Outcome {
     }
 }
 
-/// Most are quick, and some are slow enough for something to happen to them.
+/// Returns the time between read and write. It is usually short, and sometimes long enough for a fault.
 fn think() -> Duration {
     let most = if fastrand::u8(..5) == 0 { 600 } else { 50 };
     Duration::from_millis(fastrand::u64(10..most))

@@ -1,4 +1,4 @@
-//! A lock that one process hands over to another.
+//! A handover of a lock from one process to another.
 
 use std::time::Duration;
 
@@ -33,7 +33,8 @@ async fn a_process_exits_and_another_holds_on() {
         matches!(again, Err(Error::HandoverSpent { .. })),
         "{again:?}"
     );
-    // The giver, if it still wrote: first it is the newest at the resource, then it is not.
+    // Simulates late writes of the previous holder. They are accepted before the new holder's write, and refused after
+    // it.
     let fence = InProcessFenceStore::new();
     fence.admit("order:42", ticket.token()).await.unwrap();
     fence.admit("order:42", taken.token()).await.unwrap();
@@ -49,7 +50,7 @@ async fn a_ticket_ends_with_its_lease() {
     let server = RedisServer::start().await.unwrap();
     let ticket = ticket_of_a_process(&server.url(), Duration::from_millis(300)).await;
     let locks = LockManager::connect(&server.url()).await.unwrap();
-    // Whoever waits gets the lock when the lease is over.
+    // A waiter gets the lock when the lease has expired.
     let next = locks.lock("k").wait(PATIENCE).acquire().await.unwrap();
     let late = locks.accept(&ticket).await;
     assert!(matches!(late, Err(Error::HandoverSpent { .. })), "{late:?}");

@@ -1,4 +1,4 @@
-//! What holds across processes: order, tokens, permits, handover, and a holder that is stopped.
+//! Guarantees across processes: order, tokens, permits, handover, and a stopped holder.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -15,17 +15,17 @@ use std::time::Duration;
 use leasehold_nemesis::clients::{Clients, Repeat, Task, client};
 use leasehold_testkit::processes::ChildProcess;
 
-/// The program that all of them run.
+/// The program of all processes.
 const CLIENT: &str = env!("CARGO_BIN_EXE_client");
 
-/// Forever, or nearly so.
+/// Practically endless.
 const ENDLESS: u64 = u64::MAX / 2;
 
 fn start(url: &str, task: &Task) -> ChildProcess {
     client(CLIENT, url, task).start().unwrap()
 }
 
-/// So many processes of the same work.
+/// Starts `count` processes with the same task.
 fn started(count: usize, url: &str, work: Repeat) -> Clients {
     let mut clients = Clients::new(CLIENT, url, work).unwrap();
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! Who is served when: three processes with eight tasks each.
+//! The order of grants, with three processes of eight tasks each.
 
 use std::time::{Duration, SystemTime};
 
@@ -55,7 +55,7 @@ async fn processes_that_are_killed_delay_the_others_by_no_more_than_the_bound() 
     const KILLS: usize = 12;
     const SEED: u64 = 20_261_121;
     let ttl = Duration::from_millis(2_500);
-    // As the documentation says: a TTL if the holder died, and 13 s for one that died in the queue.
+    // The documented bound: a TTL if the holder died, and 13 s if a waiter died in the queue.
     let bound = ttl + Duration::from_secs(13);
     let server = RedisServer::start().await.unwrap();
     let watch = Watch::start(&server.url()).await.unwrap();

@@ -1,4 +1,4 @@
-//! A holder that is stopped past its lease, as a long garbage collection or a moved machine would stop it.
+//! A holder that is stopped for longer than its lease, as by a long garbage collection or a migrated machine.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn a_holder_that_slept_past_its_lease_knows_so_before_it_hears_from_anybod
     let next = locks.lock("k").wait(PATIENCE).acquire().await.unwrap();
     assert!(next.token() > first, "{} after {first}", next.token());
 
-    // Nothing answers the holder while it looks, and it says both whatever comes first.
+    // The server does not reply during this check, and the holder prints both lines in any order.
     server.pause().unwrap();
     holder.tell("look").unwrap();
     holder.resume().unwrap();
@@ -39,7 +39,7 @@ async fn a_holder_that_slept_past_its_lease_knows_so_before_it_hears_from_anybod
     assert_eq!(words, ["lost Expired", "valid false"]);
     server.resume().unwrap();
 
-    // What the holder sends on waking does not cost its successor the lock.
+    // The requests of the resumed holder do not affect the lock of the next holder.
     next.renew().await.unwrap();
     next.release().await.unwrap();
 }

@@ -36,7 +36,7 @@ async fn of_100_000_acquisitions_never_more_hold_than_there_are_permits_and_the_
         kills += 1;
         clients.start(|client| client).unwrap();
     }
-    // Killed with permits in their hands: the last of them come back after a TTL.
+    // The processes are killed while they hold permits. The last permits become free after a TTL.
     clients.group.kill_all();
     let killed = Instant::now();
     let all = locks.semaphore("k", PERMITS).acquire_many(PERMITS);

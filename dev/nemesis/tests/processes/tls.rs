@@ -1,4 +1,4 @@
-//! TLS by URL: whom the system trusts is a matter of the whole process.
+//! TLS by URL, which needs separate processes because the system's authorities are set for a whole process.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Tokens of one key over many acquisitions in several processes.
+//! The tokens of one key over many acquisitions in several processes.
 
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,6 @@ async fn each_of_100_000_acquisitions_has_a_larger_token_than_the_one_before() {
         assert!(next.token > one.token, "{one} then {next}");
         next.number >> 32 != one.number >> 32
     });
-    // Both took part all the time, or it would say little.
+    // Both processes must take part all the time, otherwise the test would prove little.
     assert!(changes.count() as u64 > EACH / 10);
 }

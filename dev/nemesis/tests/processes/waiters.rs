@@ -1,4 +1,4 @@
-//! A thousand who wait for one key.
+//! A thousand waiters for one key.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ const PROCESSES: usize = 50;
 const TASKS: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How many scripts and pings the server was sent.
+/// Returns how many scripts and pings the server has got.
 async fn commands(server: &RedisServer) -> u64 {
     let client = redis::Client::open(server.url()).unwrap();
     let mut connection = client.get_multiplexed_async_connection().await.unwrap();
@@ -56,8 +56,8 @@ async fn a_thousand_waiters_cost_the_server_no_more_than_one_command_each_in_ten
     let waiters = (PROCESSES * TASKS) as f64;
     let each = sent as f64 / seconds * 10.0 / waiters;
     println!("{sent} commands in {seconds:.1} s: {each:.2} per waiter in 10 s");
-    // The holder's renewals are among them. Up to 20 of a process look in one call; of fewer somebody would have
-    // forgotten to look.
+    // The holder's renewals are included. One call contains up to 20 polls of a process. A smaller number of commands
+    // would mean that some waiters did not poll.
     let least = 0.9 / TASKS as f64;
     assert!(each <= 1.0 && each > least, "{each}");
 

@@ -1,25 +1,25 @@
-//! Who listens to what.
+//! The subscriptions of connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of a connection.
 pub(super) type Connection = u64;
 
-/// The channels, and what was published and is not yet sent.
+/// The channels, and the published messages that are not sent yet.
 #[derive(Debug, Default)]
 pub(super) struct Channels {
     listeners: BTreeMap<String, BTreeSet<Connection>>,
     published: Vec<Message>,
 }
 
-/// What a listener is to be told.
+/// A message for a subscriber.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// The number of its connection.
+    /// The number of the subscriber's connection.
     pub to: u64,
-    /// Where it was published.
+    /// The channel.
     pub channel: String,
-    /// What was published.
+    /// The published text.
     pub payload: String,
 }
 
@@ -36,7 +36,7 @@ impl Channels {
         });
     }
 
-    /// How many listen.
+    /// Publishes a message, and returns the number of subscribers.
     pub(super) fn publish(&mut self, channel: &str, payload: &str) -> usize {
         let Some(listeners) = self.listeners.get(channel) else {
             return 0;

@@ -6,7 +6,7 @@ use super::refused::Refused;
 use super::reply::Reply;
 use super::{hashes, sorted, texts};
 
-/// Carries out a command.
+/// Executes a command.
 pub(super) fn call(
     data: &mut Keyspace,
     channels: &mut Channels,

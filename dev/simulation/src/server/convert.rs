@@ -1,6 +1,6 @@
-//! Numbers as Redis reads and writes them.
+//! Parses and formats numbers like Redis.
 
-/// A score as it is given.
+/// Parses a score.
 pub(super) fn score(text: &str) -> Option<f64> {
     match text {
         "-inf" => Some(f64::NEG_INFINITY),
@@ -9,7 +9,7 @@ pub(super) fn score(text: &str) -> Option<f64> {
     }
 }
 
-/// A score as it is written. Those of the scripts are whole numbers below 2^53.
+/// Formats a score. The scores of the scripts are integers below 2^53.
 pub(super) fn written(score: f64) -> String {
     format!("{score}")
 }

@@ -1,4 +1,4 @@
-//! Commands about hashes.
+//! Commands for hashes.
 
 use super::keyspace::{Keyspace, Value};
 use super::refused::{Refused, wrong_type};

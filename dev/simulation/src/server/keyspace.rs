@@ -1,4 +1,4 @@
-//! The data, and when it ends.
+//! The data with its expiry times.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ pub struct Keyspace {
 #[derive(Debug, Clone)]
 struct Entry {
     value: Value,
-    /// The millisecond after which it is gone.
+    /// The last millisecond of the key.
     ends: Option<i64>,
 }
 
-/// What a key holds.
+/// The value of a key.
 #[derive(Debug, Clone)]
 pub(super) enum Value {
     Text(String),
-    /// In the order in which the fields came.
+    /// The fields in the order of their insertion.
     Hash(Vec<(String, String)>),
-    /// In order.
+    /// The members in order.
     Sorted(Vec<(f64, String)>),
 }
 
@@ -32,25 +32,25 @@ impl Keyspace {
         self.micros = micros;
     }
 
-    /// The clock, in microseconds since 1970.
+    /// Returns the clock, in microseconds since 1970.
     #[must_use]
     pub fn clock(&self) -> u64 {
         self.micros
     }
 
-    /// Forgets everything.
+    /// Deletes everything.
     pub fn clear(&mut self) {
         self.entries.clear();
     }
 
-    /// The keys that are there, in order.
+    /// Returns the existing keys, in order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         let now = self.millis();
         let there = self.entries.iter().filter(move |(_, it)| it.is_there(now));
         there.map(|(key, _)| key.as_str())
     }
 
-    /// The text of a key, if it is there and has one.
+    /// Returns the text of a key, if it exists and has a text.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<&str> {
         match &self.entries.get(key)?.value {
@@ -74,7 +74,7 @@ impl Keyspace {
         entry.map(|it| &it.value)
     }
 
-    /// What the key holds, or will hold from now on.
+    /// Returns the value of the key, or inserts `new`.
     pub(super) fn get_or(&mut self, key: &str, new: Value) -> &mut Value {
         if !self.has(key) {
             self.put(key, new, None);
@@ -94,19 +94,19 @@ impl Keyspace {
         }
     }
 
-    /// True if it was there.
+    /// Removes a key, and returns whether it existed.
     pub(super) fn remove(&mut self, key: &str) -> bool {
         let was_there = self.has(key);
         self.entries.remove(key);
         was_there
     }
 
-    /// When a key ends, if it is there and does.
+    /// Returns when a key expires, if it exists and has a TTL.
     pub(super) fn ends(&self, key: &str) -> Option<i64> {
         self.entries.get(key)?.ends
     }
 
-    /// True if the key is there, or was until it was told to end in the past.
+    /// Sets when a key expires, possibly in the past. Returns whether the key existed.
     pub(super) fn end_at(&mut self, key: &str, millis: i64) -> bool {
         if !self.has(key) {
             return false;
@@ -120,7 +120,7 @@ impl Keyspace {
         true
     }
 
-    /// A collection that has become empty is not there any more.
+    /// Removes a key whose collection has become empty.
     pub(super) fn tidy(&mut self, key: &str) {
         let is_empty = match self.get(key) {
             Some(Value::Hash(fields)) => fields.is_empty(),

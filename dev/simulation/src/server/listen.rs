@@ -13,10 +13,10 @@ use super::channels::Connection;
 use super::service::SimulatedRedis;
 use super::wire::take_command;
 
-/// Where it listens.
+/// The port of the server.
 pub(crate) const PORT: u16 = 6379;
 
-/// Serves whoever connects, for as long as this process lives. What it knows is kept elsewhere.
+/// Serves all connections while this process lives. Its data is stored outside of the process.
 pub(crate) async fn serve(
     redis: Rc<RefCell<SimulatedRedis>>,
     clock: impl Fn() -> u64 + Copy + 'static,
@@ -28,7 +28,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// A connection, which the server forgets when it ends.
+/// A connection, which is removed from the server when it ends.
 struct Line {
     redis: Rc<RefCell<SimulatedRedis>>,
     connection: Connection,

@@ -1,7 +1,8 @@
-//! A Redis for the simulation: the few commands that Leasehold's scripts and its connections use, on data in memory.
+//! A Redis server for the simulation, with the few commands that Leasehold's scripts and connections use, on in-memory
+//! data.
 //!
-//! The scripts are not imitated. The client loads its own, and they run in the Lua that Redis has. What is imitated,
-//! and is compared with a real server in `tests/equal`, is what they call.
+//! The client loads its real scripts, which run in the Lua version of Redis. Only the commands that they call are
+//! simulated. `tests/equal` compares them with a real server.
 
 mod channels;
 mod commands;

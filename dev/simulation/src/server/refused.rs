@@ -1,6 +1,6 @@
-//! Commands that are not carried out.
+//! The error of a command.
 
-/// Why a command was not carried out, with the code in front.
+/// The reason why a command was not executed, starting with its code.
 #[derive(Debug)]
 pub(super) struct Refused(pub(super) String);
 

@@ -1,11 +1,11 @@
-//! What the server answers.
+//! The replies of the server.
 
-/// An answer.
+/// A reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// `OK` and its like.
+    /// A status such as `OK`.
     Status(String),
-    /// A refusal, with its code in front.
+    /// An error, starting with its code.
     Error(String),
     /// A number.
     Int(i64),
@@ -13,11 +13,11 @@ pub enum Reply {
     Text(String),
     /// Nothing.
     Nil,
-    /// Several answers.
+    /// Several replies.
     List(Vec<Self>),
     /// Pairs.
     Map(Vec<(Self, Self)>),
-    /// What nobody asked for.
+    /// A push message.
     Push(Vec<Self>),
 }
 
@@ -46,7 +46,7 @@ impl Reply {
         Self::List(texts.into_iter().map(Self::text).collect())
     }
 
-    /// As it is sent, in RESP3.
+    /// Writes the reply in RESP3.
     pub(super) fn write(&self, to: &mut Vec<u8>) {
         let mut line = |text: String| {
             to.extend_from_slice(text.as_bytes());

@@ -1,4 +1,4 @@
-//! Scripts, in the Lua that Redis has.
+//! Runs scripts in the Lua version of Redis.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,11 +13,11 @@ use super::refused::Refused;
 use super::reply::Reply;
 use crate::mistakes::Mistake;
 
-/// The scripts that were loaded, by their hash.
+/// The loaded scripts, by their hash.
 pub(super) struct Scripts {
     lua: Lua,
     loaded: BTreeMap<String, Function>,
-    /// By their text: the clients load the same ones with each connection.
+    /// The hashes by the text, because clients load the same scripts on each connection.
     hashes: BTreeMap<String, String>,
     mistake: Option<Mistake>,
 }
@@ -92,7 +92,7 @@ impl Scripts {
     }
 }
 
-/// What a script that broke off says.
+/// Returns the error of a script.
 fn told(error: &Error) -> String {
     match error {
         Error::CallbackError { cause, .. } => told(cause),
@@ -106,7 +106,7 @@ fn is_refusal(why: &str) -> bool {
     !code.is_empty() && code.chars().all(|it| it.is_ascii_uppercase())
 }
 
-/// An argument of a command: Redis takes strings and numbers, and writes whole numbers as such.
+/// Converts an argument of a command. Redis accepts strings and numbers, and formats integers without a fraction.
 fn word(value: &Value) -> mlua::Result<String> {
     match value {
         Value::String(text) => Ok(text.to_str()?.to_owned()),
@@ -142,7 +142,7 @@ fn of_lua(value: Value) -> mlua::Result<Reply> {
     Ok(match value {
         Value::Boolean(true) => Reply::Int(1),
         Value::Integer(number) => Reply::Int(number),
-        // Redis cuts the fraction off, too.
+        // Redis truncates the fraction, too.
         Value::Number(number) => Reply::Int(number as i64),
         Value::String(text) => Reply::Text(text.to_str()?.to_owned()),
         Value::Table(table) => {

@@ -1,4 +1,4 @@
-//! What a connection may ask of the server.
+//! The server's handling of connections and commands.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -25,30 +25,30 @@ pub struct SimulatedRedis {
     served: Vec<Served>,
 }
 
-/// A script that the server carried out.
+/// A script that the server has executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
-    /// When, by its clock.
+    /// The time, by the server's clock.
     pub micros: u64,
-    /// Its keys.
+    /// The keys of the call.
     pub keys: Vec<String>,
-    /// Its arguments.
+    /// The arguments of the call.
     pub arguments: Vec<String>,
-    /// Its answer.
+    /// The reply to the call.
     pub reply: Reply,
 }
 
 impl SimulatedRedis {
-    /// A server that knows nothing yet.
+    /// Creates a server without data.
     ///
     /// # Errors
     ///
-    /// Lua's, if it cannot be started.
+    /// Returns the error of Lua, if it cannot be started.
     pub fn new() -> mlua::Result<Self> {
         Self::mistaken(None)
     }
 
-    /// A server that makes a mistake in the scripts.
+    /// Creates a server whose scripts have a mistake.
     pub(crate) fn mistaken(mistake: Option<Mistake>) -> mlua::Result<Self> {
         let (data, channels) = (Rc::default(), Rc::default());
         Ok(Self {
@@ -61,35 +61,35 @@ impl SimulatedRedis {
         })
     }
 
-    /// Its data, for a look.
+    /// Returns a copy of the data.
     #[must_use]
     pub fn data(&self) -> Keyspace {
         self.data.borrow().clone()
     }
 
-    /// The scripts that it carried out, in order.
+    /// Returns the executed scripts, in order.
     #[must_use]
     pub fn served(&self) -> &[Served] {
         &self.served
     }
 
-    /// Sets its clock, in microseconds since 1970.
+    /// Sets the clock, in microseconds since 1970.
     pub fn set_clock(&self, micros: u64) {
         self.data.borrow_mut().set_clock(micros);
     }
 
-    /// Forgets its scripts, as after `SCRIPT FLUSH`.
+    /// Removes all scripts, as after `SCRIPT FLUSH`.
     pub fn forget_scripts(&mut self) {
         self.scripts.forget();
     }
 
-    /// Forgets everything, as a server without a disk does that is restarted.
+    /// Removes all data and scripts, like the restart of a server without persistence.
     pub fn forget(&mut self) {
         self.forget_scripts();
         self.data.borrow_mut().clear();
     }
 
-    /// Takes a connection in. What is to be sent to it goes to `outlet`.
+    /// Adds a connection. Data for the connection is sent to `outlet`.
     pub(super) fn connect(&mut self, outlet: UnboundedSender<Vec<u8>>) -> Connection {
         self.connections += 1;
         self.outlets.insert(self.connections, outlet);
@@ -101,7 +101,7 @@ impl SimulatedRedis {
         self.channels.borrow_mut().leave(connection);
     }
 
-    /// Carries a connection's command out, and sends what follows from it: first the answer.
+    /// Executes a command of a connection. Sends the reply first, and then the published messages.
     pub(super) fn serve(&mut self, connection: Connection, words: &[String]) {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let reply = self.execute(connection, &words);
@@ -113,7 +113,7 @@ impl SimulatedRedis {
         }
     }
 
-    /// What was published and is not yet sent to those who listen.
+    /// Returns the published messages that are not sent to their subscribers yet.
     #[must_use]
     pub fn take_published(&self) -> Vec<Message> {
         self.channels.borrow_mut().take_published()
@@ -123,12 +123,12 @@ impl SimulatedRedis {
         let mut bytes = Vec::new();
         reply.write(&mut bytes);
         if let Some(outlet) = self.outlets.get(&connection) {
-            // A connection that is closing reads nothing more.
+            // A closing connection reads nothing more.
             let _closing = outlet.send(bytes);
         }
     }
 
-    /// Carries a command out: as from a connection that speaks RESP3.
+    /// Executes a command of a connection that uses RESP3.
     pub fn execute(&mut self, connection: u64, words: &[&str]) -> Reply {
         let Some((name, rest)) = words.split_first() else {
             return Reply::Error("ERR unknown command ''".to_owned());

@@ -1,4 +1,4 @@
-//! Commands about sorted sets.
+//! Commands for sorted sets.
 
 use super::convert::{score, written};
 use super::keyspace::{Keyspace, Value};
@@ -38,7 +38,7 @@ pub(super) fn add(
     Ok(Reply::flag(is_new))
 }
 
-/// Leaves a member as it is.
+/// Adds a member, unless it exists.
 pub(super) fn add_new(
     data: &mut Keyspace,
     key: &str,
@@ -61,7 +61,7 @@ pub(super) fn score_of(data: &Keyspace, key: &str, member: &str) -> Result<Reply
     Ok(found.map_or(Reply::Nil, |(score, _)| Reply::Text(written(*score))))
 }
 
-/// `ZRANGE`, or `ZREVRANGE` if it is backwards.
+/// Executes `ZRANGE`, or `ZREVRANGE` if `is_backwards` is set.
 pub(super) fn range(data: &Keyspace, words: &[&str], is_backwards: bool) -> Result<Reply, Refused> {
     let (key, first, last, with_scores) = match *words {
         [key, first, last] => (key, first, last, false),

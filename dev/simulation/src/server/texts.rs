@@ -1,4 +1,4 @@
-//! Commands about strings, and about keys of every type.
+//! Commands for strings, and for keys of every type.
 
 use super::keyspace::{Keyspace, Value};
 use super::refused::{Refused, number, wrong_type};
@@ -12,7 +12,7 @@ pub(super) fn get(data: &Keyspace, key: &str) -> Result<Reply, Refused> {
     }
 }
 
-/// Nothing for keys of other types.
+/// Returns nil for keys of other types.
 pub(super) fn get_all(data: &Keyspace, keys: &[&str]) -> Reply {
     let found = keys.iter().map(|key| match data.get(key) {
         Some(Value::Text(text)) => Reply::text(text),

@@ -1,13 +1,13 @@
-//! Commands as they come over a connection.
+//! Parses commands from the bytes of a connection.
 
 use std::ops::Range;
 
-/// What came is no command.
+/// The error for bytes that are not a command.
 #[derive(Debug, thiserror::Error)]
 #[error("what came is no command that this server reads")]
 pub(super) struct NoCommand;
 
-/// Takes the next command out of what has come; none if it is not complete.
+/// Removes and returns the next command. Returns `None` if it is incomplete.
 pub(super) fn take_command(come: &mut Vec<u8>) -> Result<Option<Vec<String>>, NoCommand> {
     let Some((count, mut at)) = header(come, 0, b'*')? else {
         return Ok(None);
@@ -30,7 +30,7 @@ pub(super) fn take_command(come: &mut Vec<u8>) -> Result<Option<Vec<String>>, No
     Ok(Some(words))
 }
 
-/// The number in a line that begins with `kind`, and where the next line begins.
+/// Returns the number in a line that begins with `kind`, and the start of the next line.
 fn header(come: &[u8], at: usize, kind: u8) -> Result<Option<(usize, usize)>, NoCommand> {
     let Some(Range { start, end }) = line(come, at) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! A real server and a simulated one.
+//! A real server and a simulated one, which get the same commands.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use leasehold_testkit::servers::RedisServer;
 use crate::chance::{Asked, CHANNELS, KEYS};
 use crate::scripts;
 
-/// The number of the connection that listens, at the simulated server.
+/// The number of the subscribed connection at the simulated server.
 const LISTENER: u64 = 1;
 const ASKER: u64 = 2;
 
@@ -64,7 +64,7 @@ impl Both {
         self.simulated.set_clock(now);
     }
 
-    /// Has both carry it out, and fails unless they answer and tell the same.
+    /// Executes a request on both servers, and fails unless their replies and messages are equal.
     pub(crate) async fn ask(&mut self, asked: &Asked, place: &str) {
         let answer = self.script(asked, &format!("{place}: {asked:?}")).await;
         if let Some(said) = answer.text() {
@@ -77,7 +77,7 @@ impl Both {
             *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
         }
         if asked.script == scripts::BATCH {
-            // What is carried out without a look at more than its own keys is answered with one word.
+            // A request that a batch executes without checking more than its own keys has an answer of one word.
             let words = answer.items().iter().skip(1).filter_map(Value::text);
             let together = words.filter(|it| *it != "0" && !it.contains(' ')).count();
             *self.verdicts.entry("together".to_owned()).or_default() += together as u64;
@@ -99,7 +99,7 @@ impl Both {
         self.script(&asked, &format!("{place}, data")).await;
     }
 
-    /// Empties both, and sees that the real one told its listeners nothing more.
+    /// Deletes all data of both servers, and checks that the real one has sent no further messages.
     pub(crate) async fn forget(&mut self, now: u64) {
         self.asker.command(["FLUSHALL"]).await.unwrap();
         self.simulated.forget();
@@ -116,7 +116,7 @@ impl Both {
         self.set_clock(now + 1_000_000);
     }
 
-    /// Sequences in which nothing happens would prove nothing.
+    /// Checks that each verdict has occurred, because a sequence without events would prove nothing.
     pub(crate) fn expect_verdicts(&mut self, seed: u64) {
         let verdicts = std::mem::take(&mut self.verdicts);
         for verdict in [
@@ -167,7 +167,7 @@ fn value(reply: Reply) -> Value {
     }
 }
 
-/// Of a refusal its code.
+/// Reduces an error to its code.
 fn coded(value: Value) -> Value {
     match value {
         Value::Error(text) => Value::Error(text.split(' ').next().unwrap_or_default().to_owned()),

@@ -1,4 +1,4 @@
-//! What is asked, by chance.
+//! Generates random requests.
 
 use fastrand::Rng;
 
@@ -6,7 +6,7 @@ use crate::scripts::{
     ACQUIRE, BATCH, COMMAND, DOWNGRADE, FORCE, HAND_OVER, INSPECT, LEAVE, RENEW, RENEW_SHARE,
 };
 
-/// The keys of two locks, and one of no lock.
+/// The keys of two locks, and one key of no lock.
 pub(crate) const KEYS: [&str; 27] = [
     "lock:a",
     "{lock:a}:lh1:fence",
@@ -37,13 +37,13 @@ pub(crate) const KEYS: [&str; 27] = [
     "loose",
 ];
 
-/// The channels to which somebody listens.
+/// The subscribed channels.
 pub(crate) const CHANNELS: [&str; 2] = ["inbox:1", "inbox:2"];
 
 const OWNERS: u32 = 7;
 const MODES: [&str; 6] = ["x", "x", "x", "s", "s", "p2/3"];
 
-/// A script with what it is given.
+/// A script with its keys and arguments.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) script: &'static str,
@@ -51,7 +51,7 @@ pub(crate) struct Asked {
     pub(crate) arguments: Vec<String>,
 }
 
-/// The keys of a lock and the seal of an owner, as a request of an attempt or a release names them.
+/// Returns the keys of a lock and the tombstone of an owner, as in the request of an attempt or a release.
 fn keys(lock: &str, owner: &str) -> Vec<String> {
     let companion = |name| format!("{{{lock}}}:lh1:{name}");
     let [queue, fence, leases, shares] = ["queue", "fence", "leases", "shares"].map(companion);
@@ -59,7 +59,7 @@ fn keys(lock: &str, owner: &str) -> Vec<String> {
     vec![lock.to_owned(), queue, fence, seal, leases, shares]
 }
 
-/// The first of them, and if it is said all.
+/// Returns the first `needed` keys, or all of them if `all` is set.
 fn cut(mut keys: Vec<String>, needed: usize, all: bool) -> Vec<String> {
     if !all {
         keys.truncate(needed);
@@ -74,9 +74,9 @@ fn seal(lock: &str, owner: &str) -> String {
 pub(crate) struct Chance {
     random: Rng,
     now: u64,
-    /// The token of the last renewal that was asked for; answers are not looked at.
+    /// The token of the last requested renewal. It does not depend on answers.
     drawn: u64,
-    /// How many were asked for.
+    /// The number of requests so far.
     asked: usize,
 }
 
@@ -99,13 +99,13 @@ impl Chance {
         match self.asked {
             1 => self.asks("o0"),
             2 => self.asks("o1"),
-            // What chance hardly ever comes upon: the lock is passed on.
+            // Random requests rarely cause a direct hand-off, so make one.
             3 => Asked {
                 script: LEAVE,
                 keys: [keys("lock:a", "o0"), vec![seal("lock:a", "o1")]].concat(),
                 arguments: ["o0", "0", "o1", ""].map(ToOwned::to_owned).to_vec(),
             },
-            // And to one that stands in no line.
+            // Also hand off to a waiter that is not in the queue.
             4 => Asked {
                 script: LEAVE,
                 keys: [keys("lock:a", "o1"), vec![seal("lock:a", "o2")]].concat(),
@@ -115,7 +115,7 @@ impl Chance {
                     .chain([(self.now + 60_000_000).to_string()])
                     .collect(),
             },
-            // Who has it then hands it over.
+            // The new holder then hands the lock over.
             5 => self.hands_over("lock:a", "o2", self.now + 2),
             6 => {
                 let mut asked = self.asks("o3");
@@ -125,7 +125,7 @@ impl Chance {
                     .extend(["x", "o2", "0", &handed].map(ToOwned::to_owned));
                 asked
             }
-            // Who took it up names one that stands in no line.
+            // The holder after the handover names a waiter that is not in the queue.
             7 => Asked {
                 script: LEAVE,
                 keys: [keys("lock:a", "o3"), vec![seal("lock:a", "o1")]].concat(),
@@ -146,7 +146,7 @@ impl Chance {
         }
     }
 
-    /// Takes the lock, or waits for it.
+    /// Acquires the lock, or waits for it.
     fn asks(&mut self, owner: &str) -> Asked {
         let mut arguments = self.acquire(owner, "");
         for (at, said) in [(1, "30000"), (3, "inbox:1")] {
@@ -251,7 +251,7 @@ impl Chance {
         }
     }
 
-    /// Releases and attempts that come together, of one lock or of both.
+    /// Returns a batch of releases and attempts, for one lock or both.
     fn batch(&mut self) -> (&'static str, Vec<String>, Vec<String>) {
         let (leaves, takes) = (self.random.usize(0..4), self.random.usize(1..5));
         let inbox = ["inbox:1", "inbox:nobody"][self.random.usize(0..2)];
@@ -321,7 +321,7 @@ impl Chance {
         (self.drawn - self.random.u64(0..2)).to_string()
     }
 
-    /// Of both locks at once.
+    /// Renews both locks together.
     fn renew(&mut self) -> Vec<String> {
         let mut words = Vec::new();
         for _ in 0..2 {
@@ -334,7 +334,7 @@ impl Chance {
         vec![owner, self.ttl(), self.mode()]
     }
 
-    /// A command as the scripts use it, on any of the keys, whatever is in it.
+    /// Returns a command that the scripts use, on a random key with any value.
     fn command(&mut self) -> Vec<String> {
         let key = KEYS[match self.random.u32(0..3) {
             0 => self.random.usize(0..KEYS.len()),

@@ -1,8 +1,8 @@
-//! The simulated server answers as a real one: the same long random sequences of Leasehold's scripts, and of the commands
-//! that they call, go to both, by the same clock, which stands still until it is set. Every answer, all data and every
-//! message to those who listen are compared, to the letter; of refusals their code.
+//! Compares the simulated server with a real one. Both get the same long random sequences of Leasehold's scripts, and
+//! of the commands that they call. Their common clock stands still until it is set. Every reply, all data and every
+//! message to subscribers must be exactly equal. Of errors only the codes are compared.
 //!
-//! `LEASEHOLD_SIMULATION_STEPS` says how long the sequences are.
+//! The environment variable `LEASEHOLD_SIMULATION_STEPS` sets the length of the sequences.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -15,7 +15,7 @@ use std::env;
 use self::both::Both;
 use self::chance::Chance;
 
-/// How long a sequence is, unless `LEASEHOLD_SIMULATION_STEPS` says otherwise.
+/// The default length of a sequence. The environment variable `LEASEHOLD_SIMULATION_STEPS` overrides it.
 const STEPS: u64 = 600;
 
 #[tokio::test]

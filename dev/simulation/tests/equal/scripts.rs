@@ -32,10 +32,10 @@ pub(crate) const FORCE: &str =
 pub(crate) const INSPECT: &str =
     script!("constants" "time" "prelude" "fencing_token" "load_holder" "queue" "inspect");
 
-/// Any command, answered as scripts are.
+/// A script that runs any command and returns its reply.
 pub(crate) const COMMAND: &str = "return redis.pcall(unpack(ARGV))";
 
-/// What is in each of the keys.
+/// A script that returns the value of each key.
 pub(crate) const DUMP: &str = "
 local found = {}
 for _, key in ipairs(KEYS) do

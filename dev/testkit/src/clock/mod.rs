@@ -1,4 +1,4 @@
-//! Wall clocks that are wrong, and that jump.
+//! Wall clocks that are wrong or jump.
 
 mod shim;
 

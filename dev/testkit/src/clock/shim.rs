@@ -1,4 +1,4 @@
-//! A wall clock of its own for a process.
+//! Gives a process its own wall clock.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -12,35 +12,36 @@ use crate::processes::ChildBuilder;
 
 const SOURCE: &str = include_str!("shim.c");
 
-/// A wrong wall clock for processes that are started with it. Their other clocks go as they should.
+/// A wrong wall clock for processes that are started with it. Their other clocks are correct.
 ///
-/// A small library, built with the C compiler, is loaded before the C library and shifts its answers.
+/// A small library is built with the C compiler. It is loaded before the C library and changes the results of its clock
+/// functions.
 #[derive(Debug)]
 pub struct ClockShim {
     folder: TempDir,
 }
 
-/// There is no wrong clock.
+/// The error if the clock cannot be built or set.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClockError {
-    /// Its files cannot be written.
+    /// A file cannot be written.
     #[error("the clock's files cannot be written")]
     File(#[source] io::Error),
-    /// The C compiler is not there.
+    /// The C compiler is not installed.
     #[error("`cc` cannot be run; install gcc")]
     NoCompiler(#[source] io::Error),
-    /// The C compiler does not like it.
+    /// The C compiler cannot compile the library.
     #[error("`cc` refused the clock: {0}")]
     Refused(String),
 }
 
 impl ClockShim {
-    /// A clock that is ahead by so many seconds, or behind if there are fewer than none.
+    /// Builds a clock that is ahead by `seconds`, or behind if `seconds` is negative.
     ///
     /// # Errors
     ///
-    /// [`ClockError`] if it cannot be built.
+    /// Returns [`ClockError`] if it cannot be built.
     pub fn off_by(seconds: i64) -> Result<Self, ClockError> {
         let folder = tempfile::tempdir().map_err(ClockError::File)?;
         let shim = Self { folder };
@@ -61,14 +62,14 @@ impl ClockShim {
         Ok(shim)
     }
 
-    /// Lets it jump, for the processes that have it already, too.
+    /// Sets how far the clock is ahead, also for running processes.
     ///
     /// # Errors
     ///
-    /// [`ClockError::File`] if it cannot be set.
+    /// Returns [`ClockError::File`] if it cannot be set.
     pub fn set(&self, seconds: i64) -> Result<(), ClockError> {
         let nanos = seconds.saturating_mul(1_000_000_000);
-        // Written over and never emptied: processes read it at any time.
+        // Overwrite the file without truncating it, because processes may read it at any time.
         let mut options = OpenOptions::new();
         let file = options.write(true).create(true).truncate(false);
         let mut file = file.open(self.offset()).map_err(ClockError::File)?;
@@ -76,12 +77,11 @@ impl ClockShim {
             .map_err(ClockError::File)
     }
 
-    /// Lets it stand at so many microseconds after 1970, for the processes that have it already, too. It does not go on
-    /// again.
+    /// Stops the clock at `micros` microseconds after 1970, also for running processes. It does not continue.
     ///
     /// # Errors
     ///
-    /// [`ClockError::File`] if it cannot be set.
+    /// Returns [`ClockError::File`] if it cannot be set.
     pub fn stand_at(&self, micros: u64) -> Result<(), ClockError> {
         let nanos = i64::try_from(micros.saturating_mul(1000)).unwrap_or(i64::MAX);
         let file = OpenOptions::new().write(true).open(self.offset());
@@ -90,13 +90,13 @@ impl ClockShim {
             .map_err(ClockError::File)
     }
 
-    /// Gives it to a process.
+    /// Makes a process use this clock.
     pub fn worn_by(&self, process: ChildBuilder) -> ChildBuilder {
         let worn = self.variables().into_iter();
         worn.fold(process, |process, (name, value)| process.env(name, value))
     }
 
-    /// What a process that wears it finds in its environment.
+    /// Returns the environment variables for a process that uses this clock.
     pub(crate) fn variables(&self) -> [(&'static str, PathBuf); 2] {
         [
             ("LD_PRELOAD", self.preloaded()),

@@ -1,4 +1,4 @@
-//! Finding violations. Each check takes time in proportion to `n log n`.
+//! Finds violations. Each check takes time proportional to `n log n`.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::specification::{Breach, Mode, Specification};
 use super::violation::{Violation, Violations};
 
 impl Hold {
-    /// Whether the tokens allow `later` to be asked for after this one had been granted.
+    /// Returns whether the tokens allow that `later` was requested after this one was granted.
     fn may_precede(&self, later: &Self) -> bool {
         self.token < later.token
             || (self.token == later.token && later.mode.may_share_token(self.mode))
@@ -16,8 +16,8 @@ impl Hold {
 }
 
 impl History {
-    /// No holds of one key overlap that do not go together. One without duration overlaps nothing:
-    /// its holder never said that it was valid.
+    /// Checks that held locks of one key do not overlap unless their modes allow it. A held lock without duration
+    /// overlaps nothing, because its holder never reported it as valid.
     #[must_use]
     pub fn exclusion(&self) -> Vec<Violation> {
         let mut found = Vec::new();
@@ -39,8 +39,8 @@ impl History {
         found
     }
 
-    /// The most holds of one key that were valid at one moment. One without duration does not count, nor does the
-    /// part of a hold of which its holder, being killed, said nothing.
+    /// Returns the maximum number of concurrent holders of one key. A held lock without duration does not count. If a
+    /// holder was killed, only the time that it has reported counts.
     #[must_use]
     pub fn most_at_once(&self) -> usize {
         let most = |holds: Vec<&Hold>| {
@@ -48,7 +48,7 @@ impl History {
             let mut turns: Vec<(Moment, bool)> = lasting
                 .flat_map(|it| [(it.granted_at, true), (it.until, false)])
                 .collect();
-            // One that ends in the moment in which another begins is not beside it.
+            // A lock that ends at the moment in which another one begins does not overlap it.
             turns.sort_unstable();
             let counts = turns.into_iter().scan(0_usize, |count, (_, begins)| {
                 *count = if begins { *count + 1 } else { *count - 1 };
@@ -63,9 +63,8 @@ impl History {
             .unwrap_or_default()
     }
 
-    /// A hold that was asked for after another of its key had been granted has
-    /// a greater token, or the same if they share it. Between requests that were under way at the same time,
-    /// any order will do.
+    /// Compares each grant with the grants of its key before its request. Its token must be larger, or equal if the
+    /// modes share a token. Tokens of concurrent requests may have any order.
     #[must_use]
     pub fn tokens_strictly_increase(&self) -> Vec<Violation> {
         let mut found = Vec::new();
@@ -96,7 +95,7 @@ impl History {
         found
     }
 
-    /// No two holds of one key have the same token.
+    /// Checks that no two grants of one key have the same token.
     #[must_use]
     pub fn tokens_unique(&self) -> Vec<Violation> {
         let mut found = Vec::new();
@@ -117,7 +116,7 @@ impl History {
         found
     }
 
-    /// All of it.
+    /// Returns all violations.
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         let found = [
@@ -128,11 +127,11 @@ impl History {
         found.concat()
     }
 
-    /// All of it.
+    /// Checks everything.
     ///
     /// # Errors
     ///
-    /// [`Violations`] if there are any.
+    /// Returns [`Violations`] if there are any.
     pub fn check(&self) -> Result<(), Violations> {
         let found = self.violations();
         match found.is_empty() {

@@ -1,26 +1,26 @@
-//! What can go wrong with a history.
+//! The errors of histories.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a history cannot be written or read.
+/// The reason why a history cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HistoryError {
-    /// Its file cannot be written or read.
+    /// The file cannot be written or read.
     #[error("cannot use the history {}: {source}", .path.display())]
     File {
-        /// Which one.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 
-    /// A line is no event.
+    /// A line is not an event.
     #[error("this line of a history is no event: {0}; was something else printed into the file?")]
     Line(String),
 
-    /// A hold goes on or ends that has never been granted.
+    /// An event belongs to a lock that was never granted.
     #[error("hold {0:x} was never granted; is the file of its process missing?")]
     NeverGranted(u64),
 }

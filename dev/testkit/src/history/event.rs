@@ -1,42 +1,41 @@
-//! One thing that happened.
+//! An event of a held lock.
 
 use serde::{Deserialize, Serialize};
 
 use super::moment::Moment;
 use super::specification::Mode;
 
-/// What happened to a hold. Its number is unique among the processes of this
-/// machine.
+/// An event of a held lock. The number of the held lock is unique among the processes of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event {
     /// A lock was granted.
     Granted {
-        /// The hold's number.
+        /// The number of the held lock.
         hold: u64,
-        /// The lock's key.
+        /// The key of the lock.
         key: String,
-        /// How it is held.
+        /// The mode of the lock.
         mode: Mode,
-        /// The fencing token that came with it, if the lock has such.
+        /// The fencing token, if the lock has one.
         token: Option<i64>,
-        /// Before it was asked for.
+        /// A time before the request.
         requested_at: Moment,
-        /// After it was granted.
+        /// A time after the grant.
         at: Moment,
     },
-    /// Its holder believed it valid.
+    /// The holder considered the lock valid.
     Valid {
-        /// The hold's number.
+        /// The number of the held lock.
         hold: u64,
-        /// When.
+        /// The time.
         at: Moment,
     },
-    /// Its holder gave it up, or knew that it was lost.
+    /// The holder released the lock, or noticed its loss.
     Ended {
-        /// The hold's number.
+        /// The number of the held lock.
         hold: u64,
-        /// When its holder last believed it valid.
+        /// The time when the holder last considered the lock valid.
         at: Moment,
     },
 }

@@ -1,4 +1,4 @@
-//! Events put together.
+//! Combines events into held locks.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,30 +11,29 @@ use super::lines::read_lines;
 use super::moment::Moment;
 use super::specification::Mode;
 
-/// The time for which a holder believed that it had a lock.
+/// The time for which a holder considered its lock valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
-    /// Its number.
+    /// The number of the held lock.
     pub number: u64,
-    /// The lock's key.
+    /// The key of the lock.
     pub key: String,
-    /// How it is held.
+    /// The mode of the lock.
     pub mode: Mode,
-    /// Its fencing token, if the lock has such.
+    /// The fencing token, if the lock has one.
     pub token: Option<i64>,
-    /// Before the lock was asked for.
+    /// A time before the request.
     pub requested_at: Moment,
-    /// After it was granted.
+    /// A time after the grant.
     pub granted_at: Moment,
-    /// When its holder last believed it valid, as far as it has said; not after
-    /// `granted_at` if it never did.
+    /// The time when the holder last reported the lock as valid. It is not after `granted_at` if the holder never did.
     pub until: Moment,
-    /// Whether its holder has noted an end, and was not killed for example.
+    /// Whether the holder has recorded the end. A killed holder has not.
     pub ended: bool,
 }
 
 impl Hold {
-    /// The id of the process that noted it.
+    /// Returns the id of the process that recorded it.
     #[must_use]
     pub const fn process(&self) -> u64 {
         self.number >> 32
@@ -61,18 +60,18 @@ impl fmt::Display for Hold {
     }
 }
 
-/// All holds, in the order of their grants.
+/// All held locks, in the order of their grants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct History {
     holds: Vec<Hold>,
 }
 
 impl History {
-    /// Puts events together, in whatever order they come.
+    /// Combines events in any order.
     ///
     /// # Errors
     ///
-    /// [`HistoryError::NeverGranted`] if the beginning of a hold is missing.
+    /// Returns [`HistoryError::NeverGranted`] if a grant is missing.
     pub fn of_events(events: impl IntoIterator<Item = Event>) -> Result<Self, HistoryError> {
         let mut holds: HashMap<u64, Hold> = HashMap::new();
         let mut later = Vec::new();
@@ -113,30 +112,29 @@ impl History {
         Ok(Self::of_holds(holds.into_values().collect()))
     }
 
-    /// Of these holds, in whatever order.
+    /// Creates a history of these held locks, in any order.
     #[must_use]
     pub fn of_holds(mut holds: Vec<Hold>) -> Self {
         holds.sort_by_key(|hold| (hold.granted_at, hold.number));
         Self { holds }
     }
 
-    /// Reads the files of several processes. A line without an end, as a killed
-    /// process may leave, is not counted.
+    /// Reads the files of several processes. An incomplete last line, which a killed process may leave, is ignored.
     ///
     /// # Errors
     ///
-    /// [`HistoryError`] if one cannot be read or is no history.
+    /// Returns [`HistoryError`] if a file cannot be read or is not a history.
     pub fn read<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result<Self, HistoryError> {
         Self::of_events(read_lines(files)?)
     }
 
-    /// All holds, in the order of their grants.
+    /// Returns all held locks, in the order of their grants.
     #[must_use]
     pub fn holds(&self) -> &[Hold] {
         &self.holds
     }
 
-    /// The holds of each key, in the order of their grants.
+    /// Returns the held locks of each key, in the order of their grants.
     pub(super) fn by_key(&self) -> HashMap<&str, Vec<&Hold>> {
         let mut keys: HashMap<&str, Vec<&Hold>> = HashMap::new();
         for hold in &self.holds {

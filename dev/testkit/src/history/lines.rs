@@ -1,4 +1,4 @@
-//! Files of JSON, a value in each line.
+//! JSON files with one value per line.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -9,16 +9,16 @@ use serde::de::DeserializeOwned;
 
 use super::error::HistoryError;
 
-/// Writes to the end of a file. Each value is there at once, so that a kill loses none.
+/// Appends values to a file. Each value is written immediately, so a kill does not lose a written value.
 #[derive(Debug)]
 pub struct JsonLines(File, PathBuf);
 
 impl JsonLines {
-    /// Opens a file. Give each process one of its own, or the same.
+    /// Opens a file. Several processes may use the same file or separate ones.
     ///
     /// # Errors
     ///
-    /// [`HistoryError::File`] if it cannot be opened.
+    /// Returns [`HistoryError::File`] if it cannot be opened.
     pub fn to_file(path: &Path) -> Result<Self, HistoryError> {
         let file = OpenOptions::new().create(true).append(true).open(path);
         let file = file.map_err(|source| HistoryError::file(path, source))?;
@@ -29,20 +29,20 @@ impl JsonLines {
     ///
     /// # Errors
     ///
-    /// [`HistoryError::File`] if it cannot be written.
+    /// Returns [`HistoryError::File`] if it cannot be written.
     pub fn write(&mut self, value: &impl Serialize) -> Result<(), HistoryError> {
         let line = serde_json::to_string(value).map_err(io::Error::other);
-        // One call, so that lines of several processes do not mix.
+        // One write call, so that lines of several processes do not mix.
         let written = line.and_then(|line| self.0.write_all((line + "\n").as_bytes()));
         written.map_err(|source| HistoryError::file(&self.1, source))
     }
 }
 
-/// Reads the files of several processes. A line without an end, as a killed process may leave, is not counted.
+/// Reads the files of several processes. An incomplete last line, which a killed process may leave, is ignored.
 ///
 /// # Errors
 ///
-/// [`HistoryError`] if one cannot be read, or has another line.
+/// Returns [`HistoryError`] if a file cannot be read, or contains an invalid line.
 pub fn read_lines<T: DeserializeOwned, P: AsRef<Path>>(
     files: impl IntoIterator<Item = P>,
 ) -> Result<Vec<T>, HistoryError> {

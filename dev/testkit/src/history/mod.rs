@@ -1,11 +1,10 @@
-//! What happened, and whether it was allowed to.
+//! Records the events of holders, and checks whether they are allowed.
 //!
-//! Holders note their events with a [`Recorder`], each in its own process if
-//! need be; a [`History`] brings them together and finds what no lock may do.
+//! Holders record their events with a [`Recorder`], possibly in separate processes. A [`History`] combines the events,
+//! and finds violations of the guarantees of locks.
 //!
-//! A hold is noted from after its grant to before its release, so that what is
-//! noted is no longer than what was. Two noted holds which overlap were two
-//! holders at once.
+//! A held lock is recorded from after its grant to before its release, so the recorded time is never longer than the
+//! real time. If two recorded times overlap, there were two holders at the same time.
 //!
 //! ```
 //! # use leasehold_testkit::history::{Moment, Recorder};

@@ -5,19 +5,18 @@ use std::fmt;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// `CLOCK_BOOTTIME`, which counts suspension as leases do.
+/// `CLOCK_BOOTTIME`, which includes suspension, like leases.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const CLOCK: ClockId = ClockId::Boottime;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const CLOCK: ClockId = ClockId::Monotonic;
 
-/// Nanoseconds since this machine has started, by a clock that is the same for
-/// all its processes and never set back.
+/// Nanoseconds since the start of this machine, by a clock that is the same for all its processes and never goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Moment(pub u64);
 
 impl Moment {
-    /// This one.
+    /// Returns the current moment.
     #[must_use]
     pub fn now() -> Self {
         let Timespec { tv_sec, tv_nsec } = clock_gettime(CLOCK);
@@ -26,7 +25,7 @@ impl Moment {
     }
 }
 
-/// In seconds.
+/// Displays the moment in seconds.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

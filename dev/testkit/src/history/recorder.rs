@@ -1,4 +1,4 @@
-//! Noting events.
+//! Records events.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::lines::JsonLines;
 use super::moment::Moment;
 use super::specification::Mode;
 
-/// Notes what holders do. Cheap to clone and to use from any thread.
+/// Records the events of holders. It is cheap to clone, and can be used from any thread.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     notes: Arc<Mutex<Notes>>,
@@ -26,8 +26,8 @@ struct Notes {
     failed: Option<HistoryError>,
 }
 
-/// A hold that is being noted. Dropped without a word, it counts as ended when
-/// its holder last said that it was valid.
+/// A held lock that is being recorded. If this value is dropped, the lock counts as ended when its holder last reported
+/// it as valid.
 #[derive(Debug)]
 #[must_use = "it is to be told how the hold goes on"]
 pub struct Noted {
@@ -36,7 +36,7 @@ pub struct Noted {
 }
 
 impl Recorder {
-    /// Notes in memory, for [`history`](Self::history).
+    /// Creates a recorder in memory, for [`history`](Self::history).
     #[must_use]
     pub fn in_memory() -> Self {
         Self {
@@ -44,26 +44,25 @@ impl Recorder {
         }
     }
 
-    /// Notes in memory, and at the end of a file, to be read by another process:
-    /// each event is there at once, so that a kill loses none. Give each process
-    /// a file of its own, or the same.
+    /// Creates a recorder in memory that also appends to a file, which another process can read. Each event is written
+    /// immediately, so a kill does not lose a written event. Several processes may use the same file or separate ones.
     ///
     /// # Errors
     ///
-    /// [`HistoryError::File`] if it cannot be opened.
+    /// Returns [`HistoryError::File`] if it cannot be opened.
     pub fn to_file(path: &Path) -> Result<Self, HistoryError> {
         let recorder = Self::in_memory();
         recorder.notes.lock().file = Some(JsonLines::to_file(path)?);
         Ok(recorder)
     }
 
-    /// A lock has just been granted that was asked for after this moment. The
-    /// locks of foreign clients have no token.
+    /// Records that a lock was just granted, and was requested after `requested_at`. The locks of foreign clients do
+    /// not have a token.
     pub fn granted(&self, key: &str, token: impl Into<Option<i64>>, requested_at: Moment) -> Noted {
         self.granted_in(Mode::Exclusive, key, token, requested_at)
     }
 
-    /// As [`granted`](Self::granted), in another mode.
+    /// Like [`granted`](Self::granted), in another mode.
     pub fn granted_in(
         &self,
         mode: Mode,
@@ -87,11 +86,11 @@ impl Recorder {
         }
     }
 
-    /// All that was noted by this recorder and its clones.
+    /// Returns all records of this recorder and its clones.
     ///
     /// # Errors
     ///
-    /// [`HistoryError::File`] if something could not be written.
+    /// Returns [`HistoryError::File`] if a record could not be written.
     pub fn history(&self) -> Result<History, HistoryError> {
         let mut notes = self.notes.lock();
         match notes.failed.take() {
@@ -102,20 +101,19 @@ impl Recorder {
 }
 
 impl Noted {
-    /// It is valid at this moment, which was read *before* asking whether it is.
+    /// Records that the lock is valid at this moment. Read the moment *before* checking the lock.
     pub fn valid_at(&self, at: Moment) {
         let hold = self.number;
         self.notes.lock().add(Event::Valid { hold, at });
     }
 
-    /// It is about to be released, and is still valid.
+    /// Records that the lock is about to be released, and is still valid.
     pub fn ended(self) {
         self.ended_at(Moment::now());
     }
 
-    /// It was lost, and this is when its holder last believed it valid: a moment
-    /// read before asking. If that was before the grant was noted, the hold is
-    /// empty and collides with nothing.
+    /// Records the loss of the lock. `at` is when its holder last considered it valid: a moment before the check. If
+    /// that was before the grant was recorded, the duration of the lock is zero, and the lock overlaps nothing.
     pub fn ended_at(self, at: Moment) {
         let hold = self.number;
         self.notes.lock().add(Event::Ended { hold, at });
@@ -131,7 +129,7 @@ impl Notes {
     }
 }
 
-/// Unique as long as no process number comes twice in one history.
+/// Returns a number that is unique as long as no process id occurs twice in one history.
 fn new_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     (u64::from(std::process::id()) << 32) + NEXT.fetch_add(1, Ordering::Relaxed)

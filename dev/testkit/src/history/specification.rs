@@ -1,28 +1,28 @@
-//! What a lock may do, one event after another: the specification that every history is held against.
+//! The specification of a lock for a sequence of events. All histories are compared with it.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// How a lock is held.
+/// The mode of a held lock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
-    /// By one holder alone.
+    /// One holder.
     #[default]
     Exclusive,
-    /// Beside others that share it.
+    /// Several holders that share the lock.
     Shared,
-    /// By permits of a semaphore.
+    /// Permits of a semaphore.
     Permits {
-        /// So many.
+        /// The number of permits of this holder.
         count: u32,
-        /// Of so many.
+        /// The total number of permits.
         of: u32,
     },
 }
 
 impl Mode {
-    /// Whether a lock may be held in this mode beside holders in `others`.
+    /// Returns whether a lock may be held in this mode together with `others`.
     pub fn fits(self, others: impl IntoIterator<Item = Self>) -> bool {
         let mut others = others.into_iter();
         match self {
@@ -38,19 +38,20 @@ impl Mode {
         }
     }
 
-    /// Whether one that acquires in this mode after a grant in mode `earlier` may have the same token: readers share it.
+    /// Returns whether a grant in this mode may have the same token as an earlier grant in mode `earlier`. Readers may
+    /// share a token.
     #[must_use]
     pub fn may_share_token(self, earlier: Self) -> bool {
         (self, earlier) == (Self::Shared, Self::Shared)
     }
 }
 
-/// What a grant violates.
+/// A violation by a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Breach<Id> {
-    /// This holder does not go together with it.
+    /// The grant is not allowed together with this holder.
     Overlap(Id),
-    /// Its token is not greater than an earlier one.
+    /// The token is not larger than an earlier one.
     Token,
 }
 
@@ -59,7 +60,7 @@ pub enum Breach<Id> {
 pub struct Specification<Id> {
     holders: Vec<(Id, Mode)>,
     largest: Option<i64>,
-    /// Of those that held it alone.
+    /// The largest token of exclusive holders.
     largest_exclusive: Option<i64>,
 }
 
@@ -74,7 +75,7 @@ impl<Id> Default for Specification<Id> {
 }
 
 impl<Id: Clone> Specification<Id> {
-    /// The holder is granted the lock, with a token if one is known.
+    /// Grants the lock to a holder, with a token if it is known. Returns the violations.
     pub fn grant(&mut self, id: Id, mode: Mode, token: Option<i64>) -> Vec<Breach<Id>> {
         let mut found = Vec::new();
         if !mode.fits(self.holders.iter().map(|(_, mode)| *mode)) {
@@ -89,8 +90,8 @@ impl<Id: Clone> Specification<Id> {
         found
     }
 
-    /// As [`grant`](Self::grant) of a reader that is noted after others that were granted the lock later. It may have
-    /// been a writer, and have kept its smaller token.
+    /// Like [`grant`](Self::grant) for a reader that is recorded after later grants. It may be a downgraded writer,
+    /// which has kept its smaller token.
     pub fn note_reader(&mut self, id: Id, token: i64) -> Vec<Breach<Id>> {
         let is_stale = Some(token) < self.largest_exclusive;
         let mut found = self.grant(id, Mode::Shared, None);
@@ -99,7 +100,8 @@ impl<Id: Clone> Specification<Id> {
         found
     }
 
-    /// A token is drawn for a grant: what that violates. Readers share one, above that of every writer before them.
+    /// Records a token that was drawn for a grant, and returns the violation. Readers share a token above the tokens of
+    /// all earlier writers.
     pub fn draw(&mut self, mode: Mode, token: i64) -> Option<Breach<Id>> {
         let token = Some(token);
         let grows = match mode {
@@ -113,44 +115,44 @@ impl<Id: Clone> Specification<Id> {
         (!grows).then_some(Breach::Token)
     }
 
-    /// Those that `keep` says are over hold nothing any more.
+    /// Removes the holders for which `keep` returns `false`.
     pub fn retain(&mut self, mut keep: impl FnMut(&Id) -> bool) {
         self.holders.retain(|(id, _)| keep(id));
     }
 
-    /// The largest token so far.
+    /// Returns the largest token so far.
     #[must_use]
     pub fn largest(&self) -> Option<i64> {
         self.largest
     }
 }
 
-/// Waiters, which are served in the order in which they came.
+/// A queue of waiters, in the order of arrival.
 #[derive(Debug, Clone, Default)]
 pub struct Queue(VecDeque<String>);
 
 impl Queue {
-    /// A waiter comes. One that waits already keeps its position.
+    /// Adds a waiter. A waiter that is already in the queue keeps its position.
     pub fn enter(&mut self, waiter: &str) {
         if !self.0.iter().any(|it| it == waiter) {
             self.0.push_back(waiter.to_owned());
         }
     }
 
-    /// A waiter leaves. Whether it was the first.
+    /// Removes a waiter, and returns whether it was the first.
     pub fn leave(&mut self, waiter: &str) -> bool {
         let was_first = self.0.front().is_some_and(|it| it == waiter);
         self.0.retain(|it| it != waiter);
         was_first
     }
 
-    /// How many wait that `waiter` may not overtake.
+    /// Returns how many waiters are ahead of `waiter`.
     #[must_use]
     pub fn ahead_of(&self, waiter: &str) -> usize {
         self.0.iter().take_while(|it| *it != waiter).count()
     }
 
-    /// Whether nobody waits.
+    /// Returns whether the queue is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,33 +1,32 @@
-//! What no lock may do.
+//! The violations of a lock's guarantees.
 
 use std::fmt;
 
 use super::holds::Hold;
 
-/// Something that two holds of one key may not do.
+/// A violation by two held locks of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Violation {
-    /// The second began while the first was valid.
+    /// The second lock was granted while the first one was valid.
     Overlap {
-        /// The one granted first.
+        /// The lock that was granted first.
         first: Hold,
-        /// The one granted later.
+        /// The lock that was granted later.
         second: Hold,
     },
-    /// The second was asked for after the first had been granted, and its token
-    /// is not greater.
+    /// The second lock was requested after the first one was granted, but its token is not larger.
     TokenNotGreater {
-        /// The one granted first.
+        /// The lock that was granted first.
         first: Hold,
-        /// The one asked for later.
+        /// The lock that was requested later.
         second: Hold,
     },
     /// Both have the same token.
     TokenTwice {
-        /// The one granted first.
+        /// The lock that was granted first.
         first: Hold,
-        /// The one granted later.
+        /// The lock that was granted later.
         second: Hold,
     },
 }
@@ -45,11 +44,11 @@ impl fmt::Display for Violation {
     }
 }
 
-/// All that was found, as an error.
+/// All found violations, as an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violations(pub Vec<Violation>);
 
-/// This many are worth showing.
+/// The maximum number of shown violations.
 const WORTH_SHOWING: usize = 5;
 
 impl fmt::Display for Violations {

@@ -1,4 +1,4 @@
-//! Installing a server's package.
+//! Installs a server's package.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use super::error::InstallError;
 use super::server::Server;
 use super::{shell, unpack};
 
-/// Another run of apt holds its lock for as long as this, in seconds.
+/// The option with which apt waits for the lock of another apt process, in seconds.
 pub(super) const PATIENCE: &str = "DPkg::Lock::Timeout=300";
 
-/// Installs the package as root, unpacks it into a folder otherwise. Answers
-/// which, as it is told in the report.
+/// Installs the package if this process is root. Otherwise unpacks it into a folder. Returns a description for the
+/// report.
 pub(super) fn install(server: &Server, unpacked: &Path) -> Result<&'static str, InstallError> {
     let not_installed = |why: String| InstallError::NotInstalled {
         program: server.program,
@@ -36,8 +36,8 @@ fn as_root(server: &Server, root: &Path) -> Result<(), String> {
     let held_back = HeldBack::hold()?;
     let mut install = vec!["-o", PATIENCE, "install", "-y", "--no-install-recommends"];
     install.extend(server.packages());
-    // The lists of packages may be missing or old. A source that fails may not
-    // be the one that counts.
+    // The package lists may be missing or old. An update error of one source is ignored, because another source may
+    // contain the package.
     if shell::run(root, "apt-get", &install).is_err() {
         let updated = shell::run(root, "apt-get", &["-o", PATIENCE, "update"]);
         shell::run(root, "apt-get", &install).map_err(|why| shell::both(why, updated))?;

@@ -1,4 +1,4 @@
-//! Keeping a package from starting its daemon.
+//! Prevents a package from starting its daemon.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -8,20 +8,20 @@ use std::path::Path;
 use super::server::Server;
 use super::shell;
 
-/// What Debian's maintainer scripts ask before they start a service.
+/// The script that Debian's maintainer scripts call before they start a service.
 const POLICY: &str = "/usr/sbin/policy-rc.d";
-/// Exit code 101 is "forbidden".
+/// The exit code 101 means "forbidden".
 const FORBID: &str = "#!/bin/sh\nexit 101\n";
 
-/// As long as this lives, an installed package starts nothing.
+/// While this value exists, an installed package does not start a service.
 #[derive(Debug)]
 pub(super) struct HeldBack {
-    /// Whether the policy is ours, and goes when we go.
+    /// Whether this process has written the policy, which is then removed at the end.
     ours: bool,
 }
 
 impl HeldBack {
-    /// Forbids services to start, unless this machine has its own policy.
+    /// Forbids the start of services, unless this machine has its own policy.
     pub(super) fn hold() -> Result<Self, String> {
         let file = OpenOptions::new()
             .write(true)
@@ -40,14 +40,13 @@ impl HeldBack {
         }
     }
 
-    /// Sees to it that the service does not run: now, if the machine's own
-    /// policy has let it start, and after the next boot.
+    /// Stops and disables the service. It may be running if the machine's own policy has allowed its start.
     pub(super) fn disable(&self, server: &Server) {
         let Some(service) = server.service else {
             return;
         };
         let root = Path::new("/");
-        // Both fail on machines without services, where nothing was started.
+        // Both commands fail on machines without services, where nothing was started.
         if !self.ours {
             drop(shell::run(root, "service", &[service, "stop"]));
         }

@@ -1,44 +1,44 @@
-//! Why there is no server.
+//! The errors of finding and installing servers.
 
 use std::path::PathBuf;
 
 use super::version::Version;
 
-/// Why a server cannot be used. Each says what to do.
+/// The reason why a server cannot be used. Each error contains a remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
-    /// It is in none of the places we look at.
+    /// The program was not found in any of the searched places.
     #[error(
         "there is no `{program}` on this machine: run `cargo xtask test`, which installs it \
          (`cargo xtask test --only servers` does only that), or name one in {variable}"
     )]
     NotFound {
-        /// The program looked for.
+        /// The name of the program.
         program: &'static str,
-        /// The variable which may name it.
+        /// The environment variable that can name the program.
         variable: &'static str,
     },
 
-    /// The environment names a program which is not there.
+    /// The environment variable names a program that does not exist.
     #[error("{variable} is {}, which is no file: correct or unset it", .path.display())]
     NamedInVain {
         /// The variable.
         variable: &'static str,
-        /// What it says.
+        /// The value of the variable.
         path: PathBuf,
     },
 
-    /// What was found does not run.
+    /// The program cannot be executed.
     #[error("`{} --version` does not run: {why}; install it again", .path.display())]
     Broken {
         /// The program.
         path: PathBuf,
-        /// What happened.
+        /// The error.
         why: String,
     },
 
-    /// What was found is not new enough.
+    /// The program is too old.
     #[error(
         "{} is {found}, and the tests need {}.{} or later: install a newer one and name it in {variable}",
         .path.display(), .least.0, .least.1
@@ -46,15 +46,15 @@ pub enum InstallError {
     TooOld {
         /// The program.
         path: PathBuf,
-        /// What it says of itself.
+        /// The version of the program.
         found: Version,
-        /// What is needed.
+        /// The required version.
         least: (u32, u32),
-        /// The variable which may name another.
+        /// The environment variable that can name another program.
         variable: &'static str,
     },
 
-    /// Installing it did not work.
+    /// The installation failed.
     #[error(
         "`{program}` is missing and could not be installed: {why}\n\
          install it by hand, or name one in {variable}"
@@ -62,9 +62,9 @@ pub enum InstallError {
     NotInstalled {
         /// The program.
         program: &'static str,
-        /// The variable which may name it.
+        /// The environment variable that can name the program.
         variable: &'static str,
-        /// What went wrong.
+        /// The error.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Looking for a server program.
+//! Finds a server program.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -9,10 +9,10 @@ use super::error::InstallError;
 use super::program::Program;
 use super::server::{ARCHIVES, JAVA, Server};
 
-/// Where a program is looked for.
+/// The places in which a program is searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// What its environment variable says.
+    /// The value of its environment variable.
     pub named: Option<PathBuf>,
     /// The value of `PATH`.
     pub path: Option<OsString>,
@@ -21,11 +21,11 @@ pub struct Places {
 }
 
 impl Places {
-    /// The places of this process for a server.
+    /// Returns the places of this process for a server.
     #[must_use]
     pub fn of(server: &Server) -> Self {
-        // Of the workspace and not of the build, so that every test binary
-        // looks where `cargo xtask` has put it.
+        // Use the folder of the workspace instead of the build, so that every test binary uses the same folder as
+        // `cargo xtask`.
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let workspace = here.ancestors().nth(2).unwrap_or(here);
         Self {
@@ -42,8 +42,8 @@ impl Places {
 ///
 /// # Errors
 ///
-/// [`InstallError::NamedInVain`] if its variable names what is not there,
-/// [`InstallError::NotFound`] if it is in no place.
+/// Returns [`InstallError::NamedInVain`] if the variable names a missing program, and [`InstallError::NotFound`] if no
+/// place contains it.
 pub fn find(server: &Server, places: &Places) -> Result<Program, InstallError> {
     let mut program = look(server, places)?;
     if server.version_class.is_some() {
@@ -110,7 +110,7 @@ fn archive(server: &Server, root: &Path) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// The program in the folder of the newest version.
+/// Returns the program in the folder of the newest version.
 fn newest(server: &Server, root: &Path) -> Option<PathBuf> {
     let mut folders = folders_of(&root.join(server.versions?));
     let number = |path: &PathBuf| -> u32 {
@@ -125,7 +125,7 @@ fn newest(server: &Server, root: &Path) -> Option<PathBuf> {
     programs.find(|it| it.is_file())
 }
 
-/// The folders in a folder, as `usr/lib/x86_64-linux-gnu`.
+/// Returns the folders in a folder, such as `usr/lib/x86_64-linux-gnu`.
 fn folders_of(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries

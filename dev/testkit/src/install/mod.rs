@@ -1,16 +1,15 @@
-//! The servers the tests need: finding them, and installing what is missing.
+//! Finds the servers for the tests, and installs missing ones.
 //!
-//! `cargo xtask test` does this first, in its step `servers`. Each server is a
-//! row of [`SERVERS`]. A program is looked for in this order:
+//! `cargo xtask test` does this first, in its step `servers`. Each server is a row of [`SERVERS`]. A program is
+//! searched in this order:
 //!
-//! 1. what an environment variable names, `LEASEHOLD_REDIS_SERVER` for Redis;
-//! 2. the folders of `PATH`;
-//! 3. the newest of the folders per version, `/usr/lib/postgresql/15/bin`;
-//! 4. `target/servers` of this workspace.
+//! 1. the path in an environment variable, such as `LEASEHOLD_REDIS_SERVER` for Redis;
+//! 2. the folders in `PATH`;
+//! 3. the folder of the newest version, such as `/usr/lib/postgresql/15/bin`;
+//! 4. `target/servers` in this workspace.
 //!
-//! If it is nowhere, it comes from the packages of Debian and its relatives.
-//! Root installs them, without letting the package start its daemon. Anybody
-//! else gets them unpacked into `target/servers`, and nothing outside of it
+//! A missing program is installed from the packages of Debian and its derivatives. If the user is root, the packages
+//! are installed without starting their daemons. Otherwise they are unpacked into `target/servers`, and nothing else
 //! changes.
 
 mod apt;
@@ -29,13 +28,12 @@ pub use program::Program;
 pub use server::{CHROMEDRIVER, JAVA, MARIADB, POSTGRES, REDIS, SERVERS, Server, ZOOKEEPER};
 pub use version::Version;
 
-/// Finds or installs every server of [`SERVERS`], and answers what there is
-/// now: `Redis 7.0.15 (/usr/bin/redis-server)`.
+/// Finds or installs every server of [`SERVERS`]. Returns a description of each:
+/// `Redis 7.0.15 (/usr/bin/redis-server)`.
 ///
 /// # Errors
 ///
-/// [`InstallError`] for the first which can neither be found nor installed, or
-/// which is too old.
+/// Returns [`InstallError`] for the first server that cannot be found or installed, or that is too old.
 pub fn ensure() -> Result<Vec<String>, InstallError> {
     SERVERS.iter().map(ensure_one).collect()
 }

@@ -1,4 +1,4 @@
-//! A server program that was found.
+//! A server program.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use super::error::InstallError;
 use super::server::Server;
 use super::version::Version;
 
-/// What the archive for `ZooKeeper` needs beside it, TLS included.
+/// The archives that the archive of `ZooKeeper` needs, including those for TLS.
 const BESIDE: [&str; 11] = [
     "slf4j-simple",
     "zookeeper-jute",
@@ -23,19 +23,19 @@ const BESIDE: [&str; 11] = [
     "netty-resolver",
 ];
 
-/// A program, and how to run it.
+/// A program, with everything that is needed to run it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// The file.
     pub path: PathBuf,
-    /// Folders with shared libraries of its own, if it was unpacked.
+    /// The folders with its shared libraries, if it was unpacked.
     pub libraries: Vec<PathBuf>,
-    /// What runs it, if it is an archive for Java.
+    /// The Java program that runs it, if it is a Java archive.
     pub java: Option<Box<Self>>,
 }
 
 impl Program {
-    /// The command which runs it, without arguments yet.
+    /// Returns the command that runs it, without arguments.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
@@ -46,11 +46,11 @@ impl Program {
         command
     }
 
-    /// The command which runs a class of this archive, without arguments yet.
+    /// Returns the command that runs a class of this archive, without arguments.
     #[must_use]
     pub fn class(&self, options: &[&str], class: &str) -> Command {
         let mut command = self.java.as_deref().unwrap_or(self).command();
-        // An archive names what it needs by full path; one that was unpacked has it beside it.
+        // An archive names its dependencies by full path. If it was unpacked, they are in the same folder.
         let folder = self.path.parent().unwrap_or(&self.path);
         let beside = BESIDE.map(|it| folder.join(it).with_extension("jar"));
         let mut archives = vec![self.path.clone()];
@@ -64,11 +64,11 @@ impl Program {
         command
     }
 
-    /// What it says when asked for its version.
+    /// Runs the program, and returns its version.
     ///
     /// # Errors
     ///
-    /// [`InstallError::Broken`] if it does not run or names none.
+    /// Returns [`InstallError::Broken`] if it cannot be executed or prints no version.
     pub fn version(&self, server: &Server) -> Result<Version, InstallError> {
         let broken = |why: String| InstallError::Broken {
             path: self.path.clone(),
@@ -94,7 +94,7 @@ impl Program {
         Version::read(&said).ok_or_else(|| broken(format!("it says {:?}", said.trim())))
     }
 
-    /// Answers its version if that will do.
+    /// Returns the version if it is new enough.
     pub(super) fn checked(&self, server: &Server) -> Result<Version, InstallError> {
         let found = self.version(server)?;
         if found.is_at_least(server.least) {

@@ -1,34 +1,34 @@
-//! The servers there are tests for.
+//! The servers of the tests.
 
-/// A server program, and where it comes from.
+/// A server program, and how to install it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Server {
-    /// What people call it.
+    /// The common name.
     pub name: &'static str,
-    /// Its program.
+    /// The name of the program.
     pub program: &'static str,
-    /// The environment variable which names the program to use instead.
+    /// The environment variable that names another program.
     pub variable: &'static str,
-    /// The oldest version that will do.
+    /// The oldest supported version.
     pub least: (u32, u32),
-    /// The Debian package it is in.
+    /// The Debian package of the program.
     pub package: &'static str,
-    /// Further packages it cannot be set up without.
+    /// Further packages that are needed to set it up.
     pub tools: &'static [&'static str],
-    /// A folder with a folder per version, where it is if it is not in `PATH`.
+    /// A folder that contains a folder per version. It is searched if the program is not in `PATH`.
     pub versions: Option<&'static str>,
-    /// The service this package would start, which we keep from running.
+    /// The service of this package, which must not run.
     pub service: Option<&'static str>,
-    /// The class that prints its version, if it is an archive for Java and not a program by itself. It is looked for
-    /// where archives are, then.
+    /// The class that prints the version, if the program is a Java archive. It is then searched in the folder of
+    /// archives.
     pub version_class: Option<&'static str>,
 }
 
-/// Where archives for Java are.
+/// The folder of Java archives.
 pub(super) const ARCHIVES: &str = "usr/share/java";
 
 impl Server {
-    /// Every package to install.
+    /// Returns all packages to install.
     pub(super) fn packages(&self) -> Vec<&'static str> {
         let tools = self.tools.iter().copied();
         std::iter::once(self.package).chain(tools).collect()
@@ -48,7 +48,7 @@ pub const REDIS: Server = Server {
     version_class: None,
 };
 
-/// Postgres. Its other programs are beside it.
+/// Postgres. Its other programs are in the same folder.
 pub const POSTGRES: Server = Server {
     name: "Postgres",
     program: "postgres",
@@ -61,7 +61,7 @@ pub const POSTGRES: Server = Server {
     version_class: None,
 };
 
-/// `MariaDB`. The packages have no daemon.
+/// `MariaDB`. The packages do not contain a daemon.
 pub const MARIADB: Server = Server {
     name: "MariaDB",
     program: "mariadbd",
@@ -74,7 +74,7 @@ pub const MARIADB: Server = Server {
     version_class: None,
 };
 
-/// What runs `ZooKeeper`.
+/// Java, which runs `ZooKeeper`.
 pub const JAVA: Server = Server {
     name: "Java",
     program: "java",
@@ -87,7 +87,7 @@ pub const JAVA: Server = Server {
     version_class: None,
 };
 
-/// `ZooKeeper`: an archive that [`JAVA`] runs. The package of the library has no daemon.
+/// `ZooKeeper`: an archive that [`JAVA`] runs. The package of the library does not contain a daemon.
 pub const ZOOKEEPER: Server = Server {
     name: "ZooKeeper",
     program: "zookeeper.jar",
@@ -100,7 +100,7 @@ pub const ZOOKEEPER: Server = Server {
     version_class: Some("org.apache.zookeeper.version.VersionInfoMain"),
 };
 
-/// What drives a Chromium, which comes with it.
+/// `chromedriver`, whose package also contains Chromium.
 pub const CHROMEDRIVER: Server = Server {
     name: "ChromeDriver",
     program: "chromedriver",
@@ -113,5 +113,5 @@ pub const CHROMEDRIVER: Server = Server {
     version_class: None,
 };
 
-/// Every server the tests need.
+/// All servers of the tests.
 pub const SERVERS: [Server; 6] = [REDIS, POSTGRES, MARIADB, JAVA, ZOOKEEPER, CHROMEDRIVER];

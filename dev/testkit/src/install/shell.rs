@@ -1,16 +1,16 @@
-//! Running the system's own tools.
+//! Runs tools of the system.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// How many lines of a failed tool are worth showing.
+/// The maximum number of shown lines of a failed tool.
 const WORTH_SHOWING: usize = 4;
 
-/// Runs a tool in a folder, without input, and answers what it printed.
+/// Runs a tool in a folder, without input, and returns its output.
 ///
 /// # Errors
 ///
-/// The command and the end of its output if it cannot be run or fails.
+/// Returns the command and the end of its output if it cannot be executed or fails.
 pub(super) fn run(folder: &Path, program: &str, args: &[&str]) -> Result<String, String> {
     let shown = format!("`{program} {}`", args.join(" "));
     let output = Command::new(program)
@@ -31,7 +31,7 @@ pub(super) fn run(folder: &Path, program: &str, args: &[&str]) -> Result<String,
     Err(format!("{shown}: {}\n  {end}", output.status))
 }
 
-/// Why something failed, with the failure before it that may be the reason.
+/// Returns a failure, with an earlier failure that may be its cause.
 pub(super) fn both(why: String, before: Result<String, String>) -> String {
     match before {
         Ok(_) => why,
@@ -39,7 +39,7 @@ pub(super) fn both(why: String, before: Result<String, String>) -> String {
     }
 }
 
-/// Whether we may install packages.
+/// Returns whether this process may install packages.
 pub(super) fn is_root() -> bool {
     run(Path::new("/"), "id", &["-u"]).is_ok_and(|id| id.trim() == "0")
 }

@@ -1,4 +1,4 @@
-//! Getting packages without being root.
+//! Unpacks packages without root.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use super::server::Server;
 use super::shell::{both, run};
 
-/// Downloads a server's package with whatever it needs that is not installed,
-/// and unpacks all of it into a folder.
+/// Downloads a server's package and its missing dependencies, and unpacks all of them into a folder.
 pub(super) fn unpack(server: &Server, folder: &Path) -> Result<(), String> {
     let work = folder.with_extension("work");
     drop(fs::remove_dir_all(&work));
@@ -26,8 +25,7 @@ pub(super) fn unpack(server: &Server, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Tries with the system's lists of packages; if they are missing or old, with
-/// lists of our own.
+/// Downloads with the system's package lists. If they are missing or old, uses separate lists.
 fn download(server: &Server, work: &Path, debs: &Path) -> Result<(), String> {
     if download_with(&[], server, debs).is_ok() {
         return Ok(());
@@ -62,7 +60,7 @@ fn download_with(options: &[&str], server: &Server, debs: &Path) -> Result<(), S
     Ok(())
 }
 
-/// The packages a simulated installation would install:
+/// Returns the packages that a simulated installation would install:
 /// `Inst redis-tools (5:7.0.15-1~deb12u1 Debian:12.5/stable [amd64])`.
 fn to_install(plan: &str) -> Vec<&str> {
     let lines = plan.lines().filter_map(|line| line.strip_prefix("Inst "));

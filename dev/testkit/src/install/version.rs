@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A version as a program tells it.
+/// The version of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     major: u32,

@@ -1,8 +1,9 @@
-//! Which other crates a published crate shows in its own API: those that its manifest says, and no more.
+//! Checks which other crates a published crate shows in its API. Only the crates in its manifest are allowed.
 //!
-//! A type of another crate in a public signature ties our version to theirs. So `package.metadata.public-dependencies`
-//! lists them, each with the reason. Found are signatures, fields, bounds, re-exports and implemented traits as they
-//! are written; not what a macro makes. That `pub` means public is seen to by `unreachable_pub`.
+//! A type of another crate in a public signature couples the versions of both crates. So
+//! `package.metadata.public-dependencies` lists these crates, each with the reason. The check finds signatures, fields,
+//! bounds, re-exports and implemented traits as they are written, but not the output of macros. The lint
+//! `unreachable_pub` ensures that `pub` means public.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,7 +28,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
             }
         };
         let mut others = dependencies(&manifest);
-        // What is released together with it is no stranger.
+        // Crates of the same workspace are released together, so they do not count.
         for member in &workspace.members {
             others.remove(&member.name.replace('-', "_"));
         }
@@ -51,7 +52,7 @@ fn read(member: &Member) -> Result<Result<Table, String>, Error> {
         .map_err(|error: toml::de::Error| error.to_string()))
 }
 
-/// The names by which a crate's code calls what it depends on, those of tests left out.
+/// Returns the names of a crate's dependencies in its code, without dev-dependencies.
 fn dependencies(manifest: &Table) -> BTreeSet<String> {
     let table = |of: &Table| of.get("dependencies").and_then(Value::as_table).cloned();
     let targets = manifest.get("target").and_then(Value::as_table);
@@ -72,7 +73,7 @@ fn said(manifest: &Table) -> BTreeSet<String> {
     names.map(|name| name.replace('-', "_")).collect()
 }
 
-/// Each crate that is shown, with the first place.
+/// Returns each shown crate, with its first position.
 fn shown(
     workspace: &Workspace,
     member: &Member,

@@ -9,24 +9,24 @@ use crate::workspace::Workspace;
 pub enum Check {
     /// Source files are short.
     Sizes,
-    /// Modules do not depend on each other in a circle.
+    /// Modules do not depend on each other in a cycle.
     Circles,
-    /// Nothing unfinished is left in a source.
+    /// Source files contain no unfinished code.
     Leftovers,
-    /// Every guarantee names the tests that attack it, and they exist.
+    /// Every guarantee names existing tests.
     Guarantees,
-    /// What is built in may be.
+    /// Dependencies have allowed licences, sources and names.
     Supply,
-    /// Which other crates a published crate shows is what its manifest says.
+    /// Published crates show only the crates in their manifests.
     Api,
-    /// Names have no metaphor.
+    /// Names do not contain metaphors.
     Names,
     /// Relative links in Markdown point to files and headings that exist.
     Links,
 }
 
 impl Check {
-    /// Every check there is.
+    /// All checks.
     pub const ALL: [Self; 8] = [
         Self::Sizes,
         Self::Circles,
@@ -38,7 +38,7 @@ impl Check {
         Self::Links,
     ];
 
-    /// What the check is called.
+    /// Returns the name of the check.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -53,12 +53,12 @@ impl Check {
         }
     }
 
-    /// Looks at the workspace.
+    /// Checks the workspace.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`] or [`Error::Parse`] if a source file cannot be looked
-    /// at; what the check is for is in the verdict.
+    /// Returns [`Error::Read`] or [`Error::Parse`] if a source file cannot be checked. The result of the check is in
+    /// the verdict.
     pub fn run(self, workspace: &Workspace) -> Result<Verdict, Error> {
         match self {
             Self::Sizes => sizes::check(workspace),

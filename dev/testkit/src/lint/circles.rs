@@ -1,9 +1,7 @@
-//! Modules do not depend on each other in a circle.
+//! Checks that modules do not depend on each other in a cycle.
 //!
-//! Each folder is looked at by itself: the top-level modules among themselves,
-//! then the files of each folder among themselves and with the folder's root
-//! file. Free are `lib.rs`, which is no room, and what a root file says by
-//! `mod` and `pub use`.
+//! The top-level modules are checked with each other. Then the files of each folder are checked with each other and
+//! with the folder's root file. `lib.rs` and the `mod` and `pub use` statements of root files are ignored.
 
 use std::path::Path;
 
@@ -43,7 +41,7 @@ fn read(workspace: &Workspace, library: &Library) -> Result<CrateMap, Error> {
     Ok(map)
 }
 
-/// The module a file is, or `None` for a program's.
+/// Returns the module of a file, or `None` for a program.
 fn place_of(path: &Path, dir: &Path) -> Option<Place> {
     let inner = path.strip_prefix(dir).ok()?.with_extension("");
     let mut place: Place = inner
@@ -84,9 +82,8 @@ fn judge(map: &CrateMap, name: &str, verdict: &mut Verdict) {
     }
 }
 
-/// The arrows between neighbours: an arrow from `a::b` to `a::c::d` is one from
-/// `a::b` to `a::c`, and one from `a::b` to what `a` itself defines is one to
-/// `a`.
+/// Returns the arrows between neighbours. An arrow from `a::b` to `a::c::d` becomes one from `a::b` to `a::c`. An arrow
+/// from `a::b` to an item that `a` itself defines becomes one to `a`.
 fn graph(map: &CrateMap) -> Graph {
     let mut graph = Graph::default();
     for mention in &map.mentions {
@@ -103,7 +100,7 @@ fn graph(map: &CrateMap) -> Graph {
     graph
 }
 
-/// Whether a mention makes one file depend on another.
+/// Returns whether a mention makes one file depend on another.
 fn counts(map: &CrateMap, mention: &Mention, target: &Target, from: &Place, to: &Place) -> bool {
     if from.is_empty() || to.is_empty() || from == to {
         return false;
@@ -111,8 +108,8 @@ fn counts(map: &CrateMap, mention: &Mention, target: &Target, from: &Place, to: 
     if mention.role == Role::Export && to.starts_with(from) {
         return false;
     }
-    // To pass through an own parent, or to name it, is not to depend on what it
-    // defines; `use super::*` is, if it defines something.
+    // A path through a parent module, or the name of a parent, is not a dependency on its items. `use super::*` is one,
+    // if the parent defines items.
     let parent_defines = || {
         let module = map.modules.get(to);
         mention.role != Role::Use && module.is_some_and(|it| !it.items.is_empty())

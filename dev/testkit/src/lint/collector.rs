@@ -1,4 +1,4 @@
-//! Writes what a reader finds in a file into the [`CrateMap`].
+//! Adds the contents of a file to the [`CrateMap`].
 
 use proc_macro2::{Ident, TokenStream};
 
@@ -6,14 +6,14 @@ use super::imports::Leaf;
 use super::map::{CrateMap, Mention, Place, Role};
 use super::tokens;
 
-/// Writes for one file.
+/// Adds the contents of one file.
 pub(super) struct Collector<'a> {
     map: &'a mut CrateMap,
-    /// The file's module.
+    /// The module of the file.
     file: Place,
-    /// The module we are in: the file's, or an inline one.
+    /// The current module: that of the file, or an inline one.
     module: Place,
-    /// The file's path as it is shown.
+    /// The displayed path of the file.
     shown: &'a str,
 }
 
@@ -29,38 +29,38 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Enters an inline module; answers the module we come from.
+    /// Enters an inline module, and returns the previous module.
     pub(super) fn enter(&mut self, name: &Ident) -> Place {
         let inner = self.inner(name);
         self.map.module(&inner).file.clone_from(&self.file);
         std::mem::replace(&mut self.module, inner)
     }
 
-    /// Goes back to the module [`enter`](Self::enter) came from.
+    /// Returns to the module that [`enter`](Self::enter) has returned.
     pub(super) fn leave(&mut self, outer: Place) {
         self.module = outer;
     }
 
-    /// A module which exists in tests only.
+    /// Adds a module that only exists in tests.
     pub(super) fn tests(&mut self, name: &Ident) {
         let inner = self.inner(name);
         self.map.tests.insert(inner);
     }
 
-    /// A module whose place cannot be told.
+    /// Reports a module whose position is unknown.
     pub(super) fn hidden(&mut self, name: &Ident) {
         let line = name.span().start().line;
         let why = "`#[path]` hides where a module stands; give the file its usual name";
         self.map.odd.push(format!("{}:{line}: {why}", self.shown));
     }
 
-    /// An item.
+    /// Adds an item.
     pub(super) fn define(&mut self, name: &Ident) {
         let module = self.map.module(&self.module);
         module.items.insert(name.to_string());
     }
 
-    /// A macro which can be called as if the crate's root defined it.
+    /// Adds a macro that can be called as if the crate's root defined it.
     pub(super) fn export_macro(&mut self, name: &Ident) {
         let mut path = vec!["crate".to_owned()];
         path.extend(self.module.iter().cloned());
@@ -69,7 +69,7 @@ impl<'a> Collector<'a> {
         root.imports.entry(name.to_string()).or_default().push(path);
     }
 
-    /// A path of a `use` statement.
+    /// Adds a path of a `use` statement.
     pub(super) fn import(&mut self, leaf: Leaf, public: bool) {
         let module = self.map.module(&self.module);
         let role = if let Some(name) = leaf.bound {
@@ -84,8 +84,8 @@ impl<'a> Collector<'a> {
         self.mention(leaf.path, leaf.line, role);
     }
 
-    /// A path in the code. One name alone leads nowhere that a `use` statement
-    /// does not name.
+    /// Adds a path in the code. A single name is ignored, because only a `use` statement can give it a meaning in
+    /// another module.
     pub(super) fn path(&mut self, path: &syn::Path) {
         let names: Vec<&Ident> = path.segments.iter().map(|it| &it.ident).collect();
         if let [first, _, ..] = names.as_slice()
@@ -96,7 +96,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// The paths in tokens, those whose first name is worth it.
+    /// Adds the paths in tokens for whose first name `worth` returns `true`.
     pub(super) fn tokens(&mut self, tokens: &TokenStream, worth: impl Fn(&str) -> bool) {
         for found in tokens::paths(tokens.clone()) {
             if worth(&found.segments[0]) {

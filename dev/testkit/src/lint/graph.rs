@@ -1,29 +1,29 @@
-//! Arrows between rooms, and the circles among them.
+//! A graph of dependencies between modules, and its cycles.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::map::Place;
 
-/// Who depends on whom, and a `file:line` which says so.
+/// The dependencies, each with a `file:line` that contains it.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     arrows: BTreeMap<Place, BTreeMap<Place, String>>,
 }
 
 impl Graph {
-    /// Adds an arrow; the first site that is given for it is kept.
+    /// Adds an arrow. Only its first position is stored.
     pub(super) fn add(&mut self, from: Place, to: Place, site: &str) {
         let targets = self.arrows.entry(from).or_default();
         targets.entry(to).or_insert_with(|| site.to_owned());
     }
 
-    /// How many arrows there are.
+    /// Returns the number of arrows.
     pub(super) fn len(&self) -> usize {
         self.arrows.values().map(BTreeMap::len).sum()
     }
 
-    /// Circles, the shortest through each room that is on one and not on a
-    /// circle found before. Each is a closed list: its last room is its first.
+    /// Returns cycles: the shortest one through each module that is on a cycle, but not on an earlier one of the
+    /// result. In each list the last module is also the first.
     pub(super) fn circles(&self) -> Vec<Vec<Place>> {
         let mut seen = BTreeSet::new();
         let mut circles = Vec::new();
@@ -39,13 +39,13 @@ impl Graph {
         circles
     }
 
-    /// The site of an arrow.
+    /// Returns the position of an arrow.
     pub(super) fn site(&self, from: &Place, to: &Place) -> &str {
         let site = self.arrows.get(from).and_then(|targets| targets.get(to));
         site.map_or("", String::as_str)
     }
 
-    /// The shortest way from a room back to itself, breadth first.
+    /// Returns the shortest path from a module back to itself, with a breadth-first search.
     fn way_back(&self, room: &Place) -> Option<Vec<Place>> {
         let mut came_from: BTreeMap<&Place, &Place> = BTreeMap::new();
         let mut queue = VecDeque::from([room]);

@@ -1,7 +1,7 @@
-//! Every guarantee names the tests that attack it, and they exist.
+//! Checks that every guarantee names existing tests.
 //!
-//! The chapter is the file `src/guarantees.rs` of a member: its documentation is made of points, `- …`, and each of
-//! them names at least one test in backticks, as `crate::binary::module::test`.
+//! The guarantees are in the file `src/guarantees.rs` of a member. Its documentation consists of points, `- …`. Each
+//! point names at least one test in backticks, as `crate::binary::module::test`.
 
 use super::Verdict;
 use super::named_tests::{NamedTests, Wrong};
@@ -49,7 +49,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
     Ok(verdict)
 }
 
-/// One point of the chapter, all its lines in one.
+/// A point of the documentation, with its lines joined.
 #[derive(Debug, PartialEq, Eq)]
 struct Point {
     line: usize,
@@ -79,7 +79,7 @@ fn points(chapter: &str) -> Vec<Point> {
 }
 
 impl Point {
-    /// What stands in backticks and begins with the name of a member.
+    /// Returns the texts in backticks that begin with the name of a member.
     fn names(&self, workspace: &Workspace) -> Vec<String> {
         let spans = self.text.split('`').skip(1).step_by(2);
         let names = spans.filter(|span| {

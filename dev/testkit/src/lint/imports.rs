@@ -8,12 +8,12 @@ use syn::UseTree;
 pub(super) struct Leaf {
     /// The path, without `*`.
     pub(super) path: Vec<String>,
-    /// The name it brings in, or `None` for `*`.
+    /// The imported name, or `None` for `*`.
     pub(super) bound: Option<String>,
     pub(super) line: usize,
 }
 
-/// Every path of a tree: two of `use a::{b, c as d}`.
+/// Returns every path of a tree: two for `use a::{b, c as d}`.
 pub(super) fn leaves(tree: &UseTree) -> Vec<Leaf> {
     let mut found = Vec::new();
     collect(tree, Vec::new(), &mut found);
@@ -42,7 +42,7 @@ fn collect(tree: &UseTree, mut path: Vec<String>, found: &mut Vec<Leaf>) {
 }
 
 fn named(mut path: Vec<String>, name: &Ident, bound: &Ident) -> Leaf {
-    // `use a::{self}` is `use a`.
+    // `use a::{self}` means `use a`.
     if name != "self" || path.is_empty() {
         path.push(name.to_string());
     }

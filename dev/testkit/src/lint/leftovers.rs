@@ -1,7 +1,7 @@
-//! Nothing unfinished is left in a source.
+//! Checks that source files contain no unfinished code.
 //!
-//! The check reads tokens, not text: a word in a comment or a string is no
-//! leftover, one inside another macro's arguments is.
+//! The check reads tokens instead of text. So a word in a comment or a string is ignored, and one in the arguments of a
+//! macro is found.
 
 use proc_macro2::{TokenStream, TokenTree};
 
@@ -32,7 +32,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
     Ok(verdict)
 }
 
-/// Calls of the leftover macros: a name, `!`, and arguments.
+/// Returns the calls of the leftover macros: a name, `!`, and arguments.
 fn find(tokens: TokenStream) -> Vec<(usize, String)> {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let mut found = Vec::new();

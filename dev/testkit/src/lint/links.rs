@@ -1,7 +1,7 @@
-//! Every relative link in Markdown points to a file that exists, and to a heading if it names one.
+//! Checks that every relative link in Markdown points to an existing file, and to an existing heading if it names one.
 //!
-//! Read are the Markdown files in the root of the workspace and under `docs`, and the `README.md` of each member. Links in
-//! code blocks and code spans are not links. Links with a scheme, such as `https://`, are not followed.
+//! The check reads the Markdown files in the root of the workspace and under `docs`, and the `README.md` of each
+//! member. Links in code blocks and code spans are ignored. Links with a scheme, such as `https://`, are not checked.
 
 use std::collections::HashMap;
 use std::fs;
@@ -48,7 +48,7 @@ fn pages(workspace: &Workspace) -> Result<Vec<Source>, Error> {
     paths.into_iter().map(read).collect()
 }
 
-/// Why a link does not lead anywhere.
+/// Returns why the target of a link does not exist.
 fn problem(page: &Source, target: &str) -> Option<String> {
     let (file, heading) = match target.split_once('#') {
         Some((file, heading)) => (file, Some(heading)),
@@ -61,7 +61,7 @@ fn problem(page: &Source, target: &str) -> Option<String> {
         if !path.exists() {
             return Some("there is no such file".to_owned());
         }
-        // Only a text file has headings.
+        // Only text files have headings.
         fs::read_to_string(path).unwrap_or_default()
     };
     let heading = heading?;
@@ -87,7 +87,7 @@ fn links(markdown: &str) -> Vec<Link> {
             .skip(1)
             .filter_map(|rest| rest.split([')', ' ']).next())
             .collect();
-        // `[name]: target`
+        // A reference definition: `[name]: target`.
         if text.starts_with('[')
             && let Some((_, target)) = text.split_once("]: ")
         {
@@ -103,7 +103,7 @@ fn links(markdown: &str) -> Vec<Link> {
     links
 }
 
-/// The lines outside of code blocks, each with its number.
+/// Returns the lines outside of code blocks, each with its number.
 fn prose(markdown: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fence: Option<usize> = None;
     let outside = move |(at, line): (usize, &'_ str)| {
@@ -126,7 +126,7 @@ fn without_code_spans(line: &str) -> String {
     line.split('`').step_by(2).collect::<Vec<_>>().join("`")
 }
 
-/// The names by which links call the headings of a text, as GitHub makes them.
+/// Returns the anchors of the headings, as GitHub generates them.
 fn headings(markdown: &str) -> impl Iterator<Item = String> {
     let mut seen = HashMap::<String, usize>::new();
     prose(markdown).filter_map(move |(_, line)| {

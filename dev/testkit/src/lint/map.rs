@@ -1,37 +1,37 @@
-//! The modules of a crate, and what each of them mentions.
+//! The modules of a crate, with the paths that they mention.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a module stands: `crate::engine::renew` is `["engine", "renew"]`.
+/// The path of a module: `crate::engine::renew` is `["engine", "renew"]`.
 pub(super) type Place = Vec<String>;
 
-/// A module, in a file of its own or inline.
+/// A module, in its own file or inline.
 #[derive(Debug, Default)]
 pub(super) struct Module {
-    /// The file module it is written in: itself unless it is inline.
+    /// The module of its file: the module itself unless it is inline.
     pub(super) file: Place,
-    /// The names of what is defined in it.
+    /// The names of its items.
     pub(super) items: BTreeSet<String>,
-    /// The names its `use` statements bring in, with the paths behind them:
-    /// more than one where features choose.
+    /// The names that its `use` statements import, with their paths. There are several paths if features choose between
+    /// them.
     pub(super) imports: BTreeMap<String, Vec<Vec<String>>>,
     /// The paths of its `use path::*`.
     pub(super) globs: Vec<Vec<String>>,
 }
 
-/// A path somewhere in the code.
+/// A path in the code.
 #[derive(Debug)]
 pub(super) struct Mention {
-    /// The module it is written in.
+    /// The module that contains the path.
     pub(super) module: Place,
-    /// The path as written, without `*`.
+    /// The path in the code, without `*`.
     pub(super) segments: Vec<String>,
     /// `file:line`.
     pub(super) site: String,
     pub(super) role: Role,
 }
 
-/// What a mentioned path is there for.
+/// The role of a mentioned path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// `use path`, or code.
@@ -45,31 +45,31 @@ pub(super) enum Role {
 /// A crate.
 #[derive(Debug, Default)]
 pub(super) struct CrateMap {
-    /// The name its own code can be called by.
+    /// The name of the crate in its own code.
     pub(super) name: String,
     pub(super) modules: BTreeMap<Place, Module>,
     pub(super) mentions: Vec<Mention>,
-    /// Modules which exist in tests only.
+    /// The modules that only exist in tests.
     pub(super) tests: BTreeSet<Place>,
-    /// What the reader could not make sense of.
+    /// Descriptions of code that the reader does not support.
     pub(super) odd: Vec<String>,
 }
 
 impl CrateMap {
-    /// The module at a place, made if it is new.
+    /// Returns the module at a place, and creates it if it is missing.
     pub(super) fn module(&mut self, place: &Place) -> &mut Module {
         self.modules.entry(place.clone()).or_default()
     }
 
-    /// The file module a module is written in: the root if it is in none.
+    /// Returns the module of the file that contains a module, or the root.
     pub(super) fn file_of(&self, place: &Place) -> Place {
         self.modules
             .get(place)
             .map_or_else(Vec::new, |module| module.file.clone())
     }
 
-    /// Forgets the modules which exist in tests only: those in files of their
-    /// own have been read without knowing. What they mention is then in no file.
+    /// Removes modules that only exist in tests. Modules in their own files were read before it was known that they are
+    /// tests. Their mentions then belong to no file.
     pub(super) fn drop_tests(&mut self) {
         let tests = std::mem::take(&mut self.tests);
         let in_tests = |place: &Place| tests.iter().any(|test| place.starts_with(test));

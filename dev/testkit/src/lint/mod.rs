@@ -3,17 +3,17 @@
 //! | check | fails when |
 //! |---|---|
 //! | [`Check::Sizes`] | the median source file, or a single one, is too long |
-//! | [`Check::Circles`] | modules depend on each other in a circle |
+//! | [`Check::Circles`] | modules depend on each other in a cycle |
 //! | [`Check::Leftovers`] | `todo!`, `dbg!` or `unimplemented!` is left in a source |
 //! | [`Check::Guarantees`] | a guarantee names no test, or one that does not exist |
 //! | [`Check::Supply`] | a dependency has a licence, a source or a name that `deny.toml` does not allow |
 //! | [`Check::Names`] | a module, type or function has a metaphor in its name |
-//! | [`Check::Api`] | a published crate shows another crate than its `public-dependencies` |
+//! | [`Check::Api`] | a published crate shows a crate that is not in its `public-dependencies` |
 //! | [`Check::Links`] | a relative link in Markdown points to a file or a heading that does not exist |
 //!
-//! They look at `src/**/*.rs` of every member of the workspace, the circles at
-//! the libraries among them, the guarantees at tests,
-//! the supply chain at what cargo knows, the links at Markdown files.
+//! Most checks read `src/**/*.rs` of every member of the workspace. The cycles are checked only in libraries. The check
+//! of guarantees also reads tests, the check of the supply chain runs cargo, and the check of links reads Markdown
+//! files.
 
 mod api;
 mod check;

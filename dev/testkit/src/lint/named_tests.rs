@@ -1,4 +1,4 @@
-//! Tests by their names.
+//! Finds tests by their names.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,24 +11,24 @@ use super::sources;
 use crate::error::Error;
 use crate::workspace::Workspace;
 
-/// Why a name is none of a test.
+/// The reason why a name does not belong to a test.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wrong(pub(super) String);
 
-/// The tests of a workspace, read when they are asked for.
+/// The tests of a workspace. Files are read on demand.
 pub(super) struct NamedTests<'a> {
     workspace: &'a Workspace,
     files: HashMap<PathBuf, Names>,
 }
 
-/// What a file has that could be a test.
+/// The names in a file that may be tests.
 #[derive(Debug, Default)]
 struct Names {
-    /// Functions with the attribute of a test.
+    /// Functions with a test attribute.
     tests: Vec<String>,
-    /// Functions without it.
+    /// Functions without a test attribute.
     others: Vec<String>,
-    /// Names in the arguments of a macro, which may make tests of them.
+    /// Names in the arguments of a macro, which may generate tests.
     in_macros: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> NamedTests<'a> {
         }
     }
 
-    /// Looks a test up that is called `crate::binary::module::test`, or `crate::module::test` if it is in the sources.
+    /// Finds a test by its name: `crate::binary::module::test`, or `crate::module::test` if it is in the sources.
     pub(super) fn look_up(&mut self, name: &str) -> Result<Result<(), Wrong>, Error> {
         let segments: Vec<&str> = name.split("::").collect();
         let [first, modules @ .., test] = &segments[..] else {
@@ -75,7 +75,7 @@ impl<'a> NamedTests<'a> {
         if !contains(&names.others, test) {
             return Ok(false);
         }
-        // A case of a suite: a function that a macro beside it makes tests of.
+        // A case of a suite is a function for which a macro in the same folder generates a test.
         let Some(folder) = file.parent() else {
             return Ok(false);
         };
@@ -100,7 +100,7 @@ fn contains(names: &[String], name: &str) -> bool {
     names.iter().any(|it| it == name)
 }
 
-/// The file under `root` that the modules lead to, as far as modules are files: what is left of them is inside.
+/// Returns the file under `root` to which the modules lead. The remaining modules are inline in this file.
 fn file_of(root: &Path, modules: &[&str]) -> Option<PathBuf> {
     let mut folder = root.to_owned();
     let mut found = None;

@@ -1,4 +1,4 @@
-//! Names say what a thing is, in the words of the field.
+//! Checks that names use the terms of the field.
 
 use proc_macro2::Ident;
 use syn::visit::{self, Visit};
@@ -7,7 +7,7 @@ use super::{Verdict, sources};
 use crate::error::Error;
 use crate::workspace::Workspace;
 
-/// No module, type or function of a source is called by one of these, or by several of it.
+/// The words that the name of a module, type or function must not contain, in singular or plural.
 const METAPHORS: &str = "atlas ballot bell canary census companion crew crowd debt desk door doubt drawer ear \
     errand fleet giver grip guardian haste house inbox paper porch pursuit room rota scene scribe seat ship sight \
     stage steward wheel whereabouts";
@@ -64,7 +64,7 @@ impl<'a> Visit<'a> for Names {
     }
 }
 
-/// The metaphor among the words of `InboxOfTests` or `inbox_of_tests`.
+/// Returns the metaphor in a name such as `InboxOfTests` or `inbox_of_tests`.
 fn metaphor_in(name: &str) -> Option<&'static str> {
     let mut spaced = String::new();
     for letter in name.chars() {

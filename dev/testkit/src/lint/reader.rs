@@ -1,4 +1,4 @@
-//! Reads a source file: what it defines, brings in and mentions.
+//! Reads a source file: its items, imports and mentioned paths.
 
 use proc_macro2::TokenStream;
 use syn::visit::{self, Visit};
@@ -20,7 +20,7 @@ pub(super) fn read(map: &mut CrateMap, file: &syn::File, place: Place, shown: &s
 
 struct Reader<'a>(Collector<'a>);
 
-/// Overrides visits so that what exists in tests only is passed over.
+/// Overrides visits so that code that only exists in tests is skipped.
 macro_rules! pass_over_tests {
     ($($visit:ident($node:ident),)+) => {
         $(fn $visit(&mut self, node: &'ast syn::$node) {
@@ -76,7 +76,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
-        // `use ::name` is another crate's.
+        // `use ::name` refers to another crate.
         if !test_only(&item.attrs) && item.leading_colon.is_none() {
             let public = !matches!(item.vis, Visibility::Inherited);
             for leaf in imports::leaves(&item.tree) {
@@ -95,7 +95,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         if has(&item.attrs, "macro_export") {
             self.0.export_macro(name);
         }
-        // Other paths in it are looked up where the macro is called.
+        // Other paths in a macro are resolved where the macro is called.
         self.0.tokens(&item.mac.tokens, |first| first == "crate");
     }
 

@@ -1,12 +1,11 @@
-//! Where a path leads: to which modules, through which re-exports.
+//! Resolves a path to the modules that it touches, including re-exports.
 
 use super::map::{CrateMap, Place};
 
-/// Re-exports of re-exports are followed this far; what is deeper turns in a
-/// ring.
+/// The maximum depth of re-exports of re-exports. Deeper ones are cyclic.
 const DEPTH: usize = 8;
 
-/// A module a path touches.
+/// A module that a path touches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) place: Place,
@@ -16,16 +15,15 @@ pub(super) struct Target {
 /// How a path touches a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Touch {
-    /// The path names something defined there.
+    /// The path names an item of the module.
     Item,
     /// The path names the module itself.
     Module,
-    /// The path goes through one of its `use` statements.
+    /// The path goes through a `use` statement of the module.
     Passage,
 }
 
-/// The modules a path touches that is written in `module`: none if it leads
-/// out of the crate.
+/// Returns the modules that a path in `module` touches. The result is empty if the path leads out of the crate.
 pub(super) fn targets(map: &CrateMap, module: &Place, segments: &[String]) -> Vec<Target> {
     let mut walk = Walk {
         map,
@@ -41,7 +39,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Finds where the path starts, then follows it.
+    /// Finds the start of the path, then follows it.
     fn start(&mut self, module: &Place, segments: &[String], depth: usize) {
         let Some(first) = segments.first() else {
             return;
@@ -62,8 +60,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Follows a path from the module at `place`, into modules, until it names
-    /// something else.
+    /// Follows a path from the module at `place`, into modules, until it names an item.
     fn follow(&mut self, mut place: Place, segments: &[String], depth: usize) {
         for (at, name) in segments.iter().enumerate() {
             let child = child(&place, name);
@@ -129,7 +126,7 @@ impl Walk<'_> {
         false
     }
 
-    /// Whether a name can be looked up in a module, globs aside.
+    /// Returns whether a module contains a name, without globs.
     fn offers(&self, place: &Place, name: &str) -> bool {
         let inside = |module: &super::map::Module| {
             module.items.contains(name) || module.imports.contains_key(name)

@@ -1,4 +1,4 @@
-//! What a file's public signatures name.
+//! Finds the crates that the public signatures of a file name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub(super) struct Shown {
     pub(super) line: usize,
 }
 
-/// The types and traits that are public, by name.
+/// Returns the names of the public types and traits.
 pub(super) fn public_types(file: &File) -> Vec<String> {
     let mut found = Vec::new();
     types(&file.items, &mut found);
@@ -46,7 +46,7 @@ fn types(items: &[Item], found: &mut Vec<String>) {
     }
 }
 
-/// Types in the arguments of a macro: `pub struct Name`.
+/// Finds types in the arguments of a macro: `pub struct Name`.
 fn declared(tokens: &TokenStream, found: &mut Vec<String>) {
     let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
     for window in trees.windows(3) {
@@ -63,7 +63,7 @@ fn declared(tokens: &TokenStream, found: &mut Vec<String>) {
     }
 }
 
-/// What the file's public signatures name of the dependencies.
+/// Returns the dependencies that the public signatures of the file name.
 pub(super) fn foreign(
     file: &File,
     types: &BTreeSet<String>,
@@ -82,7 +82,7 @@ pub(super) fn foreign(
 struct Reader<'a> {
     types: &'a BTreeSet<String>,
     dependencies: &'a BTreeSet<String>,
-    /// Names in this file, and the crates they are from.
+    /// The imported names in this file, with their crates.
     imported: BTreeMap<String, String>,
     found: Vec<Shown>,
 }
@@ -178,7 +178,7 @@ impl Reader<'_> {
             return;
         };
         if !self.is_ours(&of.path) {
-            // `impl From<Ours> for theirs::Type`.
+            // An implementation such as `impl From<Ours> for theirs::Type`.
             let implemented = item.trait_.as_ref().map(|(path, _)| path);
             if implemented.is_some_and(|path| self.is_about_ours(path)) {
                 self.visit_type(&item.self_ty);
@@ -191,7 +191,7 @@ impl Reader<'_> {
         }
         for part in &item.items {
             match part {
-                // The methods of a trait are as the trait says.
+                // The signatures of trait methods are those of the trait.
                 ImplItem::Fn(it) if item.trait_.is_none() && is_public(Some(&it.vis)) => {
                     self.visit_signature(&it.sig);
                 }
@@ -202,7 +202,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether it is the path of a public type of this crate.
+    /// Returns whether it is the path of a public type of this crate.
     fn is_ours(&self, path: &Path) -> bool {
         let last = path.segments.last();
         last.is_some_and(|last| self.types.contains(&last.ident.to_string()))
@@ -240,7 +240,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         visit::visit_path(self, path);
     }
 
-    // What is inside, and what only the compiler is told, is not shown.
+    // Bodies and attributes are not part of a signature.
     fn visit_block(&mut self, _: &'ast Block) {}
 
     fn visit_attribute(&mut self, _: &'ast Attribute) {}

@@ -1,14 +1,14 @@
-//! Source files are short: the median, and each one.
+//! Checks that source files are short: the median, and each file.
 
 use super::Verdict;
 use super::sources;
 use crate::error::Error;
 use crate::workspace::Workspace;
 
-/// The median source file has at most this many lines.
+/// The maximum number of lines of the median source file.
 pub const MEDIAN_LIMIT: usize = 160;
 
-/// Every source file has at most this many lines.
+/// The maximum number of lines of a source file.
 pub const SINGLE_LIMIT: usize = 450;
 
 pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
@@ -20,7 +20,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
     Ok(judge(&sizes))
 }
 
-/// Judges sizes which are sorted, the smallest first.
+/// Judges sizes that are sorted in ascending order.
 fn judge(sizes: &[(usize, String)]) -> Verdict {
     let mut verdict = Verdict::default();
     let Some((median, _)) = sizes.get(sizes.len() / 2) else {

@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) path: PathBuf,
-    /// The path as it is shown.
+    /// The displayed path.
     pub(super) shown: String,
     pub(super) text: String,
 }
@@ -24,8 +24,7 @@ pub(super) fn of_workspace(workspace: &Workspace) -> Result<Vec<Source>, Error> 
     Ok(sources)
 }
 
-/// Reads every `.rs` file under a folder, sorted by path. A folder which is
-/// not there has none.
+/// Reads every `.rs` file under a folder, sorted by path. Returns none if the folder does not exist.
 pub(super) fn under(workspace: &Workspace, dir: &Path) -> Result<Vec<Source>, Error> {
     let mut paths = Vec::new();
     if dir.is_dir() {
@@ -50,7 +49,7 @@ pub(super) fn read(workspace: &Workspace, path: PathBuf) -> Result<Source, Error
     }
 }
 
-/// Adds the files of a folder that have this extension, those of folders in it too if `is_recursive`.
+/// Adds the files in a folder with this extension, including those in subfolders if `is_recursive` is set.
 pub(super) fn collect(
     dir: &Path,
     extension: &str,
@@ -74,7 +73,7 @@ pub(super) fn collect(
     Ok(())
 }
 
-/// Says where a parser stopped.
+/// Returns the error for the position where the parser stopped.
 pub(super) fn not_parsed(source: &Source, span: proc_macro2::Span, why: &str) -> Error {
     Error::Parse {
         file: source.shown.clone(),

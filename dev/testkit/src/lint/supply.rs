@@ -1,7 +1,7 @@
-//! What is built in comes from where it may, under a licence that is allowed: as `deny.toml` says.
+//! Checks the sources and licences of dependencies with the rules of `deny.toml`.
 //!
-//! It is a part of what `cargo deny check` does, in a second and without another program; what is known against a
-//! version, it cannot say.
+//! The check is a subset of `cargo deny check` that takes a second and needs no other program. It does not check known
+//! vulnerabilities of a version.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -52,11 +52,11 @@ struct Package {
     name: String,
     version: String,
     licence: Option<String>,
-    /// None for what is in the workspace.
+    /// `None` for packages of the workspace.
     source: Option<String>,
 }
 
-/// What this machine builds.
+/// Returns the packages that this machine builds.
 fn packages(workspace: &Workspace) -> Result<Vec<Package>, Error> {
     let version = said("rustc", &["-vV"], workspace)?;
     let mut lines = version.lines();
@@ -100,11 +100,11 @@ fn said(program: &str, arguments: &[&str], workspace: &Workspace) -> Result<Stri
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The part of `deny.toml` that is looked at here.
+/// The checked part of `deny.toml`.
 #[derive(Debug)]
 struct Policy {
     licences: Vec<String>,
-    /// Licences of single packages: a package, and one that it may have.
+    /// Licences of single packages: a package and an allowed licence.
     exceptions: Vec<(String, String)>,
     banned: Vec<String>,
     registries: Vec<String>,
@@ -171,7 +171,7 @@ impl Policy {
     }
 }
 
-/// `licenses.exceptions`, which need not be there: a crate each, and what it is allowed.
+/// Returns the optional `licenses.exceptions`: crates, each with its allowed licences.
 fn exceptions(table: &Table) -> Vec<(String, String)> {
     let exceptions = table.get("licenses").and_then(|it| it.get("exceptions"));
     let exceptions = exceptions.and_then(toml::Value::as_array).into_iter();

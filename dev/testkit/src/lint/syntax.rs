@@ -1,10 +1,10 @@
-//! What to know of an item: its name, and whether it exists in tests only.
+//! Properties of an item: its name, and whether it only exists in tests.
 
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Ident, Item, Meta, Token};
 
-/// Whether the attributes keep an item out of everything but tests:
-/// `#[cfg(test)]`, `#[cfg(all(test, …))]`, `#[test]`, `#[tokio::test]`.
+/// Returns whether the attributes restrict an item to tests: `#[cfg(test)]`, `#[cfg(all(test, …))]`, `#[test]`,
+/// `#[tokio::test]`.
 pub(super) fn test_only(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let path = attribute.path();
@@ -37,7 +37,7 @@ fn needs_test(condition: &Meta) -> bool {
     }
 }
 
-/// The name an item defines, if it defines one that can be looked up.
+/// Returns the name that an item defines, if it defines one.
 pub(super) fn item_name(item: &Item) -> Option<&Ident> {
     match item {
         Item::Const(it) => Some(&it.ident),

@@ -1,17 +1,15 @@
-//! Paths in token streams, for what syn does not parse: the arguments of
-//! macros and attributes.
+//! Finds paths in token streams that syn does not parse: the arguments of macros and attributes.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// A path as written, with the line it starts in.
+/// A path in the code, with the line of its start.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) segments: Vec<String>,
     pub(super) line: usize,
 }
 
-/// Every `a::b…` in the tokens, `a::{b, c::d}` as `a::b` and `a::c::d`.
-/// `$crate` is found as `crate`.
+/// Returns every `a::b…` in the tokens, and `a::{b, c::d}` as `a::b` and `a::c::d`. `$crate` becomes `crate`.
 pub(super) fn paths(tokens: TokenStream) -> Vec<Found> {
     let mut found = Vec::new();
     scan(tokens, &[], &mut found);
@@ -33,7 +31,7 @@ fn scan(tokens: TokenStream, prefix: &[String], found: &mut Vec<Found>) {
     }
 }
 
-/// Reads one path from the front of the tokens; answers what follows it.
+/// Parses one path at the beginning of the tokens, and returns the remaining tokens.
 fn path<'a>(trees: &'a [TokenTree], prefix: &[String], found: &mut Vec<Found>) -> &'a [TokenTree] {
     let mut segments = prefix.to_vec();
     let mut rest = trees;

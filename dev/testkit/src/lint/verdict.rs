@@ -1,28 +1,28 @@
-//! What a check found.
+//! The result of a check.
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// What was looked at, said in any case.
+    /// Descriptions of the checked code, shown in any case.
     pub notes: Vec<String>,
-    /// What is wrong, one line each.
+    /// The faults, one line each.
     pub faults: Vec<String>,
 }
 
 impl Verdict {
-    /// Whether nothing is wrong.
+    /// Returns whether there are no faults.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.faults.is_empty()
     }
 
-    /// The verdict in one word.
+    /// Returns the verdict in one word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         if self.holds() { "ok" } else { "FAILED" }
     }
 
-    /// Notes, then faults.
+    /// Returns the notes, and then the faults.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         self.notes.iter().chain(&self.faults).map(String::as_str)
     }

@@ -1,4 +1,4 @@
-//! A program of ours that talks to us by lines.
+//! A child process of this project that communicates by lines.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -11,10 +11,10 @@ use super::error::ProcessError;
 use super::lines::Lines;
 use super::process::Process;
 
-/// How often we look whether a process has ended.
+/// The interval at which the end of a process is polled.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// What to start, and how.
+/// A builder for a child process.
 #[derive(Debug)]
 #[must_use = "a builder does nothing itself: call `start`"]
 pub struct ChildBuilder {
@@ -34,17 +34,17 @@ impl ChildBuilder {
         self
     }
 
-    /// Sets a variable of its environment, which else is ours.
+    /// Sets an environment variable. The other variables are inherited.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// Starts it.
+    /// Starts the process.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Start`] if it cannot be started.
+    /// Returns [`ProcessError::Start`] if it cannot be started.
     pub fn start(mut self) -> Result<ChildProcess, ProcessError> {
         self.command
             .stdin(Stdio::piped())
@@ -60,7 +60,7 @@ impl ChildBuilder {
     }
 }
 
-/// A process that we talk with by lines, killed when this is dropped.
+/// A process that communicates by lines. It is killed when this value is dropped.
 #[derive(Debug)]
 #[must_use = "the process is killed when this is dropped"]
 pub struct ChildProcess {
@@ -70,38 +70,38 @@ pub struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// Prepares to start a program: `env!("CARGO_BIN_EXE_buyer")`.
+    /// Prepares the start of a program, such as `env!("CARGO_BIN_EXE_buyer")`.
     pub fn of(program: impl AsRef<OsStr>) -> ChildBuilder {
         ChildBuilder {
             command: Command::new(program),
         }
     }
 
-    /// Its number.
+    /// Returns the process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    /// Stops it where it stands: see [`Process::pause`].
+    /// Stops the process: see [`Process::pause`].
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Act`] if it has ended.
+    /// Returns [`ProcessError::Act`] if it has ended.
     pub fn pause(&mut self) -> Result<(), ProcessError> {
         self.process.pause()
     }
 
-    /// Lets it go on.
+    /// Continues the process.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Act`] if it has ended.
+    /// Returns [`ProcessError::Act`] if it has ended.
     pub fn resume(&mut self) -> Result<(), ProcessError> {
         self.process.resume()
     }
 
-    /// Kills it, and waits until it is gone. Again is no error.
+    /// Kills the process, and waits until it has ended. A second call has no effect.
     pub fn kill(&mut self) {
         self.process.kill();
     }
@@ -110,7 +110,7 @@ impl ChildProcess {
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Act`] if it does not read any more.
+    /// Returns [`ProcessError::Act`] if the process no longer reads its input.
     pub fn tell(&mut self, line: &str) -> Result<(), ProcessError> {
         let Some(input) = &mut self.input else {
             return Ok(());
@@ -123,26 +123,26 @@ impl ChildProcess {
         })
     }
 
-    /// Ends its input.
+    /// Closes its input.
     pub fn tell_no_more(&mut self) {
         self.input = None;
     }
 
-    /// The next line it prints, or `None` if it has closed its output.
+    /// Returns the next printed line, or `None` if the process has closed its output.
     ///
     /// # Cancel safety
     ///
-    /// A dropped call loses no line.
+    /// A dropped call does not lose a line.
     pub async fn next_line(&mut self) -> Option<String> {
         self.lines.next().await
     }
 
-    /// Takes lines until one is as wanted, and answers it.
+    /// Reads lines until `wanted` returns `true`, and returns that line.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Late`] if it takes longer than `patience`,
-    /// [`ProcessError::Ended`] if there will be no such line.
+    /// Returns [`ProcessError::Late`] after `patience`, and [`ProcessError::Ended`] if the output ends without such a
+    /// line.
     pub async fn line_where(
         &mut self,
         patience: Duration,
@@ -164,11 +164,11 @@ impl ChildProcess {
         }
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Late`] if it takes longer than `patience`.
+    /// Returns [`ProcessError::Late`] after `patience`.
     pub async fn end(&mut self, patience: Duration) -> Result<ExitStatus, ProcessError> {
         let begin = Instant::now();
         loop {
@@ -182,11 +182,11 @@ impl ChildProcess {
         }
     }
 
-    /// Waits until it has ended successfully.
+    /// Waits until the process has ended successfully.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Late`] if it takes longer than `patience`, [`ProcessError::Ended`] if it failed.
+    /// Returns [`ProcessError::Late`] after `patience`, and [`ProcessError::Ended`] if the process failed.
     pub async fn success(&mut self, patience: Duration) -> Result<(), ProcessError> {
         match self.end(patience).await? {
             status if status.success() => Ok(()),
@@ -194,7 +194,7 @@ impl ChildProcess {
         }
     }
 
-    /// The end of what it has printed, errors included.
+    /// Returns the end of its output and error output.
     #[must_use]
     pub fn last_words(&self) -> String {
         self.lines.last_words()

@@ -1,53 +1,53 @@
-//! What can go wrong with a process.
+//! The errors of processes.
 
 use std::io;
 use std::time::Duration;
 
-/// Why a process did not do as it was told.
+/// The reason why an operation on a process failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProcessError {
-    /// It could not be started.
+    /// The process could not be started.
     #[error("cannot start `{program}`: {source}; is it built, and may it be run?")]
     Start {
         /// The program.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 
-    /// It could not be signalled, waited for, or written to.
+    /// The process could not be signalled, waited for, or written to.
     #[error("cannot {what} `{program}`: {source}; has it ended already?")]
     Act {
-        /// What was tried: `stop`.
+        /// The operation, such as `stop`.
         what: &'static str,
         /// The program.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 
-    /// It has ended, and what we wait for will not come.
+    /// The process has ended before the awaited event.
     #[error("`{program}` has ended while we waited for {what}; its last words:\n{last_words}")]
     Ended {
         /// The program.
         program: String,
-        /// What was waited for.
+        /// The awaited event.
         what: String,
-        /// The end of its output and of its errors.
+        /// The end of its output and error output.
         last_words: String,
     },
 
-    /// It took longer than the caller would wait.
+    /// The timeout of the caller has elapsed.
     #[error("`{program}` did not come to {what} within {waited:?}; its last words:\n{last_words}")]
     Late {
         /// The program.
         program: String,
-        /// What was waited for.
+        /// The awaited event.
         what: String,
-        /// For how long.
+        /// The timeout.
         waited: Duration,
-        /// The end of its output and of its errors.
+        /// The end of its output and error output.
         last_words: String,
     },
 }

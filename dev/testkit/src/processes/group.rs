@@ -1,4 +1,4 @@
-//! Several processes of one program, each with a file to write notes to.
+//! Several processes of one program, each with a file for its records.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,16 +16,16 @@ pub struct ProcessGroup {
     program: PathBuf,
     folder: TempDir,
     started: usize,
-    /// Those that run, and those that have ended by themselves.
+    /// The running processes, and those that have ended by themselves.
     pub processes: Vec<ChildProcess>,
 }
 
 impl ProcessGroup {
-    /// A group without processes.
+    /// Creates a group without processes.
     ///
     /// # Errors
     ///
-    /// If no folder for their notes can be made.
+    /// Returns an error if the folder for the records cannot be created.
     pub fn of(program: impl Into<PathBuf>) -> io::Result<Self> {
         Ok(Self {
             program: program.into(),
@@ -35,11 +35,11 @@ impl ProcessGroup {
         })
     }
 
-    /// Starts another process. `arrange` adds its arguments; the path is for its notes.
+    /// Starts another process. `arrange` adds its arguments, and gets the path for its records.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Start`] if it cannot be started.
+    /// Returns [`ProcessError::Start`] if it cannot be started.
     pub fn start(
         &mut self,
         arrange: impl FnOnce(ChildBuilder, &Path) -> ChildBuilder,
@@ -51,30 +51,30 @@ impl ProcessGroup {
         Ok(())
     }
 
-    /// Kills one of [`processes`](Self::processes) and removes it from them.
+    /// Kills the process at `index`, and removes it from [`processes`](Self::processes).
     pub fn kill(&mut self, index: usize) {
         self.processes.swap_remove(index).kill();
     }
 
-    /// Kills all.
+    /// Kills all processes.
     pub fn kill_all(&mut self) {
         self.processes.drain(..).for_each(|mut it| it.kill());
     }
 
-    /// Writes a line to the input of each.
+    /// Writes a line to the input of each process.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Act`] if one does not read any more.
+    /// Returns [`ProcessError::Act`] if a process no longer reads its input.
     pub fn tell(&mut self, line: &str) -> Result<(), ProcessError> {
         self.processes.iter_mut().try_for_each(|it| it.tell(line))
     }
 
-    /// Waits for a line from each: see [`ChildProcess::line_where`].
+    /// Waits for a line of each process: see [`ChildProcess::line_where`].
     ///
     /// # Errors
     ///
-    /// [`ProcessError`] if one prints none in time.
+    /// Returns [`ProcessError`] if a process does not print one in time.
     pub async fn lines(
         &mut self,
         patience: Duration,
@@ -87,11 +87,11 @@ impl ProcessGroup {
         Ok(lines)
     }
 
-    /// Waits until all have ended successfully, and kills those that have not.
+    /// Waits until all processes have ended successfully, and kills the others.
     ///
     /// # Errors
     ///
-    /// [`ProcessError`] of the first that has not.
+    /// Returns the [`ProcessError`] of the first process that failed.
     pub async fn end(&mut self, patience: Duration) -> Result<(), ProcessError> {
         let mut ended = Ok(());
         for process in &mut self.processes {
@@ -101,7 +101,7 @@ impl ProcessGroup {
         ended
     }
 
-    /// The notes that the processes have written so far: their files, each with this extension if it is not empty.
+    /// Returns the record files of the processes, with this extension if it is not empty.
     #[must_use]
     pub fn notes(&self, extension: &str) -> Vec<PathBuf> {
         let files = (0..self.started).map(|it| self.folder.path().join(it.to_string()));

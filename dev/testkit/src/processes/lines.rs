@@ -8,10 +8,10 @@ use std::thread;
 use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// How many lines are kept to be shown in an error.
+/// The number of lines that are stored for errors.
 const KEPT: usize = 20;
 
-/// Lines of the output as they come, and the last of output and errors.
+/// The lines of the output, and the last lines of output and error output.
 #[derive(Debug)]
 pub(super) struct Lines {
     coming: UnboundedReceiver<String>,
@@ -21,7 +21,7 @@ pub(super) struct Lines {
 type Last = Arc<Mutex<VecDeque<String>>>;
 
 impl Lines {
-    /// Follows both in threads, which end with them.
+    /// Reads both in threads, which end with the outputs.
     pub(super) fn of(
         output: Option<impl Read + Send + 'static>,
         errors: Option<impl Read + Send + 'static>,
@@ -65,7 +65,7 @@ fn follow(from: impl Read, last: &Last, to: Option<&UnboundedSender<String>>) {
             }
             last.push_back(line.clone());
         }
-        // Nobody may be listening any more, and the process shall not block.
+        // The receiver may already be dropped, and the process must not block.
         if let Some(to) = to {
             drop(to.send(line));
         }

@@ -1,7 +1,7 @@
-//! Processes which die with us, and which can be stopped and resumed.
+//! Child processes that end with this process, and that can be stopped and continued.
 //!
-//! [`Process`] is any program, [`ChildProcess`] one of ours, whose lines we
-//! read. Whatever ends a test, a panic, an abort or a `SIGKILL`, they end too.
+//! [`Process`] is any program. [`ChildProcess`] is a program of this project, whose lines are read. All of them end if
+//! the test ends by a panic, an abort or a `SIGKILL`.
 
 mod child;
 mod error;

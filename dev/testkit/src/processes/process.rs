@@ -1,4 +1,4 @@
-//! A program we have started.
+//! A started program.
 
 use std::io;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
@@ -8,12 +8,12 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use super::error::ProcessError;
 use super::kill_guard::KillGuard;
 
-/// A child process which is killed when this is dropped, or when we die.
+/// A child process that is killed when this value is dropped, or when this process dies.
 #[derive(Debug)]
 #[must_use = "the process is killed when this is dropped"]
 pub struct Process {
     program: String,
-    /// Until the process has ended and has been waited for.
+    /// `None` after the process has ended and was waited for.
     kill_guard: Option<KillGuard>,
     child: Child,
 }
@@ -23,7 +23,7 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Start`] if it cannot be started.
+    /// Returns [`ProcessError::Start`] if it cannot be started.
     pub fn start(mut command: Command) -> Result<Self, ProcessError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let cannot = |source| ProcessError::Start {
@@ -40,28 +40,28 @@ impl Process {
         Ok(process)
     }
 
-    /// The program as it was called.
+    /// Returns the name of the program.
     #[must_use]
     pub fn program(&self) -> &str {
         &self.program
     }
 
-    /// Its number.
+    /// Returns the process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Stops it where it stands, with `SIGSTOP`. When this returns, it does
-    /// nothing more, although its sockets still accept what fits their buffers.
+    /// Stops the process with `SIGSTOP`. When this method returns, the process does nothing more, but its sockets still
+    /// accept data up to the size of their buffers.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Act`] if it has ended.
+    /// Returns [`ProcessError::Act`] if it has ended.
     pub fn pause(&mut self) -> Result<(), ProcessError> {
         self.signal("stop", Signal::STOP)?;
-        // The signal is only under way. NOWAIT leaves the end, if that is what
-        // we learn of, to be waited for.
+        // The signal may not have arrived yet. If the process has ended instead, `NOWAIT` leaves its exit status for a
+        // later wait.
         let news = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let status = match self.alive() {
             Some(pid) => waitid(WaitId::Pid(pid), news).map_err(Into::into),
@@ -74,28 +74,28 @@ impl Process {
         }
     }
 
-    /// Lets it go on, with `SIGCONT`.
+    /// Continues the process with `SIGCONT`.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Act`] if it has ended.
+    /// Returns [`ProcessError::Act`] if it has ended.
     pub fn resume(&mut self) -> Result<(), ProcessError> {
         self.signal("resume", Signal::CONT)
     }
 
-    /// Kills it, with `SIGKILL`, and waits until it is gone. Again is no error.
+    /// Kills the process with `SIGKILL`, and waits until it has ended. A second call has no effect.
     pub fn kill(&mut self) {
         self.kill_guard = None;
-        // Std does not signal what it has waited for.
+        // The standard library does not signal a process that it has waited for.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 
-    /// How it has ended, or `None` while it runs or is paused.
+    /// Returns how the process has ended, or `None` while it runs or is stopped.
     ///
     /// # Errors
     ///
-    /// [`ProcessError::Act`] if the system does not say.
+    /// Returns [`ProcessError::Act`] if the system returns an error.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>, ProcessError> {
         if self.kill_guard.is_some() && self.has_ended() {
             self.kill_guard = None;
@@ -108,7 +108,7 @@ impl Process {
             .map_err(|error| self.cannot("wait for", error))
     }
 
-    /// Its input, output and errors, as far as they are pipes and not taken.
+    /// Returns its input, output and error output, if they are pipes and were not taken.
     pub(super) fn pipes(
         &mut self,
     ) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
@@ -116,14 +116,14 @@ impl Process {
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     }
 
-    /// Looks without waiting, so that the number remains its own.
+    /// Polls without waiting for the process, so that its id is not reused.
     fn has_ended(&self) -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
         pid.is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), look), Ok(None)))
     }
 
-    /// Its number, if that is still its own.
+    /// Returns the process id if it cannot have been reused.
     fn alive(&self) -> Option<Pid> {
         self.kill_guard.as_ref()?;
         i32::try_from(self.pid()).ok().and_then(Pid::from_raw)

@@ -1,30 +1,27 @@
-//! Faults by chance, the same for the same seed.
+//! Random faults, which are the same for the same seed.
 
 use std::time::Duration;
 
 use fastrand::Rng;
 
-/// How often a request meets with what. Probabilities from 0 to 1; of the last
-/// four, at most one happens to a request.
+/// The probabilities of faults, from 0 to 1. A request has at most one of the last four.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ChaosPlan {
-    /// A message, in either direction, is late, and so are those behind it.
+    /// A message in either direction is delayed, and so are the following messages.
     pub delay: f64,
-    /// By up to this.
+    /// The maximum delay.
     pub longest_delay: Duration,
-    /// The request is done, its reply is lost, and the connection is mute from
-    /// then on.
+    /// The request is executed and its reply is lost. Afterwards the connection is silent.
     pub lose_reply: f64,
-    /// The connection is cut, and the request never arrives.
+    /// The connection is cut before the request arrives.
     pub cut_before: f64,
-    /// The request is done, and the connection is cut in the place of a reply.
+    /// The request is executed, and the connection is cut instead of a reply.
     pub cut_after: f64,
-    /// The connection is cut, and the request arrives all the same, late by up
-    /// to `longest_delay`.
+    /// The connection is cut, but the request still arrives, delayed by up to `longest_delay`.
     pub orphan: f64,
 }
 
-/// What happens to a request.
+/// The fault of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mishap {
     LoseReply,
@@ -33,8 +30,8 @@ pub(super) enum Mishap {
     Orphan(Duration),
 }
 
-/// The fate of one connection's direction: it depends on the seed, on the
-/// connection's number, and on how many messages have passed.
+/// The random faults of one direction of a connection. They depend on the seed, on the number of the connection, and on
+/// the number of earlier messages.
 #[derive(Debug)]
 pub(super) struct Dice {
     seed: u64,
@@ -43,7 +40,7 @@ pub(super) struct Dice {
 
 impl Dice {
     pub(super) fn new(seed: u64, stream: u64) -> Self {
-        // Neighbouring seeds shall have nothing in common.
+        // Neighbouring seeds must give independent results.
         let mut mixer = Rng::with_seed(seed);
         let mixed = mixer.u64(..) ^ stream.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         Self {
@@ -56,7 +53,7 @@ impl Dice {
         self.seed == seed
     }
 
-    /// Always as many throws, so that a fate does not depend on other plans.
+    /// Always draws the same number of random values, so that a result does not depend on other probabilities.
     pub(super) fn delay(&mut self, plan: &ChaosPlan) -> Duration {
         let (happens, share) = (self.rng.f64(), self.rng.f64());
         if happens < plan.delay {

@@ -1,4 +1,4 @@
-//! Running a connection.
+//! Runs a connection.
 
 use std::future::pending;
 use std::net::SocketAddr;
@@ -9,10 +9,10 @@ use tokio::sync::mpsc::unbounded_channel;
 use super::lanes;
 use super::link::Link;
 
-/// Goes on until the server's side has ended and the client has been told:
-/// what a client has sent before it left still arrives.
+/// Runs until the server's side has ended and the client has got its end. Data that a client sent before its
+/// disconnection still arrives.
 pub(super) async fn run(link: Link, client: TcpStream, server: SocketAddr) {
-    // A server that is down shows by a connection that ends at once.
+    // If the server is down, the connection of the client ends immediately.
     let Ok(server) = TcpStream::connect(server).await else {
         return;
     };

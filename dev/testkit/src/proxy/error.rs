@@ -1,26 +1,26 @@
-//! What can go wrong with a proxy.
+//! The errors of a proxy.
 
 use std::io;
 use std::time::Duration;
 
 use super::stats::Stats;
 
-/// Why a proxy did not do as it was told.
+/// The reason why an operation of a proxy failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyError {
-    /// It cannot listen.
+    /// The proxy cannot listen.
     #[error("the proxy cannot listen: {0}; too many connections may be open")]
     Listen(#[from] io::Error),
 
-    /// What was waited for did not come about.
+    /// The awaited state was not reached.
     #[error("after {waited:?}, it is still not so that {what}; the proxy has seen {stats:?}")]
     NotSo {
-        /// What was waited for.
+        /// The awaited state.
         what: String,
-        /// For how long.
+        /// The timeout.
         waited: Duration,
-        /// How things stand.
+        /// The statistics at the timeout.
         stats: Box<Stats>,
     },
 }

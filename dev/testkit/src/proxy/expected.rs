@@ -1,11 +1,11 @@
-//! Which reply belongs to which request.
+//! Matches replies with their requests.
 
 use std::collections::VecDeque;
 
 use super::gate::Ticket;
 use crate::resp::Command;
 
-/// What becomes of a request's reply.
+/// The fate of a request's reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Then {
     #[default]
@@ -14,29 +14,29 @@ pub(super) enum Then {
     Cut,
 }
 
-/// A reply that is still to come.
+/// An outstanding reply.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
     pub(super) then: Then,
-    /// Kept until it has come.
+    /// Dropped when the reply has arrived.
     pub(super) _ticket: Option<Ticket>,
 }
 
-/// The replies still to come on a connection, in the order of their requests.
+/// The outstanding replies on a connection, in the order of their requests.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     replies: VecDeque<Exchange>,
     subscribed: bool,
 }
 
-/// What a message of the server is.
+/// The kind of a message from the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It answers a request.
+    /// A reply to a request.
     Reply,
-    /// It was not asked for.
+    /// A push message.
     Push,
-    /// It answers a subscription, of which one request may cause many.
+    /// The acknowledgement of a subscription. One request may cause many of them.
     Acknowledgement,
 }
 
@@ -51,8 +51,7 @@ const SUBSCRIPTIONS: [&str; 6] = [
 const PUSHES: [&[u8]; 3] = [b"message", b"pmessage", b"smessage"];
 
 impl Expected {
-    /// A request is on its way. Gives its exchange back if no reply of its own
-    /// is to come.
+    /// Adds a request. Returns its exchange if it will not get its own reply.
     pub(super) fn add(&mut self, command: &Command, exchange: Exchange) -> Option<Exchange> {
         let subscribes = SUBSCRIPTIONS.iter().any(|name| command.is(name));
         self.subscribed |= subscribes;
@@ -63,17 +62,17 @@ impl Expected {
         None
     }
 
-    /// A reply has come.
+    /// Takes the exchange of a reply that has arrived.
     pub(super) fn take(&mut self) -> Exchange {
         self.replies.pop_front().unwrap_or_default()
     }
 
-    /// No more replies will come.
+    /// Removes all outstanding replies.
     pub(super) fn clear(&mut self) {
         self.replies.clear();
     }
 
-    /// In RESP2, an array may be a push.
+    /// Returns the kind of a message. In RESP2, an array may be a push.
     pub(super) fn kind(&self, frame: &[u8]) -> Kind {
         let is_push = frame.first() == Some(&b'>');
         let is_array = frame.first() == Some(&b'*');
@@ -92,7 +91,7 @@ impl Expected {
     }
 }
 
-/// The first text in an array or a push.
+/// Returns the first text in an array or a push.
 fn first_word(frame: &[u8]) -> Option<&[u8]> {
     let mut lines = frame.split(|&it| it == b'\n').skip(2);
     lines.next()?.strip_suffix(b"\r")

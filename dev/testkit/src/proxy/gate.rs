@@ -1,4 +1,4 @@
-//! Where messages wait.
+//! Holds back messages.
 
 use std::sync::Arc;
 
@@ -7,21 +7,20 @@ use tokio::time::{Instant, sleep_until};
 
 use super::stats::Stats;
 
-/// When a message goes on.
+/// When a message is forwarded.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Due {
     At(Instant),
-    /// At the end of this hold. They are numbered.
+    /// At the end of the hold with this number.
     AfterHold(usize),
 }
 
-/// How each past hold has ended: true if what it held was let go, false if it
-/// was thrown away.
+/// The results of past holds: `true` if the messages were delivered, `false` if they were discarded.
 #[derive(Debug, Default)]
 pub(super) struct Gate(watch::Sender<Vec<bool>>);
 
 impl Gate {
-    /// The number of the present hold, or of the next one.
+    /// Returns the number of the current or next hold.
     pub(super) fn hold(&self) -> usize {
         self.0.borrow().len()
     }
@@ -30,11 +29,11 @@ impl Gate {
         self.0.send_modify(|past| past.push(let_go));
     }
 
-    /// Waits until a message is due. False if it is thrown away.
+    /// Waits until a message is due. Returns `false` if it is discarded.
     pub(super) async fn pass(&self, due: Due) -> bool {
         match due {
             Due::At(moment) => {
-                // Even a sleep that is over would yield.
+                // Do not sleep for a past moment, because that would yield.
                 if moment > Instant::now() {
                     sleep_until(moment).await;
                 }
@@ -49,8 +48,7 @@ impl Gate {
     }
 }
 
-/// Counts a message that was held back until it has been answered, or until
-/// there is no hope for that.
+/// Counts a message that was held back, until it is answered or can no longer be answered.
 #[derive(Debug)]
 pub(super) struct Ticket {
     stats: Arc<watch::Sender<Stats>>,

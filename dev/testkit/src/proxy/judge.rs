@@ -1,4 +1,4 @@
-//! Deciding what happens to a message.
+//! Decides what happens to a message.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use super::rules::{Fault, Rules, Traffic};
 use super::shared::Shared;
 use crate::resp::Command;
 
-/// The judge of one direction of one connection.
+/// Decides for one direction of a connection.
 #[derive(Debug)]
 pub(super) struct Judge<'a> {
     shared: &'a Shared,
-    /// The number of this stream, for chance.
+    /// The number of this stream, for random faults.
     stream: u64,
     dice: Option<Dice>,
-    /// The hold that keeps back everything from here on.
+    /// The hold that holds back all further messages.
     held_by: Option<usize>,
-    /// Something has been lost, so that nothing can follow.
+    /// Whether a message was lost, so that nothing can follow.
     pub(super) mute: bool,
 }
 
@@ -28,14 +28,14 @@ pub(super) struct Judge<'a> {
 #[derive(Debug)]
 pub(super) enum Ruling {
     Forward(Parcel),
-    /// It goes on, and its connection is cut at once.
+    /// The message is forwarded, and then its connection is cut.
     ForwardAndCut(Parcel),
     Vanish,
-    /// It vanishes, and its connection is cut.
+    /// The message is lost, and its connection is cut.
     Cut,
 }
 
-/// When a message goes on, and what becomes of its reply.
+/// When a message is forwarded, and the fate of its reply.
 #[derive(Debug)]
 pub(super) struct Parcel {
     pub(super) due: Due,
@@ -100,7 +100,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges what the server says; for a reply, with what was planned for it.
+    /// Decides for a message of the server. For a reply, `exchange` contains the plan.
     pub(super) fn reply(&mut self, kind: Kind, exchange: &Exchange) -> Ruling {
         let mut rules = self.shared.rules.lock();
         let ruling = self.rule_reply(&mut rules, kind, exchange.then);
@@ -132,7 +132,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// When the end of the stream goes on; `None` if it vanishes.
+    /// Returns when the end of the stream is forwarded, or `None` if it is lost.
     pub(super) fn end(&mut self, to_server: bool) -> Option<Due> {
         let rules = self.shared.rules.lock();
         let traffic = match to_server {
@@ -142,7 +142,7 @@ impl<'a> Judge<'a> {
         self.due(&rules, traffic)
     }
 
-    /// When something goes on; `None` if it vanishes, and all after it.
+    /// Returns when a message is forwarded, or `None` if it and all later messages are lost.
     fn due(&mut self, rules: &Rules, traffic: Traffic) -> Option<Due> {
         let chance = self.throw(rules, Dice::delay);
         let delay = match traffic {

@@ -1,5 +1,4 @@
-//! The four stretches of a connection: each direction has one which takes and
-//! judges, and one which sends what is due.
+//! The four tasks of a connection. Each direction has one that reads and decides, and one that sends due messages.
 
 use std::future::pending;
 
@@ -14,12 +13,12 @@ use super::link::Link;
 use super::messages::Messages;
 use crate::resp::Command;
 
-/// What waits to be sent.
+/// A message or an end that waits to be sent.
 #[derive(Debug)]
 pub(super) enum Waiting {
     Message {
         bytes: Vec<u8>,
-        /// Empty for what comes from the server.
+        /// Empty for messages of the server.
         command: Command,
         parcel: Parcel,
     },
@@ -29,7 +28,7 @@ pub(super) enum Waiting {
 pub(super) type Sender = UnboundedSender<Waiting>;
 pub(super) type Receiver = UnboundedReceiver<Waiting>;
 
-/// From the client, until it ends or is cut.
+/// Reads from the client, until it ends or is cut.
 pub(super) async fn take_requests(link: &Link, from: OwnedReadHalf, queue: Sender) {
     let mut messages = Messages::of(from, link.shared.framing);
     let mut judge = Judge::new(&link.shared, 2 * link.number);
@@ -52,7 +51,7 @@ pub(super) async fn take_requests(link: &Link, from: OwnedReadHalf, queue: Sende
     }
 }
 
-/// To the server, whether or not the client is still there.
+/// Sends to the server, even if the client has disconnected.
 pub(super) async fn send_requests(link: &Link, mut to: OwnedWriteHalf, mut queue: Receiver) {
     let mut mute = false;
     while let Some(waiting) = queue.recv().await {
@@ -91,7 +90,7 @@ pub(super) async fn send_requests(link: &Link, mut to: OwnedWriteHalf, mut queue
     }
 }
 
-/// From the server, until it ends.
+/// Reads from the server, until it ends.
 pub(super) async fn take_replies(link: &Link, from: OwnedReadHalf, queue: Sender) {
     let mut messages = Messages::of(from, link.shared.framing);
     let mut judge = Judge::new(&link.shared, 2 * link.number + 1);
@@ -108,7 +107,7 @@ pub(super) async fn take_replies(link: &Link, from: OwnedReadHalf, queue: Sender
     }
 }
 
-/// To the client, until it is cut; after that, to nobody.
+/// Sends to the client until it is cut. Afterwards discards all messages.
 pub(super) async fn send_replies(link: &Link, mut to: OwnedWriteHalf, mut queue: Receiver) {
     let ended = tokio::select! {
         biased;
@@ -121,7 +120,7 @@ pub(super) async fn send_replies(link: &Link, mut to: OwnedWriteHalf, mut queue:
     }
 }
 
-/// False if the client cannot be written to.
+/// Returns `false` if the client cannot be written to.
 async fn send_until_end(link: &Link, to: &mut OwnedWriteHalf, queue: &mut Receiver) -> bool {
     let mut mute = false;
     while let Some(waiting) = queue.recv().await {
@@ -154,7 +153,7 @@ async fn send_until_end(link: &Link, to: &mut OwnedWriteHalf, queue: &mut Receiv
 fn forward(link: &Link, queue: &Sender, ruling: Ruling, bytes: Vec<u8>, command: Command) {
     let cuts = matches!(ruling, Ruling::Cut | Ruling::ForwardAndCut(_));
     if let Ruling::Forward(parcel) | Ruling::ForwardAndCut(parcel) = ruling {
-        // Without a receiver, that side is gone.
+        // If the receiver is dropped, that side has ended.
         drop(queue.send(Waiting::Message {
             bytes,
             command,

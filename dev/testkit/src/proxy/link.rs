@@ -1,4 +1,4 @@
-//! A connection of a client, and ours to the server for it.
+//! A connection of a client, with its connection to the server.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::resp::Command;
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) shared: Arc<Shared>,
-    /// The how-many-th connection it is.
+    /// The number of the connection.
     pub(super) number: u64,
-    /// Cuts it off the client.
+    /// Cuts the connection to the client.
     pub(super) knife: CancellationToken,
-    /// The client has left, or has been cut off.
+    /// Set when the client has disconnected, or was cut.
     pub(super) client_gone: CancellationToken,
     pub(super) expected: Mutex<Expected>,
 }
@@ -38,7 +38,7 @@ impl Link {
         }
     }
 
-    /// What a client has said.
+    /// Parses a message of the client.
     pub(super) fn command(&self, bytes: &[u8]) -> Command {
         match self.shared.framing {
             Framing::Resp => Command::read(bytes),
@@ -46,7 +46,7 @@ impl Link {
         }
     }
 
-    /// What the server has said, and what was planned for that.
+    /// Parses a message of the server. Returns its kind, and the plan for a reply.
     pub(super) fn expect(&self, bytes: &[u8]) -> (Kind, Exchange) {
         let mut expected = self.expected.lock();
         let kind = expected.kind(bytes);

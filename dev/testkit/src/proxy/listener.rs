@@ -1,4 +1,4 @@
-//! Where clients connect.
+//! Accepts the connections of clients.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,14 +15,13 @@ use super::connection;
 use super::link::Link;
 use super::shared::Shared;
 
-/// As many clients may be waiting to be accepted.
+/// The maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
-/// After a failure to accept one.
+/// The pause after a failed accept.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A listener that is deaf once it is dropped. A process that is being started
-/// elsewhere has it open until it has become its program, and to close it here
-/// would not keep it from accepting.
+/// A listener that stops accepting when it is dropped. A process that another thread is starting may have inherited the
+/// socket until it executes its program. So closing the socket here would not be enough.
 #[derive(Debug)]
 pub(super) struct Listener(TcpListener);
 
@@ -39,12 +38,12 @@ pub(super) struct Acceptor {
     pub(super) server: SocketAddr,
     /// Whether the listener should be open.
     pub(super) wanted: watch::Receiver<bool>,
-    /// Whether it is.
+    /// Whether the listener is open.
     pub(super) open: watch::Sender<bool>,
 }
 
 impl Acceptor {
-    /// The port is reserved for us, which does not keep us from listening.
+    /// Listens on the port, which is reserved by a socket of this process. The reservation does not prevent it.
     pub(super) fn listen(&self) -> io::Result<Listener> {
         let socket = TcpSocket::new_v4()?;
         socket.set_reuseaddr(true)?;
@@ -52,17 +51,17 @@ impl Acceptor {
         socket.listen(BACKLOG).map(Listener)
     }
 
-    /// Never ends. The connections end with it.
+    /// Accepts connections without end. Dropping this future ends the connections.
     pub(super) async fn run(self, first: Listener) {
         let mut links = JoinSet::new();
         let mut wanted = self.wanted.clone();
         let mut listener = Some(first);
         loop {
             if *wanted.borrow_and_update() {
-                // If that fails, whoever waits for it will say so.
+                // If listening fails, `Proxy::accept` returns an error.
                 listener = listener.or_else(|| self.listen().ok());
             } else {
-                // What is waiting to be accepted is refused, too.
+                // Connections that wait to be accepted are refused, too.
                 listener = None;
             }
             self.open.send_replace(listener.is_some());
@@ -85,7 +84,7 @@ async fn accept(keeper: &Acceptor, listener: Option<&Listener>, links: &mut Join
             None => std::future::pending().await,
         };
         let Ok((client, _)) = client else {
-            // It has left already, or there are too many open files.
+            // The client has already disconnected, or too many files are open.
             sleep(PAUSE).await;
             continue;
         };

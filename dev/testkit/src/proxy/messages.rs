@@ -1,18 +1,17 @@
-//! Reading a stream message by message.
+//! Reads a stream message by message.
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::shared::Framing;
 use crate::resp::Frames;
 
-/// How many bytes are read at once.
+/// The number of bytes of one read.
 const AT_ONCE: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Messages<R> {
     from: R,
-    /// `None` if it is forwarded as it comes: because it should, or because it
-    /// turned out to be encrypted or a dump.
+    /// `None` if data is forwarded in chunks: because of the setting, or because the stream is encrypted or a dump.
     frames: Option<Frames>,
     buffer: Vec<u8>,
 }
@@ -26,8 +25,7 @@ impl<R: AsyncRead + Unpin> Messages<R> {
         }
     }
 
-    /// The next message, or `None` at the end, however it came. A dropped call
-    /// loses nothing.
+    /// Returns the next message, or `None` at the end of the stream. A dropped call loses nothing.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
         loop {
             if let Some(frames) = &mut self.frames {
@@ -40,7 +38,7 @@ impl<R: AsyncRead + Unpin> Messages<R> {
             self.buffer.clear();
             let length = self.from.read_buf(&mut self.buffer).await.unwrap_or(0);
             if length == 0 {
-                // A message cut short goes on as such.
+                // An incomplete message is forwarded unchanged.
                 return self.give_up().filter(|rest| !rest.is_empty());
             }
             match &mut self.frames {

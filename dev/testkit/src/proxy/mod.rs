@@ -1,15 +1,13 @@
 //! A network that fails on command: a proxy between clients and one server.
 //!
-//! It reads both directions message by message (where they are not the protocol
-//! of Redis, chunk by chunk), so that faults hit whole requests, replies and
-//! pushes. For each connection of a client it makes one to the server.
+//! The proxy reads both directions message by message, so faults affect whole requests, replies and pushes. Streams
+//! with another protocol than that of Redis are read in chunks. Each connection of a client has its own connection to
+//! the server.
 //!
-//! Whatever happens is something that TCP can do. Requests keep their order. A
-//! stream has no holes: a connection that has lost a message in a direction
-//! stays mute in it for good, its end included, until it is cut or given up;
-//! new connections work. (A proxy that drops one reply and forwards the next
-//! would hand the client the answer to another question.) Pushes alone may be
-//! lost one by one, as Redis does lose them.
+//! All faults can also happen with TCP. Requests keep their order, and a stream has no gaps. So a connection that has
+//! lost a message in one direction stays silent in this direction, including its end, until it is cut or abandoned. New
+//! connections work. (If a proxy dropped one reply and forwarded the next one, the client would get the reply to
+//! another request.) Only pushes may be lost individually, because Redis can lose them, too.
 //!
 //! ```no_run
 //! # use leasehold_testkit::proxy::{Proxy, Which};
@@ -19,9 +17,9 @@
 //! let proxy = Proxy::start(server.port()).await?;
 //! let url = server.url_at(proxy.port());
 //!
-//! // The next SET is done, and the client does not learn of it.
+//! // The next SET is executed, but the client gets no reply.
 //! proxy.lose_replies(Which::named("SET").times(1));
-//! // The one after that arrives late, its client being gone.
+//! // The SET after it arrives late, when its client has already disconnected.
 //! proxy.hold_requests(Which::named("SET").times(1));
 //! // …
 //! proxy.until("the SET is held", |stats| stats.held == 1).await?;

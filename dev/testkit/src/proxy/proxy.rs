@@ -1,4 +1,4 @@
-//! The proxy, as a test holds it.
+//! The proxy that a test uses.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -17,14 +17,13 @@ use super::stats::Stats;
 use super::which::Which;
 use crate::port::Port;
 
-/// How long we wait for what should come about soon.
+/// The timeout for events that should happen soon.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A proxy on a free port of 127.0.0.1, in front of a server on another. All
-/// its connections end when it is dropped.
+/// A proxy on a free port of 127.0.0.1, in front of a server on another port. All its connections end when it is
+/// dropped.
 ///
-/// It starts by forwarding everything. New rules are for messages that come
-/// from then on, on old connections and new ones.
+/// At its start it forwards everything. New rules apply to later messages on old and new connections.
 #[derive(Debug)]
 #[must_use = "the proxy ends when this is dropped"]
 pub struct Proxy {
@@ -40,18 +39,18 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`ProxyError::Listen`] if there is no free port.
+    /// Returns [`ProxyError::Listen`] if no port is free.
     #[allow(clippy::unused_async, reason = "it needs a runtime, and shows it")]
     pub async fn start(server_port: u16) -> Result<Self, ProxyError> {
         Self::with(server_port, Framing::Resp)
     }
 
-    /// Starts a proxy for a stream of any kind, a replication link or another
-    /// database: a message is what comes at once, and has no name and no reply.
+    /// Starts a proxy for a stream of any kind, such as a replication link or another database. A message is the data
+    /// of one read, and does not have a name or a reply.
     ///
     /// # Errors
     ///
-    /// [`ProxyError::Listen`] if there is no free port.
+    /// Returns [`ProxyError::Listen`] if no port is free.
     #[allow(clippy::unused_async, reason = "it needs a runtime, and shows it")]
     pub async fn start_bytes(server_port: u16) -> Result<Self, ProxyError> {
         Self::with(server_port, Framing::Bytes)
@@ -80,69 +79,65 @@ impl Proxy {
         })
     }
 
-    /// Its port, to be given to clients.
+    /// Returns its port for clients.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port.number()
     }
 
-    /// Forgets all rules, lets go what is held, and accepts connections. What
-    /// has lost a message stays mute.
+    /// Removes all rules, delivers held messages, and accepts connections. Connections that have lost a message stay
+    /// silent.
     pub fn pass(&self) {
         *self.shared.rules.lock() = Rules::default();
         self.shared.end_hold(true);
         self.wanted.send_replace(true);
     }
 
-    /// What happens to all that comes in a direction. What is held already
-    /// stays held.
+    /// Sets what happens to all messages in a direction. Messages that are already held stay held.
     pub fn set(&self, direction: Direction, traffic: Traffic) {
         self.shared.rules.lock().set(direction, traffic);
     }
 
-    /// These requests are done, and their replies are lost. A connection that
-    /// has lost a reply is mute from then on: what else it asks is done, too,
-    /// and not answered.
+    /// Executes these requests, but loses their replies. A connection that has lost a reply is silent afterwards: its
+    /// later requests are executed, too, and not answered.
     ///
-    /// A subscription's reply cannot be lost in this way.
+    /// The reply to a subscription cannot be lost in this way.
     pub fn lose_replies(&self, which: Which) {
         self.shared.rules.lock().add(Fault::LoseReply, which);
     }
 
-    /// Holds these requests back, and all that follow on the same connections.
-    /// They arrive with [`deliver_held`](Self::deliver_held), even if the client
-    /// has gone by then.
+    /// Holds back these requests, and all later ones on the same connections. [`deliver_held`](Self::deliver_held)
+    /// delivers them, even if the client has disconnected.
     pub fn hold_requests(&self, which: Which) {
         self.shared.rules.lock().add(Fault::Hold, which);
     }
 
-    /// Cuts the connection in the place of these requests.
+    /// Cuts the connection before these requests arrive.
     pub fn cut_before(&self, which: Which) {
         self.shared.rules.lock().add(Fault::CutBefore, which);
     }
 
-    /// Has these requests done, and cuts the connection in the place of the
-    /// reply.
+    /// Executes these requests, and cuts the connection instead of the reply.
     pub fn cut_after(&self, which: Which) {
         self.shared.rules.lock().add(Fault::CutAfter, which);
     }
 
-    /// Loses every second push, or every so-many-th; none if 0.
+    /// Loses each push whose number is a multiple of `every`, or none if `every` is 0.
     pub fn lose_pushes(&self, every: u64) {
         self.shared.rules.lock().lose_pushes(every);
     }
 
-    /// Lets chance decide on each message from now on.
+    /// Applies random faults to later messages.
     pub fn chaos(&self, seed: u64, plan: ChaosPlan) {
         self.shared.rules.lock().chaos = Some((seed, plan));
     }
 
-    /// Stops holding back, delivers what was held, and waits until the server
-    /// has answered it, or has ended the connections it came on.
+    /// Stops holding back, and delivers held messages. Waits until the server has answered them, or has closed their
+    /// connections.
     ///
     /// # Errors
     ///
-    /// [`ProxyError::NotSo`] if it takes longer than 10 s.
+    /// Returns [`ProxyError::NotSo`] after 10 s.
     pub async fn deliver_held(&self) -> Result<(), ProxyError> {
         self.shared.end_hold(true);
         let done = |stats: &Stats| stats.held == 0 && stats.delivering == 0;
@@ -150,22 +145,21 @@ impl Proxy {
         Ok(())
     }
 
-    /// Stops holding back, and throws away what was held.
+    /// Stops holding back, and discards held messages.
     pub fn discard_held(&self) {
         self.shared.end_hold(false);
     }
 
-    /// Cuts all clients off that are connected now. What they have sent still
-    /// arrives, also if it is held.
+    /// Cuts all connected clients. Messages that they have sent still arrive, even if they are held.
     pub fn cut(&self) {
         self.shared.cut();
     }
 
-    /// Refuses new connections, as if nothing ran here. What is connected stays.
+    /// Refuses new connections, as if no server were running. Existing connections stay open.
     ///
     /// # Errors
     ///
-    /// [`ProxyError::NotSo`] if it takes longer than 10 s.
+    /// Returns [`ProxyError::NotSo`] after 10 s.
     pub async fn refuse(&self) -> Result<(), ProxyError> {
         self.set_listening(false, "connections are refused").await
     }
@@ -174,7 +168,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`ProxyError::NotSo`] if it takes longer than 10 s.
+    /// Returns [`ProxyError::NotSo`] after 10 s.
     pub async fn accept(&self) -> Result<(), ProxyError> {
         self.set_listening(true, "connections are accepted").await
     }
@@ -186,17 +180,17 @@ impl Proxy {
         so.map(drop).map_err(|_| self.not_so(what))
     }
 
-    /// What it has seen.
+    /// Returns its statistics.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.stats()
     }
 
-    /// Waits until what it has seen is as wanted.
+    /// Waits until `so` returns `true` for its statistics.
     ///
     /// # Errors
     ///
-    /// [`ProxyError::NotSo`], with `what`, if it takes longer than 10 s.
+    /// Returns [`ProxyError::NotSo`] with `what` after 10 s.
     pub async fn until(
         &self,
         what: &str,

@@ -1,4 +1,4 @@
-//! What a proxy has been told to do.
+//! The rules of a proxy.
 
 use std::time::Duration;
 
@@ -6,31 +6,30 @@ use super::chaos::ChaosPlan;
 use super::which::Which;
 use crate::resp::Command;
 
-/// One of the two ways.
+/// A direction of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// Requests.
+    /// From clients to the server: requests.
     ToServer,
-    /// Replies and pushes.
+    /// From the server to clients: replies and pushes.
     ToClient,
 }
 
-/// What happens to all that comes in a direction.
+/// What happens to all messages in a direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Traffic {
-    /// It is forwarded at once.
+    /// They are forwarded immediately.
     #[default]
     Pass,
-    /// It is forwarded late by this, in order.
+    /// They are forwarded in order after this delay.
     Delay(Duration),
-    /// It vanishes, the end of the stream too. The connections which this has
-    /// happened to stay mute in this direction.
+    /// They are lost, including the end of the stream. Affected connections stay silent in this direction.
     Drop,
-    /// It waits for [`Proxy::deliver_held`](super::Proxy::deliver_held).
+    /// They are held until [`Proxy::deliver_held`](super::Proxy::deliver_held).
     Hold,
 }
 
-/// What happens to a single request.
+/// The fault of a single request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     LoseReply,
@@ -44,7 +43,7 @@ pub(super) struct Rules {
     pub(super) to_server: Traffic,
     pub(super) to_client: Traffic,
     faults: Vec<(Fault, Which)>,
-    /// Every how many-th push is lost; none if 0.
+    /// Each push whose number is a multiple of this is lost; none if it is 0.
     push_loss: u64,
     pushes: u64,
     pub(super) chaos: Option<(u64, ChaosPlan)>,
@@ -62,7 +61,7 @@ impl Rules {
         self.faults.push((fault, which));
     }
 
-    /// What a request meets with. The oldest fault that is for it is used.
+    /// Returns the fault of a request. The oldest matching fault is used.
     pub(super) fn fault(&mut self, command: &Command) -> Option<Fault> {
         let mut faults = self.faults.iter_mut();
         let hit = faults.find_map(|(fault, which)| which.take(command).then_some(*fault));
@@ -75,13 +74,13 @@ impl Rules {
         self.pushes = 0;
     }
 
-    /// Whether a push that has come is lost.
+    /// Returns whether a push is lost.
     pub(super) fn loses_push(&mut self) -> bool {
         self.pushes += 1;
         self.push_loss > 0 && self.pushes.is_multiple_of(self.push_loss)
     }
 
-    /// Holds nothing back any more.
+    /// Removes all rules that hold messages back.
     pub(super) fn let_go(&mut self) {
         self.faults.retain(|(fault, _)| *fault != Fault::Hold);
         for traffic in [&mut self.to_server, &mut self.to_client] {

@@ -1,4 +1,4 @@
-//! What a proxy and all its connections share.
+//! The state that a proxy and its connections share.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use super::gate::{Gate, Ticket};
 use super::rules::Rules;
 use super::stats::Stats;
 
-/// How a stream is cut into messages.
+/// How a stream is split into messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// As Redis does.
+    /// By the protocol of Redis.
     Resp,
-    /// As it comes.
+    /// By the reads.
     Bytes,
 }
 
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) framing: Framing,
-    /// Locked while the gate is changed, too.
+    /// Also locked while the gate changes.
     pub(super) rules: Mutex<Rules>,
     pub(super) gate: Gate,
     stats: Arc<watch::Sender<Stats>>,
-    /// Cuts what is connected now.
+    /// Cuts all current connections.
     knife: Mutex<CancellationToken>,
 }
 
@@ -57,7 +57,7 @@ impl Shared {
         Ticket::new(&self.stats)
     }
 
-    /// What tells a new connection that it is cut, and cuts it alone.
+    /// Returns a token that cuts a new connection, together with the others or alone.
     pub(super) fn new_knife(&self) -> CancellationToken {
         self.knife.lock().child_token()
     }

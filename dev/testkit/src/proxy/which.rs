@@ -1,4 +1,4 @@
-//! Which requests a fault is for.
+//! Selects the requests of a fault.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use crate::resp::Command;
 
 type Filter = Arc<dyn Fn(&Command) -> bool + Send + Sync>;
 
-/// The requests that a fault hits.
+/// The requests that a fault affects.
 #[derive(Clone)]
 #[must_use = "it does nothing until a proxy gets it"]
 pub struct Which {
     filter: Option<Filter>,
-    /// How many are still to be hit, `None` being all.
+    /// The remaining number of affected requests, or `None` for all.
     left: Option<u64>,
 }
 
 impl Which {
-    /// All of them.
+    /// Selects all requests.
     pub fn every() -> Self {
         Self {
             filter: None,
@@ -25,24 +25,24 @@ impl Which {
         }
     }
 
-    /// The next few, whatever they are.
+    /// Selects the next `number` requests.
     pub fn next(number: u64) -> Self {
         Self::every().times(number)
     }
 
-    /// Those of one name, in any case: `EVALSHA`.
+    /// Selects requests by their name, in any case: `EVALSHA`.
     pub fn named(name: &str) -> Self {
         let name = name.to_owned();
         Self::matching(move |command| command.is(&name))
     }
 
-    /// Those with one word like this: a key, or the hash of a script.
+    /// Selects requests that contain this word: a key, or the hash of a script.
     pub fn mentioning(word: impl AsRef<[u8]>) -> Self {
         let word = word.as_ref().to_vec();
         Self::matching(move |command| command.mentions(&word))
     }
 
-    /// Those that a function picks. It must not call the proxy.
+    /// Selects the requests for which a function returns `true`. The function must not call the proxy.
     pub fn matching(filter: impl Fn(&Command) -> bool + Send + Sync + 'static) -> Self {
         Self {
             filter: Some(Arc::new(filter)),
@@ -50,13 +50,13 @@ impl Which {
         }
     }
 
-    /// Only the next few of them.
+    /// Selects only the next `number` of them.
     pub fn times(mut self, number: u64) -> Self {
         self.left = Some(number);
         self
     }
 
-    /// Whether this request is to be hit; if so, it counts.
+    /// Returns whether this request is selected, and counts it if it is.
     pub(super) fn take(&mut self, command: &Command) -> bool {
         let hit = !self.is_used_up() && self.filter.as_ref().is_none_or(|filter| filter(command));
         if let (true, Some(left)) = (hit, &mut self.left) {

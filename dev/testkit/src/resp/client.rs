@@ -1,4 +1,4 @@
-//! A client that does not hide anything.
+//! A client without any hidden behaviour.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,19 +14,19 @@ use super::error::RespError;
 use super::frames::Frames;
 use super::value::Value;
 
-/// How long we wait for an answer unless told otherwise.
+/// The default timeout for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many bytes are read at once.
+/// The number of bytes of one read.
 const AT_ONCE: usize = 16 * 1024;
 
-/// What a client can speak over.
+/// A stream for a client.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
-/// A connection on which commands are sent and answers read, as they are: a
-/// client foreign to the one under test. It never connects again by itself.
+/// A connection that sends raw commands and reads raw answers. It shares no code with the tested client, and never
+/// reconnects.
 pub struct RawClient {
     stream: Box<dyn Stream>,
     frames: Frames,
@@ -35,11 +35,11 @@ pub struct RawClient {
 }
 
 impl RawClient {
-    /// Connects to `127.0.0.1:6379`.
+    /// Connects to an address such as `127.0.0.1:6379`.
     ///
     /// # Errors
     ///
-    /// [`RespError::Connect`] if that fails.
+    /// Returns [`RespError::Connect`] if that fails.
     pub async fn connect(address: &str) -> Result<Self, RespError> {
         let stream = TcpStream::connect(address).await;
         let stream = stream.and_then(|it| it.set_nodelay(true).map(|()| it));
@@ -50,12 +50,12 @@ impl RawClient {
     ///
     /// # Errors
     ///
-    /// [`RespError::Connect`] if that fails.
+    /// Returns [`RespError::Connect`] if that fails.
     pub async fn connect_unix(path: &Path) -> Result<Self, RespError> {
         Self::connected(UnixStream::connect(path).await, &path.to_string_lossy())
     }
 
-    /// Speaks over a connection made elsewhere, encrypted for example.
+    /// Uses an existing connection, such as an encrypted one.
     #[must_use]
     pub fn over(stream: impl Stream + 'static) -> Self {
         Self {
@@ -76,19 +76,18 @@ impl RawClient {
         })
     }
 
-    /// Waits this long for an answer from now on; 10 s if nothing is said. After
-    /// [`RespError::Late`], the answer may still come, to be read by
-    /// [`answer`](Self::answer).
+    /// Sets the timeout for later answers. The default is 10 s. After [`RespError::Late`] the answer may still arrive,
+    /// and can be read with [`answer`](Self::answer).
     pub fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
     }
 
-    /// Sends a command and waits for its answer.
+    /// Sends a command, and waits for its answer.
     ///
     /// # Errors
     ///
-    /// [`RespError::Refused`] if that is an error, [`RespError::Late`] if none
-    /// comes, and the others if the connection does not hold.
+    /// Returns [`RespError::Refused`] for an error answer, [`RespError::Late`] without an answer, and other errors if
+    /// the connection fails.
     pub async fn command<W: AsRef<[u8]>>(
         &mut self,
         words: impl IntoIterator<Item = W>,
@@ -100,11 +99,11 @@ impl RawClient {
         }
     }
 
-    /// Sends a command and does not wait.
+    /// Sends a command without waiting.
     ///
     /// # Errors
     ///
-    /// [`RespError::Broken`] if the connection does not hold.
+    /// Returns [`RespError::Broken`] if the connection fails.
     pub async fn send<W: AsRef<[u8]>>(
         &mut self,
         words: impl IntoIterator<Item = W>,
@@ -114,13 +113,11 @@ impl RawClient {
         Ok(self.stream.flush().await?)
     }
 
-    /// The next answer, an error being one too. Pushes are kept for
-    /// [`push`](Self::push).
+    /// Returns the next answer, which can be an error answer. Pushes are stored for [`push`](Self::push).
     ///
     /// # Errors
     ///
-    /// [`RespError::Late`] if none comes, and the others if the connection does
-    /// not hold.
+    /// Returns [`RespError::Late`] without an answer, and other errors if the connection fails.
     pub async fn answer(&mut self) -> Result<Value, RespError> {
         loop {
             match self.message().await? {
@@ -130,11 +127,11 @@ impl RawClient {
         }
     }
 
-    /// The next push. An answer that comes before it is thrown away.
+    /// Returns the next push. Answers before it are discarded.
     ///
     /// # Errors
     ///
-    /// As of [`answer`](Self::answer).
+    /// Returns the errors of [`answer`](Self::answer).
     pub async fn push(&mut self) -> Result<Value, RespError> {
         if let Some(push) = self.pushes.pop_front() {
             return Ok(push);
@@ -156,7 +153,7 @@ impl RawClient {
         let mut buffer = Vec::with_capacity(AT_ONCE);
         loop {
             if let Some(frame) = self.frames.next_frame()? {
-                // A whole frame that is no value would be an inline command.
+                // A complete frame that is not a value would be an inline command.
                 return Value::read(&frame).ok_or(RespError::Closed);
             }
             buffer.clear();

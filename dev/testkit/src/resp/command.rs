@@ -11,7 +11,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// A command of these words: `["SET", "key", "value"]`.
+    /// Creates a command of these words: `["SET", "key", "value"]`.
     #[must_use]
     pub fn new<W: AsRef<[u8]>>(words: impl IntoIterator<Item = W>) -> Self {
         let words = words.into_iter().map(|word| word.as_ref().to_vec());
@@ -20,7 +20,7 @@ impl Command {
         }
     }
 
-    /// Reads a message of a client. What is none has no words.
+    /// Parses a message of a client. An invalid message has no words.
     #[must_use]
     pub fn read(frame: &[u8]) -> Self {
         let words = match Value::read(frame) {
@@ -32,7 +32,7 @@ impl Command {
         Self { words }
     }
 
-    /// Whether it is called so, in any case: `is("EVALSHA")`.
+    /// Returns whether the command has this name, in any case: `is("EVALSHA")`.
     #[must_use]
     pub fn is(&self, name: &str) -> bool {
         self.words
@@ -40,19 +40,19 @@ impl Command {
             .is_some_and(|it| it.eq_ignore_ascii_case(name.as_bytes()))
     }
 
-    /// Whether one of its words is this: a key, or the hash of a script.
+    /// Returns whether the command contains this word: a key, or the hash of a script.
     #[must_use]
     pub fn mentions(&self, word: impl AsRef<[u8]>) -> bool {
         self.words.iter().any(|it| it == word.as_ref())
     }
 
-    /// Its words, the name first.
+    /// Returns the words, starting with the name.
     #[must_use]
     pub fn words(&self) -> &[Vec<u8>] {
         &self.words
     }
 
-    /// The bytes to send.
+    /// Returns the bytes to send.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = format!("*{}\r\n", self.words.len()).into_bytes();
@@ -65,7 +65,7 @@ impl Command {
     }
 }
 
-/// As one would type it.
+/// Formats the command as a user would type it.
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = self.words.iter().map(|it| String::from_utf8_lossy(it));

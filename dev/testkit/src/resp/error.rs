@@ -1,42 +1,42 @@
-//! What can go wrong with a raw client.
+//! The errors of a raw client.
 
 use std::io;
 use std::time::Duration;
 
 use super::frames::NotResp;
 
-/// Why a raw client has no answer.
+/// The reason why a raw client got no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RespError {
-    /// There is no connection.
+    /// The connection cannot be opened.
     #[error("cannot connect to {to}: {source}; is the server up?")]
     Connect {
         /// The address.
         to: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 
-    /// The connection has broken.
+    /// The connection is broken.
     #[error("the connection broke: {0}; connect again")]
     Broken(#[from] io::Error),
 
-    /// The server has ended the connection.
+    /// The server has closed the connection.
     #[error("the server has closed the connection; connect again")]
     Closed,
 
-    /// Nothing came in time. What was sent may have been done.
+    /// No answer arrived in time. The command may have been executed.
     #[error(
         "no answer within {0:?}; what was sent may have been done, and its answer may still come"
     )]
     Late(Duration),
 
-    /// The server does not speak this protocol.
+    /// The server uses another protocol.
     #[error("{0}; is this the port of a Redis server without TLS?")]
     NotResp(#[from] NotResp),
 
-    /// The server refuses.
+    /// The server returned an error.
     #[error("the server refused: {0}")]
     Refused(String),
 }

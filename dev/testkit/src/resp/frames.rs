@@ -1,32 +1,32 @@
-//! Cutting a stream into messages.
+//! Splits a stream into messages.
 
-/// Takes bytes as they come and gives whole messages, each with all that is
-/// nested in it. Knows RESP2, RESP3 and the inline commands of the server.
+/// Takes bytes as they arrive, and returns complete messages with all nested values. Supports RESP2, RESP3 and inline
+/// commands.
 #[derive(Debug, Default)]
 pub struct Frames {
     bytes: Vec<u8>,
-    /// Up to here, the message at the start is known.
+    /// The end of the scanned part of the message at the start.
     scanned: usize,
-    /// How many values this message lacks, if it has begun.
+    /// The number of missing values of this message, if it has begun.
     lacks: usize,
 }
 
-/// The stream is not of this protocol: it is encrypted, or a dump.
+/// The error for a stream of another protocol, such as an encrypted stream or a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this is not the protocol of Redis: {0:?} begins no message")]
 pub struct NotResp(pub char);
 
 impl Frames {
-    /// Takes what was read.
+    /// Adds bytes that were read.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next whole message, or `None` until more has come.
+    /// Returns the next complete message, or `None` if more bytes are needed.
     ///
     /// # Errors
     ///
-    /// [`NotResp`] if it cannot be one; [`take_rest`](Self::take_rest) has it.
+    /// Returns [`NotResp`] if the bytes are not a message; [`take_rest`](Self::take_rest) returns them.
     pub fn next_frame(&mut self) -> Result<Option<Vec<u8>>, NotResp> {
         let begun = self.scanned > 0;
         if !begun {
@@ -42,25 +42,24 @@ impl Frames {
         Ok(Some(std::mem::replace(&mut self.bytes, rest)))
     }
 
-    /// Whatever is not yet a whole message.
+    /// Removes and returns the bytes that are not a complete message yet.
     #[must_use]
     pub fn take_rest(&mut self) -> Vec<u8> {
         self.scanned = 0;
         std::mem::take(&mut self.bytes)
     }
 
-    /// Steps over one value, not over those nested in it. False if it is not
-    /// all there.
+    /// Skips one value, without its nested values. Returns `false` if it is incomplete.
     fn scan_value(&mut self) -> Result<bool, NotResp> {
         let Some((line, end)) = line_at(&self.bytes, self.scanned) else {
-            // An endless line is none.
+            // A line without an end is incomplete.
             return match self.bytes.get(self.scanned) {
                 Some(&first) if !may_begin(first) => Err(NotResp(first.into())),
                 _ => Ok(false),
             };
         };
         let Some((&kind, length)) = line.split_first() else {
-            // An empty line: a replica's sign of life.
+            // An empty line is a heartbeat of a replica.
             self.scanned = end;
             self.lacks -= 1;
             return Ok(true);
@@ -78,7 +77,7 @@ impl Frames {
             b'*' | b'~' | b'>' | b'%' | b'|' => {
                 let nested = match kind {
                     b'%' => 2 * length.unwrap_or(0),
-                    // Attributes come before the value which they describe.
+                    // Attributes precede the value that they describe.
                     b'|' => 2 * length.unwrap_or(0) + 1,
                     _ => length.unwrap_or(0),
                 };
@@ -95,7 +94,7 @@ impl Frames {
     }
 }
 
-/// The line that begins here, without its end, and where the next one begins.
+/// Returns the line that begins here, without its end, and the start of the next line.
 pub(super) fn line_at(bytes: &[u8], from: usize) -> Option<(&[u8], usize)> {
     let rest = bytes.get(from..)?;
     let length = rest.iter().position(|&it| it == b'\n')?;
@@ -104,12 +103,12 @@ pub(super) fn line_at(bytes: &[u8], from: usize) -> Option<(&[u8], usize)> {
     Some((line, from + length + 1))
 }
 
-/// The length in a header, `None` for the -1 of RESP2's nil.
+/// Returns the length in a header, or `None` for the -1 of RESP2's nil.
 pub(super) fn number(text: &[u8]) -> Option<usize> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The marks of RESP, the letters of inline commands, and an empty line.
+/// Returns whether a message can begin with this byte: a type of RESP, a letter of an inline command, or an empty line.
 fn may_begin(first: u8) -> bool {
     b"+-:$*_#,(!=%~>|\r\n".contains(&first) || first.is_ascii_alphabetic()
 }

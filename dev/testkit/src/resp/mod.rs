@@ -1,8 +1,7 @@
-//! The protocol of Redis, by hand: what foreign clients and proxies need of it.
+//! A simple implementation of Redis's protocol, for foreign clients and proxies.
 //!
-//! [`Frames`] cuts a stream into whole messages, [`Value`] is such a message
-//! read, [`Command`] one on its way to the server, and [`RawClient`] a client
-//! which shares no code with the one under test.
+//! [`Frames`] splits a stream into complete messages. [`Value`] is a parsed message, and [`Command`] is a message to
+//! the server. [`RawClient`] is a client that shares no code with the tested one.
 
 mod client;
 mod command;

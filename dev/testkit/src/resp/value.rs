@@ -1,39 +1,38 @@
-//! A message, read.
+//! A parsed message.
 
 use super::frames::{line_at, number};
 
-/// What a server says.
+/// A message of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Nothing, in any of its three forms.
+    /// Nil, in any of its three forms.
     Nil,
     /// A number.
     Int(i64),
     /// A number with a fraction.
     Double(f64),
-    /// Yes or no.
+    /// A boolean.
     Bool(bool),
-    /// A string of any kind; big numbers too.
+    /// A string of any kind, or a big number.
     Text(Vec<u8>),
-    /// A refusal: `NOAUTH Authentication required.`
+    /// An error: `NOAUTH Authentication required.`
     Error(String),
     /// An array or a set.
     Array(Vec<Self>),
     /// Pairs.
     Map(Vec<(Self, Self)>),
-    /// What nobody asked for: a message of a channel.
+    /// A push, such as the message of a channel.
     Push(Vec<Self>),
 }
 
 impl Value {
-    /// Reads a whole message, as [`Frames`](super::Frames) gives it. `None` if
-    /// it is not whole.
+    /// Parses a complete message, as returned by [`Frames`](super::Frames). Returns `None` if it is incomplete.
     #[must_use]
     pub fn read(frame: &[u8]) -> Option<Self> {
         read_at(frame, 0).map(|(value, _)| value)
     }
 
-    /// The number, also if it is written out as a text.
+    /// Returns the number, even if it is in a text.
     #[must_use]
     pub fn int(&self) -> Option<i64> {
         match self {
@@ -43,7 +42,7 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if it is one.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -52,7 +51,7 @@ impl Value {
         }
     }
 
-    /// What is in it, if it is an array or a push.
+    /// Returns the items of an array or a push.
     #[must_use]
     pub fn items(&self) -> &[Self] {
         match self {
@@ -61,14 +60,14 @@ impl Value {
         }
     }
 
-    /// Whether it is the simple `OK`.
+    /// Returns whether it is the status `OK`.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.text() == Some("OK")
     }
 }
 
-/// The value that begins here, and where it ends.
+/// Parses the value that begins here, and returns its end.
 fn read_at(bytes: &[u8], from: usize) -> Option<(Value, usize)> {
     let (line, end) = line_at(bytes, from)?;
     let (kind, rest) = line.split_first()?;
@@ -109,7 +108,7 @@ fn read_bulk(bytes: &[u8], kind: u8, length: Option<usize>, from: usize) -> Opti
     let data = bytes.get(from..from + length)?;
     let value = match kind {
         b'!' => Value::Error(String::from_utf8_lossy(data).into_owned()),
-        // `txt:` or `mkd:` comes first.
+        // The data begins with `txt:` or `mkd:`.
         b'=' => Value::Text(data.get(4..)?.to_vec()),
         _ => Value::Text(data.to_vec()),
     };

@@ -4,8 +4,8 @@ use super::certificates::{AUTHORITY, SERVER, SERVER_KEY};
 use super::folder::Folder;
 use super::settings::{Settings, Tls};
 
-/// What it is started with. The socket is there in any case: whatever else it
-/// asks of clients, we must know when it is ready.
+/// Returns the arguments. The server always has a unix socket, so that its readiness can be checked with any settings
+/// for clients.
 pub(super) fn of(settings: &Settings, port: u16, folder: &Folder) -> Vec<String> {
     let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let mut args = Vec::new();

@@ -1,4 +1,4 @@
-//! What kind of server to start.
+//! Builds a Redis server.
 
 use super::certificates::Certificates;
 use super::error::ServerError;
@@ -7,8 +7,8 @@ use super::redis::RedisServer;
 use super::settings::{Settings, Tls};
 use crate::clock::ClockShim;
 
-/// A Redis server to be. Without further words: RESP over TCP, no password, 16
-/// databases, nothing written to disk.
+/// A builder for a Redis server. By default the server uses RESP over TCP without a password, has 16 databases, and
+/// writes nothing to disk.
 #[derive(Debug, Clone, Default)]
 #[must_use = "a builder does nothing itself: call `start`"]
 pub struct RedisBuilder {
@@ -20,27 +20,25 @@ impl RedisServer {
     ///
     /// # Errors
     ///
-    /// [`ServerError::Program`] if there is none to start, and the others if it
-    /// does not come up.
+    /// Returns [`ServerError::Program`] if the program is missing, and other errors if the server does not start.
     pub async fn start() -> Result<Self, ServerError> {
         Self::builder().start().await
     }
 
-    /// Says what kind of server to start.
+    /// Returns a builder.
     pub fn builder() -> RedisBuilder {
         RedisBuilder::default()
     }
 }
 
 impl RedisBuilder {
-    /// The default user must give this password (`requirepass`).
+    /// Sets the password of the default user (`requirepass`).
     pub fn password(mut self, password: &str) -> Self {
         self.settings.password = Some(password.to_owned());
         self
     }
 
-    /// Adds a user who must give this password and may do what these rules say:
-    /// `~* &* +@all` is everything. The default user stays, for
+    /// Adds a user with this password and these rules: `~* &* +@all` allows everything. The default user stays, for
     /// [`RedisServer::client`].
     pub fn user(mut self, name: &str, password: &str, rules: &str) -> Self {
         self.settings.users.push(User {
@@ -51,55 +49,53 @@ impl RedisBuilder {
         self
     }
 
-    /// Limits its memory and says what happens then: `("2mb", "noeviction")`.
+    /// Sets the memory limit and its policy: `("2mb", "noeviction")`.
     pub fn max_memory(mut self, limit: &str, policy: &str) -> Self {
         self.settings.memory = Some((limit.to_owned(), policy.to_owned()));
         self
     }
 
-    /// Every write survives a [`restart`](RedisServer::restart) (`appendonly
-    /// yes`, synced before the answer).
+    /// Makes every write survive a [`restart`](RedisServer::restart) (`appendonly yes`, synced before the reply).
     pub fn keeps_data(mut self) -> Self {
         self.settings.keeps_data = true;
         self
     }
 
-    /// How many databases it has.
+    /// Sets the number of databases.
     pub fn databases(mut self, number: u32) -> Self {
         self.settings.databases = Some(number);
         self
     }
 
-    /// It speaks TLS only, with [`RedisServer::certificates`].
+    /// Accepts only TLS, with [`RedisServer::certificates`].
     pub fn tls(mut self) -> Self {
         self.settings.tls = Some(Tls::ServerOnly);
         self
     }
 
-    /// As [`tls`](Self::tls), and it refuses clients without a certificate.
+    /// Like [`tls`](Self::tls), and refuses clients without a certificate.
     pub fn mutual_tls(mut self) -> Self {
         self.settings.tls = Some(Tls::Mutual);
         self
     }
 
-    /// Adds an argument of the server's own: `arg("--timeout").arg("1")`.
+    /// Adds an argument of `redis-server`: `arg("--timeout").arg("1")`.
     pub fn arg(mut self, arg: impl Into<String>) -> Self {
         self.settings.extra.push(arg.into());
         self
     }
 
-    /// It sees this clock, which must outlive it.
+    /// Makes the server use this clock, which must outlive it.
     pub fn wearing(mut self, clock: &ClockShim) -> Self {
         self.settings.env.extend(clock.variables());
         self
     }
 
-    /// Starts it and waits until it answers.
+    /// Starts the server, and waits until it replies.
     ///
     /// # Errors
     ///
-    /// [`ServerError::Program`] if there is none to start, and the others if it
-    /// does not come up.
+    /// Returns [`ServerError::Program`] if the program is missing, and other errors if the server does not start.
     pub async fn start(self) -> Result<RedisServer, ServerError> {
         let certificates = match self.settings.tls {
             Some(_) => Some(Certificates::make()?),

@@ -1,4 +1,4 @@
-//! Certificates for one server and its clients, valid on this machine only.
+//! Certificates for one server and its clients, which are only valid on this machine.
 
 use std::io;
 use std::path::Path;
@@ -9,31 +9,31 @@ use rcgen::{
 
 use super::error::ServerError;
 
-/// What TLS needs, as PEM. The same authority has signed both certificates.
+/// The certificates and keys for TLS, as PEM. One authority has signed both certificates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificates {
-    /// The authority's certificate, to be trusted by clients.
+    /// The certificate of the authority, which clients trust.
     pub authority: String,
-    /// The server's, for `localhost` and 127.0.0.1.
+    /// The certificate of the server, for `localhost` and 127.0.0.1.
     pub server: String,
     /// The server's private key.
     pub server_key: String,
-    /// A client's, for servers that ask for one.
+    /// The certificate of a client, for servers that require one.
     pub client: String,
     /// The client's private key.
     pub client_key: String,
     authority_key: String,
 }
 
-/// The files in a server's folder.
+/// The files in the folder of a server.
 pub(super) const AUTHORITY: &str = "authority.pem";
 pub(super) const SERVER: &str = "server.pem";
 pub(super) const SERVER_KEY: &str = "server.key";
-/// Key and certificate in one file.
+/// The file that contains both key and certificate.
 pub(super) const SERVER_STORE: &str = "server-store.pem";
 
 impl Certificates {
-    /// Makes new ones.
+    /// Creates new certificates.
     pub(super) fn make() -> Result<Self, rcgen::Error> {
         let authority = authority(KeyPair::generate()?)?;
         let (server, server_key) = signed(&server()?, &authority)?;
@@ -48,20 +48,20 @@ impl Certificates {
         })
     }
 
-    /// With another certificate for the server, of the same authority.
+    /// Returns the certificates with a new one for the server, from the same authority.
     ///
     /// # Errors
     ///
-    /// [`ServerError::Certificates`] if it cannot be made.
+    /// Returns [`ServerError::Certificates`] if it cannot be created.
     pub fn renewed(&self) -> Result<Self, ServerError> {
         Ok(self.with_server(&server()?)?)
     }
 
-    /// As [`renewed`](Self::renewed), and the certificate is no longer valid.
+    /// Like [`renewed`](Self::renewed), but the new certificate has expired.
     ///
     /// # Errors
     ///
-    /// As of [`renewed`](Self::renewed).
+    /// Returns the errors of [`renewed`](Self::renewed).
     pub fn expired(&self) -> Result<Self, ServerError> {
         let mut expired = server()?;
         expired.not_after = date_time_ymd(2001, 1, 1);
@@ -78,7 +78,7 @@ impl Certificates {
         })
     }
 
-    /// Writes what the server reads into its folder.
+    /// Writes the files of the server into its folder.
     pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
         let store = format!("{}{}", self.server_key, self.server);
         let files = [
@@ -101,7 +101,7 @@ fn authority(key: KeyPair) -> Result<Authority, rcgen::Error> {
     CertifiedIssuer::self_signed(params, key)
 }
 
-/// A certificate and its private key.
+/// Returns a certificate and its private key.
 fn signed(
     params: &CertificateParams,
     authority: &Authority,

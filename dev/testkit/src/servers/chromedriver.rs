@@ -1,4 +1,4 @@
-//! A browser of our own.
+//! A test browser.
 
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -8,13 +8,13 @@ use super::error::ServerError;
 use super::instance::{Instance, is_instance};
 use crate::install;
 
-/// The browser, seen from the folder of its driver, where a package was unpacked.
+/// The path of the browser relative to its driver, if a package was unpacked.
 const BESIDE: &str = "../lib/chromium/chromium";
-/// How its answers end.
+/// The end of each response.
 const END: &[u8] = b"}}";
 
-/// A `chromedriver` on a free port, which starts a headless Chromium for each session. It is killed when this is
-/// dropped, and when the test process ends in whatever way; its browsers end with it.
+/// A `chromedriver` on a free port, which starts a headless Chromium for each session. It is killed when this value is
+/// dropped, and when the test process ends in any way. Its browsers end with it.
 #[derive(Debug)]
 #[must_use = "the driver is killed when this is dropped"]
 pub struct ChromeDriver {
@@ -28,7 +28,7 @@ impl ChromeDriver {
     ///
     /// # Errors
     ///
-    /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
+    /// Returns [`ServerError::Program`] if the program is missing, and other errors if the driver does not start.
     pub async fn start() -> Result<Self, ServerError> {
         let driver = Self {
             instance: Instance::prepare(&install::CHROMEDRIVER)?,
@@ -37,13 +37,13 @@ impl ChromeDriver {
         Ok(driver)
     }
 
-    /// Where to open a session: `http://127.0.0.1:37123`.
+    /// Returns the URL for sessions: `http://127.0.0.1:37123`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.instance.port.address())
     }
 
-    /// What to ask of a session, so that a browser comes up here, and ends with its driver.
+    /// Returns the capabilities of a session, with which the browser starts on this machine and ends with its driver.
     #[must_use]
     pub fn capabilities(&self) -> Map<String, Value> {
         let args = [
@@ -52,7 +52,7 @@ impl ChromeDriver {
             "--disable-gpu",
             "--disable-dev-shm-usage",
             "--hide-scrollbars",
-            // The browser ends when nobody is at the other end of its pipe.
+            // With a pipe, the browser ends when the other end is closed.
             "--remote-debugging-pipe",
         ];
         let mut options = json!({ "args": args });
@@ -68,7 +68,7 @@ impl ChromeDriver {
         let mut command = self.instance.program.command();
         command
             .arg(format!("--port={}", self.instance.port.number()))
-            // Profiles and caches of its browsers.
+            // The folder for profiles and caches of the browsers.
             .env("TMPDIR", self.instance.folder.path())
             .env("HOME", self.instance.folder.path());
         self.instance.start(command, None)?;
@@ -84,7 +84,7 @@ impl ChromeDriver {
         let mut stream = TcpStream::connect(self.instance.port.address()).await?;
         let request = "GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         stream.write_all(request.as_bytes()).await?;
-        // It says that it closes the connection, and keeps it open.
+        // The driver announces that it closes the connection, but keeps it open.
         let mut said = Vec::new();
         while !said.ends_with(END) && stream.read_buf(&mut said).await? > 0 {}
         let said = String::from_utf8_lossy(&said).into_owned();

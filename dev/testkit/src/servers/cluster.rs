@@ -1,4 +1,4 @@
-//! A Cluster of our own.
+//! A test Cluster.
 
 use std::time::{Duration, Instant};
 
@@ -14,12 +14,12 @@ const SLOTS: usize = 16_384;
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Three masters that share the slots, and a replica for each of them if asked for. A master that does not answer for
-/// half a second is replaced by its replica, in two seconds altogether.
+/// Three masters that share the slots, optionally each with a replica. A replica replaces a master that does not reply
+/// for half a second. The whole failover takes two seconds.
 #[derive(Debug)]
 #[must_use = "the servers are killed when this is dropped"]
 pub struct ClusterRedis {
-    /// The masters to begin with, and then their replicas in the same order.
+    /// The initial masters, and then their replicas in the same order.
     members: Vec<Member>,
 }
 
@@ -35,16 +35,16 @@ impl ClusterRedis {
     ///
     /// # Errors
     ///
-    /// As of [`RedisServer::start`], and [`ServerError::NotSo`] if they do not find each other.
+    /// Returns the errors of [`RedisServer::start`], and [`ServerError::NotSo`] if the masters do not find each other.
     pub async fn start() -> Result<Self, ServerError> {
         Self::of(MASTERS).await
     }
 
-    /// As [`start`](Self::start), with a replica for each master.
+    /// Like [`start`](Self::start), with a replica for each master.
     ///
     /// # Errors
     ///
-    /// As of [`start`](Self::start).
+    /// Returns the errors of [`start`](Self::start).
     pub async fn start_with_replicas() -> Result<Self, ServerError> {
         Self::of(MASTERS * 2).await
     }
@@ -66,26 +66,26 @@ impl ClusterRedis {
         Ok(cluster)
     }
 
-    /// A member: the masters to begin with are 0 to 2, and the replica of 0 is 3.
+    /// Returns a node. The initial masters are 0 to 2, and the replica of 0 is 3.
     ///
     /// # Panics
     ///
-    /// If there are not so many.
+    /// Panics if the number is too large.
     pub fn server(&self, number: usize) -> &RedisServer {
         &self.members[number].server
     }
 
-    /// By what the others know a member.
+    /// Returns the id of a node in the Cluster.
     ///
     /// # Panics
     ///
-    /// If there are not so many.
+    /// Panics if the number is too large.
     #[must_use]
     pub fn id(&self, number: usize) -> &str {
         &self.members[number].id
     }
 
-    /// Where the members are: `127.0.0.1:37123,127.0.0.1:37124,…`
+    /// Returns the addresses of the nodes: `127.0.0.1:37123,127.0.0.1:37124,…`
     #[must_use]
     pub fn hosts(&self) -> String {
         let ports = self.members.iter().map(|it| it.server.port());
@@ -93,7 +93,7 @@ impl ClusterRedis {
         hosts.join(",")
     }
 
-    /// Which master has a slot to begin with.
+    /// Returns the initial master of a slot.
     #[must_use]
     pub fn master_of(&self, slot: u16) -> usize {
         usize::from(slot) * MASTERS / SLOTS
@@ -114,7 +114,7 @@ impl ClusterRedis {
     }
 
     async fn meet(&self) -> Result<(), ServerError> {
-        // Each meets each: that is quicker than to wait until the word has spread.
+        // Each node meets each other one, which is faster than waiting for the gossip protocol.
         for (number, member) in self.members.iter().enumerate() {
             let mut client = member.server.client().await?;
             for other in self.members.iter().skip(number + 1) {
@@ -133,7 +133,7 @@ impl ClusterRedis {
         client.command(["CLUSTER", "REPLICATE", &master.id]).await?;
         let mut client = master.server.client().await?;
         let begin = Instant::now();
-        // A write needs a key of this master's slots; an acknowledgement of nothing needs a replica that is in step.
+        // A write would need a key of this master's slots. `WAIT` without a write also needs a replica that is in sync.
         while client.command(["WAIT", "1", "100"]).await? != Value::Int(1) {
             within(begin, "the replica follows", &replica.server)?;
             sleep(PAUSE).await;
@@ -156,7 +156,7 @@ impl ClusterRedis {
 
 impl Member {
     async fn start() -> Result<Self, ServerError> {
-        // Ten thousand above its own, where it is by default, there may be no port.
+        // The default port of the bus is 10 000 above that of the node, where no port may exist.
         let bus = Port::reserve().map_err(ServerError::Port)?;
         let settings = [
             ("--cluster-enabled", "yes"),

@@ -1,4 +1,4 @@
-//! What can go wrong with a server.
+//! The errors of servers.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,52 +9,52 @@ use crate::processes::ProcessError;
 use crate::proxy::ProxyError;
 use crate::resp::RespError;
 
-/// Why a server does not serve. Each says what to do.
+/// The reason why a server does not serve. Each error contains a remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// Its program is not on this machine.
+    /// The program is not installed.
     #[error(transparent)]
     Program(#[from] InstallError),
 
-    /// Its process cannot be started, stopped or resumed.
+    /// The process cannot be started, stopped or continued.
     #[error(transparent)]
     Process(#[from] ProcessError),
 
-    /// It has been killed, and so it cannot do that.
+    /// The server was killed, so the operation is not possible.
     #[error("the server has been killed: call `restart` first")]
     Dead,
 
-    /// It ended at once.
+    /// The server ended immediately.
     #[error("the server ended at once ({status}); check its arguments; its last words:\n{log}")]
     Ended {
-        /// How it ended.
+        /// The exit status.
         status: String,
         /// The end of its log.
         log: String,
     },
 
-    /// Its data folder cannot be set up.
+    /// The data folder cannot be set up.
     #[error("`{command}` failed: {why}")]
     Setup {
-        /// What was run.
+        /// The command.
         command: String,
-        /// The end of what it said.
+        /// The end of its output.
         why: String,
     },
 
-    /// It is up and does not answer.
+    /// The server runs but does not reply.
     #[error("the server does not answer after {waited:?} ({why}); its last words:\n{log}")]
     Silent {
-        /// For how long we have waited.
+        /// The timeout.
         waited: Duration,
-        /// What happened instead.
+        /// The last error.
         why: String,
         /// The end of its log.
         log: String,
     },
 
-    /// A raw client has no answer from it.
+    /// A raw client got no answer.
     #[error(transparent)]
     Client(#[from] RespError),
 
@@ -62,12 +62,12 @@ pub enum ServerError {
     #[error(transparent)]
     Proxy(#[from] ProxyError),
 
-    /// Several servers do not come to what they should.
+    /// Several servers did not reach a state.
     #[error("after {waited:?}, it is still not so that {what}; their last words:\n{log}")]
     NotSo {
-        /// What was waited for.
+        /// The awaited state.
         what: String,
-        /// For how long.
+        /// The timeout.
         waited: Duration,
         /// The ends of their logs.
         log: String,
@@ -77,16 +77,16 @@ pub enum ServerError {
     #[error("there is no free port: {0}; too many connections may be open")]
     Port(io::Error),
 
-    /// Its folder cannot be written.
+    /// The folder cannot be written.
     #[error("cannot write {}: {source}; is the disk full?", .path.display())]
     Folder {
-        /// Which one.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 
-    /// Certificates could not be made.
+    /// The certificates cannot be created.
     #[error("cannot make certificates: {0}")]
     Certificates(#[from] rcgen::Error),
 }

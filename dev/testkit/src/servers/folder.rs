@@ -1,4 +1,4 @@
-//! A server's folder.
+//! The folder of a server.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,9 +9,9 @@ use tempfile::TempDir;
 use super::certificates::Certificates;
 use super::error::ServerError;
 
-/// What the server prints.
+/// The file with the output of the server.
 const LOG: &str = "log";
-/// How many lines of it are worth showing.
+/// The maximum number of shown lines of the log.
 const WORTH_SHOWING: usize = 10;
 /// The unix socket.
 const SOCKET: &str = "redis.sock";
@@ -35,8 +35,7 @@ impl Folder {
         self.path().join(SOCKET)
     }
 
-    /// Writes what a server finds when it starts, and opens its log, for output
-    /// and for errors.
+    /// Writes the files that a server needs for its start, and opens its log for output and errors.
     pub(super) fn prepare(
         &self,
         certificates: Option<&Certificates>,

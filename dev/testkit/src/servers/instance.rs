@@ -1,4 +1,4 @@
-//! A server program that runs: its process, its folder and its port.
+//! A running server program with its process, folder and port.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,17 +13,18 @@ use crate::install::{self, Places, Program, Server};
 use crate::port::Port;
 use crate::processes::Process;
 
-/// How long a server may take to come up: the machine may be busy.
+/// The timeout for the start of a server on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long we wait before we ask again.
+/// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What every server of ours is. It is killed when this is dropped, and when the test process ends in whatever way.
+/// The common part of all test servers. The server is killed when this value is dropped, and when the test process ends
+/// in any way.
 #[derive(Debug)]
 #[must_use = "the server is killed when this is dropped"]
 pub struct Instance {
-    // The process goes first, its folder and port after it.
+    // The process is dropped before its folder and port.
     process: Mutex<Option<Process>>,
     pub(super) program: Program,
     pub(super) folder: Folder,
@@ -40,41 +41,40 @@ impl Instance {
         })
     }
 
-    /// Its port, on `127.0.0.1`.
+    /// Returns its port on `127.0.0.1`.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port.number()
     }
 
-    /// The number of its process, `None` when it was killed.
+    /// Returns the process id, or `None` after it was killed.
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.process.lock().as_ref().map(Process::pid)
     }
 
-    /// Stops it where it stands, with `SIGSTOP`: it still accepts connections and what fits their buffers, and
-    /// answers nothing.
+    /// Stops the server with `SIGSTOP`. It still accepts connections and data up to the size of their buffers, but does
+    /// not reply.
     ///
     /// # Errors
     ///
-    /// [`ServerError::Dead`] if it was killed, [`ServerError::Process`] if it
-    /// has ended by itself.
+    /// Returns [`ServerError::Dead`] if it was killed, and [`ServerError::Process`] if it has ended by itself.
     pub fn pause(&self) -> Result<(), ServerError> {
         let mut process = self.process.lock();
         Ok(process.as_mut().ok_or(ServerError::Dead)?.pause()?)
     }
 
-    /// Lets it go on after [`pause`](Self::pause).
+    /// Continues the server after [`pause`](Self::pause).
     ///
     /// # Errors
     ///
-    /// As of [`pause`](Self::pause).
+    /// Returns the errors of [`pause`](Self::pause).
     pub fn resume(&self) -> Result<(), ServerError> {
         let mut process = self.process.lock();
         Ok(process.as_mut().ok_or(ServerError::Dead)?.resume()?)
     }
 
-    /// Kills it, with `SIGKILL`. It keeps its port and its folder.
+    /// Kills the server with `SIGKILL`. It keeps its port and its folder.
     pub fn kill(&self) {
         drop(self.process.lock().take());
     }
@@ -99,7 +99,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Waits until it answers `ask`.
+    /// Waits until `ask` returns `Ok`.
     pub(super) async fn until_ready(
         &self,
         ask: impl AsyncFn() -> Result<(), String>,
@@ -125,7 +125,7 @@ impl Instance {
     }
 }
 
-/// A server with a field `instance` is an [`Instance`], and more.
+/// Makes a server with a field `instance` dereference to its [`Instance`].
 macro_rules! is_instance {
     ($server:ty) => {
         impl std::ops::Deref for $server {

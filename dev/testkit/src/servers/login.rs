@@ -1,4 +1,4 @@
-//! Who may log in, and how an address says so.
+//! The users of a server, and their part of a URL.
 
 /// A user of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub(super) struct User {
     pub(super) rules: String,
 }
 
-/// `name:password@`, with what an address cannot hold escaped.
+/// Returns `name:password@`, with escaped special characters.
 pub(super) fn part(name: &str, password: &str) -> String {
     format!("{}:{}@", escaped(name), escaped(password))
 }

@@ -1,4 +1,4 @@
-//! A `MariaDB` server of our own.
+//! A test `MariaDB` server.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,11 +13,11 @@ use crate::install;
 
 const DATA: &str = "data";
 const SOCKET: &str = "mariadb.sock";
-/// The fifth byte of its greeting, which says which one it is.
+/// The fifth byte of the server's greeting, which is the version of the protocol.
 const GREETING: u8 = 10;
 
-/// A `mariadbd` on a free port, with a folder of its own: user `root` without a password, database `test`. It is
-/// killed when this is dropped, and when the test process ends in whatever way.
+/// A `mariadbd` on a free port with its own folder: user `root` without a password, database `test`. It is killed when
+/// this value is dropped, and when the test process ends in any way.
 #[derive(Debug)]
 #[must_use = "the server is killed when this is dropped"]
 pub struct MariaDbServer {
@@ -27,11 +27,11 @@ pub struct MariaDbServer {
 is_instance!(MariaDbServer);
 
 impl MariaDbServer {
-    /// Starts a server that writes to disk when it likes.
+    /// Starts a server that does not sync to disk.
     ///
     /// # Errors
     ///
-    /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
+    /// Returns [`ServerError::Program`] if the program is missing, and other errors if the server does not start.
     pub async fn start() -> Result<Self, ServerError> {
         let server = Self {
             instance: Instance::prepare(&install::MARIADB)?,
@@ -40,13 +40,13 @@ impl MariaDbServer {
         Ok(server)
     }
 
-    /// Its address: `mysql://root@127.0.0.1:37123/test`.
+    /// Returns its URL: `mysql://root@127.0.0.1:37123/test`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("mysql://root@127.0.0.1:{}/test", self.port())
     }
 
-    /// Its unix socket. Over TCP the driver waits 40 ms for each statement that it prepares.
+    /// Returns its unix socket. Over TCP the driver waits 40 ms for each statement that it prepares.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.path(SOCKET)
@@ -70,7 +70,7 @@ impl MariaDbServer {
         self.instance.until_ready(ask).await
     }
 
-    /// The tool that makes the tables of users and rights.
+    /// Returns the command that creates the system tables.
     fn set_up(&self) -> Command {
         let mut command = Command::new(self.base().join("bin/mariadb-install-db"));
         let own = self.instance.program.command();
@@ -86,7 +86,7 @@ impl MariaDbServer {
     }
 
     fn add_places(&self, command: &mut Command) {
-        // A server that starts deletes the temporary tables that it finds there, whosever they are.
+        // A starting server deletes all temporary tables in its folder, including those of other servers.
         command.env("TMPDIR", self.instance.folder.path());
         command
             .arg(format!("--basedir={}", self.base().display()))
@@ -96,7 +96,7 @@ impl MariaDbServer {
         }
     }
 
-    /// It is in `sbin` of this.
+    /// Returns the folder that contains `sbin`.
     fn base(&self) -> &Path {
         let mut above = self.instance.program.path.ancestors();
         above.nth(2).unwrap_or(Path::new("/usr"))
@@ -106,7 +106,7 @@ impl MariaDbServer {
         self.instance.folder.path().join(name)
     }
 
-    /// It greets first, and opens its port last.
+    /// Reads the greeting of the server, which opens its port last.
     async fn greeting(&self) -> std::io::Result<()> {
         let mut stream = TcpStream::connect(self.instance.port.address()).await?;
         let mut head = [0; 5];

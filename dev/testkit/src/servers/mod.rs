@@ -1,13 +1,13 @@
-//! Real servers: on free ports, in folders of their own, gone with the test.
+//! Real servers on free ports with their own folders. They end with the test.
 //!
 //! ```no_run
 //! # use leasehold_testkit::servers::{RedisServer, ServerError};
 //! # async fn example() -> Result<(), ServerError> {
 //! let server = RedisServer::start().await?;
 //! let url = server.url(); // redis://127.0.0.1:37123
-//! server.pause()?; // it hangs
+//! server.pause()?; // the server hangs
 //! server.resume()?;
-//! server.restart().await?; // it has forgotten everything
+//! server.restart().await?; // the server has lost its data
 //! # Ok(())
 //! # }
 //! ```

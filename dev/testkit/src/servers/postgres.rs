@@ -1,4 +1,4 @@
-//! A Postgres server of our own.
+//! A test Postgres server.
 
 use std::process::Command;
 
@@ -9,8 +9,8 @@ use crate::install;
 
 const DATA: &str = "data";
 
-/// A `postgres` on a free port, with a folder of its own: no password, user and database `postgres`. It is stopped
-/// when this is dropped, and killed when the test process ends in whatever way.
+/// A `postgres` on a free port with its own folder: no password, user and database `postgres`. It is stopped when this
+/// value is dropped, and killed when the test process ends in any way.
 #[derive(Debug)]
 #[must_use = "the server is stopped when this is dropped"]
 pub struct PostgresServer {
@@ -20,11 +20,11 @@ pub struct PostgresServer {
 is_instance!(PostgresServer);
 
 impl PostgresServer {
-    /// Starts a server that writes to disk when it likes.
+    /// Starts a server that does not sync to disk.
     ///
     /// # Errors
     ///
-    /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
+    /// Returns [`ServerError::Program`] if the program is missing, and other errors if the server does not start.
     pub async fn start() -> Result<Self, ServerError> {
         let server = Self {
             instance: Instance::prepare(&install::POSTGRES)?,
@@ -33,7 +33,7 @@ impl PostgresServer {
         Ok(server)
     }
 
-    /// Its address: `postgres://postgres@127.0.0.1:37123/postgres`.
+    /// Returns its URL: `postgres://postgres@127.0.0.1:37123/postgres`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port())
@@ -68,10 +68,10 @@ impl PostgresServer {
         self.instance.until_ready(ask).await
     }
 
-    /// A program beside the server's.
+    /// Returns the command of another program of the server.
     fn tool(&self, name: &str) -> Command {
         let own = self.instance.program.command();
-        // Distributions link some of the programs, not all, to other folders.
+        // Distributions link only some of the programs to other folders, so use the real folder.
         let real = self.instance.program.path.canonicalize();
         let real = real.unwrap_or_else(|_| self.instance.program.path.clone());
         let mut command = Command::new(real.with_file_name(name));
@@ -91,7 +91,7 @@ impl PostgresServer {
 
 impl Drop for PostgresServer {
     fn drop(&mut self) {
-        // Killed, it would leave its shared memory behind.
+        // A killed server would leave its shared memory.
         let mut stop = self.tool("pg_ctl");
         stop.args(["stop", "--mode=immediate", "--pgdata", DATA]);
         drop(setup::run(self.lowered(stop)));

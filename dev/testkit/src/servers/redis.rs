@@ -1,4 +1,4 @@
-//! A Redis server of our own.
+//! A test Redis server.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ use super::{args, login};
 use crate::install;
 use crate::resp::{RawClient, RespError};
 
-/// A `redis-server` on a free port, with a folder of its own. It is killed when
-/// this is dropped, and when the test process ends in whatever way.
+/// A `redis-server` on a free port with its own folder. It is killed when this value is dropped, and when the test
+/// process ends in any way.
 #[derive(Debug)]
 #[must_use = "the server is killed when this is dropped"]
 pub struct RedisServer {
@@ -36,14 +36,14 @@ impl RedisServer {
         Ok(server)
     }
 
-    /// Its address for the first user of the builder, or else for the default
-    /// one: `rediss://name:password@127.0.0.1:37123`, without a database.
+    /// Returns its URL for the first user of the builder, or else for the default user:
+    /// `rediss://name:password@127.0.0.1:37123`, without a database.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_at(self.port())
     }
 
-    /// As [`url`](Self::url), at another port: that of a proxy.
+    /// Like [`url`](Self::url), with another port, such as that of a proxy.
     #[must_use]
     pub fn url_at(&self, port: u16) -> String {
         let scheme = match self.settings.tls {
@@ -58,23 +58,23 @@ impl RedisServer {
         format!("{scheme}://{login}127.0.0.1:{port}")
     }
 
-    /// Its unix socket. It speaks no TLS there.
+    /// Returns its unix socket, which does not use TLS.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.instance.folder.socket()
     }
 
-    /// Its certificates, if it speaks TLS.
+    /// Returns its certificates, if it uses TLS.
     #[must_use]
     pub fn certificates(&self) -> Option<&Certificates> {
         self.certificates.as_ref()
     }
 
-    /// A raw client on its unix socket, logged in as the default user.
+    /// Returns a raw client on its unix socket, logged in as the default user.
     ///
     /// # Errors
     ///
-    /// [`ServerError::Client`] if it does not answer.
+    /// Returns [`ServerError::Client`] if the server does not reply.
     pub async fn client(&self) -> Result<RawClient, ServerError> {
         let mut client = RawClient::connect_unix(&self.socket()).await?;
         if let Some(password) = &self.settings.password {
@@ -83,23 +83,22 @@ impl RedisServer {
         Ok(client)
     }
 
-    /// Kills it and starts it again, on the same port. Without
-    /// [`RedisBuilder::keeps_data`](super::RedisBuilder::keeps_data) it has forgotten everything.
+    /// Kills the server, and restarts it on the same port. Without
+    /// [`RedisBuilder::keeps_data`](super::RedisBuilder::keeps_data) it loses its data.
     ///
     /// # Errors
     ///
-    /// Those of [`start`](Self::start).
+    /// Returns the errors of [`start`](Self::start).
     pub async fn restart(&self) -> Result<(), ServerError> {
         self.kill();
         self.launch().await
     }
 
-    /// As [`restart`](Self::restart), and it has forgotten everything whatever
-    /// the builder was told.
+    /// Like [`restart`](Self::restart), but the server always loses its data.
     ///
     /// # Errors
     ///
-    /// Those of [`start`](Self::start).
+    /// Returns the errors of [`start`](Self::start).
     pub async fn restart_empty(&self) -> Result<(), ServerError> {
         self.kill();
         self.instance.folder.empty()?;
@@ -112,7 +111,7 @@ impl RedisServer {
             .args(args::of(&self.settings, self.port(), &self.instance.folder))
             .envs(self.settings.env.iter().map(|(name, value)| (name, value)));
         self.instance.start(command, self.certificates.as_ref())?;
-        // It opens its unix socket last.
+        // The server opens its unix socket last.
         let ask = async || {
             ping(&self.instance.folder.socket())
                 .await
@@ -125,7 +124,7 @@ impl RedisServer {
 async fn ping(socket: &Path) -> Result<(), RespError> {
     let mut client = RawClient::connect_unix(socket).await?;
     match client.command(["PING"]).await {
-        // Whoever asks for a password is up.
+        // A server that requires a password is running.
         Err(RespError::Refused(why)) if why.starts_with("NOAUTH") => Ok(()),
         Err(RespError::Refused(why)) if why.starts_with("NOPERM") => Ok(()),
         answer => answer.map(drop),

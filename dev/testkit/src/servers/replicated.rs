@@ -1,4 +1,4 @@
-//! A primary, and a replica that follows it through a link which can be held.
+//! A primary and a replica, with a replication link that can be held.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -10,19 +10,19 @@ use super::redis::RedisServer;
 use crate::proxy::{Direction, Proxy, Traffic};
 use crate::resp::Value;
 
-/// How long a replica may take to be in step: a machine may be busy.
+/// The timeout until a replica is in sync, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Two servers, of which one follows the other. Each is followed through a proxy of its own.
+/// A primary and a replica. Each server has its own proxy for replication.
 ///
 /// ```no_run
 /// # use leasehold_testkit::servers::{ReplicatedRedis, ServerError};
 /// # async fn example() -> Result<(), ServerError> {
 /// let pair = ReplicatedRedis::start().await?;
-/// pair.hold(); // what is written from now on is on the primary alone
+/// pair.hold(); // later writes are only on the primary
 /// pair.primary().kill();
-/// pair.promote().await?; // … and is lost
+/// pair.promote().await?; // … and are lost
 /// # Ok(())
 /// # }
 /// ```
@@ -36,25 +36,25 @@ pub struct ReplicatedRedis {
 #[derive(Debug)]
 struct Member {
     server: RedisServer,
-    /// Where its follower connects.
+    /// The proxy to which the replica connects.
     replication_link: Proxy,
 }
 
 impl ReplicatedRedis {
-    /// Starts both, and waits until the replica has what the primary writes.
+    /// Starts both servers, and waits until the replica has the data of the primary.
     ///
     /// # Errors
     ///
-    /// As of [`RedisServer::start`], and [`ServerError::NotSo`] if the replica does not follow.
+    /// Returns the errors of [`RedisServer::start`], and [`ServerError::NotSo`] if the replica does not connect.
     pub async fn start() -> Result<Self, ServerError> {
         Self::started(None).await
     }
 
-    /// As [`start`](Self::start), with a password for all: clients, the replica, and Sentinels.
+    /// Like [`start`](Self::start), with one password for clients, the replica and Sentinels.
     ///
     /// # Errors
     ///
-    /// As of [`start`](Self::start).
+    /// Returns the errors of [`start`](Self::start).
     pub async fn start_with_password(password: &str) -> Result<Self, ServerError> {
         Self::started(Some(password)).await
     }
@@ -71,32 +71,32 @@ impl ReplicatedRedis {
         Ok(pair)
     }
 
-    /// The one that is followed, whether it is up or not.
+    /// Returns the primary, even if it is down.
     pub fn primary(&self) -> &RedisServer {
         &self.members[self.primary.load(Ordering::Acquire)].server
     }
 
-    /// The one that follows.
+    /// Returns the replica.
     pub fn replica(&self) -> &RedisServer {
         &self.members[1 - self.primary.load(Ordering::Acquire)].server
     }
 
-    /// Nothing that the primary writes from now on reaches the replica.
+    /// Holds back all later writes of the primary from the replica.
     pub fn hold(&self) {
         self.replication_link()
             .set(Direction::ToClient, Traffic::Hold);
     }
 
-    /// Lets go what was held.
+    /// Delivers the held writes.
     pub fn release(&self) {
         self.replication_link().pass();
     }
 
-    /// Makes the replica a primary; whatever was held is thrown away. The other one is not told.
+    /// Makes the replica a primary, and discards held writes. The other server does not notice.
     ///
     /// # Errors
     ///
-    /// [`ServerError::Client`] if it does not answer.
+    /// Returns [`ServerError::Client`] if the replica does not reply.
     pub async fn promote(&self) -> Result<(), ServerError> {
         let mut client = self.replica().client().await?;
         client.command(["REPLICAOF", "NO", "ONE"]).await?;
@@ -104,17 +104,17 @@ impl ReplicatedRedis {
         Ok(())
     }
 
-    /// The two have changed places, without our doing.
+    /// Exchanges the roles in this value, after a failover by Sentinels.
     pub fn swap(&self) {
         self.replication_link().discard_held();
         self.primary.fetch_xor(1, Ordering::AcqRel);
     }
 
-    /// Starts the replica anew, without its data, and has it follow.
+    /// Restarts the replica without its data, and makes it follow the primary.
     ///
     /// # Errors
     ///
-    /// As of [`start`](Self::start).
+    /// Returns the errors of [`start`](Self::start).
     pub async fn rejoin(&self) -> Result<(), ServerError> {
         self.replica().restart_empty().await?;
         self.replication_link().pass();
@@ -125,7 +125,7 @@ impl ReplicatedRedis {
         &self.members[self.primary.load(Ordering::Acquire)].replication_link
     }
 
-    /// A replica that is `online` is not in step yet.
+    /// Waits until the replica is in sync. A replica that is `online` may not be in sync yet.
     async fn follow(&self) -> Result<(), ServerError> {
         let port = self.replication_link().port().to_string();
         let mut replica = self.replica().client().await?;

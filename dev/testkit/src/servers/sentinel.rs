@@ -1,4 +1,4 @@
-//! A Sentinel of our own.
+//! A test Sentinel.
 
 use std::fs;
 
@@ -9,14 +9,14 @@ use super::redis::RedisServer;
 use crate::install;
 use crate::resp::{RawClient, RespError, Value};
 
-/// What the primary is called.
+/// The name of the primary.
 pub(super) const NAME: &str = "mymaster";
 
 const SETTINGS: &str = "sentinel.conf";
 
-/// How often they ask and tell, in milliseconds: as often as still works. One that has been told nothing for four
-/// publications makes a promoted replica a replica again, so these must outlast a promotion. One that was not run for two
-/// seconds trusts nothing it sees for half a minute, unless told otherwise: test machines are busy.
+/// The intervals of the Sentinels in milliseconds, as short as possible. A Sentinel demotes a promoted replica if it
+/// gets no news for four publications, so these intervals must be longer than a promotion. A Sentinel that did not run
+/// for two seconds ignores everything for half a minute by default, and test machines are busy.
 const PERIODS: [&str; 10] = [
     "info-period",
     "100",
@@ -30,7 +30,7 @@ const PERIODS: [&str; 10] = [
     "1000",
 ];
 
-/// A Sentinel on a free port, which is a `redis-server` too. It is killed when this is dropped.
+/// A Sentinel on a free port, run by `redis-server`. It is killed when this value is dropped.
 #[derive(Debug)]
 #[must_use = "the Sentinel is killed when this is dropped"]
 pub struct SentinelServer {
@@ -49,11 +49,12 @@ impl SentinelServer {
         Self::start_with(primary, passwords, None).await
     }
 
-    /// One that speaks TLS only, with the certificates of the server that it watches over, and asks for the client's.
+    /// Starts a Sentinel that only accepts TLS. It uses the certificates of the server that it monitors, and requires a
+    /// client certificate.
     ///
     /// # Errors
     ///
-    /// As of [`RedisServer::start`].
+    /// Returns the errors of [`RedisServer::start`].
     pub async fn start_beside(primary: &RedisServer) -> Result<Self, ServerError> {
         Self::start_with(primary.port(), None, primary.certificates().cloned()).await
     }
@@ -78,21 +79,21 @@ impl SentinelServer {
         Ok(sentinel)
     }
 
-    /// Kills it and starts it again, on the same port. It knows what it knew.
+    /// Kills the Sentinel, and restarts it on the same port with its state.
     ///
     /// # Errors
     ///
-    /// As of [`RedisServer::start`].
+    /// Returns the errors of [`RedisServer::start`].
     pub async fn restart(&self) -> Result<(), ServerError> {
         self.kill();
         self.launch().await
     }
 
-    /// A raw client.
+    /// Returns a raw client.
     ///
     /// # Errors
     ///
-    /// [`ServerError::Client`] if it does not answer.
+    /// Returns [`ServerError::Client`] if the Sentinel does not reply.
     pub async fn client(&self) -> Result<RawClient, ServerError> {
         Ok(self.connect().await?)
     }
@@ -100,7 +101,7 @@ impl SentinelServer {
     async fn connect(&self) -> Result<RawClient, RespError> {
         let mut client = match &self.certificates {
             None => RawClient::connect(&self.instance.port.address().to_string()).await?,
-            // It speaks no TLS there.
+            // The unix socket does not use TLS.
             Some(_) => RawClient::connect_unix(&self.instance.folder.socket()).await?,
         };
         if let Some(password) = &self.password {
@@ -109,7 +110,7 @@ impl SentinelServer {
         Ok(client)
     }
 
-    /// Whether it has found so many others and replicas, and all is well.
+    /// Returns whether the Sentinel has found this number of other Sentinels and replicas, and no failure.
     pub(super) async fn knows(&self, others: usize, replicas: usize) -> Result<bool, ServerError> {
         let mut client = self.client().await?;
         let told = client.command(["SENTINEL", "MASTER", NAME]).await?;
@@ -123,7 +124,7 @@ impl SentinelServer {
             && field("num-slaves") == Some(&replicas.to_string()))
     }
 
-    /// The port of the primary, as it knows.
+    /// Returns the port of the primary, as known by the Sentinel.
     pub(super) async fn primary(&self) -> Result<Option<u16>, ServerError> {
         let ask = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME];
         let told = self.client().await?.command(ask).await?;
@@ -131,11 +132,11 @@ impl SentinelServer {
         Ok(port.and_then(|port| port.try_into().ok()))
     }
 
-    /// Has it put a replica in the primary's place without asking the others.
+    /// Makes the Sentinel replace the primary by a replica without asking the other Sentinels.
     pub(super) async fn fail_over(&self) -> Result<(), ServerError> {
         let ask = ["SENTINEL", "FAILOVER", NAME];
         match self.client().await?.command(ask).await {
-            // One is on its way.
+            // An error means that a failover is already running.
             Ok(_) | Err(RespError::Refused(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }

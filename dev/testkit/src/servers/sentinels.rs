@@ -1,4 +1,4 @@
-//! Three Sentinels that watch over a primary.
+//! Three Sentinels that monitor a primary.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,15 @@ use super::sentinel::{NAME, SentinelServer};
 use crate::resp::Value;
 
 const COUNT: usize = 3;
-/// How long they may take to find each other, and to find a replica that can be promoted.
+/// The timeout until the Sentinels have found each other and a replica that can be promoted.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// They are done in two seconds, unless each has voted for itself: then they would pause for minutes.
+/// The time after which a failover is requested again. It usually takes two seconds. If each Sentinel has voted for
+/// itself, they would pause for minutes.
 const ELECTION: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Three Sentinels, and the two servers they watch over. A primary that does not answer for half a second is
-/// replaced, in two seconds altogether.
+/// Three Sentinels with the two servers that they monitor. They replace a primary that does not reply for half a
+/// second. The whole failover takes two seconds.
 #[derive(Debug)]
 #[must_use = "the servers are killed when this is dropped"]
 pub struct SentinelRedis {
@@ -26,20 +27,20 @@ pub struct SentinelRedis {
 }
 
 impl SentinelRedis {
-    /// Starts all of them, and waits until they know each other.
+    /// Starts all servers, and waits until the Sentinels know each other.
     ///
     /// # Errors
     ///
-    /// As of [`ReplicatedRedis::start`].
+    /// Returns the errors of [`ReplicatedRedis::start`].
     pub async fn start() -> Result<Self, ServerError> {
         Self::over(ReplicatedRedis::start().await?, None).await
     }
 
-    /// As [`start`](Self::start), with a password for the servers and another one for the Sentinels.
+    /// Like [`start`](Self::start), with a password for the servers and another one for the Sentinels.
     ///
     /// # Errors
     ///
-    /// As of [`start`](Self::start).
+    /// Returns the errors of [`start`](Self::start).
     pub async fn start_with_passwords(servers: &str, sentinels: &str) -> Result<Self, ServerError> {
         let pair = ReplicatedRedis::start_with_password(servers).await?;
         Self::over(pair, Some((servers, sentinels))).await
@@ -66,23 +67,23 @@ impl SentinelRedis {
         Ok(all)
     }
 
-    /// The name under which they know the primary.
+    /// Returns the name of the primary at the Sentinels.
     #[must_use]
     pub fn name(&self) -> &'static str {
         NAME
     }
 
-    /// The Sentinels.
+    /// Returns the Sentinels.
     pub fn sentinels(&self) -> &[SentinelServer] {
         &self.sentinels
     }
 
-    /// The servers they watch over.
+    /// Returns the servers that they monitor.
     pub fn servers(&self) -> &ReplicatedRedis {
         &self.pair
     }
 
-    /// Where the Sentinels are: `127.0.0.1:37123,127.0.0.1:37124,…`
+    /// Returns the addresses of the Sentinels: `127.0.0.1:37123,127.0.0.1:37124,…`
     #[must_use]
     pub fn hosts(&self) -> String {
         let hosts = self.sentinels.iter();
@@ -90,17 +91,17 @@ impl SentinelRedis {
         hosts.join(",")
     }
 
-    /// Waits until the Sentinels have put the replica in the place of a primary that does not answer.
+    /// Waits until the Sentinels have replaced an unresponsive primary by its replica.
     ///
     /// # Errors
     ///
-    /// [`ServerError::NotSo`] if they do not within 30 s.
+    /// Returns [`ServerError::NotSo`] after 30 s.
     pub async fn until_failed_over(&self) -> Result<(), ServerError> {
         let begin = Instant::now();
         let mut pushes = 1;
         let port = self.pair.replica().port();
         self.until("the replica has been promoted", async || {
-            // One that is still under way refuses, and gives up after ten seconds.
+            // During a failover the Sentinel refuses the request. It gives up a failover after ten seconds.
             if begin.elapsed() > ELECTION * pushes {
                 pushes += 1;
                 self.sentinels[0].fail_over().await?;
@@ -133,7 +134,7 @@ impl SentinelRedis {
         loop {
             match so().await {
                 Ok(true) => return Ok(()),
-                // Whoever changes its part cuts its clients off.
+                // A server disconnects its clients when it changes its role.
                 Ok(false) | Err(ServerError::Client(_)) => {}
                 Err(error) => return Err(error),
             }

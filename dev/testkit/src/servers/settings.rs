@@ -1,10 +1,10 @@
-//! What a server is told to be.
+//! The settings of a server.
 
 use std::path::PathBuf;
 
 use super::login::User;
 
-/// What a builder has been told.
+/// The settings of a builder.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
     pub(super) password: Option<String>,
@@ -18,11 +18,11 @@ pub(super) struct Settings {
     pub(super) env: Vec<(&'static str, PathBuf)>,
 }
 
-/// How a server encrypts.
+/// How a server uses TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tls {
-    /// It shows its certificate.
+    /// Only the server has a certificate.
     ServerOnly,
-    /// It asks for the client's, too.
+    /// The server also requires a client certificate.
     Mutual,
 }

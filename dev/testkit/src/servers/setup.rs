@@ -1,4 +1,4 @@
-//! The tools that make a database's folder.
+//! Runs the tools that set up a database's folder.
 
 use std::fs::Permissions;
 use std::io;
@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 
 use super::error::ServerError;
 
-/// `nobody` and `nogroup`, as whom a server runs that refuses root.
+/// The ids of `nobody` and `nogroup`, for servers that refuse to run as root.
 const NOBODY: u32 = 65_534;
 
-/// How much of a failed tool's output is worth showing, in bytes.
+/// The maximum shown output of a failed tool, in bytes.
 const WORTH_SHOWING: usize = 600;
 
 /// Runs a tool to its end.
@@ -34,12 +34,12 @@ pub(super) fn run(mut command: Command) -> Result<(), ServerError> {
     Err(failed(format!("{}\n{end}", output.status)))
 }
 
-/// Whether a folder of ours is root's, and so we are root.
+/// Returns whether root owns a folder of this process, so this process is root.
 pub(super) fn is_roots(folder: &Path) -> bool {
     folder.metadata().is_ok_and(|it| it.uid() == 0)
 }
 
-/// A command that runs as nobody if we are root.
+/// Makes a command run as nobody if this process is root.
 pub(super) fn never_as_root(command: Command, folder: &Path) -> Command {
     if !is_roots(folder) {
         return command;
@@ -59,7 +59,7 @@ pub(super) fn never_as_root(command: Command, folder: &Path) -> Command {
     lowered
 }
 
-/// Makes a folder in a server's own, for whom it runs as.
+/// Creates a data folder in the folder of a server, for the user of the server.
 pub(super) fn data_folder(folder: &Path, name: &str) -> io::Result<()> {
     let data = folder.join(name);
     if data.exists() {
@@ -67,7 +67,7 @@ pub(super) fn data_folder(folder: &Path, name: &str) -> io::Result<()> {
     }
     std::fs::create_dir(&data)?;
     if is_roots(folder) {
-        // It has to be reached, too.
+        // The parent folder must be accessible, too.
         std::fs::set_permissions(folder, Permissions::from_mode(0o711))?;
         chown(&data, Some(NOBODY), Some(NOBODY))?;
     }

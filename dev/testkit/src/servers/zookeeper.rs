@@ -1,4 +1,4 @@
-//! A `ZooKeeper` server of our own.
+//! A test `ZooKeeper` server.
 
 use std::time::Duration;
 
@@ -17,34 +17,35 @@ const CONFIG: &str = "zoo.cfg";
 const DATA: &str = "data";
 const HOSTS: &str = "hosts";
 
-/// How long one answer may take.
+/// The timeout of one reply.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Ready sooner than with the compiler that is made for the long run.
+/// Java options with which the server starts faster than with the optimizing compiler.
 const OPTIONS: &[&str] = &[
     "-Xmx192m",
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-XX:-UsePerfData",
     "-Dzookeeper.forceSync=no",
-    // Or those who look for a leader are silent for up to a minute.
+    // Otherwise servers that look for a leader may be silent for up to a minute.
     "-Dzookeeper.fastleader.maxNotificationInterval=400",
     "-Dzookeeper.cnxTimeout=500",
-    // Or one that the others did not elect after all waits for them all of `initLimit`, and may do so again and again.
+    // Otherwise a server that was not elected after all waits for the others for the whole `initLimit`, possibly
+    // repeatedly.
     "-Dzookeeper.leader.maxTimeToWaitForEpoch=1000",
     "-Dzookeeper.jmx.log4j.disable=true",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 ];
 
-/// A `ZooKeeper` server on a free port, alone or one of an ensemble, with a folder of its own. It is killed when this
-/// is dropped, and when the test process ends in whatever way.
+/// A `ZooKeeper` server on a free port with its own folder, alone or in an ensemble. It is killed when this value is
+/// dropped, and when the test process ends in any way.
 #[derive(Debug)]
 #[must_use = "the server is killed when this is dropped"]
 pub struct ZooKeeperServer {
     instance: Instance,
     settings: Settings,
     certificates: Option<Certificates>,
-    /// Who it is in an ensemble, and the lines that name the others.
+    /// Its number in an ensemble, and the configuration lines of all servers.
     peers: Option<(usize, String)>,
     secure_port: Port,
 }
@@ -66,30 +67,30 @@ impl ZooKeeperServer {
         })
     }
 
-    /// Its address for clients: `127.0.0.1:37123`.
+    /// Returns its address for clients: `127.0.0.1:37123`.
     #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port())
     }
 
-    /// Its address for clients that speak TLS, if it does.
+    /// Returns its address for clients with TLS, if it has one.
     #[must_use]
     pub fn secure_address(&self) -> Option<String> {
         let port = self.secure_port.number();
         self.settings.tls.map(|_| format!("127.0.0.1:{port}"))
     }
 
-    /// What its clients need, if it speaks TLS.
+    /// Returns the certificates for its clients, if it uses TLS.
     #[must_use]
     pub fn certificates(&self) -> Option<&Certificates> {
         self.certificates.as_ref()
     }
 
-    /// What it is now: `standalone`, `leader` or `follower`.
+    /// Returns its current role: `standalone`, `leader` or `follower`.
     ///
     /// # Errors
     ///
-    /// What it says instead, if it serves nobody.
+    /// Returns its reply as the error, if it does not serve.
     pub async fn role(&self) -> Result<String, String> {
         let said = self.ask("srvr").await.map_err(|error| error.to_string())?;
         let role = said.lines().find_map(|line| line.strip_prefix("Mode: "));
@@ -97,11 +98,11 @@ impl ZooKeeperServer {
             .ok_or_else(|| said.trim().to_owned())
     }
 
-    /// Kills it and starts it again, on the same port and with its data.
+    /// Kills the server, and restarts it on the same port with its data.
     ///
     /// # Errors
     ///
-    /// Those of a start.
+    /// Returns the errors of a start.
     pub async fn restart(&self) -> Result<(), ServerError> {
         self.kill();
         self.launch()?;
@@ -132,7 +133,8 @@ impl ZooKeeperServer {
         }
         let path = self.instance.folder.path().join(CONFIG);
         std::fs::write(&path, config).map_err(at)?;
-        // It asks for the names of all addresses, and a machine without a name server waits for seconds each time.
+        // The server resolves the names of all addresses. Without a name server that takes seconds each time, so use a
+        // hosts file.
         let hosts = self.instance.folder.path().join(HOSTS);
         std::fs::write(&hosts, "127.0.0.1 localhost\n").map_err(at)?;
         let hosts = format!("-Djdk.net.hosts.file={}", hosts.display());
@@ -142,11 +144,11 @@ impl ZooKeeperServer {
         self.instance.start(command, self.certificates.as_ref())
     }
 
-    /// Waits until it serves clients.
+    /// Waits until the server serves clients.
     ///
     /// # Errors
     ///
-    /// [`ServerError::Ended`] or [`ServerError::Silent`] if it does not come to that.
+    /// Returns [`ServerError::Ended`] or [`ServerError::Silent`] if it does not.
     pub async fn until_ready(&self) -> Result<(), ServerError> {
         let ask = async || {
             self.role().await?;
@@ -155,7 +157,7 @@ impl ZooKeeperServer {
         self.instance.until_ready(ask).await
     }
 
-    /// It serves those with TLS a moment after those without.
+    /// Checks the TLS port, which opens a moment after the other port.
     async fn serves_tls(&self) -> Result<(), String> {
         if self.settings.tls.is_none() {
             return Ok(());
@@ -168,7 +170,7 @@ impl ZooKeeperServer {
         }
     }
 
-    /// One of its four letter words. While it starts, it may take one and never answer.
+    /// Sends one of its four-letter commands. A starting server may accept one without ever replying.
     async fn ask(&self, word: &str) -> std::io::Result<String> {
         timeout(PATIENCE, self.exchange(word)).await?
     }

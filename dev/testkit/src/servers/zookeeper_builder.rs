@@ -1,4 +1,4 @@
-//! What kind of `ZooKeeper` to start.
+//! Builds `ZooKeeper` servers.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use super::zookeeper::ZooKeeperServer;
 use super::zookeeper_ensemble::ZooKeeperEnsemble;
 use super::zookeeper_settings::Settings;
 
-/// A `ZooKeeper` to be. Without further words: a tick of 200 ms, sessions of 400 ms to 20 s, followers that are given
-/// up after 5 ticks, and nothing synced to disk.
+/// A builder for a `ZooKeeper` server. The defaults are a tick of 200 ms, sessions of 400 ms to 20 s, and a sync limit
+/// of 5 ticks. The server does not sync to disk.
 #[derive(Debug, Clone, Default)]
 #[must_use = "a builder does nothing itself: call `start`"]
 pub struct ZooKeeperBuilder {
@@ -21,53 +21,53 @@ impl ZooKeeperServer {
     ///
     /// # Errors
     ///
-    /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
+    /// Returns [`ServerError::Program`] if the program is missing, and other errors if the server does not start.
     pub async fn start() -> Result<Self, ServerError> {
         Self::builder().start().await
     }
 
-    /// Says what kind of server, or ensemble, to start.
+    /// Returns a builder for a server or an ensemble.
     pub fn builder() -> ZooKeeperBuilder {
         ZooKeeperBuilder::default()
     }
 }
 
 impl ZooKeeperBuilder {
-    /// The unit of all its times: leaders ping followers each half of it, and sessions end with one.
+    /// Sets the unit of all its durations. Leaders ping followers twice per tick, and sessions end at a tick.
     pub fn tick(mut self, tick: Duration) -> Self {
         self.settings.tick = tick;
         self
     }
 
-    /// The longest session that a client may ask for.
+    /// Sets the longest session that a client may request.
     pub fn longest_session(mut self, timeout: Duration) -> Self {
         self.settings.longest_session = timeout;
         self
     }
 
-    /// After how many ticks of silence leader and follower give each other up.
+    /// Sets the number of ticks after which leader and follower disconnect if they get no messages.
     pub fn sync_limit(mut self, ticks: u32) -> Self {
         self.settings.sync_limit = ticks;
         self
     }
 
-    /// Opens a second port for clients, which speaks TLS, with certificates of its own.
+    /// Opens a second port for clients with TLS, with its own certificates.
     pub fn tls(mut self) -> Self {
         self.settings.tls = Some(Tls::ServerOnly);
         self
     }
 
-    /// As [`tls`](Self::tls), and that port refuses clients without a certificate.
+    /// Like [`tls`](Self::tls), and that port refuses clients without a certificate.
     pub fn mutual_tls(mut self) -> Self {
         self.settings.tls = Some(Tls::Mutual);
         self
     }
 
-    /// Starts one server and waits until it serves.
+    /// Starts one server, and waits until it serves.
     ///
     /// # Errors
     ///
-    /// [`ServerError::Program`] if there is none to start, and the others if it does not come up.
+    /// Returns [`ServerError::Program`] if the program is missing, and other errors if the server does not start.
     pub async fn start(self) -> Result<ZooKeeperServer, ServerError> {
         let certificates = self.settings.certificates()?;
         let server = ZooKeeperServer::prepare(self.settings, certificates, None)?;
@@ -76,11 +76,11 @@ impl ZooKeeperBuilder {
         Ok(server)
     }
 
-    /// Starts three servers that elect a leader, and waits until all serve.
+    /// Starts three servers that elect a leader, and waits until all of them serve.
     ///
     /// # Errors
     ///
-    /// As [`start`](Self::start).
+    /// Returns the errors of [`start`](Self::start).
     pub async fn start_three(self) -> Result<ZooKeeperEnsemble, ServerError> {
         ZooKeeperEnsemble::start_with(&self.settings).await
     }

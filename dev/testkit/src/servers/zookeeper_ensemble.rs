@@ -1,4 +1,4 @@
-//! Three `ZooKeeper` servers of our own.
+//! Three test `ZooKeeper` servers.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,16 @@ use crate::port::Port;
 use crate::proxy::{Direction, Proxy, Traffic};
 
 const NODES: usize = 3;
-/// Those who look for a leader pause between their tries, and may miss each other more than once.
+/// The timeout of an election. Servers pause between their attempts, and may miss each other several times.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An ensemble of three, each of whom reaches the others' leader ports through a proxy of its own: a follower can be
-/// cut off from its leader while clients stay connected to it.
+/// An ensemble of three servers. Each server connects to the leader ports of the others through separate proxies. So a
+/// follower can be disconnected from its leader while clients stay connected to it.
 #[derive(Debug)]
 #[must_use = "the servers are killed when this is dropped"]
 pub struct ZooKeeperEnsemble {
     nodes: Vec<ZooKeeperServer>,
-    /// From whom, to whom.
+    /// The sources and targets of the proxies.
     links: Vec<(usize, usize, Proxy)>,
     _ports: Vec<[Port; 2]>,
 }
@@ -65,23 +65,23 @@ impl ZooKeeperEnsemble {
         })
     }
 
-    /// Its servers, numbered from 0.
+    /// Returns its servers, numbered from 0.
     pub fn nodes(&self) -> &[ZooKeeperServer] {
         &self.nodes
     }
 
-    /// The addresses of all: `127.0.0.1:1,127.0.0.1:2,127.0.0.1:3`.
+    /// Returns the addresses of all servers: `127.0.0.1:1,127.0.0.1:2,127.0.0.1:3`.
     #[must_use]
     pub fn addresses(&self) -> String {
         let addresses: Vec<String> = self.nodes.iter().map(ZooKeeperServer::address).collect();
         addresses.join(",")
     }
 
-    /// The number of its leader, as soon as there is one.
+    /// Waits for a leader, and returns its number.
     ///
     /// # Errors
     ///
-    /// [`ServerError::Silent`] if nobody leads within a minute.
+    /// Returns [`ServerError::Silent`] if there is no leader within a minute.
     pub async fn leader(&self) -> Result<usize, ServerError> {
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {
@@ -99,17 +99,17 @@ impl ZooKeeperEnsemble {
         })
     }
 
-    /// The number of a server that follows.
+    /// Returns the number of a follower.
     ///
     /// # Errors
     ///
-    /// As [`leader`](Self::leader).
+    /// Returns the errors of [`leader`](Self::leader).
     pub async fn follower(&self) -> Result<usize, ServerError> {
         Ok((self.leader().await? + 1) % NODES)
     }
 
-    /// Holds all back between this server and those whom it follows. It notices when its leader has been silent for
-    /// the sync limit, and serves its clients up to then.
+    /// Disconnects this server from the servers that it follows. It notices the silence of its leader after the sync
+    /// limit, and serves its clients until then.
     pub fn cut_off(&self, number: usize) {
         for link in self.links_of(number) {
             link.set(Direction::ToServer, Traffic::Drop);
@@ -117,7 +117,7 @@ impl ZooKeeperEnsemble {
         }
     }
 
-    /// Lets it reach its leader again.
+    /// Reconnects this server to its leader.
     pub fn reconnect(&self, number: usize) {
         for link in self.links_of(number) {
             link.pass();

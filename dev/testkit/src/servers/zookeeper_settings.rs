@@ -1,4 +1,4 @@
-//! What a `ZooKeeper` server is told.
+//! The settings of a `ZooKeeper` server.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -28,7 +28,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// New ones, if it is to speak TLS.
+    /// Creates new certificates, if the server uses TLS.
     pub(super) fn certificates(&self) -> Result<Option<Certificates>, ServerError> {
         Ok(match self.tls {
             Some(_) => Some(Certificates::make()?),
@@ -53,7 +53,7 @@ impl Settings {
     }
 }
 
-/// What opens a second port, which speaks TLS; with what the certificates have written into the folder.
+/// Returns the configuration lines for a second port with TLS, which uses the certificate files in the folder.
 pub(super) fn tls_lines(tls: Tls, port: u16, folder: &Path) -> String {
     let client_auth = match tls {
         Tls::ServerOnly => "none",

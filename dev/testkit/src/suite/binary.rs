@@ -1,8 +1,8 @@
-//! The test binaries of the workspace, as cargo would run them.
+//! The test binaries of the workspace, as cargo runs them.
 //!
-//! Only cargo knows what it gives to a test binary: its folder, its variables, where its libraries are. So `cargo
-//! test` is told that [`note`] is how programs are run on this machine; it builds all binaries and "runs" each, and
-//! what is printed then is read by [`Binary::of_line`].
+//! Only cargo knows the environment of a test binary: its folder, its variables, and the paths of its libraries. So
+//! `cargo test` is configured to run programs with [`note`]. It builds all binaries and "runs" each of them.
+//! [`Binary::of_line`] reads the printed lines.
 
 use std::env;
 use std::fmt;
@@ -13,27 +13,27 @@ use serde_json::{Value, json};
 
 use super::Job;
 
-/// What a line begins with that tells of a test binary.
+/// The beginning of a line that describes a test binary.
 const MARK: &str = "leasehold-test-binary ";
 
-/// The tests that call cargo, as trybuild's do. It lets one build at a time into a folder, so that a second one beside
-/// it would wait, and keep another binary from running.
+/// The tests that call cargo, like those of trybuild. Cargo allows only one build at a time in a folder. A second build
+/// would wait, and keep another binary from running.
 const BUILDING: [&str; 1] = ["ui"];
 
-/// A test binary as cargo would run it.
+/// A test binary, as cargo runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binary {
-    /// Its package.
+    /// The package of the binary.
     pub package: String,
-    /// The test, library or program it is made of.
+    /// The test, library or program of the binary.
     pub target: String,
-    /// The folder it runs in.
+    /// The folder in which it runs.
     pub dir: PathBuf,
     /// The command that runs its tests.
     pub job: Job,
 }
 
-/// A line of [`note`] which is not as it was written.
+/// The error for an invalid line of [`note`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreadable;
 
@@ -45,12 +45,12 @@ impl fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-/// The line which says how cargo runs a command: with the folder and the variables of this process, which cargo has
-/// started in the place of that command.
+/// Returns a line that describes how cargo runs a command. Cargo has started this process instead of the command, so
+/// the line contains the folder and the variables of this process.
 ///
 /// # Errors
 ///
-/// What the system says if there is no current folder.
+/// Returns the error of the system if there is no current folder.
 pub fn note(command: &[String]) -> io::Result<String> {
     let variables = env::vars_os().filter_map(|(name, value)| {
         let name = name.into_string().ok()?;
@@ -64,19 +64,19 @@ pub fn note(command: &[String]) -> io::Result<String> {
     Ok(format!("{MARK}{noted}"))
 }
 
-/// The arguments that make cargo run everything by a command.
+/// Returns the arguments that make cargo run everything with a command.
 pub(super) fn run_by(runner: &[&str]) -> [String; 2] {
-    // A list of strings looks the same in TOML.
+    // A list of strings has the same syntax in JSON and TOML.
     let setting = format!("target.'cfg(all())'.runner={}", json!(runner));
     ["--config".to_owned(), setting]
 }
 
 impl Binary {
-    /// Reads a line of `cargo test`: the test binary it tells of, `None` if it is any other line.
+    /// Parses a line of `cargo test`. Returns the test binary that it describes, or `None` for any other line.
     ///
     /// # Errors
     ///
-    /// [`Unreadable`] if it is to tell of one and does not: that binary would be forgotten.
+    /// Returns [`Unreadable`] if the description is invalid, because the binary would otherwise be missed.
     pub fn of_line(line: &str) -> Result<Option<Self>, Unreadable> {
         let noted = line.strip_prefix(MARK);
         noted
@@ -104,13 +104,13 @@ impl Binary {
         })
     }
 
-    /// What it is called: `leasehold rules`.
+    /// Returns its name, such as `leasehold rules`.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{} {}", self.package, self.target)
     }
 
-    /// Whether its tests build something with cargo.
+    /// Returns whether its tests build something with cargo.
     #[must_use]
     pub fn builds(&self) -> bool {
         BUILDING.contains(&self.target.as_str())
@@ -121,7 +121,7 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(ToOwned::to_owned)
 }
 
-/// What a program is made of: `rules`, if it is `…/deps/rules-0123456789abcdef`.
+/// Returns the target of a program: `rules` for `…/deps/rules-0123456789abcdef`.
 fn target(program: &str) -> Option<String> {
     let stem = Path::new(program).file_stem()?.to_str()?;
     let (target, _hash) = stem.rsplit_once('-').unwrap_or((stem, ""));

@@ -1,21 +1,21 @@
-//! How many tests ran, as libtest says.
+//! The test counts that libtest prints.
 
 use std::ops::AddAssign;
 
-/// How many tests ran.
+/// The number of tests, by their results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Tests which passed.
+    /// Tests that passed.
     pub passed: u64,
-    /// Tests which failed.
+    /// Tests that failed.
     pub failed: u64,
-    /// Tests which were told not to run.
+    /// Ignored tests.
     pub ignored: u64,
 }
 
 impl Counts {
-    /// Reads a line of `cargo test`: its counts if it is the result of one
-    /// test binary, `None` if it is any other line.
+    /// Parses a line of `cargo test`. Returns the counts if it is the result of one test binary, or `None` for any
+    /// other line.
     #[must_use]
     pub fn of_line(line: &str) -> Option<Self> {
         let plain = without_colours(line);
@@ -33,7 +33,7 @@ impl Counts {
         Some(counts)
     }
 
-    /// Reads a line of `cargo test`: the test it says has failed, if it does.
+    /// Parses a line of `cargo test`. Returns the name of the failed test, if the line reports one.
     #[must_use]
     pub fn failed_test(line: &str) -> Option<String> {
         let plain = without_colours(line);
@@ -41,7 +41,7 @@ impl Counts {
         Some(name.strip_suffix(" ... FAILED")?.to_owned())
     }
 
-    /// Adds up the results of all test binaries in the output of `cargo test`.
+    /// Adds the results of all test binaries in the output of `cargo test`.
     pub fn of_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
         let mut sum = Self::default();
         for counts in lines.into_iter().filter_map(Self::of_line) {
@@ -50,7 +50,7 @@ impl Counts {
         sum
     }
 
-    /// How many tests there are.
+    /// Returns the total number of tests.
     #[must_use]
     pub fn total(self) -> u64 {
         self.passed + self.failed + self.ignored
@@ -65,7 +65,7 @@ impl AddAssign for Counts {
     }
 }
 
-/// Takes out the escape sequences a terminal is coloured with.
+/// Removes terminal escape sequences.
 fn without_colours(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut letters = line.chars();
@@ -75,7 +75,7 @@ fn without_colours(line: &str) -> String {
         } else if letters.next() == Some('[') {
             letters.by_ref().find(char::is_ascii_alphabetic);
         } else {
-            // `ESC ( B`: one more letter.
+            // Skip one more letter of a sequence such as `ESC ( B`.
             letters.next();
         }
     }

@@ -1,4 +1,4 @@
-//! Running test binaries beside each other.
+//! Runs test binaries concurrently.
 
 use std::collections::VecDeque;
 use std::num::NonZero;
@@ -22,12 +22,13 @@ enum Said {
     Done(Done),
 }
 
-/// How many test binaries run at once: most of their tests wait most of the time.
+/// Returns how many test binaries run concurrently. It is more than the number of cores, because most tests mostly
+/// wait.
 pub(super) fn count() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get) + 2
 }
 
-/// Runs test binaries, so many at once. What each prints goes to `echo` as it comes, with the binary's name before it.
+/// Runs test binaries, `lanes` concurrently. Calls `echo` with each printed line, after the name of the binary.
 pub(super) fn run(binaries: Vec<Binary>, lanes: usize, mut echo: impl FnMut(&str)) -> Vec<Done> {
     let queue = Mutex::new(chains(binaries));
     let (sender, said) = mpsc::channel();
@@ -43,7 +44,7 @@ pub(super) fn run(binaries: Vec<Binary>, lanes: usize, mut echo: impl FnMut(&str
                 }
             });
         }
-        // What is left are the lanes' own, so this ends when the lanes do.
+        // Only the lanes have senders now, so the loop ends with the lanes.
         drop(sender);
         for said in said {
             match said {
@@ -64,8 +65,8 @@ pub(super) fn run(binaries: Vec<Binary>, lanes: usize, mut echo: impl FnMut(&str
     done
 }
 
-/// What is to run, in order. The binaries of a chain run one after another: those which build are one, and it is
-/// begun first, since it is long.
+/// Returns the binaries in the order of their start. The binaries of a chain run one after another. The binaries that
+/// build form one chain, which starts first because it is long.
 fn chains(binaries: Vec<Binary>) -> VecDeque<Vec<Binary>> {
     let (building, others): (Vec<_>, Vec<_>) = binaries.into_iter().partition(Binary::builds);
     let others = others.into_iter().map(|it| vec![it]);
@@ -80,7 +81,7 @@ fn next(queue: &Mutex<VecDeque<Vec<Binary>>>) -> Option<Vec<Binary>> {
 fn run_one(binary: Binary, to: &Sender<Said>) {
     let name = binary.name();
     let begin = Instant::now();
-    // Nobody listens any more only if we are about to end.
+    // The receiver is dropped only if this process is about to end.
     let ran = binary.job.run(&binary.dir, |line| {
         if !line.is_empty() {
             drop(to.send(Said::Line(format!("[{name}] {line}"))));

@@ -1,10 +1,8 @@
 //! A test run: `cargo xtask test`.
 //!
-//! Finds the tools, lists the [`steps`], runs them all in order even after a
-//! failure, and reports. Test binaries run beside each other. The last line printed is `N passed, M failed` and
-//! nothing else; each test counts as one, and so does each step without tests.
-//! Nothing is skipped: an ignored test is a failure, and so is a test step
-//! which finds no tests.
+//! The run finds the tools, lists the [`steps`], runs all of them in order even after a failure, and prints a report.
+//! Test binaries run concurrently. The last line is exactly `N passed, M failed`. Each test counts as one, and so does
+//! each step without tests. An ignored test is a failure, and so is a test step without tests.
 
 mod binary;
 mod counts;
@@ -30,17 +28,16 @@ pub use run::{Job, Ran};
 use crate::error::Error;
 use crate::workspace::Workspace;
 
-/// Runs the steps whose name contains `only`, all of them if it is `None`, and
-/// answers whether all went well.
+/// Runs the steps whose name contains `only`, or all steps if it is `None`. Returns whether all of them succeeded.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownStep`] if there are none, [`Error::MissingTool`] and
-/// [`Error::Metadata`] if there is no way to start.
+/// Returns [`Error::UnknownStep`] if no step matches, and [`Error::MissingTool`] or [`Error::Metadata`] if the run
+/// cannot start.
 pub fn run(only: Option<&str>) -> Result<bool, Error> {
     let versions = tools::find()?;
     let workspace = Workspace::read()?;
-    // Asked now: the build replaces the file, and then it has no name.
+    // Read the path now, because the build replaces the file, and then the path cannot be read.
     let own = env::current_exe().map_err(|source| Error::Run {
         command: "cargo xtask note".to_owned(),
         source,

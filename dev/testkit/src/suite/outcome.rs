@@ -1,34 +1,34 @@
-//! How a step went.
+//! The outcome of a step.
 
 use std::time::Duration;
 
-/// How a step went.
+/// The outcome of a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// The step's name.
+    /// The name of the step.
     pub name: String,
-    /// How long it took.
+    /// The duration of the step.
     pub took: Duration,
-    /// What counts as passed: a step without tests is one.
+    /// The number of passed tests. A step without tests counts as one.
     pub passed: u64,
-    /// What counts as failed.
+    /// The number of failed tests.
     pub failed: u64,
-    /// What there is to say about it in any case.
+    /// Notes that are always shown.
     pub notes: Vec<String>,
-    /// Why it failed.
+    /// The reasons for its failure.
     pub faults: Vec<String>,
-    /// What its command printed, unless that was echoed.
+    /// The output of its command, unless it was echoed.
     pub output: Vec<String>,
 }
 
 impl Outcome {
-    /// Whether the step went well.
+    /// Returns whether the step succeeded.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.failed == 0
     }
 
-    /// That of a step which counts as one.
+    /// Returns the outcome of a step that counts as one test.
     pub(super) fn of_single(notes: Vec<String>, faults: Vec<String>, output: Vec<String>) -> Self {
         let good = faults.is_empty();
         Self {

@@ -1,4 +1,4 @@
-//! Doing one step.
+//! Executes a step.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::install;
 use crate::lint::Check;
 use crate::workspace::Workspace;
 
-/// Does a step. The output of tests goes to `echo` line by line as it comes.
+/// Executes a step. Calls `echo` with each line of the output of tests.
 pub fn perform(step: &Step, workspace: &Workspace, echo: impl FnMut(&str)) -> Outcome {
     let begin = Instant::now();
     let outcome = match &step.work {
@@ -88,7 +88,7 @@ fn binaries(
     Ok(outcome)
 }
 
-/// Lets cargo build its test binaries, and answers what it would run.
+/// Makes cargo build its test binaries, and returns them.
 fn build_binaries(
     build: &Job,
     runner: &str,
@@ -101,7 +101,7 @@ fn build_binaries(
     noting.args.extend(binary::run_by(&[runner, "note"]));
     let built = noting.run(&workspace.root, |line| match Binary::of_line(line) {
         Ok(Some(binary)) => found.push(binary),
-        // It does not run yet.
+        // The binary does not run yet, so skip the line.
         Ok(None) if line.trim_start().starts_with("Running ") => {}
         Ok(None) => echo(line),
         Err(why) => tally.fail(why.to_string()),

@@ -1,4 +1,4 @@
-//! What a test run prints.
+//! The output of a test run.
 #![allow(clippy::print_stdout, reason = "printing is what this room is for")]
 
 use std::fmt;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Outcome;
 use super::steps::{Step, Work};
 
-/// Which step of how many.
+/// The number of a step, and the number of all steps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) number: usize,
@@ -21,27 +21,27 @@ impl fmt::Display for Place {
     }
 }
 
-/// Says which tools are used.
+/// Prints the versions of the tools.
 pub(super) fn tools(versions: &[String]) {
     println!("{}", versions.join(", "));
 }
 
-/// Says that a step begins.
+/// Prints the beginning of a step.
 pub(super) fn begin(place: Place, step: &Step) {
     print!("{place} {} ... ", step.name);
     if echoes(step) {
         println!();
     }
-    // A terminal which is gone is no reason to stop.
+    // A closed terminal does not stop the run.
     drop(io::stdout().flush());
 }
 
-/// Prints a line of a step which is worth following.
+/// Prints a line of a step.
 pub(super) fn echo(line: &str) {
     println!("{line}");
 }
 
-/// Says how a step went: briefly if well, with all its output if not.
+/// Prints the outcome of a step: a short line after a success, and all its output after a failure.
 pub(super) fn end(place: Place, step: &Step, outcome: &Outcome) {
     if echoes(step) {
         print!("{place} {} ... ", step.name);
@@ -57,7 +57,7 @@ pub(super) fn end(place: Place, step: &Step, outcome: &Outcome) {
     }
 }
 
-/// Prints the table of steps and, as the very last line, the sum.
+/// Prints the table of steps and, as the last line, the sum.
 pub(super) fn summary(outcomes: &[Outcome]) {
     println!();
     for outcome in outcomes {

@@ -1,8 +1,8 @@
-//! The commands the README shows, which must work as shown.
+//! The commands in the README, which must work.
 
 use std::fmt;
 
-/// Why there are no commands to run.
+/// The error for a text without commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoCommands;
 
@@ -14,12 +14,12 @@ impl fmt::Display for NoCommands {
 
 impl std::error::Error for NoCommands {}
 
-/// Every `cargo run …` in the ```` ```sh ```` blocks of a Markdown text, lines
-/// that end in `\` joined with the next.
+/// Returns every `cargo run …` in the ```` ```sh ```` blocks of a Markdown text. A line that ends in `\` is joined with
+/// the next line.
 ///
 /// # Errors
 ///
-/// [`NoCommands`] if there is none.
+/// Returns [`NoCommands`] if there is no command.
 pub fn commands(markdown: &str) -> Result<Vec<String>, NoCommands> {
     let mut commands = Vec::new();
     let mut fence = None;

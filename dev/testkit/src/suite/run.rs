@@ -1,4 +1,4 @@
-//! Running a command and reading what it says.
+//! Runs a command, and reads its output.
 
 use std::io::{self, BufRead, BufReader, IsTerminal, PipeReader};
 use std::path::Path;
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::error::Error;
 
-/// How long after a command's end we still wait for output: a process it left
-/// behind may hold the pipe open for ever.
+/// How long to wait for output after the end of a command. A process that it has started may hold the pipe open
+/// forever.
 const QUIET: Duration = Duration::from_millis(300);
 
 /// A command to run.
@@ -20,21 +20,21 @@ pub struct Job {
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// What it gets on top of our environment.
+    /// Additional environment variables.
     pub env: Vec<(String, String)>,
 }
 
-/// A command that has run.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// How it ended, if not well: `exit status: 101`.
+    /// The failure, if there is one: `exit status: 101`.
     pub failure: Option<String>,
-    /// Its output and its errors, in the order they came.
+    /// The lines of its output and error output, in order.
     pub lines: Vec<String>,
 }
 
 impl Job {
-    /// A command with our own environment.
+    /// Creates a command with the environment of this process.
     pub fn new<S: Into<String>>(program: &str, args: impl IntoIterator<Item = S>) -> Self {
         Self {
             program: program.to_owned(),
@@ -43,7 +43,7 @@ impl Job {
         }
     }
 
-    /// The command as one would type it.
+    /// Returns the command as a user would type it.
     #[must_use]
     pub fn shown(&self) -> String {
         let env = self.env.iter().map(|(name, to)| format!("{name}={to:?}"));
@@ -59,12 +59,11 @@ impl Job {
         words.join(" ")
     }
 
-    /// Runs the command in a folder, without input, and hands each line it
-    /// prints to `on_line` at once.
+    /// Runs the command in a folder, without input. Calls `on_line` immediately with each printed line.
     ///
     /// # Errors
     ///
-    /// [`Error::Run`] if it cannot be started or waited for.
+    /// Returns [`Error::Run`] if it cannot be started or waited for.
     pub fn run(&self, dir: &Path, mut on_line: impl FnMut(&str)) -> Result<Ran, Error> {
         let mut take = |line: String, lines: &mut Vec<String>| {
             on_line(&line);
@@ -108,7 +107,7 @@ impl Job {
     }
 }
 
-/// Reads lines in a thread of their own, which ends with the output.
+/// Reads lines in a separate thread, which ends with the output.
 fn lines_of(reader: PipeReader) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -123,7 +122,8 @@ fn lines_of(reader: PipeReader) -> Receiver<String> {
     receiver
 }
 
-/// Takes lines until the command has ended and has no more to say: how it ended, or nothing if it has closed its output.
+/// Reads lines until the command has ended and prints no more. Returns its exit status, or `None` if it has closed its
+/// output before.
 fn follow<S>(
     output: &Receiver<String>,
     mut take: impl FnMut(String),
@@ -135,7 +135,7 @@ fn follow<S>(
             Ok(line) => take(line),
             Err(RecvTimeoutError::Disconnected) => return Ok(status),
             Err(RecvTimeoutError::Timeout) if status.is_some() => return Ok(status),
-            // Between its silence and its end it may have said its last.
+            // The command may have printed lines between the timeout and its end, so read once more.
             Err(RecvTimeoutError::Timeout) => status = ended()?,
         }
     }

@@ -1,4 +1,4 @@
-//! What a test run consists of.
+//! The steps of a test run.
 
 use std::fs;
 
@@ -10,38 +10,37 @@ use crate::workspace::{Member, Workspace, cargo};
 /// A step of a test run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What it is called.
+    /// The name of the step.
     pub name: String,
-    /// What it does.
+    /// The work of the step.
     pub work: Work,
 }
 
-/// What a step does.
+/// The work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
-    /// Finds or installs the servers the tests need.
+    /// Finds or installs the servers of the tests.
     Servers,
     /// Runs a command, which must succeed.
     Command(Job),
-    /// Runs tests, which must all pass, and of which there must be some.
+    /// Runs tests, which must all pass. There must be at least one.
     Tests(Job),
-    /// Builds test binaries and runs them beside each other. Their tests must
-    /// all pass, and there must be some.
+    /// Builds test binaries and runs them concurrently. Their tests must all pass, and there must be at least one.
     Binaries {
-        /// The `cargo test` which would build them and run one after another.
+        /// The `cargo test` command that builds them, and would run them one after another.
         build: Job,
-        /// A program that [notes](super::note) what it is to run, if its first
-        /// argument is `note`: `cargo xtask` itself.
+        /// The path of `cargo xtask`. With the first argument `note`, it [describes](super::note) a command instead of
+        /// running it.
         runner: String,
     },
-    /// Looks at the structure.
+    /// Checks the structure.
     Lint(Check),
-    /// Fails, for a reason which was clear before the run.
+    /// Fails for a reason that was known before the run.
     Impossible(String),
 }
 
-/// Every step, in order: what the others need comes first, then what is quick
-/// to fail. Our own program is `runner`, see [`Work::Binaries`].
+/// Returns all steps in order. Steps that others need come first, and then steps that fail fast. For `runner` see
+/// [`Work::Binaries`].
 #[must_use]
 pub fn all(workspace: &Workspace, runner: &str) -> Vec<Step> {
     let mut steps = vec![
@@ -71,11 +70,11 @@ pub fn all(workspace: &Workspace, runner: &str) -> Vec<Step> {
     steps
 }
 
-/// The steps whose name contains `only`, all of them if it is `None`.
+/// Returns the steps whose name contains `only`, or all steps if it is `None`.
 ///
 /// # Errors
 ///
-/// [`Error::UnknownStep`] if there is none.
+/// Returns [`Error::UnknownStep`] if no step matches.
 pub fn select(steps: Vec<Step>, only: Option<&str>) -> Result<Vec<Step>, Error> {
     let Some(wanted) = only else {
         return Ok(steps);
@@ -92,7 +91,7 @@ pub fn select(steps: Vec<Step>, only: Option<&str>) -> Result<Vec<Step>, Error> 
     Ok(chosen)
 }
 
-/// A package alone, first without features, then with each single one.
+/// Checks a package without features, and then with each single feature.
 fn each_feature(member: &Member) -> Vec<Step> {
     let package = &member.name;
     let bare = format!("--package {package} --no-default-features");
@@ -105,7 +104,7 @@ fn each_feature(member: &Member) -> Vec<Step> {
     steps
 }
 
-/// Packages all that is published, and builds each package from its packaged files alone.
+/// Packages all published crates, and builds each package only from its packaged files.
 fn package<'a>(published: impl Iterator<Item = &'a Member>) -> Work {
     let names: String = published
         .map(|it| format!(" --package {}", it.name))

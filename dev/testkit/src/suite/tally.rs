@@ -1,8 +1,8 @@
-//! What tests said, added up.
+//! Adds up the results of tests.
 
 use super::{Counts, Outcome, Ran};
 
-/// What tests said, added up.
+/// The sum of the results of tests.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     counts: Counts,
@@ -10,12 +10,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Adds a command that ran tests: `shown` is what it is called, and `within` what its tests' names begin with.
+    /// Adds a command that ran tests. `shown` is its name, and `within` is the prefix of the names of its tests.
     pub(super) fn add(&mut self, shown: &str, within: &str, ran: &Ran) {
         let mut counts = Counts::of_lines(ran.lines.iter().map(String::as_str));
         if let Some(why) = &ran.failure {
             self.faults.push(format!("{shown} failed: {why}"));
-            // A failure without a failed test, as when it does not compile, is one.
+            // A failure without a failed test, such as a compile error, counts as one failed test.
             counts.failed = counts.failed.max(1);
         }
         let failed_tests = ran.lines.iter().filter_map(|it| Counts::failed_test(it));
@@ -24,13 +24,13 @@ impl Tally {
         self.counts += counts;
     }
 
-    /// Adds a failure that no test tells of.
+    /// Adds a failure that no test reports.
     pub(super) fn fail(&mut self, fault: String) {
         self.faults.push(fault);
         self.counts.failed += 1;
     }
 
-    /// How a step went that ran all of these.
+    /// Returns the outcome of a step that ran all of these.
     pub(super) fn outcome(mut self) -> Outcome {
         let counts = self.counts;
         if counts.ignored > 0 {

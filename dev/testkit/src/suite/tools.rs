@@ -1,17 +1,15 @@
-//! The programs the tests need.
+//! The programs that the tests need.
 
 use std::process::{Command, Stdio};
 
 use crate::error::Error;
 use crate::workspace::cargo;
 
-/// Calls every program the tests need, and answers what they say of
-/// themselves.
+/// Calls every program that the tests need, and returns their versions.
 ///
 /// # Errors
 ///
-/// [`Error::MissingTool`], with what to type, for the first which does not
-/// answer.
+/// Returns [`Error::MissingTool`] with a remedy for the first program that cannot be called.
 pub(super) fn find() -> Result<Vec<String>, Error> {
     let cargo = cargo();
     Ok(vec![

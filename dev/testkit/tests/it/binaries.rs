@@ -1,4 +1,4 @@
-//! Test binaries beside each other, with shells in the place of cargo and of what it builds.
+//! Concurrent test binaries. Shell scripts replace cargo and the built binaries.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -12,10 +12,10 @@ use tempfile::TempDir;
 
 use crate::fake::{self, Outcome};
 
-/// What a test binary says when all is well.
+/// The output of a successful test binary.
 const GOOD: &str = "echo; echo 'test result: ok. 3 passed; 0 failed; 0 ignored'";
 
-/// How a step goes whose `cargo test` is this, and which lines were echoed.
+/// Returns the outcome of a step with this `cargo test` command, and the echoed lines.
 fn done(build: Job, root: &Path) -> (suite::Outcome, Vec<String>) {
     let step = Step {
         name: "it".to_owned(),
@@ -30,7 +30,7 @@ fn done(build: Job, root: &Path) -> (suite::Outcome, Vec<String>) {
     (outcome, echoed)
 }
 
-/// How a step goes that builds these scripts, each of a package. They run in a folder of their own.
+/// Returns the outcome of a step that builds these scripts, each in a package. They run in a temporary folder.
 fn beside(scripts: &[(&str, &str)]) -> std::io::Result<(suite::Outcome, Vec<String>)> {
     let dir = TempDir::new()?;
     let mut build = "echo Compiling\n".to_owned();
@@ -39,7 +39,7 @@ fn beside(scripts: &[(&str, &str)]) -> std::io::Result<(suite::Outcome, Vec<Stri
         let path = dir.path().join(format!("{target}-{number}"));
         fs::write(&path, format!("#!/bin/sh\n{script}\n"))?;
         fs::set_permissions(&path, Permissions::from_mode(0o755))?;
-        // What cargo says of it, and what it then runs.
+        // The lines that cargo prints for the binary.
         build += &format!("echo '     Running {target}'\n");
         build += &format!(
             "CARGO_PKG_NAME={package} '{}' note '{}'\n",
@@ -56,7 +56,7 @@ fn what_each_says_is_echoed_and_added_up() -> Outcome {
     assert!(outcome.holds(), "{outcome:?}");
     assert_eq!((outcome.passed, outcome.failed), (6, 0));
     assert_eq!(echoed[0], "Compiling");
-    // A result and an end for each, and nothing of how cargo told of them.
+    // Each binary has a result and an end. The lines in which cargo describes it are not echoed.
     assert_eq!(echoed.len(), 5, "{echoed:#?}");
     for name in ["[house one] ", "[house two] "] {
         let own = echoed.iter().filter_map(|line| line.strip_prefix(name));
@@ -137,7 +137,7 @@ fn ignored_tests_fail() -> Outcome {
 #[test]
 fn no_binary_fails() -> Outcome {
     let dir = TempDir::new()?;
-    // As if another runner than ours had run them.
+    // This happens if another runner has run the binaries.
     let (outcome, _) = done(Job::new("sh", ["-c", GOOD]), dir.path());
     assert_eq!((outcome.passed, outcome.failed), (0, 1));
     assert!(outcome.faults[0].starts_with("cargo told of no test binary"));
@@ -156,7 +156,7 @@ fn a_build_that_fails_is_shown_as_one_would_type_it() -> Outcome {
     Ok(())
 }
 
-/// Waits for a file that another script makes, for at most ten seconds.
+/// Waits for a file that another script creates, for at most ten seconds.
 fn meet(own: &str, other: &str) -> String {
     format!(
         "touch {own}; n=0
@@ -173,7 +173,7 @@ fn two_run_at_once() -> Outcome {
     Ok(())
 }
 
-/// Fails if there are more than `most` of these at once.
+/// Fails if more than `most` of these scripts run concurrently.
 fn counted(most: usize) -> String {
     format!(
         "touch $0.runs; [ $(ls *.runs | wc -l) -le {most} ] || exit 1; sleep 0.1; rm $0.runs

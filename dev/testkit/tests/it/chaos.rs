@@ -1,4 +1,4 @@
-//! Faults by chance.
+//! Random faults.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::proxy::{Failure, NO_ANSWER, client, pair};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// All of these are noticed at once.
+/// Clients notice all of these faults immediately.
 const CUTS: ChaosPlan = ChaosPlan {
     delay: 0.2,
     longest_delay: Duration::from_millis(3),
@@ -21,7 +21,7 @@ const CUTS: ChaosPlan = ChaosPlan {
     orphan: 0.05,
 };
 
-/// What a client meets which connects again after each failure.
+/// Returns the results of a client that reconnects after each failure.
 async fn fates(proxy: &Proxy, requests: u64, patience: Duration) -> Result<String, Failure> {
     let mut fates = String::new();
     let mut through = client(proxy).await?;
@@ -41,7 +41,7 @@ async fn fates(proxy: &Proxy, requests: u64, patience: Duration) -> Result<Strin
     Ok(fates)
 }
 
-/// How many requests were done, once peace has come and all has arrived.
+/// Returns how many requests were executed, after the faults have ended and all requests have arrived.
 async fn done(server: &RedisServer, proxy: &Proxy) -> Result<usize, Failure> {
     proxy.pass();
     proxy.cut();

@@ -1,4 +1,4 @@
-//! Circles among the rooms of a crate.
+//! Cycles among the modules of a crate.
 
 use leasehold_testkit::lint::Check;
 

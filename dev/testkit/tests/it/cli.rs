@@ -1,4 +1,4 @@
-//! Reading the command line.
+//! Tests the parser of the command line.
 
 use leasehold_testkit::cli::Command;
 

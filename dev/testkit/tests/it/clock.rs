@@ -6,7 +6,7 @@ use leasehold_testkit::processes::ChildProcess;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How far ahead the clock is that the process sees.
+/// Returns how far ahead the clock of a process is.
 async fn ahead(process: &mut ChildProcess) -> Result<i64, Box<dyn Error>> {
     process.tell("")?;
     let theirs: i64 = process.line_where(PATIENCE, |_| true).await?.parse()?;

@@ -1,4 +1,4 @@
-//! Reading the results of `cargo test`.
+//! Tests the parser of `cargo test` results.
 
 use leasehold_testkit::suite::Counts;
 

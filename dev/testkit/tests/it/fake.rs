@@ -1,5 +1,4 @@
-//! A workspace in a temporary folder with one library, made of the files a
-//! test writes.
+//! A workspace in a temporary folder with one library, whose files a test writes.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +8,7 @@ use leasehold_testkit::workspace::{Library, Member, Workspace};
 
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Judges a library with these files, whose paths start at its `src`.
+/// Checks a library with these files, whose paths are relative to its `src`.
 pub(crate) fn judge(
     check: Check,
     files: &[(&str, &str)],
@@ -23,7 +22,7 @@ pub(crate) fn judge(
     Ok(check.run(&workspace(dir.path()))?)
 }
 
-/// A workspace whose only member is the library `house`.
+/// Returns a workspace whose only member is the library `house`.
 pub(crate) fn workspace(root: &Path) -> Workspace {
     let dir = root.join("house");
     Workspace {
@@ -41,18 +40,18 @@ pub(crate) fn workspace(root: &Path) -> Workspace {
     }
 }
 
-/// The faults of the circle check on a library with these files.
+/// Returns the faults of the cycle check for a library with these files.
 pub(crate) fn circles(files: &[(&str, &str)]) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(judge(Check::Circles, files)?.faults)
 }
 
-/// A room which uses another, `engine`.
+/// A module that uses another module, `engine`.
 pub(crate) const GUARD: (&str, &str) = (
     "guard.rs",
     "use crate::engine::Held;\npub struct Guard(Held);\n",
 );
 
-/// The circle of `guard`, which uses `engine`, with this engine.
+/// Returns the cycle of `guard`, which uses `engine`, with this engine.
 pub(crate) fn with_engine(engine: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     circles(&[
         ("lib.rs", "mod engine; mod guard;"),

@@ -1,8 +1,8 @@
-//! Circles between the files of a folder.
+//! Cycles between the files of a folder.
 
 use crate::fake::{Outcome, circles};
 
-/// The faults of a folder `engine` with `held` and `renew`.
+/// Returns the faults of a folder `engine` with `held` and `renew`.
 fn engine(root: &str, held: &str, renew: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     circles(&[
         ("lib.rs", "mod engine;"),

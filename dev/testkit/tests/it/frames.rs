@@ -1,4 +1,4 @@
-//! Cutting streams of Redis into messages, and reading them.
+//! Tests how Redis streams are split into messages and parsed.
 
 use leasehold_testkit::resp::{Command, Frames, NotResp, Value};
 

@@ -1,10 +1,10 @@
-//! Guarantees and the tests that they name.
+//! Guarantees with the tests that they name.
 
 use leasehold_testkit::lint::Check;
 
 use crate::fake::{Outcome, judge};
 
-/// The faults of a chapter, in a crate that has some tests.
+/// Returns the faults of a list of guarantees, in a crate that has some tests.
 fn faults(chapter: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let suite = "macro_rules! cases { () => { cases! { tokens_grow } } }";
     let files = [

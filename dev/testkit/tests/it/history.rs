@@ -1,4 +1,4 @@
-//! Finding planted violations, and no others.
+//! The checks find planted violations, and no others.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use leasehold_testkit::history::{
 
 use crate::fake::Outcome;
 
-/// Key, token, asked for, granted, until.
+/// Key, token, time of the request, time of the grant, end.
 type Row = (&'static str, i64, u64, u64, u64);
 
 fn history(rows: &[Row]) -> Result<History, HistoryError> {
@@ -25,7 +25,7 @@ fn history(rows: &[Row]) -> Result<History, HistoryError> {
         let at = Moment(until);
         events.push(Event::Ended { hold, at });
     }
-    // They may come in any order.
+    // Events may have any order.
     events.reverse();
     History::of_events(events)
 }
@@ -33,7 +33,7 @@ fn history(rows: &[Row]) -> Result<History, HistoryError> {
 /// The numbers of two holds.
 type Pair = (u64, u64);
 
-/// The numbers of the holds in each violation.
+/// Returns the numbers of the held locks in each violation.
 fn pairs(found: &[Violation]) -> Vec<Pair> {
     let numbers = found.iter().map(|violation| match violation {
         Violation::Overlap { first, second }
@@ -48,10 +48,10 @@ fn pairs(found: &[Violation]) -> Vec<Pair> {
 
 const GOOD: [Row; 5] = [
     ("a", 1, 0, 10, 20),
-    // Asked for while the other was held, granted as it ended.
+    // Requested while the other lock was held, and granted when it ended.
     ("a", 2, 5, 20, 30),
     ("b", 1, 0, 15, 40),
-    // Two requests at once, answered in another order than their tokens.
+    // Two concurrent requests, whose grants have another order than their tokens.
     ("c", 7, 0, 50, 60),
     ("c", 6, 0, 70, 80),
 ];
@@ -69,7 +69,7 @@ fn finds_two_holders_at_once() -> Outcome {
     let cases: [(&[Row], &[Pair]); 5] = [
         (&[("a", 1, 0, 10, 20), ("a", 2, 0, 19, 30)], &[(0, 1)]),
         (&[("a", 1, 0, 10, 90), ("a", 2, 0, 20, 30)], &[(0, 1)]),
-        // The short one between does not hide the long one.
+        // The short one in between does not hide the long one.
         (
             &[
                 ("a", 1, 0, 10, 90),
@@ -79,7 +79,7 @@ fn finds_two_holders_at_once() -> Outcome {
             &[(0, 1), (0, 2)],
         ),
         (&[("a", 0, 0, 10, 20), ("a", 2, 0, 15, 30)], &[(0, 1)]),
-        // Noticed after its end: it was never believed valid.
+        // The grant was recorded after its end, so the lock was never considered valid.
         (&[("a", 1, 0, 10, 90), ("a", 2, 0, 20, 15)], &[]),
     ];
     for (rows, expected) in cases {
@@ -95,7 +95,7 @@ fn finds_tokens_which_do_not_increase() -> Outcome {
         ("a", 4, 11, 30, 40),
         ("b", 3, 11, 30, 40),
         ("a", 6, 31, 50, 60),
-        // Of a client without tokens.
+        // The lock of a client without tokens.
         ("a", 0, 61, 70, 80),
         ("a", 5, 61, 90, 95),
     ];
@@ -144,7 +144,7 @@ fn files_of_several_processes_become_one_history() -> Outcome {
     history.check()?;
     assert_eq!(recorders[0].history()?.holds().len(), 50);
 
-    // Killed in the middle of a line.
+    // Simulates a kill in the middle of a line.
     let text = fs::read_to_string(&files[0])?;
     fs::write(&files[0], format!("{text}{{\"event\":\"gran"))?;
     assert_eq!(History::read(&files)?, history);

@@ -19,7 +19,7 @@ async fn a_held_request_arrives_after_its_client_has_left() -> Outcome {
             assert!(is_cut(&through.answer().await));
         }
         drop(through);
-        // Another connection is not held, though it sends the same.
+        // Another connection is not held, although it sends the same request.
         client(&proxy)
             .await?
             .command(["SET", "other", "now"])
@@ -57,7 +57,7 @@ async fn what_follows_a_held_request_is_held_too() -> Outcome {
     proxy.deliver_held().await?;
     assert!(through.answer().await?.is_ok());
     assert!(through.answer().await?.is_ok());
-    // It holds no more.
+    // Later requests are not held.
     assert!(through.command(["SET", "first", "1"]).await?.is_ok());
     Ok(())
 }

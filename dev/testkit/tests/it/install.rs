@@ -1,4 +1,4 @@
-//! Finding the servers.
+//! Tests how servers are found.
 
 use std::fs;
 use std::path::Path;

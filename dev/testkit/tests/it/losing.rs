@@ -1,4 +1,4 @@
-//! Requests that are done while their clients do not learn of it.
+//! Requests that are executed although their clients get no reply.
 
 use leasehold_testkit::proxy::Which;
 
@@ -12,7 +12,7 @@ async fn a_reply_is_lost_and_the_request_done() -> Outcome {
     through.command(["PING"]).await?;
     proxy.lose_replies(Which::next(1));
     assert!(in_vain(&mut through, ["INCR", "key"]).await?);
-    // The next reply is not taken for the lost one's.
+    // The next reply is not mistaken for the lost one.
     assert!(in_vain(&mut through, ["INCR", "key"]).await?);
     let stats = proxy.until("both are lost", |stats| stats.lost_replies == 2);
     assert_eq!(stats.await?.requests, 3);

@@ -1,5 +1,4 @@
-//! The test run, the structure checks, and what integration tests stand on,
-//! tested themselves.
+//! Tests the test run, the structure checks, and the tools for integration tests.
 
 mod binaries;
 mod chaos;

@@ -1,4 +1,4 @@
-//! Finding what a room depends on, however the path is written.
+//! Tests how the dependencies of a module are found, in each form of a path.
 
 use crate::fake::{GUARD, Outcome, circles, with_engine};
 

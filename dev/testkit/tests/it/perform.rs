@@ -1,4 +1,4 @@
-//! Doing steps, with a shell in the place of cargo.
+//! Tests the execution of steps. A shell script replaces cargo.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use leasehold_testkit::suite::{self, Job, perform};
 
 use crate::fake;
 
-/// How a step goes, and which lines were echoed.
+/// Returns the outcome of a step, and the echoed lines.
 fn done(work: Work) -> (suite::Outcome, Vec<String>) {
     let step = Step {
         name: "it".to_owned(),

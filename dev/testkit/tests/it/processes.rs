@@ -1,4 +1,4 @@
-//! Processes: talking to them, stopping them, and their end.
+//! Processes: communication, stopping, and their end.
 
 use std::env;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn shell(script: &str) -> Result<ChildProcess, ProcessError> {
     ChildProcess::of("sh").args(["-c", script]).start()
 }
 
-/// What the system says of a process: `S` sleeping, `T` stopped, none gone.
+/// Returns the state of a process: `S` sleeping, `T` stopped, `None` if it does not exist.
 fn state(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit(") ").next()?.chars().next()
@@ -98,7 +98,7 @@ async fn a_killed_process_is_gone_and_cannot_be_stopped() -> Outcome {
 #[tokio::test]
 async fn one_that_ended_by_itself_cannot_be_stopped() -> Outcome {
     let mut child = shell("exit 0")?;
-    // Its end is not waited for in any other way.
+    // Nothing else waits for the end of the process.
     assert_eq!(child.next_line().await, None);
     let begin = Instant::now();
     while child.pause().is_ok() {
@@ -130,7 +130,7 @@ fn a_program_which_is_not_there_is_named() {
 
 const PART: &str = "LEASEHOLD_TESTKIT_PART";
 
-/// Not a test by itself, but the process that the next one kills.
+/// This is not a test by itself, but the process that the next test kills.
 #[test]
 fn part_of_the_next() -> Outcome {
     if env::var_os(PART).is_some() {
@@ -156,7 +156,7 @@ async fn processes_die_with_a_killed_test() -> Outcome {
     assert!(Path::new(&format!("/proc/{pid}")).exists());
     child.kill();
     let begin = Instant::now();
-    // Its new parent may leave it as a zombie.
+    // The new parent process may leave it as a zombie.
     while !matches!(state(pid), None | Some('Z')) {
         assert!(begin.elapsed() < SOON, "{pid} still runs");
         tokio::time::sleep(Duration::from_millis(2)).await;

@@ -1,4 +1,4 @@
-//! The proxy as a network: passing, delaying, cutting, refusing.
+//! The proxy as a network: it forwards, delays, cuts and refuses.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use crate::servers::at;
 
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
-/// What should come has come by then.
+/// The timeout for expected events.
 const SOON: Duration = Duration::from_secs(10);
 
-/// If nothing has come by then, nothing comes.
+/// If nothing has arrived after this time, nothing will arrive.
 pub(crate) const NO_ANSWER: Duration = Duration::from_millis(60);
 
 pub(crate) async fn pair() -> Result<(RedisServer, Proxy), Failure> {
@@ -28,7 +28,7 @@ pub(crate) async fn client(proxy: &Proxy) -> Result<RawClient, RespError> {
     RawClient::connect(&at(proxy.port())).await
 }
 
-/// Whether a request, if there are words, is not answered, nor another before.
+/// Returns whether the client gets no answer. If there are words, sends them as a request first.
 pub(crate) async fn in_vain<const N: usize>(
     client: &mut RawClient,
     words: [&str; N],
@@ -53,7 +53,7 @@ async fn forwards_everything_at_first() -> Outcome {
     let big = "x".repeat(1_000_000);
     through.command(["SET", "big", &big]).await?;
     assert_eq!(through.command(["GET", "big"]).await?.text(), Some(&*big));
-    // All at once.
+    // Send all requests before reading a reply.
     for number in 0..1000 {
         through.send(["ECHO", &number.to_string()]).await?;
     }
@@ -113,7 +113,7 @@ async fn loses_one_direction() -> Outcome {
         let arrived = i64::from(direction == Direction::ToClient);
         assert_eq!(size.int(), Some(arrived), "{direction:?}");
 
-        // A hole in a stream does not close, and a new stream has none.
+        // A gap in a stream stays, and a new stream has none.
         proxy.pass();
         assert!(in_vain(&mut through, ["PING"]).await?);
         client(&proxy).await?.command(["PING"]).await?;
@@ -156,12 +156,11 @@ async fn refuses_and_accepts() -> Outcome {
     Ok(())
 }
 
-/// A child that has not become its program yet has all that is open here, and
-/// with it the place where clients connect.
+/// Until it executes its program, a new child process has all open files of this process, including the listener.
 #[tokio::test]
 async fn refuses_while_processes_start() -> Outcome {
     let (_server, proxy) = pair().await?;
-    // Also if this test fails they end with it.
+    // The threads end with this value, even if the test fails.
     let here = Arc::new(());
     let starting: Vec<_> = (0..2)
         .map(|_| {

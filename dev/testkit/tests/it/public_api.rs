@@ -1,4 +1,4 @@
-//! Other crates in a crate's own API.
+//! Crates in the API of another crate.
 
 use std::fs;
 
@@ -6,7 +6,8 @@ use leasehold_testkit::lint::Check;
 
 use crate::fake::{self, Outcome};
 
-/// The faults of a library which depends on `other`, `some-driver` and, on Unix, `os`, and says that it shows `said`.
+/// Returns the faults of a library that depends on `other`, `some-driver` and, on Unix, `os`, and whose manifest lists
+/// `said`.
 fn faults(said: &str, source: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let folder = dir.path().join("house/src");

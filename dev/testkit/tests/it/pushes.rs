@@ -1,4 +1,4 @@
-//! Messages that nobody asked for.
+//! Push messages.
 
 use leasehold_testkit::proxy::{Proxy, Stats, Which};
 use leasehold_testkit::resp::{RawClient, Value};
@@ -7,7 +7,7 @@ use leasehold_testkit::servers::RedisServer;
 use crate::fake::Outcome;
 use crate::proxy::{Failure, client, in_vain, pair};
 
-/// A client which has subscribed, in RESP3.
+/// Returns a client that has subscribed, in RESP3.
 async fn subscriber(proxy: &Proxy) -> Result<RawClient, Failure> {
     let mut client = client(proxy).await?;
     client.command(["HELLO", "3"]).await?;
@@ -83,7 +83,7 @@ async fn messages_of_the_old_protocol_are_pushes_too() -> Outcome {
         assert_eq!(client.answer().await?.items()[2].int(), Some(text));
     }
     client.command(["UNSUBSCRIBE"]).await?;
-    // With replies in step again.
+    // Replies are matched with their requests again.
     proxy.cut_after(Which::named("INCR").times(1));
     client.command(["PING"]).await?;
     assert!(client.command(["INCR", "key"]).await.is_err());

@@ -1,4 +1,4 @@
-//! Finding the README's commands.
+//! Tests how the README's commands are found.
 
 use leasehold_testkit::suite::{NoCommands, commands};
 

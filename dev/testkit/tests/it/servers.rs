@@ -1,4 +1,4 @@
-//! Servers: their kinds, and their lives.
+//! The kinds of servers, and their operations.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(crate) fn at(port: u16) -> String {
     format!("127.0.0.1:{port}")
 }
 
-/// Why an answer is a refusal; empty if it is none.
+/// Returns the error text of an answer, or an empty text if it is not an error.
 fn refusal<T>(answer: Result<T, RespError>) -> String {
     match answer {
         Err(RespError::Refused(why)) => why,

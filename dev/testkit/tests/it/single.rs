@@ -1,10 +1,10 @@
-//! The checks which look at each file alone: sizes and leftovers.
+//! The checks of single files: sizes and leftovers.
 
 use leasehold_testkit::lint::{Check, MEDIAN_LIMIT, SINGLE_LIMIT};
 
 use crate::fake::{Outcome, judge};
 
-/// A file of so many lines.
+/// Returns a file with `count` lines.
 fn lines(count: usize) -> String {
     "//\n".repeat(count)
 }

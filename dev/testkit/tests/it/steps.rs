@@ -1,4 +1,4 @@
-//! Which steps there are.
+//! The list of steps.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::fake::{self, Outcome};
 
 const RUNNER: &str = "/xtask";
 
-/// Names and command lines of the steps of a workspace.
+/// Returns names and command lines of the steps of a workspace.
 fn shown(steps: &[Step]) -> Vec<(&str, String)> {
     let line = |step: &Step| match &step.work {
         Work::Servers => "Servers".to_owned(),

@@ -1,4 +1,4 @@
-//! Servers that encrypt.
+//! Servers with TLS.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ async fn asks_for_the_clients_certificate() -> Outcome {
     let certificates = server.certificates().ok_or("it has certificates")?;
     let mut client = connect(server.port(), certificates, true).await?;
     client.command(["PING"]).await?;
-    // In TLS 1.3, the client learns of it only when it reads.
+    // In TLS 1.3 the client notices the refusal only when it reads.
     if let Ok(mut client) = connect(server.port(), certificates, false).await {
         assert!(client.command(["PING"]).await.is_err());
     }

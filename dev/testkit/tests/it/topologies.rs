@@ -1,4 +1,4 @@
-//! Several servers that belong together.
+//! Groups of servers.
 
 use std::time::{Duration, Instant};
 

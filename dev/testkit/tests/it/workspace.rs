@@ -1,4 +1,4 @@
-//! Reading the answer of `cargo metadata`.
+//! Tests the parser of `cargo metadata`.
 
 use std::path::Path;
 

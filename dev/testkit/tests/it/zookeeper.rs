@@ -1,4 +1,4 @@
-//! `ZooKeeper`, alone and as an ensemble.
+//! `ZooKeeper`, as a single server and as an ensemble.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Error types, and names for `Result`, that work.
+//! Error types, and aliases of `Result`, that compile.
 #![deny(warnings)]
 
 use std::error::Error as StdError;

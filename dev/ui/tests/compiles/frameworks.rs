@@ -1,4 +1,4 @@
-//! As an axum handler, and with attributes of tokio.
+//! Annotated functions as axum handlers, and with attributes of tokio.
 #![deny(warnings)]
 
 use axum::Router;

@@ -42,7 +42,7 @@ impl Shop {
     }
 }
 
-// Both places for a bound, for the expansion copies both.
+// The function has bounds in both positions, because the expansion copies both.
 #[allow(clippy::multiple_bound_locations)]
 #[distributed_lock("{first}")]
 async fn generic<T: Display, const N: usize>(first: T, others: [T; N]) -> Result<(T, usize), Error>
@@ -99,7 +99,7 @@ async fn destructured(
     Ok(second + x)
 }
 
-/// What it holds cannot be moved out of it.
+/// Fields cannot be moved out of this type.
 struct Parcel {
     weight: u32,
     label: String,
@@ -147,7 +147,7 @@ async fn not_send(shared: Rc<RefCell<u32>>) -> Result<u32, Error> {
     Ok(was)
 }
 
-/// Documented, and with other attributes.
+/// With documentation, and with other attributes.
 #[distributed_lock("k")]
 #[allow(clippy::unused_async, clippy::double_must_use)]
 #[must_use]

@@ -1,4 +1,4 @@
-//! With `#[instrument]`, above and below, plain and in an `#[async_trait]`.
+//! Annotated functions with `#[instrument]`, above and below, plain and in an `#[async_trait]`.
 #![deny(warnings)]
 
 use async_trait::async_trait;

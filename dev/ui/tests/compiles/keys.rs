@@ -93,7 +93,7 @@ async fn behind_a_constant(id: &str) -> Result<String, Error> {
     Ok(lock.key().to_owned())
 }
 
-/// The key comes from here, and the argument's name from there.
+/// The key comes from the macro, and the name of the argument from its caller.
 macro_rules! of_two_origins {
     ($name:ident, $id:ident) => {
         #[distributed_lock("a:{id}:{id:>width$}", guard = lock)]

@@ -1,4 +1,4 @@
-//! Functions of which no lint says anything: nor rustc's, nor clippy's when it is run with these.
+//! Annotated functions without warnings of rustc, or of clippy with these lints.
 #![deny(warnings, clippy::pedantic)]
 
 use leasehold::{Error, LockManager, distributed_lock};

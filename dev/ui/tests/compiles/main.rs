@@ -1,4 +1,4 @@
-//! Every form in which a function can be annotated: it compiles without a warning, and runs.
+//! Every form of an annotated function compiles without a warning, and runs.
 
 mod async_trait;
 mod errors;

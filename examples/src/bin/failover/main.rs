@@ -78,7 +78,7 @@ async fn fail_over(synced: bool) -> Result<(), BoxError> {
     println!("The primary is killed, and the replica becomes the primary …");
     servers.servers().primary().kill();
     servers.until_failed_over().await?;
-    // The new primary has no replica that could acknowledge a lock.
+    // The new primary does not have a replica that could acknowledge a lock.
     let two = lock(&url, false).await?;
     println!("Client 2 holds the lock, token {}.", two.token());
     orders.set("shipped by client 2", two.token()).await?;

@@ -17,8 +17,8 @@ pub(crate) const CLIENTS: u32 = 20;
 /// How long a client waits before it retries a failed purchase.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long a client continues after the end of the sale until it learns that the item is sold out. Instances may be
-/// slow or down.
+/// How long a client may continue after the end of the sale, until a response reports that the item is sold out.
+/// Instances may be slow or down.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// How long a client waits for a response.

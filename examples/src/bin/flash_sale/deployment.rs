@@ -24,7 +24,7 @@ pub(crate) struct Deployment {
     pub(crate) front: Arc<Front>,
     pub(crate) shelf: Arc<dyn Shelf>,
     pub(crate) locks: LockManager,
-    /// The URL of the lock backend. If there is none, the locks are in this process.
+    /// The URL of the lock backend. Without a URL, the locks are in this process.
     pub(crate) url: Option<String>,
     database: String,
     /// The database file, if no database was given.

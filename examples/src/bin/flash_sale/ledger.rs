@@ -88,7 +88,7 @@ impl Entry {
         match end {
             End::Sold => state.sold += 1,
             End::Refused => state.refused += 1,
-            // There are hundreds of these, and they change nothing.
+            // These purchases are numerous and change nothing, so do not record them.
             End::SoldOut => return,
         }
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

@@ -13,7 +13,7 @@ use crate::shelf::Shelf;
 /// How long a lock stays held after its process is killed. During a purchase the lock is renewed.
 pub(crate) const LEASE: Duration = Duration::from_secs(1);
 
-/// How many purchases of the same duration a purchase waits for. After that it is refused, and the client can retry.
+/// A purchase waits for at most this many times its own duration. After that it is refused, and the client can retry.
 const PATIENCE: u32 = 15;
 
 /// One instance of the shop. A purchase reads the stock, waits a moment, and writes.

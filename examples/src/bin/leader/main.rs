@@ -11,8 +11,8 @@
 //! `--url redis://127.0.0.1`.
 //!
 //! Try: a shorter `LEASE` in `candidate.rs`, and the next one leads sooner. In `report.rs` remove the check of the last
-//! report, and give the processes clocks that differ by more than the duration of a report: a report runs twice. A lock
-//! does not replace a record of completed work.
+//! report. If the clocks of the processes then differ by more than the duration of a report, a report runs twice. A
+//! lock does not replace a record of completed work.
 
 #![allow(
     clippy::print_stdout,

@@ -7,7 +7,7 @@
 //! - one lock per item
 //!
 //! Every player is a separate process with its own connection and lock manager, as if it were on another machine. After
-//! each cell the items and the money are counted: each listed item must be for sale or bought once, and the sum of the
+//! each cell the items and the money are counted. Each listed item must be for sale or bought once, and the sum of the
 //! money must not change.
 //!
 //! Run it with `cargo run --release --bin market`. It starts the `redis-server` on the `PATH`, or uses the server of

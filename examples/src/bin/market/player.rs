@@ -13,7 +13,7 @@ use crate::keys::{Keys, item};
 use crate::score::Score;
 use crate::trade::{Deal, Stall};
 
-/// The first line of a player, when it is ready to begin.
+/// The first line of a player, printed when it is ready to begin.
 pub(crate) const READY: &str = "ready";
 /// The beginning of the last line of a player.
 pub(crate) const DONE: &str = "done ";

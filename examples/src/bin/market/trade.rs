@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use crate::cell::Method;
 use crate::keys::{Keys, seller_of};
 
-/// How long a lock stays held after its player is killed.
+/// How long a lock stays held after its player was killed.
 const TTL: Duration = Duration::from_secs(10);
 
 /// The result of one attempt.
@@ -130,7 +130,7 @@ impl Stall {
         watch.arg(keys).query_async(&mut self.redis.clone()).await
     }
 
-    /// Ends a deal without a write, so the keys need not be watched any more.
+    /// Ends a deal without a write, and stops watching the keys.
     async fn leave(&self) -> RedisResult<Deal> {
         if self.method == Method::Watch {
             let unwatch = redis::cmd("UNWATCH");

@@ -57,7 +57,7 @@ fn task(words: &mut lexopt::Parser) -> Result<Task, lexopt::Error> {
 }
 
 impl Task {
-    /// The arguments that [`role`] reads.
+    /// Returns the arguments that [`role`] parses.
     pub(crate) fn words(&self) -> [String; 7] {
         [
             "client".to_owned(),

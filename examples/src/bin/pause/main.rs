@@ -11,7 +11,7 @@
 //! `--url redis://127.0.0.1`. The account is in an `SQLite` file. `--draw FILE` draws the timeline as SVG.
 //!
 //! Try: `--unfenced`, and the deposit of client 2 is lost. In `client.rs` put the two steps of the deposit into
-//! `guard.run`: the late write is still sent, because `run` only checks the lock between two polls of a future.
+//! `guard.run`. The late write is still sent, because `run` only checks the lock between two polls of a future.
 
 #![allow(
     clippy::print_stdout,
@@ -33,7 +33,7 @@ use leasehold_examples::{BoxError, RedisServer, ended, usage};
 
 use crate::args::{Role, Settings, USAGE};
 
-// A client is stopped as a whole, and runs one step after the other.
+// A client runs its steps in order on one thread, and is stopped as a whole.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match args::role(lexopt::Parser::from_env()) {

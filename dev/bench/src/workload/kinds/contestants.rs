@@ -16,10 +16,10 @@ use crate::contestant::Contestant as _;
 use crate::contestant::distkit::Distkit;
 use crate::contestant::scripts::Scripts;
 
-/// What is done under the lock: nothing but waiting.
+/// How long the lock is held. The task only sleeps meanwhile.
 const SECTION: Duration = Duration::from_millis(1);
 
-/// How often those are asked again who do not wait by themselves.
+/// The pause between two attempts of contestants that do not wait themselves.
 const PAUSE: Duration = Duration::from_millis(10);
 
 type Granted<'a> = &'a mut (dyn FnMut() + Send);

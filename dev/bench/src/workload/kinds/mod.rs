@@ -1,4 +1,4 @@
-//! Locks that several may hold at once.
+//! Locks with several concurrent holders.
 
 mod contestants;
 mod run;
@@ -9,7 +9,7 @@ use async_trait::async_trait;
 
 use crate::BoxError;
 
-/// What a task wants.
+/// The kind of lock that a task acquires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wish {
     Read,
@@ -20,10 +20,10 @@ enum Wish {
 
 const PERMITS: u32 = 4;
 
-/// One who has such locks.
+/// A contestant that has such locks.
 #[async_trait]
 trait Contestant: Send + Sync {
-    /// Acquires, does for a moment as if it worked, and releases. What is told is when it was granted.
+    /// Acquires, simulates work for a moment, and releases. Calls `granted` when the lock is granted.
     async fn turn(
         &self,
         key: &str,

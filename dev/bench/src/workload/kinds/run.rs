@@ -24,7 +24,7 @@ const METRICS: &[&str] = &[
     "write_wait_p50_ms",
 ];
 
-/// Tasks that want one lock all the time, for a millisecond each.
+/// Tasks that acquire one lock all the time, and hold it for a millisecond.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kinds {
     name: &'static str,
@@ -75,7 +75,7 @@ impl Kinds {
                     let mut waited = None;
                     let mut granted = || waited = Some(asked.elapsed());
                     let turn = timeout_at(end.into(), who.turn(&key, wish, &mut granted)).await;
-                    // One that was not granted has waited all the same.
+                    // A task that did not get the lock has waited, too.
                     let waited = waited.unwrap_or_else(|| asked.elapsed());
                     let waits = if wish == Wish::Write {
                         &mut writes

@@ -1,4 +1,4 @@
-//! Worlds in which locks expire after their TTL: two guards are never both valid.
+//! Worlds in which locks expire after their TTL: two guards are never valid at the same time.
 
 use crate::claim::Claim;
 use crate::quorum::reachable::Reachable;

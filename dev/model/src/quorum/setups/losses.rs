@@ -1,4 +1,4 @@
-//! Worlds in which nodes lose their state, or a part of it. Locks expire at any time, and clocks are bounded.
+//! Worlds in which nodes lose all or a part of their state. Locks expire at any time, and clocks are bounded.
 
 use crate::quorum::reachable::Reachable;
 use crate::quorum::setup::{Clocks, Faults, Setup, Times};
@@ -14,7 +14,7 @@ const OLD_STATE: Budget = Budget {
     ..ONE_CRASH
 };
 
-/// Nodes are a tick apart, and follow a hint for a tick.
+/// Clocks differ by one tick, and nodes follow a hint for one tick.
 const RESTARTS: Setup = Setup {
     clocks: Clocks::Within {
         epsilon: 1,

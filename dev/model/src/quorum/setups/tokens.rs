@@ -1,4 +1,5 @@
-//! Worlds in which locks expire at any time and no node loses its state: the lock may fail, the tokens do not.
+//! Worlds in which locks expire at any time and no node loses its state: the lock may have two holders, but tokens are
+//! correct.
 
 use crate::claim::Claim;
 use crate::quorum::reachable::Reachable;

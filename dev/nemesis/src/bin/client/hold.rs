@@ -1,10 +1,10 @@
-//! One lock, held until its input ends.
+//! Holds one lock until its input ends.
 //!
 //! | input | answer |
 //! |---|---|
-//! | `look` | `valid true` or `valid false`, from a thread that no runtime drives |
+//! | `look` | `valid true` or `valid false`, from a thread outside of the runtime |
 //!
-//! When the lock is lost it says `lost REASON`.
+//! If the lock is lost, it prints `lost REASON`.
 
 use std::io::stdin;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(crate) async fn hold(locks: &LockManager, ttl: Duration) -> Result<(), BoxEr
     Ok(())
 }
 
-/// Asks the handle alone: whatever it says, no packet was waited for.
+/// Checks only the handle, which does not wait for the server.
 fn answer(handle: &LockHandle) -> std::io::Result<()> {
     for line in stdin().lines() {
         if line? == "look" {

@@ -1,4 +1,4 @@
-//! A process that locks as it is told. Tests start several, and stop and kill them: see [`Task`].
+//! A process that executes a locking task. Tests start several of them, and stop and kill them: see [`Task`].
 
 #![allow(clippy::print_stdout, reason = "it talks by lines")]
 

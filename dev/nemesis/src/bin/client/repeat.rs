@@ -1,4 +1,4 @@
-//! Many acquisitions, each noted in a file.
+//! Many acquisitions, which are recorded in a file.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

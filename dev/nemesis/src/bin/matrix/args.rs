@@ -14,7 +14,7 @@ matrix --at-once N    so many deployments at once; 2 if not set
 matrix --seed N       for chance; printed by each run
 matrix --json         one object a line, for machines";
 
-/// What the caller wants.
+/// The command of the caller.
 #[derive(Debug)]
 pub(crate) enum Wish {
     Run(Settings),

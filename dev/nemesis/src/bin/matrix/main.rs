@@ -1,4 +1,4 @@
-//! Locks that break, data under them, and who loses: see the library.
+//! Runs the matrix of faults: see the library.
 
 #![allow(
     clippy::print_stdout,
@@ -39,7 +39,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Runs all cells, and answers whether all is as it is promised.
+/// Runs all cells, and returns whether all guarantees hold.
 async fn matrix(settings: Settings) -> Result<bool, BoxError> {
     let Settings {
         wanted,
