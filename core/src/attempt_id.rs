@@ -10,8 +10,8 @@ use uuid::{Builder, Uuid};
 
 /// The identity of one attempt to acquire a lock.
 ///
-/// Each attempt gets a new id, not each thread, object or process. So two holders never have the same id, and the
-/// backend recognises a duplicate request by its id.
+/// Each attempt gets a new id. Threads, objects and processes do not have fixed ids. So two holders never have the same
+/// id, and the backend recognises a duplicate request by its id.
 ///
 /// A client that knows the id can act as the holder on the backend. So logs and traces show a short hash. `Display` and
 /// `Debug` write twelve digits, which distinguish the owners of a key and do not reveal the id.
@@ -25,7 +25,7 @@ impl AttemptId {
     ///
     /// # Panics
     ///
-    /// If the operating system cannot provide random numbers.
+    /// Panics if the operating system cannot provide random numbers.
     #[must_use]
     pub fn random() -> Self {
         let mut bytes = [0; 16];
@@ -54,8 +54,8 @@ impl AttemptId {
         Self(Builder::from_random_bytes(bytes).into_uuid())
     }
 
-    /// Returns the whole id, as backends store it and requests carry it. Anyone who reads the id can act as this owner,
-    /// so do not log it.
+    /// Returns the whole id, as backends store it and requests contain it. Anyone who reads the id can act as this
+    /// owner, so do not log it.
     ///
     /// # Examples
     ///
@@ -70,7 +70,7 @@ impl AttemptId {
         self.0.to_string()
     }
 
-    /// Returns the text that shows a holder on the backend: the short hash if the holder's id is one of ours.
+    /// Returns the text to show for a holder: the short hash if the holder's id has our format.
     #[cfg(any(test, feature = "redis"))]
     pub(crate) fn shown(holder: String) -> String {
         match Self::read(&holder) {
@@ -80,7 +80,8 @@ impl AttemptId {
         }
     }
 
-    /// Returns twelve digits' worth of bits. These bits are as random as a new id's, and do not reveal the other bits.
+    /// Returns 48 bits, which `Display` writes as twelve digits. These bits are as random as the bits of a new id, and
+    /// do not reveal the id.
     fn hash(self) -> u64 {
         let (high, low) = self.0.as_u64_pair();
         mixed(high ^ mixed(low)) >> 16
@@ -98,7 +99,7 @@ impl AttemptId {
         self.0.hyphenated().encode_lower(buffer)
     }
 
-    /// Parses a text of [`reveal`](Self::reveal).
+    /// Parses the text that [`reveal`](Self::reveal) returned.
     pub(crate) fn read(text: &str) -> Option<Self> {
         Uuid::try_parse(text).ok().map(Self)
     }
@@ -111,8 +112,8 @@ const fn mixed(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// A map whose keys are ids. The ids are already random, so they are barely hashed. A backend with non-random ids only
-/// slows its own maps down.
+/// A map whose keys are ids. The ids are already random, so a cheap hash is enough. If a backend's ids are not random,
+/// only the maps with these ids are slower.
 pub(crate) type AttemptMap<V> = HashMap<AttemptId, V, BuildHasherDefault<IdHasher>>;
 
 /// Hashes an id by folding its bytes into one number.

@@ -26,7 +26,7 @@ const FAR_AWAY: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LeaseInstant(Instant);
 
-/// A moment, and the tokio instant from which it was computed, for code with its own clock.
+/// A moment, and the tokio instant from which it was computed, for code with a separate clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClockReading {
     pub(crate) moment: LeaseInstant,
@@ -125,7 +125,8 @@ mod platform {
     const PROMPT_NANOS: u64 = 100_000;
     const TRIES: usize = 8;
 
-    /// An instant, and `CLOCK_MONOTONIC` at it or a little before, because an `Instant` does not reveal its reading.
+    /// An instant, and the value of `CLOCK_MONOTONIC` at that instant or slightly before, because an `Instant` does not
+    /// reveal its reading.
     static ORIGIN: LazyLock<(Instant, u64)> = LazyLock::new(|| {
         let (before, instant) = read_adjacent(Instant::now);
         (instant, before)

@@ -1,9 +1,9 @@
-//! Prints text from outside with its control and invisible characters escaped.
+//! Prints text from outside the crate, and escapes its control characters and invisible characters.
 
 use std::fmt;
 use std::fmt::Write;
 
-/// Text from outside as it appears in an error: on one line, and without a change of direction.
+/// Text from outside the crate, as errors show it: on one line, and without changes of the text direction.
 pub(crate) struct Shown<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Shown<'_> {

@@ -1,4 +1,4 @@
-//! Emits a `tracing` event that has its name as a field too.
+//! Emits a `tracing` event, and repeats its name in a field.
 
 macro_rules! event {
     ($level:ident, $name:literal, { $($fields:tt)* }, $message:literal) => {

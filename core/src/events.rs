@@ -12,13 +12,14 @@ use super::event_macro::event;
 use super::options::LockOptions;
 use super::{EndReason, Error, Key, metrics};
 
-/// Contains panics of a subscriber or a recorder. The panic hook has already reported the panic, and reporting it again
+/// Catches panics of a subscriber or a recorder. The panic hook has already reported the panic, and reporting it again
 /// might panic again.
 fn tell(event: impl FnOnce()) {
     let _panicked = catch_unwind(AssertUnwindSafe(event));
 }
 
-/// One acquire from a caller's view. If it is dropped before it has finished, it was cancelled.
+/// One acquire, as its caller sees it. If this value is dropped before the acquire has finished, the acquire was
+/// cancelled.
 #[derive(Debug)]
 pub(crate) struct Acquisition {
     span: Span,
@@ -181,7 +182,7 @@ pub(crate) fn renewal_failed(claim: &Claim, error: &BackendError) {
 
 pub(crate) fn ended(claim: &Claim, reason: EndReason, held_for: Duration) {
     tell(|| metrics::held(-1.0));
-    // The release finds out whether the lock had been lost before.
+    // A release is counted later, when it has found out whether the lock had been lost before.
     if reason != EndReason::Released {
         ending(reason, held_for);
     }

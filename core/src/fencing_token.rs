@@ -9,9 +9,9 @@ use super::escaped_text::Shown;
 /// A number that increases with every acquisition of a key, so that a resource can reject a stale holder.
 ///
 /// A lock alone cannot stop a holder that was paused past its lease from writing late. The resource can reject that
-/// write. It stores its last seen token, and accepts a write only if the write's token is at least that (M. Kleppmann,
-/// "How to do distributed locking", 2016). Tokens are positive and fit a signed 64-bit column (`BIGINT`). Compare only
-/// tokens of one key from one backend.
+/// write. The resource stores the last seen token, and accepts a write only if the write's token is not smaller (M.
+/// Kleppmann, "How to do distributed locking", 2016). Tokens are positive and fit a signed 64-bit column (`BIGINT`).
+/// Compare only tokens of one key from one backend.
 ///
 /// # Examples
 ///

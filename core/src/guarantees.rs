@@ -1,9 +1,9 @@
 //! Lists the guarantees, their assumptions, their limits, and the tests of each statement.
 //!
-//! [Any distributed lock is unsafe by itself](#who-has-found-this-before). A holder can be paused for longer than its
-//! lease, between the last check of its guard and its write. So this crate makes two guarantees, and the second does
-//! not depend on the first. *Exclusion* holds as long as clocks and servers behave as described below. *Fencing tokens*
-//! increase with each grant, so the resource can reject a late write even if clocks or servers misbehave.
+//! [Any distributed lock is unsafe by itself](#prior-work). A holder can be paused for longer than its lease, between
+//! the last check of its guard and its write. So this crate makes two guarantees, and the second does not depend on the
+//! first. *Exclusion* holds as long as clocks and servers behave as described below. *Fencing tokens* increase with
+//! each grant, so the resource can reject a late write even if clocks or servers misbehave.
 //!
 //! Tests have the names that cargo gives them, `crate::binary::module::test`. Tests in `leasehold::conformance` run on
 //! every backend that supports the feature: without faults, with delays, and over faulty networks. Tests in
@@ -12,24 +12,25 @@
 //!
 //! # Exclusion
 //!
-//! Exclusion depends on two assumptions. First, clocks differ by at most 1 % and 2 ms over one TTL, and include the
-//! time for which a machine is suspended. Second, the backend [does not lose its data](#what-may-forget).
+//! Exclusion depends on two assumptions. First, over one TTL two clocks drift apart by at most 1 % plus 2 ms. The
+//! clocks also count the time for which a machine is suspended. Second, the backend [does not lose its
+//! data](#data-loss).
 //!
-//! The time of day on a client does not matter. A Redis server ends leases by its own time of day. Setting its clock
-//! forward ends them too early: slew the clock, do not step it. A Redis server that replaces another, by a promotion or
-//! with a slot of a Cluster, uses its own time of day. A lease may then end too early by the difference between the two
+//! The time of day on a client does not matter. A Redis server ends leases by its own time of day. If its clock is set
+//! forward, leases end too early: slew the clock, do not step it. After a promotion, or after a slot of a Cluster has
+//! moved, the new server uses its own time of day. A lease may then end too early by the difference between the two
 //! clocks.
 //!
-//! Pauses, delays, losses and duplicates of messages may be arbitrary.
+//! Exclusion does not depend on how long processes are paused, or on how many messages are delayed, lost or duplicated.
 //!
-//! On `ZooKeeper` exclusion also depends on four assumptions about the ensemble. They are derived from its code, not
-//! from a test:
+//! On `ZooKeeper` exclusion also depends on four assumptions about the ensemble. These assumptions come from a reading
+//! of its code; no test checks them:
 //!
-//! 1. A leader pings every half tick. Within a third of the session timeout less half a tick, a ping reaches every
-//!    follower that clients can still reach.
+//! 1. A leader sends a ping every half tick. Each follower that clients can still reach receives it within a third of
+//!    the session timeout, less half a tick.
 //! 2. `maxSessionTimeout` is not lowered below the timeouts of live sessions.
 //! 3. No other client closes a holder's session with the session's id and password.
-//! 4. Each key becomes free at least once before two thousand million attempts have queued for it.
+//! 4. Each key becomes free at least once in every two thousand million queued attempts.
 //!
 //! - Two guards of one key are never both valid. `leasehold::conformance::behaviour::exclusion_under_contention`,
 //!   `leasehold_model::holds::late_copies`, `leasehold_model::holds::three_attempts`,
@@ -61,12 +62,12 @@
 //!   `leasehold::conformance::sharing::readers_never_meet_a_writer`,
 //!   `leasehold::conformance::sharing::no_more_permits_than_there_are`,
 //!   `leasehold_nemesis::processes::semaphore::of_100_000_acquisitions_never_more_hold_than_there_are_permits_and_the_killed_give_theirs_back`
-//! - Several keys are held together or not at all, and acquiring them never deadlocks.
+//! - A lock set holds all of its keys or none, and acquiring it never deadlocks.
 //!   `leasehold::several_histories::ten_thousand_histories_hold_all_or_nothing`,
 //!   `leasehold::several::nobody_waits_in_a_circle`
-//! - Different values make different keys, with `:` between them in a template of `#[distributed_lock]` or in the path
-//!   keys of `leasehold-tower`. `leasehold::key::tests::no_two_pairs_of_values_share_a_key`,
-//!   `leasehold_ui::compiles::keys::compiles_and_runs`,
+//! - Different values result in different keys. This applies to values that a template of `#[distributed_lock]`
+//!   separates with `:`, and to the path keys of `leasehold-tower`.
+//!   `leasehold::key::tests::no_two_pairs_of_values_share_a_key`, `leasehold_ui::compiles::keys::compiles_and_runs`,
 //!   `leasehold_tower::it::keys::two_pairs_of_parameters_are_two_locks`
 //! - On Redis, locks of this crate and locks that other programs take with `SET key id NX PX ttl` exclude each other.
 //!   `leasehold::redis::foreign::we_exclude_them`, `leasehold::redis::foreign::they_exclude_us_and_we_wait_for_them`,
@@ -88,14 +89,14 @@
 //!   `leasehold_model::quorum_holds::three_rounds_fenced`, `leasehold_model::quorum_holds::five_nodes`,
 //!   `leasehold_nemesis::processes::tokens::each_of_100_000_acquisitions_has_a_larger_token_than_the_one_before`,
 //!   `leasehold::redlock::memory::tokens_grow_whatever_the_clocks_say`
-//! - **T2.** If a [`Redlock`] node lost its memory, tokens stay monotonic if the node then has no vote for longer than
+//! - **T2.** After a [`Redlock`] node lost its memory, tokens stay monotonic if the node has no vote for longer than
 //!   ε + S. A node that may restart with an older state must also have no vote for the longest TTL. The client reads a
 //!   node's uptime to enforce this. `leasehold_model::quorum_holds::quorum_restarts`,
 //!   `leasehold_model::quorum_holds::quorum_old_state`,
 //!   `leasehold::redlock::memory::a_node_that_was_restarted_has_no_vote_until_what_it_forgot_is_over`
-//! - **T3.** The exceptions are a split brain, and a server that grants immediately after losing its memory. There,
-//!   tokens increase between acquisitions that are further apart than ε + S. Tokens of closer acquisitions may be equal
-//!   or inverted. Each token is at least the server's time of day.
+//! - **T3.** In two cases tokens are not always monotonic: in a split brain, and if a server grants locks immediately
+//!   after losing its memory. In these cases, tokens increase between acquisitions that are more than ε + S apart.
+//!   Tokens of closer acquisitions may be equal or inverted. Each token is at least the server's time of day.
 //!   `leasehold::redis::outage::a_server_that_forgot_ends_the_guard_and_tokens_go_on_growing`,
 //!   `leasehold::sentinel::split::an_old_primary_that_returns_has_nobody_write_out_of_order`,
 //!   `leasehold_model::weakened::no_time_floor`
@@ -104,9 +105,9 @@
 //!   longer than ε. `leasehold_model::quorum_holds::one_server`,
 //!   `leasehold::sentinel::tokens::tokens_grow_over_fifty_failovers_that_lose_them`
 //! - **T5.** The server forgets the last token of a key two days after its last use. It may do so up to 17 minutes
-//!   earlier, or earlier by as much as its clock was set back. Clocks of servers differ by less than that. `fence_ttl`
-//!   of the backend's builder sets another time and documents its cost. The record of a semaphore ends a minute after
-//!   its last lease, because a permit does not have a fencing token.
+//!   earlier, or earlier by as much as its clock was set back. The clocks of servers are assumed to differ by less than
+//!   two days. `fence_ttl` of the backend's builder sets another time and documents its cost. The record of a semaphore
+//!   ends a minute after its last lease, because a permit does not have a fencing token.
 //!   `leasehold::redis::fence_ttl::every_request_keeps_the_last_token_for_the_time_that_is_set`,
 //!   `leasehold::redis::fence_ttl::batches_and_readers_keep_the_last_token_for_the_time_that_is_set`,
 //!   `leasehold::redis::fence_ttl::a_key_in_use_keeps_its_last_token`,
@@ -121,7 +122,7 @@
 //!   `leasehold::conformance::contract::tokens_grow`,
 //!   `leasehold::zookeeper::ensemble::when_the_leader_is_killed_a_lock_is_held_or_lost_and_never_both`
 //! - Readers that hold a lock together have the same token. That token is larger than all earlier writers' tokens and
-//!   smaller than all later ones. A reader that was the writer keeps its own token.
+//!   smaller than all later writers' tokens. A reader that was the writer keeps its own token.
 //!   `leasehold::conformance::kinds::readers_share_a_token`,
 //!   `leasehold::conformance::kinds::a_reader_that_looks_late_has_the_token_of_the_others`
 //! - A holder that accepted a handed-over lock has a larger token than the previous holder.
@@ -132,11 +133,12 @@
 //!
 //! Fenced writes depend only on monotonic tokens, not on exclusion, clocks or the network.
 //!
-//! - A [`FenceStore`](crate::FenceStore) admits no token after a larger one. `leasehold::fence::the_largest_of_many_stays`,
+//! - A [`FenceStore`](crate::FenceStore) admits no token after a larger token.
+//!   `leasehold::fence::the_largest_of_many_stays`,
 //!   `leasehold::redis::fence::accepts_the_newest_again_and_refuses_what_is_older_to_the_last_digit`,
 //!   `leasehold::redis::fence::a_server_that_takes_no_writes_admits_nobody_not_even_the_newest_again`
-//! - With `Fence::begin` of `leasehold-sqlx`, a paused holder's reads and writes lose no other holder's update, if all
-//!   use `begin`. `begin` claims the fence first, and the fence's row stays locked until the commit.
+//! - If all holders use `Fence::begin` of `leasehold-sqlx`, a paused holder that reads and writes does not lose another
+//!   holder's update. `begin` claims the fence first, and the fence's row stays locked until the commit.
 //!   `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`,
 //!   `leasehold_sqlx::races::mariadb::on_mariadb_a_fence_loses_nothing`,
 //!   `leasehold_sqlx::races::sqlite::on_sqlite_a_fence_loses_nothing`, `leasehold_sqlx::paused::on_postgres`
@@ -152,17 +154,18 @@
 //! - A single fenced statement changes no row that a later holder has written. `leasehold_sqlx::it::rows::on_postgres`,
 //!   `leasehold_sqlx::it::rows::on_mariadb`, `leasehold_sqlx::it::rows::on_sqlite`
 //! - `Fence::begin` and a single fenced statement do not see each other. If `Fence::query` writes a row anywhere, use
-//!   it for that row within `Fence::begin` too. An `INSERT` there must set the column to the token. Then neither of the
-//!   two overwrites a later holder's write. `Fence::begin` alone protects only against other `begin` transactions.
+//!   it for that row within `Fence::begin` too. An `INSERT` in such a transaction must set the fence column to the
+//!   token. Then neither `Fence::begin` nor a single statement overwrites a later holder's write. `Fence::begin` alone
+//!   protects only against other `begin` transactions.
 //!   `leasehold_sqlx::it::together::on_postgres_query_within_begin_sees_other_queries_and_is_seen_by_them`,
 //!   `leasehold_sqlx::it::together::on_mariadb_query_within_begin_sees_other_queries_and_is_seen_by_them`,
 //!   `leasehold_sqlx::it::together::on_sqlite_query_within_begin_sees_other_queries_and_is_seen_by_them`
-//! - `FenceLayer` of `leasehold-tower` rejects every request after one with a larger token. If its store fails, it
-//!   rejects all requests.
+//! - `FenceLayer` of `leasehold-tower` rejects every request that follows a request with a larger token. If its store
+//!   fails, it rejects all requests.
 //!   `leasehold_tower::it::fencing::what_was_admitted_is_done_before_the_next_and_the_older_is_refused`,
 //!   `leasehold_tower::it::fencing::a_store_that_fails_lets_nobody_in`
-//! - If exclusion fails and two guards are valid, the older holder's write is rejected. The tests cause this in all
-//!   known ways.
+//! - If exclusion fails and two guards are valid, the older holder's write is rejected. The tests cause such failures
+//!   in all known ways.
 //!   `leasehold::sentinel::hole::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
 //!   `leasehold::redlock::memory::a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older`,
 //!   `leasehold::redlock::memory::a_node_that_is_wrongly_called_durable_lets_two_in_and_the_fence_refuses_the_older`
@@ -185,11 +188,11 @@
 //!   `leasehold_model::holds::lost_wake_ups`, `leasehold_model::holds::deaths_and_cancels`,
 //!   `leasehold::redis::waiting::when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look`
 //! - A planned failover of Sentinels, or a planned takeover in a Cluster, delays acquires by at most 3 s, whatever the
-//!   TTL. The process repeats its recent releases as soon as it detects the new server. It repeats those of the last 30
-//!   s, and at most 4 096 for each [`Redis`](crate::backend::redis::Redis). The bound of 3 s does not hold in three
-//!   cases. First, the URL names one server, and its address leads to another server after the failover. Second, the
-//!   process has ended or its manager was shut down: the new server keeps the released locks until their TTL. Third, a
-//!   replica was asked to take over before the masters were connected to it: see
+//!   TTL. The process repeats its recent releases as soon as it detects the new server. It repeats the releases of the
+//!   last 30 s, and at most 4 096 for each [`Redis`](crate::backend::redis::Redis). The bound of 3 s does not hold in
+//!   three cases. First, the URL names one server, and its address leads to another server after the failover. Second,
+//!   the process has ended or its manager was shut down: the new server keeps the released locks until their TTL.
+//!   Third, a replica was asked to take over before the masters were connected to it: see
 //!   [`Redis`](crate::backend::redis::Redis#clusters). `leasehold_model::holds::promotion`,
 //!   `leasehold_model::weakened::releases_not_repeated`,
 //!   `leasehold::sentinel::planned::two_waiters_with_a_long_ttl_are_served`,
@@ -208,9 +211,9 @@
 //!   `leasehold::redis::passing::waiters_of_other_processes_have_their_turn`,
 //!   `leasehold::redis::passing::a_waiter_whose_news_is_lost_looks_soon`,
 //!   `leasehold::redis::passing::a_release_that_is_dropped_has_its_waiter_look_at_once`
-//! - If the queue is empty, a release also carries the attempt of the next task in its process. The result equals a
-//!   release followed by an acquire, even if replies are lost or tasks are dropped. `leasehold_model::holds::parked`,
-//!   `leasehold_model::holds::parked_two_processes`,
+//! - If the queue is empty, a release request also contains the attempt of the next task in the same process. The
+//!   result equals a release followed by an acquire, even if replies are lost or tasks are dropped.
+//!   `leasehold_model::holds::parked`, `leasehold_model::holds::parked_two_processes`,
 //!   `leasehold::redis::parked::the_release_of_one_is_the_attempt_of_the_next`,
 //!   `leasehold::redis::parked::a_release_passes_on_what_it_holds_to_one_whose_request_is_wanted`,
 //!   `leasehold::redis::parked::one_that_goes_while_it_is_passed_the_lock_leaves_nothing`,
@@ -218,7 +221,8 @@
 //!   `leasehold::redis::parked::one_whose_news_is_lost_asks`
 //! - Requests that are sent to Redis together are executed as if they were sent one by one, in order. No request is
 //!   affected by another's error, by a lost reply, or by a blocked runtime. The exception is a server without free
-//!   memory: it may execute an attempt that was sent with a release. `leasehold_model::holds::batches`,
+//!   memory: it rejects a single attempt, but may execute an attempt that was sent together with a release.
+//!   `leasehold_model::holds::batches`,
 //!   `leasehold::redis::one_by_one::a_batch_does_what_its_requests_would_do_one_by_one`,
 //!   `leasehold::redis::batches::those_who_ask_at_once_wait_in_the_order_in_which_they_asked`,
 //!   `leasehold::redis::batches::what_the_server_refuses_is_told_to_whom_it_concerns`,
@@ -243,7 +247,7 @@
 //!   `leasehold::redis::outage::a_guard_outlives_an_outage_that_its_lease_outlives`
 //! - A Redis server without free memory still releases locks and grants them to waiters.
 //!   `leasehold::redis::trouble::a_full_server_still_releases_and_hands_on`
-//! - Memory, connections and keys do not increase with the number of acquisitions, including cancelled ones.
+//! - Memory, connections and keys do not increase with the number of acquisitions, including cancelled acquisitions.
 //!   `leasehold_nemesis::soak::memory_and_connections_stay_flat_over_cancelled_acquisitions_and_no_keys_are_left`
 //!
 //! # Fairness
@@ -267,7 +271,7 @@
 //! - Without a guard the body does not run: nothing runs while the backend is down, and an outage is never reported as
 //!   busy. `leasehold::rules::rule_4_no_guard_no_body::no_body_runs_while_the_backend_is_down`,
 //!   `leasehold::rules::rule_4_no_guard_no_body::an_outage_is_never_reported_as_busy`
-//! - An error says whether the backend definitely did not apply the request, or may have.
+//! - An error states whether the backend definitely did not apply the request, or may have applied it.
 //!   `leasehold::rules::rule_8_say_which::surely_not_applied_and_unknown`
 //! - Every call returns and no code panics, whatever a server replies.
 //!   `leasehold::hostile::whatever_a_server_answers_every_call_ends_and_nothing_panics`,
@@ -282,7 +286,7 @@
 //!   `leasehold::hostile::moved::a_member_that_sends_everybody_on_without_an_end_is_not_followed_to_ever_more_connections`
 //! - If a Redis reply exceeds the client's limit, the client closes the connection before it allocates memory for the
 //!   reply. The error states the cause. The limit is 16 MiB for locks and 64 MiB for a
-//!   [`RedisFenceStore`](crate::RedisFenceStore). There is no limit if the `redis` crate opens the connection: see
+//!   [`RedisFenceStore`](crate::RedisFenceStore). No limit applies if the `redis` crate opens the connection: see
 //!   [`connect_client`](crate::backend::redis::RedisBuilder::connect_client).
 //!   `leasehold::hostile::reply_size::a_reply_that_is_too_large_ends_the_connection_and_takes_no_memory`,
 //!   `leasehold::hostile::reply_size::a_fence_that_is_answered_too_much_says_so_and_takes_no_memory`,
@@ -294,7 +298,7 @@
 //!   `leasehold::rules::rule_2_one_id_per_attempt::a_release_that_finds_another_holder_is_not_a_release`,
 //!   `leasehold::conformance::behaviour::an_expired_guard_knows_it`
 //!
-//! # Who may do what
+//! # Permissions
 //!
 //! - A handed-over lock can be accepted only with its ticket, once, before its lease ends. Knowing the holder, the
 //!   token and the key is not enough, and a manager with another prefix cannot accept it. A lock that was not handed
@@ -313,7 +317,7 @@
 //!   `leasehold::cluster::rights::the_least_rights_are_enough_for_every_operation`,
 //!   `leasehold::redlock::rights::the_least_rights_of_one_server_are_enough_on_each_of_several`
 //!
-//! # What may forget
+//! # Data loss
 //!
 //! For each deployment, this list states the assumptions for exclusion, and the effect if they do not hold:
 //!
@@ -351,19 +355,19 @@
 //!   `leasehold::redlock::connecting::a_server_that_goes_by_two_names_is_refused_each_time`,
 //!   `leasehold::redlock::connecting::a_name_that_leads_to_another_nodes_server_later_has_no_vote`,
 //!   `leasehold::redlock::connecting::members_of_a_cluster_and_replicas_are_no_nodes`
-//! - **`ZooKeeper`** survives the failure of a minority. A follower's data is not used as proof that a lock is free. A
-//!   holder that is cut off loses its lock before the next holder is granted it. After a change of leader, expired
-//!   sessions still exist for a while. A queue position of such a session does not grant the lock to the client's next
-//!   session.
+//! - **`ZooKeeper`** survives the failure of a minority. A client does not conclude from a follower's data that a lock
+//!   is free. A holder that is cut off loses its lock before the next holder is granted it. After a change of leader,
+//!   expired sessions still exist for a while. A queue position of such a session does not grant the lock to the
+//!   client's next session.
 //!   `leasehold::zookeeper::ensemble::nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the_holder_has_left`,
 //!   `leasehold::zookeeper::ensemble::a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_in`,
 //!   `leasehold::zookeeper::attempts::a_place_of_a_session_before_is_not_taken_for_ones_own`
 //!
 //! # What does not hold
 //!
-//! - A lock alone does not protect data, as above. Two guards can be valid when a primary crashes, or when a primary
-//!   still serves requests for a moment after its planned replacement. The same applies if a server's clock is set
-//!   forward, or if a server loses its data.
+//! - A lock alone does not protect data, as explained above. Two guards can be valid when a primary crashes, or when a
+//!   primary still serves requests for a moment after its planned replacement. The same applies if a server's clock is
+//!   set forward, or if a server loses its data.
 //!   `leasehold::sentinel::hole::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
 //!   `leasehold::sentinel::hole::a_planned_failover_lets_two_in_and_the_fence_refuses_the_older`,
 //!   `leasehold::redis::clock::a_server_whose_clock_is_set_forward_lets_two_in_and_the_fence_refuses_the_older`,
@@ -372,12 +376,12 @@
 //! - On `ZooKeeper`, if a manager has more waiters than it can watch, a broken connection still loses no lock. But
 //!   waiters without a watch poll every two seconds instead of being notified.
 //!   `leasehold::zookeeper::attempts::a_crowd_of_waiters_survives_a_cut`
-//! - A single fenced statement does not protect a holder that reads first: until that holder writes, the previous one
-//!   may still write. To protect such a holder, claim the fence first.
+//! - A single fenced statement does not protect a holder that reads first: until that holder writes, the previous
+//!   holder may still write. To protect such a holder, claim the fence first.
 //!   `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`
 //! - [`Redlock`] does not guarantee an order, and supports only exclusive locks.
 //!   `leasehold::redlock::election::what_cannot_be_is_refused_before_anything_is_sent`
-//! - Programs that poll with `SET NX` rarely get a lock for which others queue.
+//! - Programs that poll with `SET NX` rarely acquire a lock for which other attempts queue.
 //!   `leasehold::redis::foreign::they_get_no_turn_between_a_release_and_our_waiter`
 //! - A waiter that is not polled loses its position. During a hand-off the waiter loses its position after 2 s, even if
 //!   the hand-off is inside its process. `leasehold::conformance::contract::a_silent_waiter_is_passed_over`,
@@ -388,8 +392,8 @@
 //!   may find the lock held by another attempt, whose grant is then revoked. Such a waiter times out, as if the lock
 //!   were busy. `leasehold::sentinel::synced::without_a_replica_some_time_out_and_others_are_told_why`
 //! - A dropped guard releases in the background. If its runtime ends before the release is confirmed, the manager sends
-//!   the release from another runtime. It does so immediately if there is a waiter or a holder, and otherwise with the
-//!   manager's next use. If there is no other runtime, the lease expires.
+//!   the release from another runtime. The manager does so immediately if it has a waiter or a holder there, and
+//!   otherwise when it is used again. Without another runtime, the lease expires.
 //!   `leasehold::rules::rule_7_drop_cannot_await::what_an_ended_runtime_left_behind_is_seen_to_by_the_next_acquire`,
 //!   `leasehold::rules::rule_7_drop_cannot_await::a_guard_dropped_in_a_runtime_that_ends_is_released_by_that_which_took_it`,
 //!   `leasehold::redis::ended::waiters_that_ended_with_their_runtime_do_not_delay_those_of_another`,
@@ -405,7 +409,7 @@
 //!
 //! Two versions of this crate may use one key while a service is rolled out. On Redis both versions use the layout
 //! `lh1`: the key with its owner's id, and the auxiliary keys with `:lh1:` in their names. Scripts are called by the
-//! hash of their text, so each version runs its own.
+//! hash of their text, so each version runs its own scripts.
 //!
 //! - A process with the first scripts of `lh1` and a process with the current scripts exclude each other on one key.
 //!   They use one queue and one counter, and hand locks to each other.
@@ -423,10 +427,10 @@
 //!
 //! 1. Lock the key itself as before, as a string with a TTL. Then both versions exclude each other, as unrelated
 //!    programs do. Waiters of either version find a free key within a second.
-//! 2. Read the old counter and start its tokens above it. Otherwise fences accept old tokens as newer ones.
-//! 3. Say in the changelog that waiters are ordered only within one version until the roll-out is over.
+//! 2. Read the old counter and start its tokens above it. Otherwise fences accept old tokens as newer tokens.
+//! 3. State in the changelog that waiters are ordered only within one version until the roll-out is over.
 //!
-//! # Who has found this before
+//! # Prior work
 //!
 //! - M. Kleppmann, [How to do distributed
 //!   locking](https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html) (2016): describes a paused

@@ -10,7 +10,7 @@ use super::{AttemptId, FencingToken, InvalidTicket, Key};
 /// Identifies a ticket and the version of its format.
 const FORM: &str = "leasehold-ticket-2";
 
-/// Tickets of earlier versions had no secret: a client that knew a holder's id could forge one.
+/// Tickets of earlier versions had no secret, so a client that knew a holder's id could forge a ticket.
 const OUTDATED: &str = "leasehold-ticket-1 ";
 
 /// A ticket for a lock that is handed to another process. [`LockGuard::hand_over`](crate::LockGuard::hand_over) creates
@@ -61,7 +61,7 @@ impl HandoverTicket {
         self.key.name()
     }
 
-    /// Returns the previous holder's token; the holder that accepts the ticket gets a larger one.
+    /// Returns the previous holder's token; the holder that accepts the ticket gets a larger token.
     #[must_use]
     pub fn token(&self) -> FencingToken {
         self.handover.token
@@ -128,7 +128,8 @@ impl FromStr for HandoverTicket {
 
 impl fmt::Debug for HandoverTicket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not derived: a derived `Debug` would show all fields, and anyone who knows them can accept the lock.
+        // This is not derived, because a derived `Debug` would show all fields, and anyone who knows them can accept
+        // the lock.
         f.debug_struct("HandoverTicket")
             .field("key", &self.key)
             .field("token", &self.handover.token)

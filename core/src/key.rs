@@ -20,7 +20,7 @@ const RESERVED: &str = ":lh1:";
 /// - empty keys, and keys longer than [`MAX_KEY_BYTES`]
 /// - keys that contain a control character or `:lh1:`
 /// - keys with a `}` that does not close the only, non-empty `{hash tag}`, because a Redis Cluster would place their
-///   auxiliary keys elsewhere
+///   auxiliary keys in other slots
 /// - keys that consist of a hash tag only, because `{a}` would have the same auxiliary keys as `a`
 ///
 /// On Redis each key that was ever locked uses memory for two days after its last use, or for `fence_ttl`. See `Keys`
@@ -48,7 +48,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// [`InvalidKey`] says which rule is broken, and where.
+    /// [`InvalidKey`] states which rule is broken, and where.
     pub fn new(prefix: &str, name: &str) -> Result<Self, InvalidKey> {
         let full = [prefix, name].concat();
         let refuse = |problem| {
@@ -85,9 +85,9 @@ impl Key {
     /// Escapes a value as a part of a composite key: `:` becomes `%3A`, and `%` becomes `%25`. A value without `:` and
     /// `%` is unchanged.
     ///
-    /// Escaped values that are joined with `:` make a different key for each combination. Without escaping, `ann:5` and
-    /// `5` would make the same key as `ann` and `5:5`. The placeholders of `#[distributed_lock]` and the parameters of
-    /// `leasehold_tower::key::path` are escaped in this way.
+    /// If escaped values are joined with `:`, each combination results in a different key. Without escaping, `ann:5`
+    /// and `5` would result in the same key as `ann` and `5:5`. The placeholders of `#[distributed_lock]` and the
+    /// parameters of `leasehold_tower::key::path` are escaped in this way.
     ///
     /// # Examples
     ///
@@ -124,7 +124,7 @@ impl Key {
         &self.full[self.prefix_bytes..]
     }
 
-    /// Returns the name under which the backend keeps the lock: prefix and key.
+    /// Returns the name under which the backend stores the lock: prefix and key.
     #[must_use]
     pub fn full(&self) -> &str {
         &self.full
@@ -181,8 +181,8 @@ impl InvalidKey {
         &self.problem
     }
 
-    /// Returns the rule, with positions in the key as the caller wrote it, without the prefix. Use it in messages for
-    /// readers who do not know the prefix. A position inside the prefix becomes 0.
+    /// Returns the rule that the key breaks, with positions in the key as the caller wrote it, without the prefix. Use
+    /// it in messages for readers who do not know the prefix. A position inside the prefix becomes 0.
     #[must_use]
     pub fn problem_in_key(&self) -> KeyProblem {
         let mut problem = self.problem.clone();

@@ -18,7 +18,7 @@
 //! let shipped = guard.run(async |_| Ok::<_, leasehold::Error>(1)).await?;
 //! # assert_eq!(shipped, 1);
 //!
-//! // Grows with each acquisition: the resource rejects writes that carry a smaller one.
+//! // The token increases with each acquisition. The resource rejects writes with a smaller token.
 //! let token = guard.token();
 //! # assert!(token.get() > 0);
 //!
@@ -41,17 +41,18 @@
 //! # }
 //! ```
 //!
-//! Use one manager per process. It has one watchdog and few connections, which its clones also use. A dropped guard
-//! releases its lock in a background task, which stops with the runtime. So call [`shutdown`](LockManager::shutdown)
-//! before the runtime ends, after the work under locks has finished. Otherwise waiters wait until the TTL has passed.
+//! Use one manager per process. A manager and its clones share one watchdog and a few connections. A dropped guard
+//! releases its lock in a background task, and this task stops when the runtime ends. So call
+//! [`shutdown`](LockManager::shutdown) before the runtime ends, after the work under locks has finished. Otherwise
+//! waiters wait until the TTL has passed.
 //!
 //! # The problem, and how this crate handles it
 //!
-//! A process can be paused, a packet can be late, a clock can jump. So a distributed lock is a *lease*: it has a TTL,
-//! and a holder that stops renewing loses it. This crate handles the consequences:
+//! A process can be paused, a packet can be late, and a clock can jump. So a distributed lock is a *lease*: it has a
+//! TTL, and a holder that stops renewing loses it. This crate handles the consequences:
 //!
-//! - The **watchdog** renews each lease at a third of its TTL while its guard lives. It never renews a lease that
-//!   another holder has by now. So the TTL only decides how long the lock stays taken after a *crash*.
+//! - The **watchdog** renews each lease at a third of its TTL while its guard lives. It never renews a lease after the
+//!   lock was granted to another holder. So the TTL only decides how long the lock stays taken after a *crash*.
 //! - **A loss is reported.** A guard is invalid from its deadline on, by this process's own clock, even if the backend
 //!   cannot be reached. Then [`is_valid`](LockGuard::is_valid) is false, [`ended`](LockGuard::ended) resolves with a
 //!   reason, and [`run`](LockGuard::run) drops its body.
@@ -69,10 +70,10 @@
 //!
 //! | | holds | as long as |
 //! |---|---|---|
-//! | exclusion | two guards of one key are never both valid | no operator forces a lock open, and the code under the lock stops when its guard is lost. [`run`](LockGuard::run) stops it between two steps of a future, not inside one |
-//! | order of tokens | each acquisition's token is larger than all before it | always. If the server loses its memory, or a process with in-process locks restarts: as long as the clock there was not set back |
-//! | progress | a lock is free, or granted to the first waiter, at most one TTL after its holder stopped renewing | always. A waiter that crashed in the queue may add 4 s in process and 13 s on Redis. Any number of crashed waiters may add 10 s and 46 s. On Redis a release may grant the lock to a waiter of its own process. If that waiter has crashed, it counts as a holder that stopped renewing |
-//! | order of waiters | first come, first served; on Redis order can slip by 10 ms or one release | a waiter's task is polled at least every 6 s (Redis: 33 s) while it waits, and within 2 s of its turn. Otherwise the waiter moves to the end of the queue (on Redis within its TTL, after a direct hand-off inside its process). On Redis a waiter that is not connected when its turn comes is skipped |
+//! | exclusion | two guards of one key are never both valid | no operator forces a lock open, and the code under the lock stops when its guard is lost. [`run`](LockGuard::run) stops the code at an await point, and cannot interrupt it between two await points |
+//! | order of tokens | each acquisition's token is larger than all earlier tokens of its key | always. After a server lost its memory, or a process with in-process locks restarted, only if the clock of that server or process was not set back |
+//! | progress | a lock is free, or granted to the first waiter, at most one TTL after its holder stopped renewing | always. A waiter that crashed in the queue may add 4 s in process and 13 s on Redis. Any number of crashed waiters may add 10 s and 46 s. On Redis a release may grant the lock to a waiter of the same process. If that waiter has crashed, it counts as a holder that stopped renewing |
+//! | order of waiters | first come, first served; on Redis order can slip by 10 ms or one release | a waiter's task is polled at least every 6 s (Redis: 33 s) while it waits, and within 2 s of its turn. Otherwise the waiter moves to the end of the queue. On Redis a waiter that is not connected when its turn comes is skipped |
 //!
 //! A Redis server grants a lock to a second holder if it loses the lock's data, or if its clock jumps past the lease.
 //! The same happens on a failover to a replica that has not seen the lock yet. The first holder detects this with its
@@ -84,8 +85,8 @@
 //! tested with random histories against a plain specification, in process and on a real server.
 //!
 //! The protocol of [`Redlock`](backend::redlock::Redlock) and its tokens have also been model-checked, for up to five
-//! nodes and three rounds. In this model, servers restart with and without their memory. A `FLUSHALL` and one id for
-//! two rounds are not modelled.
+//! nodes and three rounds. In this model, servers restart with and without their memory. The model does not include
+//! `FLUSHALL`, or two rounds with one id.
 //!
 //! Exclusion between readers and writers, and the limit of permits, hold under the same conditions as exclusion. If a
 //! reader or a holder of permits stops renewing, a waiter waits for that holder's own lease and up to one second more.
@@ -102,13 +103,13 @@
 //! | call | returns |
 //! |---|---|
 //! | [`Lock::acquire`] | a [`LockGuard`], or [`Error`]: timed out, closed, backend failed (definitely not applied, or unknown) |
-//! | [`Lock::try_acquire`] | `None` if it is busy, which is not an error |
+//! | [`Lock::try_acquire`] | a [`LockGuard`], or `None` if the lock is busy, which is not an error; otherwise [`Error`] |
 //! | [`LockSet::acquire`] | a [`LockSetGuard`] for all of the keys, or an [`Error`] and no lock |
-//! | [`Lock::run`] | the body's output once the lock is released, or its release continues in the background; an error if the lock was not acquired or was lost |
+//! | [`Lock::run`] | the body's output, after the lock was released or its release was moved to the background; an error if the lock was not acquired or was lost |
 //! | [`LockGuard::run`] | the body's result, or [`Error::Lost`] |
-//! | [`LockGuard::release`] | nothing; or [`Error::Lost`] if the lock was lost before |
+//! | [`LockGuard::release`] | nothing, or [`Error::Lost`] if the lock was already lost |
 //!
-//! All of these calls return [`Error`].
+//! These calls return [`Error`]. The `run` methods return your error type, into which [`Error`] converts.
 //!
 //! # Kinds of lock
 //!
@@ -118,7 +119,7 @@
 //! | a reentrant lock | the other guards of its [`ReentrancyScope`] | [`Lock::reentrant`] |
 //! | several locks as one | no other holder, on any of their keys | [`LockManager::lock_all`] |
 //! | a reader's lock | other readers | [`LockManager::rw_lock`] |
-//! | permits of a semaphore | others, as long as there are permits | [`LockManager::semaphore`] |
+//! | permits of a semaphore | other holders, as long as permits are left | [`LockManager::semaphore`] |
 //!
 //! # Annotating a function
 //!
@@ -154,7 +155,7 @@
 //!
 //! # Testing your own code
 //!
-//! [`LockManager::in_process`] has no shared state with other managers and uses tokio's clock: with
+//! [`LockManager::in_process`] shares no state with other managers, and uses tokio's clock. With
 //! `#[tokio::test(start_paused = true)]` leases expire without a real wait. With the feature `test-util`, call
 //! `guard.simulate_loss()` to test how your code handles a loss.
 //!
@@ -208,9 +209,10 @@
 //! granted. `leasehold.acquires` includes them.
 //!
 //! Each new manager describes its metrics and their units to the recorder, so install the recorder first. Set the
-//! buckets of the histograms yourself, because exporters have none by default, or defaults for web requests. Use 0.001,
-//! 0.005, 0.02, 0.1, 0.5, 2, 10 and your `wait` for `leasehold.acquire.duration`. Use 0.01, 0.1, 1, 10, 60, 600 and your
-//! `max_hold` for `leasehold.hold.duration`. In `metrics-exporter-prometheus` the method is `set_buckets_for_metric`.
+//! buckets of the histograms yourself, because the default of exporters is no buckets, or buckets for web requests. Use
+//! 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10 and your `wait` for `leasehold.acquire.duration`. Use 0.01, 0.1, 1, 10, 60, 600
+//! and your `max_hold` for `leasehold.hold.duration`. In `metrics-exporter-prometheus` the method is
+//! `set_buckets_for_metric`.
 //!
 //! Each key of a lock set counts as an acquisition in traces and metrics, once for each request. A nested acquire in a
 //! [`ReentrancyScope`] does not count.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The default TTL: with renewal on, a lock stays taken for this long after its holder has crashed.
+/// The default TTL: with renewal on, a lock stays taken for this time after its holder has crashed.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(30);
 
 /// The longest TTL: use renewal to hold a lock longer.
@@ -11,10 +11,11 @@ pub const MAX_TTL: Duration = Duration::from_secs(60 * 60 * 24);
 /// The shortest TTL: a shorter lease would consist only of the margin for clock drift.
 const LEAST_TTL: Duration = Duration::from_millis(5);
 
-/// The most permits that a semaphore can have: each permit is an entry with its own expiry.
+/// The largest number of permits of a semaphore. The number is limited, because each permit is an entry with its own
+/// expiry.
 pub const MAX_PERMITS: u32 = 10_000;
 
-/// The most keys in one lock set.
+/// The largest number of keys in one lock set.
 pub const MAX_KEYS: usize = 64;
 
 /// The default prefix of every key.
@@ -51,7 +52,7 @@ impl Default for LockOptions {
 }
 
 impl LockOptions {
-    /// Checks the options; the backend can keep TTLs from `least` to `most`.
+    /// Checks the options; the backend supports TTLs from `least` to `most`.
     pub(crate) fn validate(&self, least: Duration, most: Duration) -> Result<(), InvalidOption> {
         let (least_ttl, most_ttl) = (least.max(LEAST_TTL), most.min(MAX_TTL));
         if self.ttl < least_ttl {
@@ -136,7 +137,7 @@ pub enum InvalidOption {
     TooShort {
         /// The option's name.
         option: &'static str,
-        /// The value that was given.
+        /// The invalid value.
         value: Duration,
         /// The shortest valid value.
         least: Duration,
@@ -146,7 +147,7 @@ pub enum InvalidOption {
     TooLong {
         /// The option's name.
         option: &'static str,
-        /// The value that was given.
+        /// The invalid value.
         value: Duration,
         /// The longest valid value.
         most: Duration,
@@ -171,7 +172,7 @@ pub enum InvalidOption {
     /// The semaphore has too many permits.
     #[error("a semaphore of {of} permits is too large; give at most {MAX_PERMITS}")]
     TooManyPermits {
-        /// The number that was given.
+        /// The invalid number.
         of: u32,
     },
 }

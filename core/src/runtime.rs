@@ -1,5 +1,5 @@
-//! Gives access to tokio's scheduler and timers. Calls outside a runtime do not panic, and tests can pause the time.
-//! Only a runtime without a timer cannot be detected.
+//! Gives access to tokio's scheduler and timers. Calls outside a runtime do not panic, and tests can pause the time. A
+//! runtime without a timer cannot be detected, though.
 
 use std::future::Future;
 #[cfg(feature = "redis")]
@@ -34,7 +34,8 @@ impl Runtime {
         self.0.spawn(task)
     }
 
-    /// Spawns on the caller's runtime, or on this one if the caller has none: a guard may be dropped on a plain thread.
+    /// Spawns on the caller's runtime, or on this runtime if the caller is outside a runtime. A guard may be dropped on
+    /// a plain thread.
     pub(crate) fn spawn_on_current<F>(&self, task: F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -57,19 +58,19 @@ pub(crate) fn in_runtime() -> bool {
     Handle::try_current().is_ok()
 }
 
-/// Returns a timer, if there is a runtime to drive it.
+/// Returns a timer; `None` outside a runtime.
 pub(crate) fn sleep(duration: Duration) -> Option<Sleep> {
     Handle::try_current().ok()?;
     Some(tokio::time::sleep(duration))
 }
 
-/// Returns a timer until a point on tokio's clock, if there is a runtime.
+/// Returns a timer until a point on tokio's clock; `None` outside a runtime.
 pub(crate) fn sleep_until(instant: std::time::Instant) -> Option<Sleep> {
     Handle::try_current().ok()?;
     Some(tokio::time::sleep_until(instant.into()))
 }
 
-/// Limits the time of `task`, if there is a runtime.
+/// Limits the time of `task`; returns `None` outside a runtime.
 pub(crate) fn timeout<F: Future>(limit: Duration, task: F) -> Option<Timeout<F>> {
     Handle::try_current().ok()?;
     Some(tokio::time::timeout(limit, task))
@@ -132,7 +133,7 @@ impl RuntimeThread {
         })
     }
 
-    /// Ends the runtime without a grace period, which drops its futures. Returns when they are dropped.
+    /// Ends the runtime without a grace period, which drops its futures. Returns when the futures are dropped.
     pub(crate) async fn end(&self) {
         self.at_once.cancel();
         self.ended.cancelled().await;

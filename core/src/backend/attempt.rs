@@ -5,27 +5,28 @@ use std::time::Duration;
 
 use crate::{AttemptId, FencingToken, Key};
 
-/// One acquisition, created before its first request is sent and unchanged until it ends.
+/// One acquisition. It is created before its first request is sent, and does not change until it ends.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Attempt {
     /// The key to lock.
     pub key: Key,
-    /// The id of this attempt: never the same for two attempts.
+    /// The id of this attempt, which no other attempt has.
     pub owner: AttemptId,
-    /// The lease, counted from when the backend grants it.
+    /// The duration of the lease, counted from when the backend grants it.
     pub ttl: Duration,
     /// Whether the caller queues if the lock is busy. If this is false, a busy attempt stores nothing on the backend.
     pub queue: bool,
     /// The mode in which to hold the lock.
     pub mode: Mode,
-    /// The handover, if this attempt accepts a lock instead of waiting for it.
+    /// The handover that this attempt accepts; `None` for an attempt that waits for the lock.
     pub handover: Option<Box<Handover>>,
     /// How soon the caller wants a reply, even if the lock is busy. A backend may wait for a part of this time if the
     /// caller may be granted the lock in that time.
     pub answer_within: Duration,
-    /// Whether the caller renews the lease by itself, and early if it is much shorter than `ttl`. If this is true, a
-    /// backend may grant a shorter lease first, to save a request. The first renewal extends the lease to `ttl`.
+    /// Whether the caller renews the lease without further requests by the user, and renews early if the granted lease
+    /// is much shorter than `ttl`. If this is true, a backend may grant a shorter lease first, to save a request. The
+    /// first renewal extends the lease to `ttl`.
     pub renewed: bool,
 }
 
@@ -50,35 +51,35 @@ impl Attempt {
         }
     }
 
-    /// Returns the same attempt in another mode.
+    /// Sets the mode.
     #[must_use]
     pub const fn in_mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// Returns the same attempt, to accept a handover.
+    /// Sets the handover that the attempt accepts.
     #[must_use]
     pub fn taking_up(mut self, handover: Option<Box<Handover>>) -> Self {
         self.handover = handover;
         self
     }
 
-    /// Returns the same attempt; the caller wants a reply within `limit`.
+    /// Sets the time within which the caller wants a reply.
     #[must_use]
     pub const fn answered_within(mut self, limit: Duration) -> Self {
         self.answer_within = limit;
         self
     }
 
-    /// Returns the same attempt; `renewed` is whether the caller renews the lease by itself.
+    /// Sets whether the caller renews the lease; see the field `renewed`.
     #[must_use]
     pub const fn renewed(mut self, renewed: bool) -> Self {
         self.renewed = renewed;
         self
     }
 
-    /// Returns the claim of this attempt once it was granted `token`.
+    /// Returns the claim of this attempt after the backend granted it `token`.
     #[must_use]
     pub fn claim(&self, token: FencingToken) -> Claim {
         Claim {
@@ -99,7 +100,7 @@ pub struct Claim {
     pub key: Key,
     /// The id of the holder.
     pub owner: AttemptId,
-    /// The lease after each renewal.
+    /// The duration of the lease after each renewal.
     pub ttl: Duration,
     /// The token of the grant.
     pub token: FencingToken,
@@ -107,8 +108,8 @@ pub struct Claim {
     pub mode: Mode,
 }
 
-/// The contents of a ticket for a lock that is handed over. The backend compares all fields with the registration of
-/// the previous holder.
+/// The contents of a ticket for a lock that is handed over. The backend compares all fields with the fields that the
+/// previous holder registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Handover {
@@ -173,8 +174,8 @@ pub enum Mode {
     Exclusive,
     /// The holder is a reader of a read-write lock, and holds the lock together with other readers only.
     Shared,
-    /// The holder has permits of a semaphore, as long as no more than `of` are in use. Each attempt is checked against
-    /// its own `of`.
+    /// The holder has `count` permits of a semaphore. The backend grants an attempt only if afterwards at most `of`
+    /// permits are in use. Each attempt contains its own limit.
     Permits {
         /// The number of permits to acquire.
         count: u32,

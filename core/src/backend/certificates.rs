@@ -9,7 +9,7 @@ use rustls::{ClientConfig, RootCertStore};
 
 use super::{ConnectError, rustls_provider};
 
-/// The certificates that a builder was given.
+/// The certificates that were set on a builder.
 #[derive(Clone, Default)]
 pub(crate) struct Certificates {
     pub(crate) authorities: Option<String>,

@@ -43,8 +43,8 @@ pub use response::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswe
 ///
 /// # Contract
 ///
-/// - Each operation is atomic, and idempotent by the attempt's owner id. The manager re-sends a command without a
-///   reply, and a duplicate changes nothing but the end of the lease.
+/// - Each operation is atomic, and idempotent by the attempt's owner id. If a command has no reply, the manager sends
+///   it again. A duplicate changes only the end of the lease.
 /// - [`attempt`](Self::attempt) never waits for the lock. [`wait`](Self::wait) may end at any time, and a notification
 ///   is a hint, never a grant.
 /// - A future that is dropped may or may not have done its work. A request that it started must not take effect after a
@@ -52,10 +52,10 @@ pub use response::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswe
 /// - Only the backend's clock decides when a lease ends, never a caller's clock. Each claim and each queue position
 ///   expires when its owner stops renewing it.
 /// - Tokens of one key only increase, even after a lease has expired or data was lost.
-/// - Several runtimes call concurrently, and a runtime may end during a call.
+/// - Several runtimes may call the backend concurrently, and a runtime may end during a call.
 /// - Replies may be late: the manager limits every call, and counts a lease from before the request was sent.
-/// - An error contains whether the command may have been applied ([`Applied`]); "unknown" is always allowed, "no" must
-///   be certain.
+/// - An error states whether the command may have been applied ([`Applied`]). `Unknown` is always allowed, but `No`
+///   must be certain.
 #[async_trait]
 pub trait Backend: Debug + Send + Sync + 'static {
     /// Returns the features of this backend, which do not change.
@@ -78,8 +78,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// `attempt_now`. `None` means that nothing was done, and the acquisition continues with `attempt`. Any other
     /// result counts as the result of `attempt`.
     ///
-    /// `now` was read from tokio's clock just before. The manager assumes that the result was returned at that time,
-    /// too. If a thread would have to wait for the result, return `None`.
+    /// `now` was read from tokio's clock just before the call. The manager assumes that the result was returned at
+    /// `now`, too. If a thread would have to wait for the result, return `None`.
     ///
     /// The default returns `None`, which is always correct. A backend in memory can override this method to save a
     /// boxed future and a clock read.
@@ -108,19 +108,19 @@ pub trait Backend: Debug + Send + Sync + 'static {
     }
 
     /// Renews each claim's lease if its owner still holds it, and returns one reply per claim, in order. If the list is
-    /// shorter, the other claims have no reply; they are retried, as after an error.
+    /// shorter, the manager retries the remaining claims, as after an error.
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>>;
 
-    /// Turns a claim in [`Mode::Exclusive`] into one in [`Mode::Shared`] without a gap, if its owner holds the lock.
-    /// The token stays the same, the lease is renewed, and the lock is granted to waiting readers. The manager calls
-    /// this only with the capability `shared`.
+    /// Turns a claim in [`Mode::Exclusive`] into a claim in [`Mode::Shared`] without a gap, if its owner holds the
+    /// lock. The token stays the same, the lease is renewed, and the lock is granted to waiting readers. The manager
+    /// calls this only if the backend has the capability `shared`.
     async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError>;
 
     /// Renews the lease of a claim in [`Mode::Exclusive`], if its owner holds the lock under its token, and allows one
     /// attempt to accept the lock. That attempt must name this handover: the same previous holder, token and secret.
     /// Without this call, or with another secret, no attempt can accept the lock. The owner holds the lock until
     /// another attempt accepts it, and may release it. The secret becomes invalid with the release, and with the end of
-    /// the lease. The manager calls this only with the capability `handover`.
+    /// the lease. The manager calls this only if the backend has the capability `handover`.
     ///
     /// The default returns a permanent error.
     async fn hand_over(
@@ -136,7 +136,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError>;
 
     /// Does the same as [`release`](Self::release), if that is possible without waiting; see
-    /// [`attempt_now`](Self::attempt_now). After `None` or an error, `release` follows.
+    /// [`attempt_now`](Self::attempt_now). After `None` or an error, the manager calls `release`.
     fn release_now(
         &self,
         claim: &Claim,
@@ -146,22 +146,22 @@ pub trait Backend: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Undoes an attempt whose outcome is unknown or unwanted. Removes it from the queue; if it had become the owner,
-    /// grants the lock to the next waiter.
+    /// Undoes an attempt with an unknown or unwanted outcome. Removes the attempt from the queue. If the attempt had
+    /// become the owner, grants the lock to the next waiter.
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError>;
 
     /// Does the same as [`cleanup`](Self::cleanup), if that is possible without waiting; see
-    /// [`release_now`](Self::release_now). After `None` or an error, `cleanup` follows.
+    /// [`release_now`](Self::release_now). After `None` or an error, the manager calls `cleanup`.
     fn cleanup_now(&self, attempt: &Attempt, now: Instant) -> Option<Result<(), BackendError>> {
         let (_, _) = (attempt, now);
         None
     }
 
-    /// Returns the holder of a key, the rest of its lease, and the number of waiters.
+    /// Returns the holder of a key, the remaining time of its lease, and the number of waiters.
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError>;
 
-    /// Takes the lock from its holder and grants it to the next waiter; returns false if it was not held. This is a
-    /// tool for operators.
+    /// Takes the lock from its holder and grants it to the next waiter. Returns false if the lock was not held. This is
+    /// a tool for operators.
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError>;
 
     /// Returns the number of interruptions of the connection to the backend, once it is greater than `seen`. Leases may
@@ -169,8 +169,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// pending forever if the connection cannot be interrupted.
     async fn interrupted(&self, seen: u64) -> u64;
 
-    /// Closes connections and ends tasks; later calls may fail. Callers may call this more than once. The manager does
-    /// not call this if it is dropped without a shutdown.
+    /// Closes connections and ends tasks; later calls may fail. Callers may call this more than once. A manager that is
+    /// dropped without a shutdown does not call this.
     async fn close(&self);
 }
 

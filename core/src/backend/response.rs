@@ -11,7 +11,7 @@ pub enum AttemptAnswer {
     Granted {
         /// The fencing token of this acquisition; a duplicate request returns the same token.
         token: FencingToken,
-        /// The lease, counted from when the backend granted it.
+        /// The duration of the lease, counted from when the backend granted it.
         lease: Duration,
     },
     /// Another holder has the lock, or another waiter is before the caller.
@@ -39,7 +39,7 @@ pub enum Refusal {
 pub enum RenewAnswer {
     /// The claim's owner still holds the lock.
     Extended {
-        /// The lease, counted from when the backend extended it.
+        /// The duration of the lease, counted from when the backend extended it.
         lease: Duration,
     },
     /// The claim's owner does not hold the lock, and cannot hold it again.
@@ -62,12 +62,12 @@ pub enum ReleaseAnswer {
 #[non_exhaustive]
 pub struct Inspection {
     /// The only holder: a short hash of an attempt's id, as in events and spans, or the value that another program
-    /// wrote. `None` if several may hold the lock.
+    /// wrote. `None` if the lock may have several holders.
     pub owner: Option<String>,
     /// The token of the holder, or the last token that was generated for a shared holder; `None` while a hand-off is
     /// not yet confirmed.
     pub token: Option<FencingToken>,
-    /// The rest of the lease; with several holders, that of the longest lease.
+    /// The remaining time of the lease; with several holders, of the longest lease.
     pub expires_in: Option<Duration>,
     /// The number of holders, or of permits in use.
     pub holders: usize,

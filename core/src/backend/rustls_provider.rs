@@ -2,7 +2,7 @@
 
 use rustls::crypto::{CryptoProvider, ring};
 
-/// Sets a provider unless the process has one: rustls panics without.
+/// Sets a provider unless the process has one, because rustls panics without a provider.
 pub(crate) fn choose() {
     if CryptoProvider::get_default().is_none() {
         // This fails if another thread has set a provider concurrently, which is fine.

@@ -34,7 +34,7 @@ impl BlockingRuntime {
 
 impl Drop for BlockingRuntime {
     fn drop(&mut self) {
-        // A runtime that waits for its tasks must not be dropped inside another one.
+        // A runtime that waits for its tasks must not be dropped inside another runtime.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }

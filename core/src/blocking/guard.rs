@@ -9,7 +9,7 @@ use crate::{Error, FencingToken, LockHandle};
 
 /// A held lock: see the async [`LockGuard`](crate::LockGuard).
 ///
-/// Dropping it releases the lock in the background.
+/// Dropping the guard releases the lock in the background.
 #[derive(Debug)]
 #[must_use = "the lock is released as soon as the guard is dropped; bind it to a name"]
 #[clippy::has_significant_drop]
@@ -50,7 +50,7 @@ impl<K: Kind> LockGuard<K> {
         self.guard.is_valid()
     }
 
-    /// Returns how long the lock is still held if no further renewal succeeds; zero once it is lost.
+    /// Returns how long the lock is still held if no further renewal succeeds; zero after the lock was lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         self.guard.valid_for()
@@ -68,12 +68,12 @@ impl<K: Kind> LockGuard<K> {
 }
 
 impl<K: Releasable> LockGuard<K> {
-    /// Releases the lock, and blocks until the backend has confirmed it.
+    /// Releases the lock, and blocks until the backend has confirmed the release.
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if the lock was lost before. [`Error::Unconfirmed`] if there was no confirmation in time.
-    /// [`Error::Blocking`] inside an async runtime; the lock is then released in the background.
+    /// [`Error::Lost`] if the lock was lost before. [`Error::Unconfirmed`] if the backend did not confirm the release
+    /// in time. [`Error::Blocking`] inside an async runtime; the lock is then released in the background.
     pub fn release(self) -> Result<(), Error> {
         self.runtime.block_on(self.guard.release())?
     }

@@ -1,4 +1,4 @@
-//! A lock whose methods block the calling thread.
+//! Locks with methods that block the calling thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use super::blocking_runtime::BlockingRuntime;
 use crate::lock::kind::{Exclusive, Kind, Releasable};
 use crate::{Error, LockHandle, LostInBody, held_context};
 
-/// A lock that can be acquired: see the async [`Lock`](crate::Lock), whose options and defaults it has.
+/// A lock that can be acquired. Its options have the same defaults as in the async [`Lock`](crate::Lock).
 #[derive(Debug, Clone)]
 #[must_use = "a lock does nothing until it is acquired"]
 pub struct Lock<K: Kind = Exclusive> {
@@ -71,9 +71,9 @@ impl<K: Releasable> Lock<K> {
     ///
     /// # Errors
     ///
-    /// The errors of [`acquire`](Self::acquire): `body` did not begin. The error of `body`. [`Error::LostInBody`] if
-    /// `body` succeeded and the lock was lost by then; the result of `body` is dropped. To keep it, use
-    /// [`acquire`](Self::acquire) and [`LockGuard::release`]. An unconfirmed release is not an error.
+    /// Returns the errors of [`acquire`](Self::acquire), if `body` did not begin. Returns the error of `body`. Returns
+    /// [`Error::LostInBody`] if `body` succeeded and the lock was lost by then; the result of `body` is dropped. To
+    /// keep it, use [`acquire`](Self::acquire) and [`LockGuard::release`]. An unconfirmed release is not an error.
     pub fn run<T, E: From<Error>>(
         self,
         body: impl FnOnce(LockHandle<K>) -> Result<T, E>,

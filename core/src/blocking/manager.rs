@@ -7,10 +7,10 @@ use super::{Lock, RwLock};
 use crate::Error;
 use crate::lock::kind::Permits;
 
-/// Creates locks whose methods block the calling thread.
+/// Creates locks with methods that block the calling thread.
 ///
-/// Clones are cheap and share everything. Call [`shutdown`](Self::shutdown) before the process exits. When the last
-/// clone and the last guard are dropped, unconfirmed releases are abandoned, and those leases expire.
+/// Clones are cheap and share all state. Call [`shutdown`](Self::shutdown) before the process exits. When the last
+/// clone and the last guard are dropped, unconfirmed releases are abandoned, and the leases of those locks expire.
 #[derive(Debug, Clone)]
 pub struct LockManager {
     locks: crate::LockManager,
@@ -31,7 +31,7 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`Error::Connect`] if there is no connection. [`Error::Blocking`] if the thread cannot be started, or inside an
+    /// [`Error::Connect`] if the connection fails. [`Error::Blocking`] if the thread cannot be started, or inside an
     /// async runtime.
     #[cfg(any(feature = "redis", feature = "zookeeper"))]
     #[cfg_attr(docsrs, doc(cfg(any(feature = "redis", feature = "zookeeper"))))]
@@ -41,7 +41,7 @@ impl LockManager {
         Ok(Self { locks, runtime })
     }
 
-    /// Creates a manager from an async one. Both share locks and options.
+    /// Creates a manager from an async manager. Both share locks and options.
     ///
     /// # Errors
     ///

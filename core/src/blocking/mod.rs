@@ -1,9 +1,9 @@
 //! Locks for code without async.
 //!
-//! A [`LockManager`] of this module has a thread of its own, which renews the leases while your code blocks. Its methods
-//! are those of the async [`LockManager`](crate::LockManager), and they block the calling thread. Use it in command line
-//! tools, in threads, and in libraries that are not async. Inside an async runtime use the async API: here every call
-//! would block the runtime, and returns [`BlockingError::InsideRuntime`].
+//! A [`LockManager`] of this module has a separate thread, which renews the leases while your code blocks. Its methods
+//! correspond to methods of the async [`LockManager`](crate::LockManager), and block the calling thread. Use it in
+//! command line tools, in threads, and in libraries that are not async. Inside an async runtime use the async API. A
+//! blocking call would block the runtime, so it returns [`BlockingError::InsideRuntime`] there.
 //!
 //! # Examples
 //!

@@ -86,7 +86,7 @@ pub async fn a_held_lock_is_renewed<B: Backend>(connect: impl AsyncFn() -> B) {
     guard.release().await.expect("release");
 }
 
-/// Checks that an expired guard reports its loss, both by itself and at its release, and the next token is larger.
+/// Checks that an expired guard reports its loss, both by itself and at its release, and that the next token is larger.
 pub async fn an_expired_guard_knows_it<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let ttl = short_ttl(&backend);
@@ -119,7 +119,7 @@ pub async fn an_expired_guard_knows_it<B: Backend>(connect: impl AsyncFn() -> B)
     assert!(matches!(released, Err(Error::Lost(lost)) if lost.reason == EndReason::Expired));
 }
 
-/// Checks that a holder whose lock was forced open detects this with its next renewal, before its lease would end.
+/// Checks that a holder detects a forced release with its next renewal, before its lease would end.
 pub async fn a_forced_release_is_noticed<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let ttl = short_ttl(&backend) * 2;
@@ -134,7 +134,7 @@ pub async fn a_forced_release_is_noticed<B: Backend>(connect: impl AsyncFn() -> 
     assert_eq!(lost.reason, EndReason::Gone);
 }
 
-/// Checks that dropping a guard frees the lock without a wait for its lease.
+/// Checks that dropping a guard frees the lock without a wait for the end of its lease.
 pub async fn a_dropped_guard_frees_its_lock<B: Backend>(connect: impl AsyncFn() -> B) {
     let locks = manager(&connect).await;
     let key = fresh_name("dropped");

@@ -136,7 +136,7 @@ pub async fn only_the_owner_releases<B: Backend>(connect: impl AsyncFn() -> B) {
     assert_eq!(attempt(&there, &trying(&key)).await, None);
 }
 
-/// Checks that only the holder can renew a lock, and a batch has one reply per claim, in order.
+/// Checks that only the holder can renew a lock, and that a batch has one reply per claim, in order.
 pub async fn only_the_owner_renews<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let (key, other) = (fresh_key("renews"), fresh_key("renews"));
@@ -314,7 +314,7 @@ pub async fn a_silent_waiter_is_passed_over<B: Backend>(connect: impl AsyncFn() 
     .await;
 }
 
-/// Checks that an operator can take a lock from its holder, which detects the loss.
+/// Checks that an operator can take a lock from its holder, and that the holder detects the loss.
 pub async fn a_lock_can_be_forced_open<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("forced");

@@ -44,7 +44,7 @@ pub enum Command {
 pub struct BackendCall {
     /// The command.
     pub command: Command,
-    /// The owners it concerns; empty for an operator's commands, several for a batch of renewals.
+    /// The owners that the command concerns: empty for an operator's commands, several for a batch of renewals.
     pub owners: Vec<AttemptId>,
 }
 
@@ -66,7 +66,7 @@ pub enum Fault {
     HangBefore,
     /// The request is applied, and there is no reply.
     HangAfter,
-    /// The backend panics, as with a bug. The request is not applied.
+    /// The backend panics, as if it had a bug. The request is not applied.
     Panic,
 }
 
@@ -74,7 +74,7 @@ type Plan = dyn FnMut(&BackendCall) -> Fault + Send;
 
 /// A wrapper that injects faults between a backend and its caller, according to a plan.
 ///
-/// The plan is called before each call, and so sees all of them in order.
+/// The wrapper calls the plan before each call, so the plan sees all calls in order.
 ///
 /// # Examples
 ///
@@ -113,7 +113,7 @@ impl<B: Backend> Faulty<B> {
         }
     }
 
-    /// Delays requests and replies by up to 5 ms and refuses some requests; loses none.
+    /// Delays requests and replies by up to 5 ms and refuses some requests. It loses no request and no reply.
     pub fn sluggish(inner: B, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         Self::new(inner, move |_call| {
@@ -127,7 +127,7 @@ impl<B: Backend> Faulty<B> {
         })
     }
 
-    /// Works as [`sluggish`](Self::sluggish), and loses one reply in five after the work was done.
+    /// Works like [`sluggish`](Self::sluggish), and also loses one reply in five after the work was done.
     pub fn lossy(inner: B, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         Self::new(inner, move |_call| {
@@ -199,7 +199,7 @@ impl<B: Backend> Backend for Faulty<B> {
         None
     }
 
-    /// Returns `None`, as for attempts.
+    /// Returns `None`, like [`attempt_now`](Self::attempt_now).
     fn release_now(
         &self,
         _claim: &Claim,
@@ -257,7 +257,7 @@ impl<B: Backend> Backend for Faulty<B> {
             .await?
     }
 
-    /// Returns `None`, as for attempts.
+    /// Returns `None`, like [`attempt_now`](Self::attempt_now).
     fn cleanup_now(&self, _attempt: &Attempt, _now: Instant) -> Option<Result<(), BackendError>> {
         None
     }

@@ -11,7 +11,7 @@ use crate::backend::{
 };
 use crate::{AttemptId, FencingToken, Key};
 
-/// Long enough for any backend on any machine; a case that takes this long has failed.
+/// The time limit of a case, which is long enough for any backend on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often a command is retried after an injected fault.
@@ -60,7 +60,7 @@ pub(super) async fn take(backend: &impl Backend, request: &Attempt) -> Claim {
     request.claim(token.expect("the lock should have been free"))
 }
 
-/// Returns why an attempt was refused, if it was.
+/// Returns the reason why an attempt was refused; `None` if it was not refused.
 pub(super) async fn refusal(backend: &impl Backend, request: &Attempt) -> Option<Refusal> {
     match insist(async || backend.attempt(request).await).await {
         AttemptAnswer::Refused(refusal) => Some(refusal),
@@ -68,7 +68,7 @@ pub(super) async fn refusal(backend: &impl Backend, request: &Attempt) -> Option
     }
 }
 
-/// Creates a secret for accepting a lock.
+/// Registers a handover of a held lock, and returns it.
 pub(super) async fn hand_over(backend: &impl Backend, claim: &Claim) -> Handover {
     let secret = HandoverSecret::random();
     let reply = insist(async || backend.hand_over(claim, secret).await).await;
@@ -111,7 +111,7 @@ pub(super) async fn in_time<T>(what: &str, task: impl Future<Output = T>) -> T {
     }
 }
 
-/// Returns a TTL that a case can wait out.
+/// Returns a TTL that is short enough for a case to wait until it ends.
 pub(super) fn short_ttl(backend: &impl Backend) -> Duration {
     backend
         .capabilities()

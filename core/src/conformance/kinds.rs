@@ -50,7 +50,7 @@ async fn is_held(backend: &impl Backend, claim: &Claim) -> bool {
     matches!(answer.await, RenewAnswer::Extended { .. })
 }
 
-/// Checks that readers hold a lock together and exclude writers; a writer excludes all others.
+/// Checks that readers hold a lock together and exclude writers, and that a writer excludes all other holders.
 pub async fn readers_share_and_writers_do_not<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
@@ -102,7 +102,7 @@ pub async fn readers_share_a_token<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(writer.token > third.token);
 }
 
-/// Checks the same for readers that are granted the lock together, if one of them polls only after the first has
+/// Checks the tokens of readers that are granted the lock together. One of them polls only after the first reader has
 /// released.
 pub async fn a_reader_that_looks_late_has_the_token_of_the_others<B: Backend>(
     connect: impl AsyncFn() -> B,
@@ -196,7 +196,7 @@ pub async fn a_writer_that_gives_up_blocks_nobody<B: Backend>(connect: impl Asyn
     assert!(attempt(&there, &behind).await.is_some());
 }
 
-/// Checks that each holder's lease ends on its own, and is not affected by the others.
+/// Checks that each holder's lease ends separately, and that other holders do not affect it.
 pub async fn each_share_ends_by_its_own_lease<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let ttl = short_ttl(&here);
@@ -274,7 +274,7 @@ pub async fn a_downgrade_lets_readers_in<B: Backend>(connect: impl AsyncFn() -> 
     assert!(inspect(&here, &key).await.is_free());
 }
 
-/// Checks that the number of held permits never exceeds the limit, and several permits are acquired and released
+/// Checks that the number of held permits never exceeds the limit, and that several permits are acquired and released
 /// together.
 pub async fn permits_are_counted<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
@@ -333,7 +333,7 @@ pub async fn each_keeps_to_its_own_number<B: Backend>(connect: impl AsyncFn() ->
     assert!(is_held(&there, &more).await);
 }
 
-/// Checks that a key is for locks or for permits while it is in use.
+/// Checks that a key in use is either for locks or for permits.
 pub async fn locks_and_permits_do_not_mix<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let capabilities = backend.capabilities();
@@ -386,7 +386,7 @@ pub async fn a_handover_works_once<B: Backend>(connect: impl AsyncFn() -> B) {
 }
 
 /// Checks that a lock that was not handed over cannot be accepted by knowing its holder. A handed-over lock cannot be
-/// accepted without its secret. A secret is invalid once its lock was released.
+/// accepted without its secret. A secret is invalid after its lock was released.
 pub async fn a_handover_takes_its_secret<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().handover {
@@ -406,7 +406,7 @@ pub async fn a_handover_takes_its_secret<B: Backend>(connect: impl AsyncFn() -> 
     for wrong in [&forged, &other] {
         assert_eq!(refusal(&there, &taking(wrong)).await, spent);
     }
-    // A second handover has another secret, and only the last one is valid.
+    // A second handover has another secret, and only the last secret is valid.
     let last = hand_over(&here, &given).await;
     assert_eq!(refusal(&there, &taking(&handover)).await, spent);
     let taken = take(&there, &taking(&last)).await;

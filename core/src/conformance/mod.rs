@@ -2,10 +2,11 @@
 //!
 //! **Unstable**, like the [`Backend`](crate::backend::Backend) trait: a minor release may add cases.
 //!
-//! [`contract`] and [`kinds`] contain cases about the trait itself, [`behaviour`] and [`sharing`] cases about locks as
-//! users see them. [`kinds`] and [`sharing`] cover all kinds of lock except the exclusive one. Each case is a function
-//! that panics if the backend fails it. Its argument is a function that opens a further connection to the same backend,
-//! as another process would. Each case uses new keys, so that the backend may be a server with other users.
+//! [`contract`] and [`kinds`] contain cases about the trait itself. [`behaviour`] and [`sharing`] contain cases about
+//! locks as users see them. [`kinds`] and [`sharing`] cover all kinds of lock except the exclusive one. Each case is a
+//! function that panics if the backend fails it. The argument of each case is a function that opens a further
+//! connection to the same backend, as another process would. Each case uses new keys, so that the backend may be a
+//! server with other users.
 //!
 //! # Examples
 //!

@@ -32,7 +32,7 @@ async fn becomes_free(locks: &LockManager, key: &str) {
 pub async fn readers_never_meet_a_writer<B: Backend>(connect: impl AsyncFn() -> B) {
     const TASKS: usize = 8;
     const ROUNDS: usize = 12;
-    /// The amount that a writer adds to the number of tasks inside.
+    /// The amount that a writer adds to `inside`.
     const WRITER: i64 = 1000;
     let backend = connect().await;
     if !backend.capabilities().shared {
@@ -72,7 +72,7 @@ pub async fn readers_never_meet_a_writer<B: Backend>(connect: impl AsyncFn() -> 
     becomes_free(&managers[0], &key).await;
 }
 
-/// Checks that however many tasks want one or two permits, the number of held permits never exceeds the limit.
+/// Checks that the number of held permits never exceeds the limit, however many tasks want one or two permits.
 pub async fn no_more_permits_than_there_are<B: Backend>(connect: impl AsyncFn() -> B) {
     const PERMITS: u32 = 3;
     let backend = connect().await;
@@ -131,7 +131,7 @@ pub async fn a_lost_share_is_noticed<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(matches!(released, Err(Error::Lost(it)) if it.reason == lost.reason));
 }
 
-/// Checks that a reader that stops waiting leaves the queue, and that a reader that releases is no longer a holder.
+/// Checks that a reader that stops waiting leaves the queue, and that a reader that releases stops being a holder.
 pub async fn a_cancelled_reader_leaves_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     if !backend.capabilities().shared {
@@ -156,8 +156,8 @@ pub async fn a_cancelled_reader_leaves_nothing<B: Backend>(connect: impl AsyncFn
     }
 }
 
-/// Checks that a downgraded guard is a reader's: valid, renewed, and held together with other readers. The previous
-/// handle reports its end.
+/// Checks that a downgraded guard is a reader: it stays valid, is renewed, and other readers can acquire the lock. The
+/// previous handle reports its end.
 pub async fn a_downgraded_guard_reads_on<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     if !backend.capabilities().shared {
@@ -175,7 +175,7 @@ pub async fn a_downgraded_guard_reads_on<B: Backend>(connect: impl AsyncFn() -> 
                 assert_eq!(reader.token(), token);
                 break reader;
             }
-            // The lock was lost during the downgrade, and is therefore released.
+            // The downgrade failed, so the lock is released.
             Err(error) => assert!(!alone.is_valid(), "{error}"),
         }
     };
@@ -186,7 +186,7 @@ pub async fn a_downgraded_guard_reads_on<B: Backend>(connect: impl AsyncFn() -> 
     becomes_free(&here, &key).await;
 }
 
-/// Checks that a ticket makes a guard on another manager, with a larger token, and only once.
+/// Checks that another manager can accept a ticket, only once, and receives a guard with a larger token.
 pub async fn a_lock_is_handed_over<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     if !backend.capabilities().handover {
@@ -223,7 +223,8 @@ pub async fn a_lock_is_handed_over<B: Backend>(connect: impl AsyncFn() -> B) {
     becomes_free(&here, &key).await;
 }
 
-/// Checks that the guards of one scope share one lock and one token, and it is free when the last one is dropped.
+/// Checks that the guards of one scope share one lock and one token, and that the lock is free when the last guard is
+/// dropped.
 pub async fn a_scope_shares_its_lock<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let key = fresh_name("scope");
@@ -252,7 +253,7 @@ pub async fn a_scope_shares_its_lock<B: Backend>(connect: impl AsyncFn() -> B) {
     becomes_free(&here, &key).await;
 }
 
-/// Checks that several keys are locked together or not at all, whatever their order.
+/// Checks that a lock set locks all of its keys or none, whatever their order.
 pub async fn several_keys_are_all_or_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let name = fresh_name("several");

@@ -1,6 +1,6 @@
 //! Releases and cleanups that no caller waits for.
 //!
-//! A runtime may end before they are confirmed. Then another runtime in which the manager is used continues them.
+//! If a runtime ends before they are confirmed, another runtime that uses the manager continues them.
 
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -18,13 +18,14 @@ use super::timeout::catch_panic;
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::Runtime;
 
-/// The pause between adoptions: a runtime that is ending orphans its adopted work again immediately.
+/// The pause between adoptions. It is needed because a runtime that is ending orphans its adopted work again
+/// immediately.
 const BETWEEN_ADOPTIONS: Duration = Duration::from_millis(1);
 
 /// A command that is retried in the background.
 pub(super) trait BackgroundWork: Debug + Send + Sync + 'static {
-    /// Retries the command until it is confirmed (true), or has become useless (false). Starts again if an earlier call
-    /// was dropped.
+    /// Retries the command until it is confirmed (returns true), or has become useless (returns false). If a call is
+    /// dropped, another call starts again.
     fn carry_out(self: Arc<Self>) -> Pin<Box<dyn Future<Output = bool> + Send>>;
 }
 
@@ -32,7 +33,7 @@ pub(super) trait BackgroundWork: Debug + Send + Sync + 'static {
 #[derive(Debug, Default)]
 pub(super) struct ReleaseBacklog {
     orphans: Mutex<Vec<BacklogTask>>,
-    /// Checked without a lock.
+    /// Allows a check without locking `orphans`.
     has_orphans: AtomicBool,
     orphaned: Notify,
     given_up: AtomicUsize,
@@ -52,7 +53,7 @@ struct RunningTask {
 }
 
 impl ReleaseBacklog {
-    /// Runs the work in the caller's runtime, or in `runtime` if the caller has none.
+    /// Runs the work in the caller's runtime, or in `runtime` if the caller is outside a runtime.
     pub(super) fn add(
         self: &Arc<Self>,
         runtime: &Runtime,
@@ -66,7 +67,7 @@ impl ReleaseBacklog {
         runtime.spawn_on_current(self.carry_out(task));
     }
 
-    /// Continues the work of ended runtimes, in the caller's runtime if it has one.
+    /// Continues the work of ended runtimes in the caller's runtime. Outside a runtime this does nothing.
     pub(super) fn adopt_orphans(self: &Arc<Self>) {
         if !self.has_orphans.load(Ordering::Acquire) {
             return;
@@ -79,7 +80,7 @@ impl ReleaseBacklog {
         }
     }
 
-    /// Adopts orphaned work for as long as it is polled.
+    /// Adopts orphaned work as long as this future is polled.
     pub(super) async fn keep_adopting(self: &Arc<Self>) -> Infallible {
         loop {
             let mut orphaned = pin!(self.orphaned.notified());
@@ -97,7 +98,7 @@ impl ReleaseBacklog {
 
     fn carry_out(self: &Arc<Self>, task: BacklogTask) -> impl Future<Output = ()> + use<> {
         let work = Arc::clone(&task.work);
-        // Created before the first poll: an ended runtime drops the future without one.
+        // This value is created before the first poll, because an ended runtime drops the future without polling it.
         let mut running = RunningTask {
             backlog: Arc::clone(self),
             task: Some(task),

@@ -43,8 +43,8 @@ pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, Error> {
     Ok(hold)
 }
 
-/// Renews the lease and stops its automatic renewal: the remaining lease belongs to the next holder. If anything fails,
-/// the lock is released when the caller drops `hold`, and the secret is invalid.
+/// Renews the lease and stops its automatic renewal, because the remaining lease belongs to the next holder. If
+/// anything fails, the lock is released when the caller drops `hold`, and the secret is invalid.
 pub(crate) async fn hand_over(hold: &Hold) -> Result<Handover, Error> {
     let (engine, lease) = (&hold.engine, &hold.lease);
     if !engine.backend().capabilities().handover {

@@ -9,7 +9,7 @@ use crate::clock::LeaseInstant;
 use crate::options::LockOptions;
 use crate::{Error, UnconfirmedRelease};
 
-/// Owns a held lock from the moment of its grant: if it is dropped, it releases.
+/// Owns a held lock from its grant on. Dropping this value releases the lock.
 #[derive(Debug)]
 pub(crate) struct Hold {
     pub(crate) engine: Arc<Engine>,
@@ -21,12 +21,12 @@ impl Hold {
     pub(crate) fn settle(&self, options: &LockOptions, begin: LeaseInstant) {
         self.lease.settle(options, begin);
         if options.max_hold.is_some() {
-            // The end may come before the next renewal that the watchdog has scheduled.
+            // `max_hold` may end before the next check that the watchdog has scheduled.
             self.engine.watch(&self.lease, LeaseInstant::now());
         }
     }
 
-    /// Releases the lock, and waits until that is confirmed, at most the time of one command.
+    /// Releases the lock, and waits for the confirmation for at most the time of one command.
     pub(crate) async fn release(&self) -> Result<(), Error> {
         let outcome = match PendingRelease::take(&self.engine, &self.lease) {
             Ok(mut debt) => match debt.pay_now() {
@@ -47,7 +47,7 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         if self.lease.is_release_pending() {
-            // A concurrent shutdown may release it first.
+            // A concurrent shutdown may release the lock first.
             if let Ok(mut debt) = PendingRelease::take(&self.engine, &self.lease) {
                 // If the backend cannot reply immediately, the background task retries.
                 let _outcome = debt.pay_now();
@@ -56,7 +56,7 @@ impl Drop for Hold {
     }
 }
 
-/// A guard's reference to its held lock. Most guards are the only one, and do not need a reference count.
+/// A guard's reference to its held lock. Most locks have only one guard, and do not need a reference count.
 #[derive(Debug)]
 pub(crate) enum HoldRef {
     Whole(Hold),

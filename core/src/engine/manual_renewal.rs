@@ -14,8 +14,8 @@ use crate::{Error, Operation, events};
 
 /// Renews one lease on request.
 ///
-/// Runs in a separate task, because the watchdog waits for it. Otherwise a caller that polls this future only once
-/// would block the watchdog.
+/// Runs in a separate task, because the watchdog waits for manual renewals. Otherwise a caller that polls this future
+/// only once would block the watchdog.
 pub(crate) async fn renew_now(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Result<(), Error> {
     let (tell, received) = oneshot::channel();
     let (task_engine, task_lease) = (Arc::clone(engine), Arc::clone(lease));
@@ -31,7 +31,7 @@ pub(crate) async fn renew_now(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Resul
 }
 
 /// Renews the leases that an acquire holds so far, in one round. Retries failures as an acquire does: for the manager's
-/// backend retry timeout, and no longer than until `give_up`.
+/// backend retry timeout, and at most until `give_up`.
 pub(crate) async fn renew_all(
     engine: &Arc<Engine>,
     holds: &[Hold],
@@ -52,7 +52,7 @@ pub(crate) async fn renew_all(
     }
 }
 
-/// Renews one of the leases, without retries. The caller does not receive each failure.
+/// Renews one of the leases, without retries. Logs each failure, because the caller does not receive it.
 async fn renew_logged(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Result<(), Error> {
     let renewed = renew_now(engine, lease).await;
     if let Err(Error::Backend { source, .. }) = &renewed {

@@ -85,20 +85,20 @@ impl Engine {
         self.closing.cancelled().await;
     }
 
-    /// Returns the time until which a background command is retried. By then its leases have ended, and all earlier
+    /// Returns the time until which a background command is retried. By then the leases have ended, and all earlier
     /// commands have completed.
     fn background_end(&self, ttl: Duration) -> LeaseInstant {
         LeaseInstant::now().after(ttl.saturating_add(self.limits.outage))
     }
 
-    /// Returns how many leases were left to expire since the manager was shut down.
+    /// Returns how many leases were left to expire after the manager was shut down.
     fn given_up(&self) -> usize {
         let before = self.given_up_before.get().copied().unwrap_or(0);
         self.backlog.given_up().saturating_sub(before)
     }
 
     fn watch(&self, lease: &Arc<Lease>, now: LeaseInstant) {
-        // Called without the lock on `watchdogs`: a subscriber to the end of a lease may drop another guard.
+        // `watchdogs` is not locked here, because a subscriber to the end of a lease may drop another guard.
         self.watch_state(lease).watch(lease, now);
     }
 

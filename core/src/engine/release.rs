@@ -26,8 +26,8 @@ pub(crate) enum ReleaseOutcome {
 
 /// A release that is due on the backend.
 ///
-/// If it is dropped before it is confirmed, it is retried in the background. The retries end when it is confirmed, or
-/// when the lease is definitely over and the backend has forgotten the owner.
+/// If this value is dropped before the release is confirmed, the release is retried in the background. The retries end
+/// when the release is confirmed, or when the lease is definitely over and the backend has forgotten the owner.
 #[derive(Debug)]
 pub(crate) struct PendingRelease<'a> {
     engine: &'a Arc<Engine>,
@@ -42,7 +42,7 @@ struct ReleaseRecord {
     since: ClockReading,
     /// Why the lease had ended before the release.
     lost: Option<EndReason>,
-    /// An earlier request without a reply may have released the lock.
+    /// Whether an earlier request without a reply may have released the lock.
     unanswered: AtomicBool,
     ending: HoldMetrics,
 }
@@ -66,7 +66,7 @@ struct BackgroundRelease {
 
 impl<'a> PendingRelease<'a> {
     /// Ends the lease and takes responsibility for its release; fails with the reason if another caller has already
-    /// done so.
+    /// taken it.
     pub(crate) fn take(engine: &'a Arc<Engine>, lease: &'a Arc<Lease>) -> Result<Self, EndReason> {
         let since = ClockReading::now();
         let lost = lease.end_at(since.moment, EndReason::Released).err();

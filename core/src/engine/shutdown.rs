@@ -1,4 +1,4 @@
-//! Shuts a manager down: no new acquires, held locks released.
+//! Shuts a manager down: refuses new acquires, and releases held locks.
 
 use std::sync::Arc;
 

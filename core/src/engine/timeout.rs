@@ -32,7 +32,7 @@ pub(crate) fn bounded<T>(
     bounded_since(ClockReading::now(), limit, command)
 }
 
-/// Works as [`bounded`], but counts `limit` from `begin`, which the caller has just read.
+/// Works like [`bounded`], but counts `limit` from `begin`, which the caller has just read.
 pub(super) fn bounded_since<T>(
     begin: ClockReading,
     limit: Duration,
@@ -88,7 +88,7 @@ impl<T, F: Future<Output = Result<T, BackendError>>> Future for WithTimeout<F> {
     }
 }
 
-/// Returns a backend's immediate reply, if there is one.
+/// Returns a backend's immediate reply, if any.
 pub(super) fn at_once<T>(
     ask: impl FnOnce() -> Option<Result<T, BackendError>>,
 ) -> Option<Result<T, BackendError>> {
@@ -120,7 +120,7 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// Pauses before another retry; returns the error if there is no time before `end`. The last retry starts just
+    /// Pauses before another retry; returns the error if no time is left before `end`. The last retry starts just
     /// before `end`.
     pub(super) async fn pause_after(
         &mut self,
@@ -133,7 +133,7 @@ impl Backoff {
         Err(error)
     }
 
-    /// Pauses before another retry, whatever the failure. Returns false if there is no time before `end`.
+    /// Pauses before another retry, whatever the failure. Returns false if no time is left before `end`.
     pub(super) async fn pause_before(&mut self, end: LeaseInstant) -> bool {
         let left = end.remaining().saturating_sub(LAST_TRY);
         if left.is_zero() {

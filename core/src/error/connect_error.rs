@@ -11,7 +11,7 @@ use crate::InvalidOption;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The URL's scheme belongs to no backend of this build.
+    /// This build has no backend for the URL's scheme.
     #[error(
         "`{scheme}://` is not supported by this build; use redis://, redis+sentinel://, redis+cluster://, redlock://, unix://, zookeeper:// or zookeeper+tls://, and enable its feature"
     )]
@@ -27,7 +27,7 @@ pub enum ConnectError {
         /// The problem.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The server did not respond, or refused.
+    /// The server did not respond, or refused the connection.
     #[error("cannot connect to {address}")]
     Server {
         /// The server's address: `host:port`, with commas between several, or the path of a socket.
@@ -101,7 +101,7 @@ impl ConnectError {
     pub(crate) fn server(address: impl Into<String>, source: BackendError) -> Self {
         Self::Server {
             address: address.into(),
-            // No lock was requested yet, even if the error is of a command that may have been applied.
+            // No lock was requested yet, even if the failed command may have been applied.
             source: source.with_applied(Applied::No),
         }
     }

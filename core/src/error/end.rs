@@ -12,7 +12,7 @@ pub struct Ended {
     pub key: Key,
     /// The fencing token under which the lock was held; `None` for permits.
     pub token: Option<FencingToken>,
-    /// Why the lock is no longer held.
+    /// The reason why the lock ended.
     pub reason: EndReason,
 }
 
@@ -25,7 +25,7 @@ pub struct Lost {
     pub key: Key,
     /// The fencing token under which the lock was held; `None` for permits.
     pub token: Option<FencingToken>,
-    /// Why the lock is no longer held.
+    /// The reason why the lock ended.
     pub reason: EndReason,
 }
 
@@ -77,7 +77,7 @@ impl LostInBody {
     }
 }
 
-/// Why a lock is no longer held.
+/// The reason why a lock ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EndReason {

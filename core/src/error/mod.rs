@@ -28,7 +28,7 @@ pub use stale::Stale;
 
 /// The error of every method that connects, acquires, holds or releases.
 ///
-/// One `#[from] leasehold::Error` in an error type of your own is enough for `?` throughout.
+/// One variant with `#[from] leasehold::Error` in your error type is enough to use `?` everywhere.
 ///
 /// # Examples
 ///
@@ -96,7 +96,7 @@ pub enum Error {
         /// The last error of the backend.
         source: BackendError,
     },
-    /// This task holds the lock already and would wait for itself: a function that acquires a lock was called while
+    /// This task already holds the lock, and would wait for itself. A function that acquires a lock was called while
     /// the lock was held. See [`LockGuard::run`](crate::LockGuard::run) and
     /// [`LockHandle::scope`](crate::LockHandle::scope), and [`reentrant`](crate::Lock::reentrant) for locks that can be
     /// acquired again.
@@ -107,9 +107,9 @@ pub enum Error {
         /// The key of the lock.
         key: Key,
     },
-    /// This task holds the lock as a reader and would wait for itself: a reader cannot become a writer. Release it
-    /// and check again what was read, or acquire the write lock from the start and
-    /// [downgrade](crate::LockGuard::downgrade) it.
+    /// This task already holds the lock as a reader, and a reader cannot become a writer. Release the read lock,
+    /// acquire the write lock, and check again what you have read. Alternatively, acquire the write lock from the start
+    /// and [downgrade](crate::LockGuard::downgrade) it.
     #[error(
         "acquiring `{key}` failed: this task holds it as a reader, and a reader cannot become a writer; release it first"
     )]
@@ -136,20 +136,20 @@ pub enum Error {
     /// The backend does not have this kind of lock. See [`capabilities`](crate::LockManager::capabilities).
     #[error("{operation} `{key}` failed: this backend does not support {what}")]
     Unsupported {
-        /// What failed. After a downgrade or a handover the lock is released in the background.
+        /// The operation that failed. If it was a downgrade or a handover, the lock is released in the background.
         operation: Operation,
         /// The key of the lock.
         key: Key,
         /// The feature that the backend does not have.
         what: &'static str,
     },
-    /// The future was not polled by a tokio runtime.
+    /// The future was polled outside a tokio runtime.
     #[error("a lock can only be acquired inside a tokio runtime; enter one first")]
     NoRuntime,
     /// The lock was lost.
     #[error(transparent)]
     Lost(#[from] Lost),
-    /// The lock of an annotated function, or of [`Lock::run`](crate::Lock::run), was lost. The error says whether the
+    /// The lock of an annotated function, or of [`Lock::run`](crate::Lock::run), was lost. The error states whether the
     /// body had completed.
     #[error(transparent)]
     LostInBody(#[from] LostInBody),
@@ -159,7 +159,7 @@ pub enum Error {
     /// Some of several locks were lost, or their releases are not confirmed.
     #[error(transparent)]
     LockSetRelease(#[from] LockSetReleaseError),
-    /// There is no connection to the backend.
+    /// Connecting to the backend failed.
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// The text is not a handover ticket.
@@ -220,7 +220,7 @@ impl Error {
         }
     }
 
-    /// Returns whether the same call may succeed later: the lock was busy, or the backend had a passing fault.
+    /// Returns whether the same call may succeed later: the lock was busy, or the backend had a temporary fault.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         match self {

@@ -10,7 +10,7 @@ use super::Applied;
 pub enum Operation {
     /// An acquire.
     Acquire,
-    /// A renewal by hand.
+    /// A manual renewal.
     Renew,
     /// A downgrade from writer to reader.
     Downgrade,
@@ -18,7 +18,7 @@ pub enum Operation {
     HandOver,
     /// An inspection.
     Inspect,
-    /// A release by force.
+    /// A forced release.
     ForceRelease,
 }
 

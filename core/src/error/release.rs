@@ -5,8 +5,8 @@ use crate::{Key, Lost};
 
 /// A release was sent and is not confirmed.
 ///
-/// The guard no longer exists. The manager repeats the release in the background. The lock is free when its lease
-/// expires, at the latest.
+/// The guard no longer exists. The manager repeats the release in the background. The lock is free at the latest when
+/// its lease expires.
 #[derive(Debug, thiserror::Error)]
 #[error("releasing `{key}` is not confirmed yet; it continues in the background")]
 #[non_exhaustive]
@@ -23,10 +23,10 @@ impl UnconfirmedRelease {
     }
 }
 
-/// Some of several locks were lost before their release, or their releases are not confirmed.
+/// Some locks of a set were lost before their release, or their releases are not confirmed.
 ///
-/// The guard no longer exists. The manager repeats unconfirmed releases in the background. The locks are free when
-/// their leases expire, at the latest.
+/// The guard no longer exists. The manager repeats unconfirmed releases in the background. The locks are free at the
+/// latest when their leases expire.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "releasing a lock set: {} locks were lost, and {} releases are not confirmed yet; they continue in the background",
@@ -54,7 +54,7 @@ impl LockSetReleaseError {
 )]
 #[non_exhaustive]
 pub struct ShutdownError {
-    /// The number of releases and cleanups without a reply, including the abandoned ones.
+    /// The number of releases and cleanups without a reply, including abandoned releases and cleanups.
     pub unconfirmed: usize,
 }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crate::AdmitError;
 use crate::FencingToken;
 
-/// Remembers the newest token of each resource, and rejects older ones.
+/// Remembers the newest token of each resource, and rejects older tokens.
 ///
 /// Use it for resources that cannot compare tokens themselves: a file, an HTTP service, a device. If the resource is a
 /// database, compare tokens there, in the statement that writes. An admission alone blocks no other holder: a newer
@@ -20,7 +20,7 @@ use crate::FencingToken;
 /// # Contract
 ///
 /// This section is for implementers. [`admit`](Self::admit) is one atomic step: it accepts a token that is at least the
-/// newest one accepted for the resource, and records it. A recorded token persists, also across restarts if the
+/// newest token accepted for the resource, and records it. A recorded token persists, also across restarts if the
 /// resource outlives them.
 ///
 /// # Examples
@@ -43,7 +43,7 @@ use crate::FencingToken;
 /// ```
 #[async_trait]
 pub trait FenceStore: fmt::Debug + Send + Sync {
-    /// Records a token, or rejects it because a newer one was admitted.
+    /// Records a token, or rejects it because a newer token was admitted.
     ///
     /// # Errors
     ///
@@ -51,6 +51,6 @@ pub trait FenceStore: fmt::Debug + Send + Sync {
     ///
     /// # Cancel safety
     ///
-    /// A dropped call may have recorded the token. That rejects only older tokens, which are stale anyway.
+    /// A dropped call may have recorded the token. This affects only older tokens, which are stale anyway.
     async fn admit(&self, resource: &str, token: FencingToken) -> Result<(), AdmitError>;
 }

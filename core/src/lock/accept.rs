@@ -10,17 +10,18 @@ use crate::{Error, LockGuard, ReentrancyScope};
 
 /// Accepts a handed-over lock when awaited. Returned by [`LockManager::accept`](crate::LockManager::accept).
 ///
-/// It never waits for the lock: no other client can acquire it before the ticket is accepted or expires.
+/// The future never waits for the lock, because no other client can acquire it before the ticket is accepted or
+/// expires.
 ///
 /// # Errors
 ///
-/// [`Error::HandoverSpent`] if the handover was accepted before, or its lease has expired, or this handover has another
-/// ticket. [`Error::Unsupported`] if the backend has no handover. Otherwise the errors of
+/// [`Error::HandoverSpent`] if the handover was accepted before, or its lease has expired, or the previous holder made
+/// a newer ticket. [`Error::Unsupported`] if the backend does not support handovers. Otherwise the errors of
 /// [`Lock::acquire`](crate::Lock::acquire).
 ///
 /// # Cancel safety
 ///
-/// If the future is dropped, the manager undoes its request in the background. The ticket may be spent then.
+/// If the future is dropped, the manager undoes its request in the background. The ticket may then have been used.
 #[derive(Debug)]
 #[must_use = "nothing is accepted until it is awaited"]
 pub struct Accept<K: Kind = Exclusive>(Lock<K>);

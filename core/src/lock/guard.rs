@@ -15,20 +15,21 @@ use crate::{
 /// A held lock.
 ///
 /// The lock is held until the guard is released or dropped, or until it is lost. It is lost if its lease was not
-/// renewed in time, if the backend reports another holder or none, at `max_hold`, or at shutdown. From its deadline on
-/// [`is_valid`](Self::is_valid) is false and [`lost`](Self::ended) resolves, even if the backend cannot be reached.
+/// renewed in time, if the backend reports another holder or no holder, at `max_hold`, or at shutdown. From its
+/// deadline on [`is_valid`](Self::is_valid) is false and [`ended`](Self::ended) resolves, even if the backend cannot be
+/// reached.
 ///
 /// # What a guard cannot do
 ///
-/// It cannot stop code that runs past the deadline without checking it: a process may be paused between a check and the
-/// write that follows. Let the resource reject stale writes with the [`token`](Self::token).
+/// A guard cannot stop code that runs past the deadline without checking the guard. A process may be paused between a
+/// check and the write that follows. Let the resource reject stale writes with the [`token`](Self::token).
 ///
 /// # Release on drop is not immediate
 ///
-/// `drop` cannot await. It passes the release to a background task on the current tokio runtime, or, outside of a
-/// runtime, on the one that acquired the lock. The task repeats the release until it is confirmed or permanently
-/// refused. If that runtime ends first, another runtime in which the manager is used continues. If there is none, the
-/// lease expires. In process the lock is free when `drop` returns. If your next step needs the lock to be free, call
+/// `drop` cannot await. It passes the release to a background task on the current tokio runtime, or, outside a runtime,
+/// on the runtime that acquired the lock. The task repeats the release until it is confirmed or permanently refused. If
+/// that runtime ends first, another runtime that uses the manager continues. Without such a runtime, the lease expires.
+/// In process the lock is free when `drop` returns. If your next step needs the lock to be free, call
 /// [`release`](Self::release).
 ///
 /// # Examples
@@ -63,16 +64,16 @@ impl<K: Fenced> LockGuard<K> {
 }
 
 impl LockGuard {
-    /// Turns the exclusive lock into a shared one, without a gap: no other writer can acquire it in between, and
-    /// waiting readers acquire it too. The token stays the same.
+    /// Turns the exclusive lock into a shared lock, without a gap. No other writer can acquire the lock in between, and
+    /// waiting readers acquire it, too. The token stays the same.
     ///
-    /// Use this if a writer goes on to read what it has written. A reader cannot become the writer again: two readers
-    /// that both wait for that would wait forever.
+    /// Use this if a writer continues to read what it has written. A reader cannot become a writer again, because two
+    /// readers that both wait for this would wait forever.
     ///
     /// # Errors
     ///
     /// [`Error`]; the guard is dropped, and the lock is released in the background.
-    /// [`capabilities`](crate::LockManager::capabilities) says whether the backend supports it.
+    /// [`capabilities`](crate::LockManager::capabilities) states whether the backend supports downgrades.
     ///
     /// # Cancel safety
     ///
@@ -101,13 +102,13 @@ impl LockGuard {
     /// [`accept`](crate::LockManager::accept).
     ///
     /// The lease is renewed once more. If no process accepts the ticket within the TTL, the lock becomes free. The new
-    /// holder's larger token makes fences reject the previous holder's writes. Only the ticket can accept the lock: it
-    /// carries a secret that was generated for it and registered with the backend.
+    /// holder's larger token makes fences reject the previous holder's writes. The lock cannot be accepted without the
+    /// ticket, which contains a secret that is registered with the backend.
     ///
     /// # Errors
     ///
     /// [`Error`]; the guard is dropped, and the lock is released in the background.
-    /// [`capabilities`](crate::LockManager::capabilities) says whether the backend supports it.
+    /// [`capabilities`](crate::LockManager::capabilities) states whether the backend supports handovers.
     ///
     /// # Cancel safety
     ///
@@ -119,7 +120,7 @@ impl LockGuard {
 }
 
 impl LockGuard<Permits> {
-    /// Returns the id of these permits, which differs from that of every other holder.
+    /// Returns the id of these permits, which differs from the ids of all other holders.
     #[must_use]
     pub fn permit_id(&self) -> PermitId {
         self.handle().permit_id()
@@ -133,15 +134,15 @@ impl LockGuard<Permits> {
 }
 
 impl<K: Releasable> LockGuard<K> {
-    /// Releases the lock and waits until the backend has confirmed it.
+    /// Releases the lock and waits until the backend has confirmed the release.
     ///
     /// # Errors
     ///
     /// - [`Error::Lost`] if the lock was lost before. Work under it may have run alongside another holder.
-    /// - [`Error::Unconfirmed`] if there was no confirmation within the manager's command timeout, including a renewal
-    ///   in progress. The release continues in the background.
+    /// - [`Error::Unconfirmed`] if the backend did not confirm the release within the manager's command timeout. This
+    ///   time includes a renewal in progress. The release continues in the background.
     ///
-    /// The guard is dropped in each case. The compiler warns of a loss that is ignored:
+    /// The guard is dropped in each case. The compiler warns if you ignore the result:
     ///
     /// ```compile_fail
     /// #![deny(unused_must_use)]
@@ -159,13 +160,13 @@ impl<K: Releasable> LockGuard<K> {
 }
 
 impl LockGuard<Reentrant> {
-    /// Releases this guard. The last guard of its scope releases the lock and waits until the backend has confirmed it;
-    /// other guards send no request.
+    /// Releases this guard. The last guard of its scope releases the lock and waits until the backend has confirmed the
+    /// release. Other guards send no request.
     ///
     /// # Errors
     ///
-    /// As for other kinds of lock: [`Error::Lost`] if the lock was lost before, [`Error::Unconfirmed`] if there was no
-    /// confirmation in time.
+    /// As for other kinds of lock: [`Error::Lost`] if the lock was lost before, [`Error::Unconfirmed`] if the backend
+    /// did not confirm the release in time.
     ///
     /// # Cancel safety
     ///
@@ -215,13 +216,13 @@ impl<K: Kind> LockGuard<K> {
         self.hold.lease.validity().is_ok()
     }
 
-    /// Returns how long the lock is still held if no further renewal succeeds; zero once it is lost.
+    /// Returns how long the lock is still held if no further renewal succeeds; zero after the lock was lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         self.hold.lease.validity().unwrap_or_default()
     }
 
-    /// Resolves when the lock is no longer held, with the reason; see [`LockHandle::ended`].
+    /// Resolves when the lock has ended, with the reason; see [`LockHandle::ended`].
     ///
     /// # Cancel safety
     ///
@@ -254,8 +255,8 @@ impl<K: Kind> LockGuard<K> {
     ///
     /// # Panics
     ///
-    /// If `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, dropping the guard
-    /// releases the lock.
+    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, dropping the
+    /// guard releases the lock.
     pub fn run<T, E, B>(&self, body: B) -> impl Future<Output = Result<T, E>> + use<K, T, E, B>
     where
         B: AsyncFnOnce(LockHandle<K>) -> Result<T, E>,
@@ -264,7 +265,8 @@ impl<K: Kind> LockGuard<K> {
         self.handle().run(body)
     }
 
-    /// Renews the lease for the lock's TTL, now. Use it for locks without automatic renewal, or before a long step.
+    /// Renews the lease immediately, for the lock's TTL. Use it for locks without automatic renewal, or before a long
+    /// step.
     ///
     /// # Errors
     ///

@@ -142,7 +142,7 @@ impl<K: Kind> LockHandle<K> {
     ///
     /// # Panics
     ///
-    /// If `body` panics, and inside a tokio runtime that was built without `enable_time`.
+    /// Panics if `body` panics, and inside a tokio runtime that was built without `enable_time`.
     ///
     /// # Examples
     ///

@@ -8,13 +8,14 @@ use sealed::Sealed;
 /// whose mode is not known.
 pub trait Kind: Sealed + Debug + Send + Sync + Unpin + 'static {}
 
-/// A kind whose tokens order its holders: all except [`Permits`].
+/// A kind with tokens that order its holders: all kinds except [`Permits`].
 ///
 /// Holders of permits run concurrently. A fence remembers only the highest token, so it would reject the other valid
 /// holders. Permits have a [`PermitId`](crate::PermitId) instead, which fences do not accept.
 pub trait Fenced: Kind {}
 
-/// A kind whose guard alone owns its lock, so that its release frees the lock: all except [`Reentrant`].
+/// A kind with a single guard for each held lock, so releasing the guard frees the lock: all kinds except
+/// [`Reentrant`].
 pub trait Releasable: Kind {}
 
 /// Held by one holder at a time: a mutex, and the writers of a read-write lock.

@@ -31,7 +31,7 @@ use self_deadlock::check_self_deadlock;
 ///
 /// # Default
 ///
-/// A TTL of 30 s, renewed at a third of it while the guard lives, and an unlimited wait.
+/// A TTL of 30 s, automatic renewal at a third of the TTL while the guard lives, and an unlimited wait.
 ///
 /// # Examples
 ///
@@ -66,12 +66,11 @@ pub struct Lock<K: Kind = Exclusive> {
 }
 
 impl Lock {
-    /// Returns the same lock, to be held by `scope`. While the scope holds the lock, acquires in that scope return
-    /// further guards, without a wait or a request to the backend. Releasing or dropping the last guard releases the
-    /// lock.
+    /// Makes the lock reentrant in `scope`. While the scope holds the lock, acquires in that scope return further
+    /// guards, without a wait or a request to the backend. Releasing or dropping the last guard releases the lock.
     ///
     /// The first acquire in the scope sets all options except `wait`. Concurrent acquires in the same scope wait for
-    /// the first one; `try_acquire` returns `None` during that time.
+    /// the first acquire; `try_acquire` returns `None` during that time.
     ///
     /// # Examples
     ///
@@ -111,17 +110,17 @@ impl Lock {
 }
 
 impl Lock<Permits> {
-    /// Acquires several permits, waiting for them if there are too few. They are granted together, and released
+    /// Acquires several permits, waiting for them if too few are free. The permits are granted together, and released
     /// together.
     ///
     /// # Errors
     ///
-    /// The errors of [`acquire`](Self::acquire), and [`Error::Option`] for no permit, or for more than the semaphore
-    /// has.
+    /// The errors of [`acquire`](Self::acquire), and [`Error::Option`] if `permits` is zero or larger than the
+    /// semaphore.
     ///
     /// # Cancel safety
     ///
-    /// As [`acquire`](Self::acquire).
+    /// See [`acquire`](Self::acquire).
     pub fn acquire_many(
         self,
         permits: u32,
@@ -129,16 +128,16 @@ impl Lock<Permits> {
         self.with_count(permits).take(true)
     }
 
-    /// Acquires several permits if they are free, and returns `None` if there are too few.
+    /// Acquires several permits if they are free, and returns `None` if too few are free.
     ///
     /// # Errors
     ///
-    /// The errors of [`try_acquire`](Self::try_acquire), and [`Error::Option`] for no permit, or for more than the
-    /// semaphore has.
+    /// The errors of [`try_acquire`](Self::try_acquire), and [`Error::Option`] if `permits` is zero or larger than the
+    /// semaphore.
     ///
     /// # Cancel safety
     ///
-    /// As [`try_acquire`](Self::try_acquire).
+    /// See [`try_acquire`](Self::try_acquire).
     pub fn try_acquire_many(
         self,
         permits: u32,
@@ -214,14 +213,13 @@ impl<K: Kind> Lock<K> {
     /// - [`Error::Closed`]: the manager was shut down.
     /// - [`Error::Backend`]: the backend failed for the manager's whole backend retry timeout, or until the wait had
     ///   elapsed. A command in progress may exceed that by the command timeout.
-    /// - [`Error::AlreadyHeld`], [`Error::Upgrade`]: this task already holds it, in a
+    /// - [`Error::AlreadyHeld`], [`Error::Upgrade`]: this task already holds the lock, in a
     ///   [`scope`](crate::LockHandle::scope) or in a [`ReentrancyScope`] that it has entered.
-    /// - [`Error::OtherKind`]: the key is already used as a semaphore and this is a lock, or the other way
-    ///   round.
-    /// - [`Error::HandoverSpent`]: the lock cannot be accepted, or not with this ticket.
+    /// - [`Error::OtherKind`]: the key is already used as a semaphore and this is a lock, or the reverse.
+    /// - [`Error::HandoverSpent`]: the lock cannot be accepted with this ticket.
     /// - [`Error::Unsupported`]: the backend does not support this kind of lock.
     /// - [`Error::Key`], [`Error::Option`]: the key or an option is invalid.
-    /// - [`Error::NoRuntime`]: not polled by a tokio runtime.
+    /// - [`Error::NoRuntime`]: the future was polled outside a tokio runtime.
     ///
     /// # Cancel safety
     ///
@@ -229,7 +227,7 @@ impl<K: Kind> Lock<K> {
     ///
     /// # Panics
     ///
-    /// If the tokio runtime was built without `enable_time`.
+    /// Panics if the tokio runtime was built without `enable_time`.
     pub fn acquire(self) -> impl Future<Output = Result<LockGuard<K>, Error>> + Send + use<K> {
         // This is not an `async fn`, which would store the lock twice.
         self.take(true)
@@ -240,7 +238,7 @@ impl<K: Kind> Lock<K> {
     /// # Errors
     ///
     /// The errors of [`acquire`](Self::acquire), but without a wait: the first failure of the backend is returned. An
-    /// outage is never reported as busy. A lock that this task itself holds is busy.
+    /// outage is never reported as busy. A lock that this task itself holds counts as busy.
     ///
     /// # Cancel safety
     ///
@@ -248,7 +246,7 @@ impl<K: Kind> Lock<K> {
     ///
     /// # Panics
     ///
-    /// If the tokio runtime was built without `enable_time`.
+    /// Panics if the tokio runtime was built without `enable_time`.
     pub fn try_acquire(
         self,
     ) -> impl Future<Output = Result<Option<LockGuard<K>>, Error>> + Send + use<K> {
@@ -286,7 +284,7 @@ impl<K: Kind> Lock<K> {
         let (engine, options) = (&self.engine, &self.options);
         let hold = match scope {
             Some(scope) => {
-                // Boxed, so that the futures of other locks stay small.
+                // This future is boxed, so that the futures of other locks stay small.
                 HoldRef::Shared(Box::pin(scope.acquire(engine, &wanted, options, patience)).await?)
             }
             None => HoldRef::Whole(engine.acquire(&wanted, options, patience).await?),
@@ -301,24 +299,24 @@ impl<K: Releasable> Lock<K> {
     /// `run` returns the same error type `E` as `body`. `E` is `leasehold::Error`, or implements
     /// `From<leasehold::Error>`.
     ///
-    /// When the lock is lost, `body` is dropped at its current await. A loss is an error even if `body` had completed.
-    /// Then its result is dropped, and its work may have run alongside another holder. To keep the result, use
-    /// [`LockGuard::run`] and [`LockGuard::release`], which returns the loss. A release that is not confirmed is not an
-    /// error; it continues in the background.
+    /// When the lock is lost, `body` is dropped at its current await point. A loss is an error even if `body` had
+    /// completed. Then its result is dropped, and its work may have run alongside another holder. To keep the result,
+    /// use [`LockGuard::run`] and [`LockGuard::release`], which returns the loss. A release that is not confirmed is
+    /// not an error; it continues in the background.
     ///
     /// # Errors
     ///
     /// - The errors of [`acquire`](Self::acquire): `body` did not begin.
-    /// - [`Error::LostInBody`] if the lock was lost; it says whether `body` had completed.
-    /// - The error of `body`, even if the lock was lost after it.
+    /// - [`Error::LostInBody`] if the lock was lost; the error states whether `body` had completed.
+    /// - The error of `body`, even if the lock was lost afterwards.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future drops `body` or the acquire, and releases in the background.
+    /// Dropping the future drops `body` or the acquire, and the lock is released in the background.
     ///
     /// # Panics
     ///
-    /// If `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the lock is
+    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the lock is
     /// released in the background.
     ///
     /// # Examples

@@ -1,4 +1,4 @@
-//! Defines what `run` needs of a guard and its handle, for one lock and for several.
+//! Defines what `run` needs from a guard and its handle, for single locks and for lock sets.
 #![cfg_attr(
     not(feature = "macros"),
     allow(
@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use super::kind::{Kind, Releasable};
 use crate::{Error, LockGuard, LockHandle, Lost, LostInBody};
 
-/// A guard that a body runs under.
+/// A guard under which a body runs.
 pub trait RunGuard: Send + 'static {
     /// The handle that the body receives.
     type Handle: GuardHandle;
@@ -36,9 +36,9 @@ pub trait RunGuard: Send + 'static {
     fn release(self) -> impl Future<Output = Option<Lost>> + Send;
 }
 
-/// A handle of a lock, or of several.
+/// A handle of a lock or of a lock set.
 pub trait GuardHandle {
-    /// Returns the loss if the lock has ended, except by a release.
+    /// Returns the loss if the lock was lost. A voluntary end is not a loss.
     fn loss(&self) -> Option<Lost>;
 }
 
@@ -73,7 +73,7 @@ impl<K: Releasable> RunGuard for LockGuard<K> {
     }
 }
 
-/// Runs a body under a guard, and releases it. A loss is an error, even if the body had completed.
+/// Runs a body under a guard, and then releases the guard. A loss is an error, even if the body had completed.
 ///
 /// An unconfirmed release is not an error: the body ran under its lock to the end, and the release continues in the
 /// background.
@@ -93,7 +93,7 @@ pub(crate) async fn run_under<G: RunGuard, T, E: From<Error>>(
     }
 }
 
-/// Releases the guard that a body ran under, and returns the loss if there was one before.
+/// Releases the guard of a body that has completed, and returns the loss if the lock was lost before.
 pub(crate) async fn release_and_report_loss<G: RunGuard>(
     guard: G,
     view: &G::Handle,
@@ -101,7 +101,7 @@ pub(crate) async fn release_and_report_loss<G: RunGuard>(
     match view.loss() {
         // If the lock was lost, the backend may be down, so this release is not awaited.
         Some(lost) => Some(lost),
-        // Boxed, so that this future is hardly larger than the body's future.
+        // The release is boxed, so that this future is hardly larger than the body's future.
         None => Box::pin(guard.release()).await.or_else(|| view.loss()),
     }
 }

@@ -1,11 +1,11 @@
-//! Fails an acquire that would wait for a lock that its own task holds.
+//! Refuses an acquire that would deadlock, because its own task holds the lock.
 
 use crate::backend::Mode;
 use crate::engine::Engine;
 use crate::reentrant::held_by_outer_scope;
 use crate::{Error, Key, ReentrancyScope, held_context};
 
-/// Refuses a lock that this task holds in a scope. Permits are not refused, because more may be free.
+/// Refuses a lock that this task holds in a scope. Permits are not refused, because more permits may be free.
 pub(crate) fn check_self_deadlock(
     mode: Mode,
     engine: &Engine,

@@ -38,7 +38,7 @@ pub(super) async fn acquire_all(
 struct MultiAcquire<'a> {
     engine: &'a Arc<Engine>,
     wanted: Vec<AcquireRequest>,
-    /// The held locks: a prefix of the wanted ones, without a gap.
+    /// The held locks: a prefix of `wanted`, without a gap.
     held: Vec<Hold>,
     asked_for: &'a LockOptions,
     /// Options for locks that are held during the wait for others: they are renewed, and their hold time has not begun.
@@ -81,8 +81,8 @@ impl<'a> MultiAcquire<'a> {
         }
     }
 
-    /// Requests all missing locks, and keeps the granted ones before the first gap. Returns the error of that gap if
-    /// there is one.
+    /// Requests all missing locks, and keeps the granted locks before the first gap. Returns the error of that gap, if
+    /// any.
     async fn try_missing(&mut self) -> Result<(), Error> {
         let missing = &self.wanted[self.held.len()..];
         let asked = missing.iter().map(|wanted| {
@@ -106,7 +106,7 @@ impl<'a> MultiAcquire<'a> {
         gap
     }
 
-    /// Waits for the first missing lock, while those before it are held.
+    /// Waits for the first missing lock, while the locks before it are held.
     async fn wait_for_next(&mut self) -> Result<(), Error> {
         let wanted = &self.wanted[self.held.len()];
         let wait = self.give_up.map(LeaseInstant::remaining);
@@ -155,7 +155,7 @@ impl<'a> MultiAcquire<'a> {
         Ok(!self.has_waited || self.held.iter().all(is_held))
     }
 
-    /// Returns the same error, with the time waited for the whole set.
+    /// Returns the same error, with the waiting time of the whole set.
     fn over_all(&self, error: Error) -> Error {
         match error {
             Error::TimedOut { key, .. } => self.timed_out(&key),
@@ -171,8 +171,8 @@ impl<'a> MultiAcquire<'a> {
     }
 }
 
-/// Waits until other clients can acquire the locks, so that its own next attempt does not delay them. Unconfirmed
-/// releases continue in the background, and were reported.
+/// Releases the locks, and waits until other clients can acquire them, so that the next try of this acquire does not
+/// delay those clients. Unconfirmed releases continue in the background, and were reported.
 async fn release_all(holds: Vec<Hold>) {
     join_all(holds.iter().map(Hold::release)).await;
 }

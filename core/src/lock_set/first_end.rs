@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use crate::Ended;
 use crate::engine::{Lease, LeaseEnd};
 
-/// Resolves when one of several leases has ended; never if there are none.
+/// Resolves when one of several leases has ended; never if the list is empty.
 pub(super) struct FirstEnd(Vec<Pin<Box<LeaseEnd>>>);
 
 impl FirstEnd {

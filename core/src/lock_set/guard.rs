@@ -12,8 +12,8 @@ use crate::{Ended, Error, FencingToken, LockSetReleaseError};
 
 /// Several locks that are held as one.
 ///
-/// They are held until the guard is released or dropped, or until one of them is lost. After a loss the work is no
-/// longer protected. The other locks stay held until the guard is dropped. The documentation of
+/// They are held until the guard is released or dropped, or until one of them is lost. After a loss the work is not
+/// protected. The other locks stay held until the guard is dropped. The documentation of
 /// [`LockGuard`](crate::LockGuard), also on drop, applies to this guard.
 #[must_use = "the locks are released as soon as the guard is dropped; bind it to a name"]
 #[clippy::has_significant_drop]
@@ -35,13 +35,13 @@ impl LockSetGuard {
         self.handle.keys()
     }
 
-    /// Returns the fencing token of `key`; `None` if it is not among the keys.
+    /// Returns the fencing token of `key`; `None` if `key` is not among the keys.
     #[must_use]
     pub fn token(&self, key: &str) -> Option<FencingToken> {
         self.handle.token(key)
     }
 
-    /// Returns a view of these locks that can be cloned and cannot release; it contains a handle for each.
+    /// Returns a view of these locks that can be cloned and cannot release; it contains a handle for each lock.
     #[must_use]
     pub fn handle(&self) -> LockSetHandle {
         self.handle.clone()
@@ -53,13 +53,14 @@ impl LockSetGuard {
         self.handle.is_valid()
     }
 
-    /// Returns how long all of the locks are still held if no further renewal succeeds; zero once one is lost.
+    /// Returns how long all of the locks are still held if no further renewal succeeds; zero after one of them was
+    /// lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         self.handle.valid_for()
     }
 
-    /// Resolves when one of the locks is no longer held, with its key and the reason.
+    /// Resolves when one of the locks has ended, with its key and the reason.
     ///
     /// # Cancel safety
     ///
@@ -80,8 +81,8 @@ impl LockSetGuard {
     ///
     /// # Panics
     ///
-    /// If `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, dropping the guard
-    /// releases the locks.
+    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, dropping the
+    /// guard releases the locks.
     pub fn run<T, E, B>(&self, body: B) -> impl Future<Output = Result<T, E>> + use<T, E, B>
     where
         B: AsyncFnOnce(LockSetHandle) -> Result<T, E>,
@@ -90,7 +91,7 @@ impl LockSetGuard {
         self.handle.run(body)
     }
 
-    /// Renews all of the leases for the TTL, now; see [`LockGuard::renew`](crate::LockGuard::renew).
+    /// Renews all of the leases immediately, for the TTL; see [`LockGuard::renew`](crate::LockGuard::renew).
     ///
     /// # Errors
     ///
@@ -107,7 +108,7 @@ impl LockSetGuard {
         try_join_all(renewals).await.map(|_renewed| ())
     }
 
-    /// Releases all of the locks concurrently, and waits until the backend has confirmed it.
+    /// Releases all of the locks concurrently, and waits until the backend has confirmed the releases.
     ///
     /// # Errors
     ///

@@ -40,8 +40,8 @@ impl LockSetHandle {
         self.handles.iter().map(LockHandle::key)
     }
 
-    /// Returns the fencing token of `key`; `None` if it is not among the keys. It never changes, and stays readable
-    /// after a loss.
+    /// Returns the fencing token of `key`; `None` if `key` is not among the keys. The token never changes, and stays
+    /// readable after a loss.
     #[must_use]
     pub fn token(&self, key: &str) -> Option<FencingToken> {
         let found = self
@@ -56,14 +56,15 @@ impl LockSetHandle {
         self.handles.iter().all(LockHandle::is_valid)
     }
 
-    /// Returns how long all of the locks are still held if no further renewal succeeds; zero once one is lost.
+    /// Returns how long all of the locks are still held if no further renewal succeeds; zero after one of them was
+    /// lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         let each = self.handles.iter().map(LockHandle::valid_for);
         each.min().unwrap_or_default()
     }
 
-    /// Resolves when one of the locks is no longer held, with its key and the reason; see [`LockHandle::ended`].
+    /// Resolves when one of the locks has ended, with its key and the reason; see [`LockHandle::ended`].
     ///
     /// # Cancel safety
     ///
@@ -84,7 +85,7 @@ impl LockSetHandle {
     ///
     /// # Panics
     ///
-    /// If `body` panics, and inside a tokio runtime that was built without `enable_time`.
+    /// Panics if `body` panics, or inside a tokio runtime that was built without `enable_time`.
     pub fn run<T, E, B>(&self, body: B) -> impl Future<Output = Result<T, E>> + use<T, E, B>
     where
         B: AsyncFnOnce(Self) -> Result<T, E>,
@@ -107,7 +108,7 @@ impl LockSetHandle {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe if `task` is.
+    /// Cancel safe if `task` is cancel safe.
     pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
         let leases: Vec<_> = self
             .handles

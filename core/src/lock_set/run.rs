@@ -38,7 +38,7 @@ impl<F: Future> Future for LockSetRun<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        // Checked before each poll of the body: after a pause of the process it is not polled again.
+        // The end is checked before each poll of the body, so the body is not polled after a pause past the deadline.
         if let Poll::Ready(ended) = Pin::new(&mut *this.ended).poll(cx) {
             this.body.set(None);
             return Poll::Ready(Err(ended.into()));

@@ -1,4 +1,4 @@
-//! Implements what `run` needs of the guard of a lock set.
+//! Implements what `run` needs from the guard of a lock set.
 
 use std::future::Future;
 

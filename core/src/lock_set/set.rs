@@ -18,16 +18,16 @@ use crate::{Error, InvalidKey, InvalidOption, Key, MAX_KEYS};
 /// Several locks that are acquired together, all or none. Created by
 /// [`LockManager::lock_all`](crate::LockManager::lock_all).
 ///
-/// The keys are locked in the order of their names, without duplicates, in whatever order they were given. So acquires
-/// of overlapping sets do not deadlock, as long as no caller acquires its locks in two steps. If all locks are free,
-/// they are acquired concurrently, as fast as a single lock. If one is busy, the acquire keeps those with smaller
-/// names, releases the others, and queues for the busy one.
+/// The keys are locked in the order of their names, whatever their order in the list. Duplicate keys are locked once.
+/// So acquires of overlapping sets do not deadlock, as long as no caller acquires its locks in two steps. If all locks
+/// are free, they are acquired concurrently, as fast as a single lock. If one is busy, the acquire keeps the locks with
+/// smaller names, releases the others, and queues for the busy lock.
 ///
 /// # Default
 ///
-/// As a single [`Lock`](crate::Lock): a TTL of 30 s, renewed at a third of it, and an unlimited wait. All options apply
-/// to the whole set: [`wait`](Self::wait) limits the acquire of all locks, and [`max_hold`](Self::max_hold) counts from
-/// the last grant.
+/// The same as for a single [`Lock`](crate::Lock): a TTL of 30 s, automatic renewal at a third of the TTL, and an
+/// unlimited wait. All options apply to the whole set: [`wait`](Self::wait) limits the acquire of all locks, and
+/// [`max_hold`](Self::max_hold) counts from the last grant.
 ///
 /// # Examples
 ///
@@ -89,19 +89,19 @@ impl LockSet {
     }
 
     /// Sets the longest time the locks may be held, including renewals; see [`Lock::max_hold`](crate::Lock::max_hold).
-    /// It counts from the grant of the last lock.
+    /// The time counts from the grant of the last lock.
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.options.max_hold = Some(max_hold);
         self
     }
 
-    /// Turns automatic renewal off once all are acquired: only [`LockSetGuard::renew`] renews the leases.
+    /// Turns automatic renewal off after all locks are acquired: only [`LockSetGuard::renew`] renews the leases.
     pub fn without_renewal(mut self) -> Self {
         self.options.renewal = false;
         self
     }
 
-    /// Acquires all of the locks, waiting for those that are busy.
+    /// Acquires all of the locks, waiting for busy locks.
     ///
     /// While the acquire waits for one lock, it may hold locks with smaller names. It does not hold any lock when it
     /// returns an error.
@@ -109,17 +109,17 @@ impl LockSet {
     /// # Errors
     ///
     /// The errors of [`Lock::acquire`](crate::Lock::acquire), with the key in question: [`Error::TimedOut`] names the
-    /// first one that was busy. [`Error::Key`] names an invalid key. [`Error::Option`] means that there were no keys,
-    /// or more than [`MAX_KEYS`]; no lock is held then.
+    /// first busy lock. [`Error::Key`] names an invalid key. [`Error::Option`] means that the set has no keys, or more
+    /// than [`MAX_KEYS`]; no lock is held then.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future releases the locks that it holds, and makes it lose its position in the queue. The manager
-    /// undoes its requests in the background.
+    /// Dropping the future releases the locks that it holds, and gives up its position in the queue. The manager undoes
+    /// its requests in the background.
     ///
     /// # Panics
     ///
-    /// If the tokio runtime was built without `enable_time`.
+    /// Panics if the tokio runtime was built without `enable_time`.
     pub fn acquire(self) -> impl Future<Output = Result<LockSetGuard, Error>> + Send {
         self.take(true)
     }
@@ -129,7 +129,7 @@ impl LockSet {
     /// # Errors
     ///
     /// The errors of [`acquire`](Self::acquire), but without a wait: the first failure of the backend is returned.
-    /// Locks that this task itself holds are busy.
+    /// Locks that this task itself holds count as busy.
     ///
     /// # Cancel safety
     ///
@@ -137,7 +137,7 @@ impl LockSet {
     ///
     /// # Panics
     ///
-    /// If the tokio runtime was built without `enable_time`.
+    /// Panics if the tokio runtime was built without `enable_time`.
     pub fn try_acquire(self) -> impl Future<Output = Result<Option<LockSetGuard>, Error>> + Send {
         self.take(false).map(|taken| match taken {
             Ok(guard) => Ok(Some(guard)),
@@ -167,21 +167,21 @@ impl LockSet {
 
     /// Acquires all of the locks, runs `body` while they are held, and releases them.
     ///
-    /// Works as [`Lock::run`](crate::Lock::run); the loss of any of the locks counts.
+    /// Works like [`Lock::run`](crate::Lock::run). The loss of any of the locks counts.
     ///
     /// # Errors
     ///
-    /// The errors of [`acquire`](Self::acquire) if they were not acquired: `body` did not begin. [`Error::LostInBody`] if one of them was lost;
-    /// it says whether `body` had completed.
+    /// The errors of [`acquire`](Self::acquire); `body` did not begin then. [`Error::LostInBody`] if one of the locks
+    /// was lost; the error states whether `body` had completed. The error of `body`.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future drops `body` or the acquire, and releases in the background.
+    /// Dropping the future drops `body` or the acquire, and the locks are released in the background.
     ///
     /// # Panics
     ///
-    /// If `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the locks are
-    /// released in the background.
+    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the locks
+    /// are released in the background.
     pub async fn run<T, E: From<Error>>(
         self,
         body: impl AsyncFnOnce(LockSetHandle) -> Result<T, E>,

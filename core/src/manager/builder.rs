@@ -91,22 +91,22 @@ impl LockManagerBuilder {
     }
 
     /// Sets how long one command to the backend may take. A command without a reply by then counts as failed, with an
-    /// unknown outcome. At most [`MAX_COMMAND_TIMEOUT`](crate::MAX_COMMAND_TIMEOUT).
+    /// unknown outcome. The maximum is [`MAX_COMMAND_TIMEOUT`](crate::MAX_COMMAND_TIMEOUT).
     pub fn command_timeout(mut self, timeout: Duration) -> Self {
         self.limits.command = timeout;
         self
     }
 
     /// Sets how long an acquire retries while the backend fails, and how long a shutdown waits for unconfirmed
-    /// releases. A longer timeout survives longer failovers; a shorter one returns errors sooner. At zero an acquire
-    /// returns the first failure; at `Duration::MAX` it never gives up. A shutdown gives releases at least the time of
-    /// one command.
+    /// releases. A longer timeout survives longer failovers; a shorter timeout returns errors sooner. At zero an
+    /// acquire returns the first failure; at `Duration::MAX` it never gives up. A shutdown gives releases at least the
+    /// time of one command.
     pub fn backend_retry_timeout(mut self, limit: Duration) -> Self {
         self.limits.outage = limit;
         self
     }
 
-    /// Makes the manager on a backend.
+    /// Creates the manager on a backend.
     ///
     /// # Errors
     ///
@@ -117,11 +117,11 @@ impl LockManagerBuilder {
         self.on(Arc::new(backend))
     }
 
-    /// Connects to the backend at a URL, as `LockManager::connect` does, and makes the manager on it.
+    /// Connects to the backend at a URL, as `LockManager::connect` does, and creates the manager on that backend.
     ///
     /// # Errors
     ///
-    /// [`Error::Connect`] if there is no connection, and the errors of [`build`](Self::build).
+    /// [`Error::Connect`] if the connection fails, and the errors of [`build`](Self::build).
     #[cfg(any(feature = "redis", feature = "zookeeper"))]
     #[cfg_attr(docsrs, doc(cfg(any(feature = "redis", feature = "zookeeper"))))]
     pub async fn connect(self, url: &str) -> Result<LockManager, Error> {

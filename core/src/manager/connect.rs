@@ -52,7 +52,7 @@ impl LockManager {
 
 pub(super) async fn backend_at(url: &str) -> Result<Arc<dyn Backend>, Error> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-    // The rest of the URL may contain a password, so it is not shown.
+    // The rest of the URL may contain a password, so errors do not show it.
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     let Some(scheme) = scheme.filter(|scheme| scheme.chars().all(is_word)) else {
         return Err(ConnectError::url("it does not begin with a scheme and `://`").into());

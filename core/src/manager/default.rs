@@ -13,7 +13,7 @@ tokio::task_local! {
 }
 
 impl LockManager {
-    /// Makes this manager the default of the whole process. It can be set once per process.
+    /// Makes this manager the default of the whole process. The default can be set once per process.
     ///
     /// # Errors
     ///
@@ -36,8 +36,8 @@ impl LockManager {
             .map_err(|_refused| Error::DefaultAlreadySet)
     }
 
-    /// Runs `task` with this manager as the current one, which takes precedence over the process-wide default. Use it
-    /// for tests and tenants. Tasks that `task` spawns are not in its scope.
+    /// Runs `task` with this manager as the current manager. The current manager takes precedence over the process-wide
+    /// default. Use it for tests and tenants. Tasks that `task` spawns are not in its scope.
     ///
     /// # Examples
     ///
@@ -59,12 +59,12 @@ impl LockManager {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe if `task` is.
+    /// Cancel safe if `task` is cancel safe.
     pub fn as_default<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
         IN_SCOPE.scope(self.clone(), task)
     }
 
-    /// Returns the manager of the innermost [`as_default`](Self::as_default), or else the process-wide one.
+    /// Returns the manager of the innermost [`as_default`](Self::as_default), or otherwise the process-wide manager.
     ///
     /// # Errors
     ///

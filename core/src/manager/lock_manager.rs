@@ -1,4 +1,4 @@
-//! The lock manager: makes locks on one backend.
+//! The lock manager, which creates locks on one backend.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use crate::{
     Accept, Error, HandoverTicket, InvalidKey, Key, Lock, LockSet, Operation, RwLock, events,
 };
 
-/// Creates all locks: it has a backend, a watchdog, and default options for locks.
+/// Creates locks on one backend. A manager has a watchdog, and default options for its locks.
 ///
-/// Clones are cheap and share everything; a shutdown applies to all of them. A process usually has one manager, created
+/// Clones are cheap and share all state; a shutdown applies to all clones. A process usually has one manager, created
 /// at startup.
 ///
 /// # Examples
@@ -81,8 +81,8 @@ impl LockManager {
         }
     }
 
-    /// Returns the lock on `key`, with this manager's defaults. Nothing is sent until it is acquired; an invalid key is
-    /// reported then.
+    /// Returns the lock on `key`, with this manager's defaults. Nothing is sent until the lock is acquired. The acquire
+    /// also reports an invalid key.
     pub fn lock(&self, key: impl AsRef<str>) -> Lock {
         let inner = &self.inner;
         Lock::new(
@@ -93,8 +93,8 @@ impl LockManager {
         )
     }
 
-    /// Returns the locks on `keys` as one: all are acquired, or none. At most [`MAX_KEYS`](crate::MAX_KEYS), in any
-    /// order; duplicate keys are locked once. See [`LockSet`].
+    /// Returns the locks on `keys` as one: all are acquired, or none. The set has at most [`MAX_KEYS`](crate::MAX_KEYS)
+    /// keys, in any order; duplicate keys are locked once. See [`LockSet`].
     ///
     /// # Examples
     ///
@@ -113,11 +113,11 @@ impl LockManager {
         LockSet::new(Arc::clone(&inner.engine), keys.collect(), inner.defaults)
     }
 
-    /// Returns the lock on `key` for a reader, shared with other readers. The writer's side of this read-write lock is
-    /// [`lock`](Self::lock).
+    /// Returns the read-write lock on `key`. Its write lock is the same lock as [`lock`](Self::lock).
     ///
-    /// Readers hold it together, each with its own lease. Readers and writers are served first come, first served.
-    /// Readers next to each other in the queue acquire the lock together, and a waiting writer blocks new readers.
+    /// Readers hold the lock together, each with its own lease. Readers and writers are served first come, first
+    /// served. Readers next to each other in the queue acquire the lock together, and a waiting writer blocks new
+    /// readers.
     ///
     /// # Examples
     ///
@@ -146,11 +146,11 @@ impl LockManager {
     /// acquire more than one permit at a time use [`acquire_many`](Lock::acquire_many).
     ///
     /// Each holder has its own lease, and a crashed holder's permits are free when its lease ends. Waiters are served
-    /// in order, so waiters for few permits do not overtake a waiter for many permits forever.
+    /// in order, so a waiter for many permits does not wait forever while others acquire few permits.
     ///
-    /// The limit is not stored; each acquire applies its own. An acquire succeeds if the held permits, including its
-    /// own, do not exceed its limit. While processes with an old and a new limit run concurrently, each applies its
-    /// own, and no holder loses its permits.
+    /// The limit is not stored; each acquire applies its own limit. An acquire succeeds if all held permits, including
+    /// the requested permits, do not exceed that limit. While processes with an old and a new limit run concurrently,
+    /// each process applies its own limit, and no holder loses its permits.
     ///
     /// # Examples
     ///
@@ -180,10 +180,10 @@ impl LockManager {
     }
 
     /// Accepts the lock of a ticket, under the previous holder's key. The new holder has a larger token, and the TTL of
-    /// the previous holder unless another is set.
+    /// the previous holder unless you set another TTL.
     ///
-    /// Both managers must have the same prefix; otherwise it returns
-    /// [`KeyProblem::OtherPrefix`](crate::KeyProblem::OtherPrefix). [`Accept`] has the other errors.
+    /// Both managers must have the same prefix; otherwise the future returns
+    /// [`KeyProblem::OtherPrefix`](crate::KeyProblem::OtherPrefix). [`Accept`] lists the other errors.
     pub fn accept(&self, ticket: &HandoverTicket) -> Accept {
         let inner = &self.inner;
         let engine = Arc::clone(&inner.engine);
@@ -221,8 +221,8 @@ impl LockManager {
         self.inner.defaults.max_hold
     }
 
-    /// Returns the holder of `key`, the rest of its lease, and the number of waiters. Use it for diagnostics and
-    /// dashboards: the result may be outdated when you read it.
+    /// Returns the holder of `key`, the remaining time of its lease, and the number of waiters. Use it for diagnostics
+    /// and dashboards: the result may be outdated when you read it.
     ///
     /// # Errors
     ///
@@ -253,7 +253,7 @@ impl LockManager {
         inspection.map_err(|source| Error::backend(Operation::Inspect, key, source))
     }
 
-    /// Takes the lock from its holder and grants it to the next waiter; returns false if it was not held.
+    /// Takes the lock from its holder and grants it to the next waiter; returns false if the lock was not held.
     ///
     /// This method is for operators. The holder detects the loss with its next renewal, or at its deadline if renewal
     /// is off. Until then two guards may be valid, and only fencing tokens can reject the first holder's writes.
@@ -276,18 +276,18 @@ impl LockManager {
     /// Shuts down this manager and all its clones.
     ///
     /// First, new acquires and waiters return `Closed`, and waiters leave their queues. Then every guard is lost with
-    /// [`EndReason::Shutdown`](crate::EndReason::Shutdown). Finally all locks are released. Call it after the work
-    /// under locks has finished: it does not wait for that work.
+    /// [`EndReason::Shutdown`](crate::EndReason::Shutdown). Finally all locks are released. Call `shutdown` after the
+    /// work under locks has finished, because it does not wait for that work.
     ///
-    /// It waits for acquires in progress, because each of them releases a lock that it may have acquired. So poll these
-    /// acquires concurrently, or drop them first. An acquire that is neither polled nor dropped delays the shutdown
-    /// until its time limit.
+    /// The shutdown waits for acquires in progress, because each of them releases a lock that it may have acquired. So
+    /// poll these acquires concurrently, or drop them first. An acquire that is neither polled nor dropped delays the
+    /// shutdown until its time limit.
     ///
     /// # Errors
     ///
-    /// [`Error::Shutdown`] if something was not confirmed within the manager's backend retry timeout, or its command
-    /// timeout if that is longer. With a retry timeout of `Duration::MAX` it waits without limit. Unconfirmed leases
-    /// expire on their own.
+    /// [`Error::Shutdown`] if a release or a cleanup was not confirmed within the manager's backend retry timeout, or
+    /// its command timeout if that is longer. With a retry timeout of `Duration::MAX` the shutdown waits without limit.
+    /// Leases without a confirmed release expire on their own.
     ///
     /// # Cancel safety
     ///

@@ -34,7 +34,7 @@ pub(super) type AcquireMutex = Arc<tokio::sync::Mutex<()>>;
 #[derive(Debug)]
 pub(super) struct HoldRegistry {
     places: HashMap<HoldKey, ScopeHold>,
-    /// At this number of entries the unused ones are removed.
+    /// At this number of entries, unused entries are removed.
     look_at: usize,
 }
 
@@ -47,7 +47,8 @@ struct ScopeHold {
 #[derive(Debug)]
 struct WeakHold {
     hold: Weak<Hold>,
-    /// Checked instead of upgrading `hold`: a concurrent release would count that reference as another guard.
+    /// The lease is checked instead of upgrading `hold`, because a concurrent release would count that reference as
+    /// another guard.
     lease: Weak<Lease>,
 }
 

@@ -24,12 +24,12 @@ struct EnteredScope {
     outer: Option<Arc<Self>>,
 }
 
-/// An owner of reentrant locks: it can acquire a lock again that it already holds.
+/// An owner of reentrant locks. The owner can acquire a lock again while it holds the lock.
 ///
 /// A scope is a value, not a thread or a task. Pass it, clone it (clones are the same owner), or send it to the tasks
-/// that work together. Or [`enter`](Self::enter) it, and get it with [`current`](Self::current) in code to which you
-/// cannot pass it. A scope itself does not keep a lock held. The lock is released when its last guard is dropped or
-/// released, whatever the order.
+/// that work together. In code to which you cannot pass the scope, [`enter`](Self::enter) it outside that code, and get
+/// it there with [`current`](Self::current). A scope itself does not keep a lock held. The lock is released when its
+/// last guard is dropped or released, in any order.
 ///
 /// - A lock that the scope holds is acquired again without a request to the backend, under the same lease and
 ///   [token](crate::LockGuard::token). The first acquire sets its TTL, `max_hold` and renewal.
@@ -76,7 +76,7 @@ impl ReentrancyScope {
     /// non-[reentrant](crate::Lock::reentrant) [`acquire`](crate::Lock::acquire) of a lock that the scope holds returns
     /// [`AlreadyHeld`](Error::AlreadyHeld) immediately instead of deadlocking.
     ///
-    /// Scopes nest. Tasks that `task` spawns are not in it: give them a clone.
+    /// Scopes nest. Tasks that `task` spawns are not in the scope: give them a clone.
     ///
     /// # Examples
     ///
@@ -105,7 +105,7 @@ impl ReentrancyScope {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe if `task` is.
+    /// Cancel safe if `task` is cancel safe.
     pub fn enter<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
         let scope = self.clone();
         // The surrounding scopes are read at the first poll. An `async` block would store the task twice.

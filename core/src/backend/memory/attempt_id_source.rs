@@ -7,7 +7,8 @@ const AT_ONCE: usize = 64;
 
 /// Generates ids for attempts, each from random bytes of the operating system.
 ///
-/// A forked process continues with copies of the unused ids and of the locks, so the copied ids never conflict.
+/// A forked process has copies of the unused ids and of the locks. The copied ids never conflict, because the two
+/// processes do not share the locks.
 #[derive(Default)]
 pub(super) struct AttemptIdSource {
     to_come: Vec<[u8; 16]>,

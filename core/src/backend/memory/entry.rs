@@ -21,7 +21,7 @@ const GRANT_TTL: Duration = Duration::from_secs(2);
 /// The state of one key.
 #[derive(Debug, Default)]
 pub(super) struct KeyState {
-    /// One holder, or several whose modes are compatible.
+    /// One holder, or several holders with compatible modes.
     holders: SmallVec<[Holder; 1]>,
     queue: WaitQueue,
 }
@@ -31,9 +31,9 @@ struct Holder {
     owner: AttemptId,
     mode: Mode,
     expires: Instant,
-    /// `None` while the owner was granted the lock and has not confirmed it.
+    /// `None` until the owner confirms the grant.
     token: Option<FencingToken>,
-    /// The lock was granted exclusively, and was downgraded since.
+    /// Whether the lock was granted exclusively and then downgraded.
     downgraded: bool,
     /// The secret with which another attempt can accept the lock.
     secret: Option<HandoverSecret>,
@@ -107,8 +107,8 @@ impl KeyState {
         }
     }
 
-    /// Returns the token that this attempt already has, or that of the readers that hold the lock. With a common token
-    /// fences reject every earlier writer, and accept all of these readers.
+    /// Returns the token that this attempt already has, or the token of the readers that hold the lock. With a common
+    /// token fences reject every earlier writer, and accept all of these readers.
     fn token_of(&self, attempt: &Attempt) -> Option<FencingToken> {
         let holders = self.holders.iter();
         match attempt.mode {
@@ -172,7 +172,7 @@ impl KeyState {
         self.settle(now);
         self.queue.remove(owner);
         self.remove(owner);
-        // The mode of the waiter that left may have blocked the waiters after it.
+        // The waiter that left may have blocked the waiters after it.
         self.grant_next(now);
     }
 
@@ -207,16 +207,16 @@ impl KeyState {
         self.holders.is_empty() && self.queue.len() == 0
     }
 
-    /// Removes everything that has expired. Afterwards only holders block waiters, so that a newcomer cannot overtake a
-    /// waiter.
+    /// Removes expired holders and waiters, and grants the lock to waiters that nothing blocks now. So a newcomer
+    /// cannot overtake a waiter.
     pub(super) fn settle(&mut self, now: Instant) {
         self.queue.drop_expired(now);
         self.holders.retain(|h| h.expires > now);
         self.grant_next(now);
     }
 
-    /// Grants the lock to the first waiters whose modes are compatible. A waiter whose mode is not compatible blocks
-    /// the waiters after it, so that a writer does not wait forever for readers.
+    /// Grants the lock to the first waiters with compatible modes. A waiter with an incompatible mode blocks the
+    /// waiters after it, so that a writer does not wait forever for readers.
     fn grant_next(&mut self, now: Instant) {
         let expires = now + GRANT_TTL;
         let mut place = 0;

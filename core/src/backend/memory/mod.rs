@@ -25,9 +25,9 @@ use store::Store;
 
 /// Locks that exist only inside this process.
 ///
-/// Waiters are served first come, first served. Leases end by tokio's clock, so that a test with paused time can
-/// advance it by hours immediately. Values of different `new()` calls have separate locks; clones share their locks, as
-/// processes share a server.
+/// Waiters are served first come, first served. Leases end by tokio's clock, so a test with paused time can let hours
+/// pass immediately. Values of different `new()` calls have separate locks; clones share their locks, like processes
+/// that share a server.
 ///
 /// # Examples
 ///
@@ -49,10 +49,10 @@ use store::Store;
 ///
 /// # Implementation details
 ///
-/// The protocol is that of a server, so that tests in process see the same outcomes. A release makes the first active
-/// waiter the owner for a short *grant*, and the waiter's next attempt confirms the grant. The notification itself
-/// grants nothing. A waiter keeps its position by repeating its attempt. A waiter whose task ended without a cleanup
-/// (its runtime was shut down) is skipped when its lease has expired.
+/// The protocol is the same as on a server, so that tests in process see the same outcomes. A release makes the first
+/// active waiter the owner for a short *grant*, and the waiter's next attempt confirms the grant. The notification
+/// itself grants nothing. A waiter keeps its position by repeating its attempt. If a runtime shuts down, its waiters
+/// end without a cleanup. The backend skips such a waiter when the lease of its position has expired.
 #[derive(Clone, Default)]
 pub struct InProcess {
     shared: Arc<SharedStore>,

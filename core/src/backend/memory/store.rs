@@ -24,7 +24,8 @@ pub(super) struct Store {
     entries: HashMap<Key, KeyState>,
     tokens: Tokens,
     sweep_at: usize,
-    /// The latest time of any caller: some callers read the clock before they have locked the mutex.
+    /// The latest time that a caller has passed. Some callers read the clock before they lock the mutex, so times can
+    /// arrive out of order.
     latest: Option<Instant>,
 }
 
@@ -118,8 +119,8 @@ impl Store {
         answer
     }
 
-    /// Removes entries whose holders stopped renewing them. A search runs each time their number has doubled. So the
-    /// number of entries is at most twice that of used entries, at a constant cost per attempt.
+    /// Removes entries that only contain expired leases. The search runs each time the number of entries has doubled.
+    /// So the store contains at most twice as many entries as are in use, and the average cost per attempt is constant.
     fn sweep(&mut self, now: Instant) {
         if self.entries.len() < self.sweep_at.max(SWEEP_FROM) {
             return;

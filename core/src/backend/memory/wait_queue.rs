@@ -68,15 +68,15 @@ impl WaitQueue {
         self.waiters.get(place).map(|w| (w.owner, w.mode))
     }
 
-    /// Returns whether a waiter before `owner` has not been granted the lock. If `owner` is not queued, all waiters are
-    /// before it.
+    /// Returns whether a waiter before `owner` has not been granted the lock. If `owner` is not queued, this checks all
+    /// waiters.
     pub(super) fn is_before(&self, owner: AttemptId, let_in: impl Fn(AttemptId) -> bool) -> bool {
         let mut before = self.waiters.iter().take_while(|w| w.owner != owner);
         before.any(|w| !let_in(w.owner))
     }
 
-    /// Notifies a waiter. The waiter's position ends with its grant, so that a waiter without a confirmation does not
-    /// block others.
+    /// Notifies a waiter. The waiter's position expires together with its grant. So a waiter that does not confirm the
+    /// grant does not block others.
     pub(super) fn wake(&mut self, place: usize, grant_ends: Instant) {
         if let Some(waiter) = self.waiters.get_mut(place) {
             waiter.until = grant_ends;

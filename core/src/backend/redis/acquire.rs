@@ -56,7 +56,7 @@ impl Redis {
         }
         let answer = asked.and_then(|outcome| self.answer(attempt, registration, outcome));
         answer.map_err(|failed| {
-            // The attempt may have the lock anyway, for example if a release with its request had no reply.
+            // The attempt may hold the lock anyway, for example if a release contained its request and had no reply.
             if granted.is_some() || self.copies.latest_expiry(*owner) > 0 {
                 return maybe_applied(failed);
             }
@@ -101,7 +101,8 @@ impl Redis {
                 }
                 let expires = holder_left.unwrap_or(FIRST_LOOKS).min(REFRESH);
                 // The first waiter polls for releases by other programs. The first waiter of each process polls when
-                // the lease expires. The processes of all waiters before it may have ended with the holder.
+                // the lease expires, because the processes of all earlier waiters may have ended together with the
+                // holder.
                 let retry_after = if first {
                     expires.min(FIRST_LOOKS)
                 } else if self.waiters.is_first(key, *owner) {
@@ -122,8 +123,8 @@ impl Redis {
         }
     }
 
-    /// Confirms a grant. If the connection was dropped since the grant, another server may be the primary, and may not
-    /// have the lock. Also requires that replicas acknowledge the grant, if the builder set this.
+    /// Confirms a grant. If the connection was dropped since the grant, another server may be the primary, and that
+    /// server may not have the lock. If the builder requires replicas, they must also acknowledge the grant.
     async fn confirm(
         &self,
         attempt: &Attempt,
@@ -233,8 +234,8 @@ impl Redis {
     }
 }
 
-/// Returns the reply to a request that was granted before. If the server refuses the request now, the attempt may hold
-/// the lock anyway.
+/// Checks the reply to a repeated request, which the server has granted before. If the server refuses the repeated
+/// request, the attempt may still hold the lock.
 fn still_granted(verdict: AcquireOutcome) -> Result<AcquireOutcome, BackendError> {
     match verdict {
         AcquireOutcome::Late | AcquireOutcome::Exhausted => Err(BackendError::unknown(
@@ -244,11 +245,11 @@ fn still_granted(verdict: AcquireOutcome) -> Result<AcquireOutcome, BackendError
     }
 }
 
-/// Returns the first lease of an attempt that began at `begun`, and to which a release of its process granted the lock.
+/// Returns the first lease of an attempt that began at `begun`. A release of the same process granted the lock to it.
 ///
-/// The grant lasts from when the release was sent. The lease is the rest of the grant, less 2 % of its age, because the
-/// clock of the server may be faster. Returns `None` if less than half of the grant is left. After `None` the attempt
-/// sends a request, which confirms the grant for the whole TTL.
+/// The grant begins when the release is sent. The lease is the remaining time of the grant, less 2 % of the grant's
+/// age, because the clock of the server may be faster. Returns `None` if less than half of the grant is left. After
+/// `None` the attempt sends a request, which confirms the grant for the whole TTL.
 fn lease_of(grant: LocalGrant, begun: LeaseInstant) -> Option<Duration> {
     let age = begun.since(grant.sent);
     let lease = GRANT_TTL.saturating_sub(age + age / 50);

@@ -45,14 +45,14 @@ pub struct RedisBuilder {
 impl RedisBuilder {
     /// Sets whether a lock key without a TTL gets the TTL of the next acquire. A program that was killed between two
     /// commands can leave such a key, which stays locked forever. This is off by default, because another program may
-    /// have set the key on purpose.
+    /// have set the key without a TTL on purpose.
     pub fn heal_keys_without_ttl(mut self, heal: bool) -> Self {
         self.heal = heal;
         self
     }
 
-    /// Requires that the given number of replicas acknowledges each grant and each renewal within this time. By default
-    /// no acknowledgement is required.
+    /// Requires that at least `replicas` replicas acknowledge each grant and each renewal within the time `within`. By
+    /// default no acknowledgement is required.
     ///
     /// If a primary fails, writes that no replica has received are lost. The new primary then grants the lock a second
     /// time, and the first holder is not notified. Require as many acknowledgements as there are replicas that can be
@@ -60,17 +60,17 @@ impl RedisBuilder {
     /// a fence.
     ///
     /// With too few acknowledgements the lock is released, and the error contains the number of acknowledgements.
-    /// Acquires with a wait retry, as after any failure. A lock whose renewals are not acknowledged is lost no later
-    /// than the guard's deadline.
+    /// Acquires with a wait retry, as after any failure. If the renewals of a lock are not acknowledged, the lock is
+    /// lost at the guard's deadline or before.
     ///
     /// While too few replicas can be reached, the first attempt holds the lock while it waits for them, and then
     /// releases it. Until then other attempts return busy. So in such an outage most acquires of one key return
     /// [`TimedOut`](crate::Error::TimedOut), as if another holder had the lock. Only the errors of the last attempts
     /// contain the number of replicas. The event `leasehold.attempt_failed` always contains it.
     ///
-    /// The time counts against the manager's command timeout and against the TTL, so it should be far shorter than
+    /// `within` counts against the manager's command timeout and against the TTL, so it should be far shorter than
     /// both. A nearby replica acknowledges in less than a millisecond, and an acquire takes one more round trip. Each
-    /// acquire that waits for replicas uses a connection of its own.
+    /// acquire that waits for replicas uses a separate connection.
     ///
     /// Replicas acknowledge writes that they have in memory. Their `appendfsync` decides which writes survive a power
     /// failure of all replicas.
@@ -101,9 +101,9 @@ impl RedisBuilder {
     /// times.
     ///
     /// A shorter time has a cost: once a token is deleted, the next token depends only on the server's clock. That
-    /// token may be smaller than the last one if the server's clock was set back by more than this time. A failover to
-    /// a server whose clock is slow by more than this time has the same effect. The TTL of a lock may be at most half
-    /// this time, because a token must outlast its lease.
+    /// token may be smaller than the last token if the server's clock was set back by more than this time. A failover
+    /// to a server with a clock that is slow by more than this time has the same effect. The TTL of a lock may be at
+    /// most half this time, because a token must outlast its lease.
     ///
     /// # Examples
     ///
@@ -123,9 +123,9 @@ impl RedisBuilder {
         self
     }
 
-    /// Trusts only servers whose certificates these authorities have signed. The format is PEM, with any number of
-    /// certificates. This applies to URLs that begin with `rediss`: of one server, of Sentinels and their servers, and
-    /// of a Cluster.
+    /// Trusts only servers with a certificate that one of these authorities has signed. The format is PEM, with any
+    /// number of certificates. This applies to URLs that begin with `rediss`: of one server, of Sentinels and their
+    /// servers, and of a Cluster.
     ///
     /// # Examples
     ///
@@ -277,12 +277,13 @@ pub(crate) fn is_cluster(url: &str) -> bool {
     scheme.ends_with("+cluster")
 }
 
-/// Returns the server with the settings that our connections need.
+/// Opens a client of the server with the settings that our connections need.
 pub(crate) fn opened(info: ConnectionInfo) -> Result<Target, ConnectError> {
     Target::open(prepared(info)).map_err(ConnectError::url)
 }
 
-/// Notifications arrive as pushes, on the connection that carries the commands.
+/// Returns the settings that our connections need. With RESP3, notifications arrive as pushes on the connection that
+/// carries the commands.
 pub(crate) fn prepared(info: ConnectionInfo) -> ConnectionInfo {
     let settings = info.redis_settings().clone();
     let settings = settings.set_protocol(ProtocolVersion::RESP3);
@@ -348,7 +349,7 @@ impl Redis {
         infos
             .iter()
             .try_for_each(|(address, info)| judge(address, info, least))?;
-        // The server may be part of a Cluster even if the URL is that of a single server.
+        // The server may be part of a Cluster even if the URL names a single server.
         let is_of_a_cluster = |info: &str| reply::info_field(info, "cluster_enabled") == Some("1");
         self.names_all |= infos.iter().any(|(_, info)| is_of_a_cluster(info));
         if let Err(error) = self.servers.publish(&self.waiters).await {
@@ -395,7 +396,8 @@ pub(crate) fn check_version(
     })
 }
 
-/// Returns whether the version is supported. Valkey reports its compatible Redis version in the same field.
+/// Returns whether the version is supported. In the same field, Valkey reports the Redis version with which it is
+/// compatible.
 fn is_recent(version: &str, least: (u32, u32)) -> bool {
     let mut numbers = version.split('.').map_while(|part| part.parse().ok());
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= least

@@ -37,7 +37,7 @@ pub(crate) fn outside_a_runtime() -> BackendError {
     BackendError::not_applied(refusal).permanent()
 }
 
-/// Returns the error for a connection that we closed.
+/// Returns the error for a connection that this client closed because of a large reply.
 pub(super) fn reply_too_large(too_large: ReplyTooLarge) -> BackendError {
     let message = "the server's reply is too large; the connection was closed";
     BackendError::unknown(message).with_source(too_large)
@@ -100,8 +100,8 @@ fn advice(error: &RedisError) -> String {
     advice.to_owned()
 }
 
-/// Returns the error of a failed connect. The command was not sent, even if the error is one after which a command may
-/// have been applied.
+/// Returns the error of a failed connect. No command was sent, even if the same error would otherwise leave the outcome
+/// of a command unknown.
 pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendError {
     let message = if error.is_connection_refusal() {
         format!("connection refused at {to}")
@@ -121,8 +121,8 @@ pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendErro
     unsent(failure(error)).with_message(message)
 }
 
-/// Returns the problem of the server's certificate. The errors of a Redlock contain each node's message without its
-/// cause.
+/// Returns the problem of the server's certificate, for the error's message. The errors of a Redlock contain each
+/// node's message without its cause.
 #[cfg(feature = "tls-rustls")]
 fn refused_certificate(error: &RedisError) -> Option<&'static str> {
     let Some(rustls::Error::InvalidCertificate(why)) = io_cause(error)?.downcast_ref() else {
@@ -170,7 +170,7 @@ const PLACE: &str = "@user_script:";
 
 /// Returns the code of an error; for an error inside a script, the code of that error.
 ///
-/// Servers before 7.0 begin the error with the fact and the position of the script's failure; the cause follows.
+/// On servers before 7.0 the error begins with the position of the failure in the script, and the cause follows.
 pub(super) fn code(error: &RedisError) -> Option<&str> {
     let said = error.code()?;
     let detail = error.detail().unwrap_or_default();

@@ -1,9 +1,10 @@
 //! Repeats recent releases to a server that becomes the primary, because it may not have received them.
 //!
-//! During a planned failover, two servers act as the primary. The new primary does not receive releases that only the
-//! old primary received. On the new primary, an owner that has left may still hold the lock, or may still queue and be
-//! granted the lock later. So recently confirmed releases are repeated to the next server. A repeated release ends the
-//! owner's lock or queue position there. This is safe, because an owner that has left never acquires again.
+//! During a planned failover, two servers act as the primary for a short time. The new primary does not receive
+//! releases that only the old primary received. On the new primary, an owner that has left may still hold the lock, or
+//! may still queue and be granted the lock later. So recently confirmed releases are repeated to the next server. A
+//! repeated release ends the owner's lock or queue position on the new primary. This is safe, because an owner that has
+//! left never acquires again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -26,14 +27,13 @@ use crate::clock::{self, LeaseInstant};
 use crate::runtime::Runtime;
 use crate::{AttemptId, Key};
 
-/// How long a release is remembered. A failover takes less time, from its start until all clients have followed.
+/// How long a release is remembered. A failover takes less time, from its start until all clients use the new primary.
 const KNOWN: Duration = Duration::from_secs(30);
 
-/// The maximum number of remembered releases; older ones are forgotten.
+/// The maximum number of remembered releases; older releases are forgotten.
 const MOST: usize = 4096;
 
-/// The number of releases in one batch. Batches are small, because other requests may be due while no caller waits for
-/// these replies.
+/// The number of releases in one batch. Batches are small, so that they do not delay the requests of waiting callers.
 const AT_ONCE: usize = 64;
 
 /// The pause after a server could not be reached; the pause doubles each time.
@@ -118,7 +118,7 @@ impl ReleaseReplay {
         }
         drop(recent);
         if is_elsewhere {
-            // The key moved while the reply was in flight, and there may be no other check.
+            // The key moved while the reply was in flight. Nothing else may cause a check.
             self.moves.send_modify(|count| *count += 1);
         }
         if !is_kept {
@@ -168,11 +168,11 @@ impl RecentReleases {
     }
 }
 
-/// Repeats releases to new servers, while there are any.
+/// Repeats recent releases to new servers, while there are recent releases.
 struct ReplayTask {
     recent: Arc<Mutex<RecentReleases>>,
     runtime: Id,
-    /// The reference is weak, because connections end with their last user.
+    /// The reference is weak, so that this task does not keep the connections open.
     servers: Weak<Topology>,
     moves: watch::Receiver<u64>,
     waiters: WaiterRegistry,
@@ -183,7 +183,7 @@ impl ReplayTask {
     async fn run(mut self) {
         let mut pause = FIRST_PAUSE;
         while self.is_needed() {
-            // Later changes cause another check.
+            // Changes after this point cause another check.
             let (moves, interruptions) = (
                 *self.moves.borrow_and_update(),
                 self.waiters.interruptions(),
@@ -213,7 +213,7 @@ impl ReplayTask {
         !recent.recent.is_empty()
     }
 
-    /// Waits until keys may have moved, or until all releases may have been removed.
+    /// Waits until keys may have moved, or until all releases may have expired.
     async fn changed(&mut self, moves: u64, interruptions: u64) {
         let Self {
             moves: counted,
@@ -263,7 +263,7 @@ impl ReplayTask {
 
 impl Drop for ReplayTask {
     fn drop(&mut self) {
-        // The runtime of the first task has ended.
+        // If the task was dropped with its runtime, a later release must start another task.
         self.recent.lock().runtimes.retain(|it| *it != self.runtime);
     }
 }

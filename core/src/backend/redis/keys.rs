@@ -24,7 +24,7 @@ impl LockKeys {
         ]))
     }
 
-    /// Returns all keys, in the order in which scripts that are given all keys expect them.
+    /// Returns all keys, in the order that scripts with all keys expect.
     pub(crate) fn all(&self) -> [&str; 5] {
         self.0.all()
     }
@@ -98,8 +98,8 @@ fn write_stem(key: &Key, name: &mut String) {
 }
 
 /// Returns the braces around a lock's name in its auxiliary keys. If the name contains a `{hash tag}`, that tag decides
-/// the slot of all of them. A `Key` has at most one `}`, and its tag is not the whole key. Otherwise `{a}` and `a`
-/// would have the same auxiliary keys.
+/// the slot of the lock and of its auxiliary keys. A `Key` has at most one `}`, and its tag is not the whole key.
+/// Otherwise `{a}` and `a` would have the same auxiliary keys.
 fn braces(lock: &str) -> (&'static str, &'static str) {
     if lock.contains('}') {
         ("", "")
@@ -144,7 +144,7 @@ struct PackedStrs<const N: usize> {
 }
 
 impl<const N: usize> PackedStrs<N> {
-    /// Creates the names; each consists of three parts.
+    /// Creates the names. Each name consists of three parts.
     fn of(names: [[&str; 3]; N]) -> Self {
         let text = names.as_flattened().concat();
         let mut end = 0;

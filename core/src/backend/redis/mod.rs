@@ -59,12 +59,12 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// A lock is a plain string key with a TTL. Its value is the owner's id, or a marker while there are several holders.
 /// So a lock also works with programs in other languages that lock with `SET key id NX PX` and release by comparing and
-/// deleting. Those programs do not queue, though: a program that polls rarely finds the key free while our waiters
-/// wait.
+/// deleting. Those programs do not queue, though. While waiters of this crate queue, a program that polls rarely finds
+/// the key free.
 ///
-/// One round trip can release the lock and grant it to the next waiter. That waiter must wait for this lock alone, at
-/// the same `Redis`, with a TTL of at least 2 s and without [`synced`](RedisBuilder::synced). The waiter receives its
-/// own token with the reply to the release, and sends no request.
+/// One round trip can release the lock and grant it to the next waiter. That waiter must wait for this lock alone,
+/// through the same `Redis`, with a TTL of at least 2 s and without [`synced`](RedisBuilder::synced). The waiter
+/// receives its own token with the reply to the release, and sends no request.
 ///
 /// The first lease after such a hand-off is 2 s. So a waiter that is not polled, or has ended, does not block others
 /// for longer. After 100 ms the watchdog extends the lease to the whole TTL, in the background. If the runtime is
@@ -75,14 +75,14 @@ use wait::waiter_registry::WaiterRegistry;
 /// [`shutdown`](crate::LockManager::shutdown) before the process ends, because a release may have handed the lock to
 /// another waiter of the same manager.
 ///
-/// Concurrent requests are batched, up to 32 in one call. No request waits for a timer: it is sent immediately while
-/// fewer than eight others are unanswered. Further requests, and requests that wait for others for the same lock, are
-/// sent when the runtime has polled the tasks that were due. A batch is sent earlier if it contains a third of all
-/// unanswered requests. Each request has its own reply, error and deadline, as if it had been sent alone. In a Cluster
-/// each is sent alone.
+/// Concurrent requests are batched, up to 32 in one call. No request waits for a timer. A request is sent immediately
+/// if fewer than eight other requests are unanswered. Further requests, and requests behind other waiters for the same
+/// lock, are sent when the runtime has polled the tasks that were due. A batch is sent earlier if it contains a third
+/// of all unanswered requests. Each request has its own reply, error and deadline, as if it had been sent alone. In a
+/// Cluster each request is sent alone.
 ///
-/// A broken connection is replaced. A guard stays valid if its lease lasts until then; otherwise the lock is lost no
-/// later than the guard's deadline.
+/// A broken connection is replaced. A guard stays valid if its lease lasts until it is renewed over the new connection.
+/// Otherwise the lock is lost no later than the guard's deadline.
 ///
 /// # Replicas and failovers
 ///
@@ -95,37 +95,37 @@ use wait::waiter_registry::WaiterRegistry;
 /// grant such a lock while its successor is already active. The new primary grants the lock a second time before the
 /// first holder is notified of the loss. [`RedisBuilder::synced`] closes the gap if enough replicas acknowledge each
 /// write. A fence ([`FenceStore`](crate::FenceStore), or the `leasehold-sqlx` crate) rejects the first holder's writes
-/// after the second holder's.
+/// after a write of the second holder.
 ///
-/// When a token is generated, it is never less than the server's clock in microseconds. So tokens increase even if a
-/// failover lost the last token, unless the clocks differ by more than the duration of the failover.
+/// A new token is never less than the server's clock in microseconds. So tokens increase even if a failover lost the
+/// last token, unless the clocks differ by more than the duration of the failover.
 ///
 /// An old primary that was only disconnected may reconnect. Such a primary serves clients that reach only outdated
-/// Sentinels, until a Sentinel makes it a replica. Tokens of both servers within the difference of their clocks may be
-/// out of order. `min-replicas-to-write 1` stops a primary without replicas from granting locks.
+/// Sentinels, until a Sentinel makes it a replica. During this time the tokens of the two servers may be out of order
+/// by the difference of their clocks. `min-replicas-to-write 1` stops a primary without replicas from granting locks.
 ///
 /// # Clusters
 ///
 /// A Redis Cluster needs the feature `cluster`, and version 7 or later (see [`Redis::connect`]). Each lock is on the
-/// master of its key's slot, together with its auxiliary keys. Each master has one connection for commands, and one for
-/// notifications if there are waiters. Each address of the URL that is not the name of a master may have a connection,
-/// too. After a command without a reply the client queries the slots again before the next command. The query takes 100
-/// ms at most while a member does not respond. The client then uses a promoted replica, with the same gap as with
-/// Sentinels.
+/// master of its key's slot, together with its auxiliary keys. Each master has one connection for commands, and another
+/// connection for notifications if there are waiters. Each address of the URL that is not the name of a master may have
+/// a connection, too. After a command without a reply the client queries the slots again before the next command. The
+/// query takes 100 ms at most while a member does not respond. The client then uses a promoted replica, with the same
+/// gap as with Sentinels.
 ///
 /// Several keys ([`LockManager::lock_all`](crate::LockManager::lock_all)) may be on several masters: each master
-/// receives its own keys, and `lock_all` locks all keys or none.
+/// receives the keys of its slots, and `lock_all` locks all keys or none.
 ///
 /// Before `CLUSTER FAILOVER`, wait for two conditions. `INFO replication` of the replica must have
 /// `master_link_status:up`. `CLUSTER NODES` of every master must report the replica as `connected`. After a restart of
 /// the replica the second condition takes about 100 ms longer. Until the second condition is met, the replica does not
-/// receive the masters' votes. The master then refuses writes until another election or for 5 s: nothing is granted,
-/// released or renewed, and short leases end.
+/// receive the masters' votes. If the failover begins earlier, the master refuses writes until another election, or for
+/// 5 s. During this time nothing is granted, released or renewed, and short leases end.
 ///
-/// While a slot moves to another master its locks can be neither acquired nor released. Once its keys have begun to
-/// move, a lock cannot be renewed either, because the server refuses scripts if some keys are missing. These calls
-/// fail, definitely without effect, and are retried. A guard stays valid if its lease is longer than the move. The
-/// masters' clocks should not differ: a lease in a moved slot ends earlier or later by the difference.
+/// While a slot moves to another master, the locks in it can be neither acquired nor released. Once the keys of a lock
+/// have begun to move, the lock cannot be renewed either. The server refuses scripts if some keys are missing. These
+/// calls fail, definitely without effect, and are retried. A guard stays valid if its lease is longer than the move.
+/// The masters' clocks should not differ: a lease in a moved slot ends earlier or later by the difference.
 ///
 /// # Keys
 ///
@@ -144,7 +144,7 @@ use wait::waiter_registry::WaiterRegistry;
 /// **Each key that is locked once keeps its last token for two days.** A million keys use about 225 MB, and a full
 /// server (`noeviction`) does not grant locks. If clients choose keys, such as idempotency keys, limit the number of
 /// keys. For example, limit the requests of each client, or hash the key into a fixed number of names. Also watch
-/// `used_memory`. With a shorter [`fence_ttl`](RedisBuilder::fence_ttl) the server keeps tokens for less time. A
+/// `used_memory`. With a shorter [`fence_ttl`](RedisBuilder::fence_ttl) the server keeps tokens for a shorter time. A
 /// semaphore of one permit is a lock without a fencing token, and the server stores nothing about it a minute after its
 /// last lease. A server that evicts keys loses locks.
 ///
@@ -163,10 +163,11 @@ use wait::waiter_registry::WaiterRegistry;
 /// [`RedisBuilder::synced`] `+wait`. If the Sentinels have users, a user of the Sentinels needs
 /// `resetchannels &+switch-master +hello +auth +ping +subscribe +sentinel|master +sentinel|get-master-addr-by-name`.
 ///
-/// Without the channels waiters are not notified, and poll. Do not give `+@connection`: it includes `CLIENT PAUSE`,
-/// `CLIENT KILL` and `CLIENT TRACKING`, which stall and disconnect other clients and reveal their keys. Servers other
-/// than 7.0 record in their `ACL LOG` that a connection was refused `CLIENT SETINFO`. From 7.2 on `+client|setinfo`
-/// avoids that. A user with permission to run scripts can also run an endless script, which blocks all clients.
+/// Without permission for the channels, waiters are not notified, and poll. Do not give `+@connection`: it includes
+/// `CLIENT PAUSE`, `CLIENT KILL` and `CLIENT TRACKING`, which stall and disconnect other clients and reveal their keys.
+/// Except for version 7.0, servers record in their `ACL LOG` that they refused `CLIENT SETINFO`. From version 7.2 on,
+/// the permission `+client|setinfo` avoids this. A user with permission to run scripts can also run an endless script,
+/// which blocks all clients.
 ///
 /// # Changing a password or a certificate
 ///
@@ -174,14 +175,14 @@ use wait::waiter_registry::WaiterRegistry;
 /// and [shut down](crate::LockManager::shutdown) the old manager first. No lock is lost if the servers accept both
 /// credentials during the change:
 ///
-/// 1. `ACL SETUSER user >new` on every server, replicas included. Servers do not replicate users. A restarted server
-///    loses the change unless `ACL SAVE` or `CONFIG REWRITE` has written it.
+/// 1. Run `ACL SETUSER user >new` on every server, including replicas. Servers do not replicate users. A restarted
+///    server loses the change unless `ACL SAVE` or `CONFIG REWRITE` has written it.
 /// 2. Restart the processes with the new URL.
-/// 3. `ACL SETUSER user <old` on every server.
+/// 3. Run `ACL SETUSER user <old` on every server.
 ///
 /// If replicas and Sentinels log in as this user, set the new password there before step 3: `CONFIG SET masterauth new`
-/// on every server, `SENTINEL SET master-name auth-pass new` on every Sentinel. The Sentinels' own password is changed
-/// by the same steps on every Sentinel, with `SENTINEL CONFIG SET sentinel-pass new` before step 3. A Sentinel that
+/// on every server, `SENTINEL SET master-name auth-pass new` on every Sentinel. To change the Sentinels' own password,
+/// use the same steps on every Sentinel, with `SENTINEL CONFIG SET sentinel-pass new` before step 3. A Sentinel that
 /// refuses the password counts as down. While all Sentinels count as down, open connections stay open, but the client
 /// cannot open new connections.
 ///
@@ -191,8 +192,8 @@ use wait::waiter_registry::WaiterRegistry;
 /// background until the leases end, because the old password may be restored.
 ///
 /// Before servers change to certificates of another authority, restart the processes with both authorities in
-/// [`RedisBuilder::authorities`]. A server whose certificate is not trusted, or has expired, counts as down: acquires
-/// retry until the backend retry timeout. Another certificate of the same authority needs no restart.
+/// [`RedisBuilder::authorities`]. A server with an expired or untrusted certificate counts as down: acquires retry
+/// until the backend retry timeout. Another certificate of the same authority needs no restart.
 pub struct Redis {
     servers: Arc<Topology>,
     waiters: WaiterRegistry,
@@ -201,7 +202,7 @@ pub struct Redis {
     batches: Batcher,
     scripts: Arc<LockScripts>,
     max_ttl: Duration,
-    /// Whether scripts are given all keys of a lock, as a Cluster requires.
+    /// Whether script calls name all keys of a lock, as a Cluster requires.
     names_all: bool,
     heal: bool,
     synced: Option<ReplicaRequirement>,
@@ -228,7 +229,7 @@ impl Redis {
         }
     }
 
-    /// Runs a conversion of a held lock. Requires that replicas acknowledge it if the builder set this.
+    /// Runs a command that changes a held lock. If the builder requires replicas, they must acknowledge the change.
     async fn run_and_require_replicas(
         &self,
         key: &Key,

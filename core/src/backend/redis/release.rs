@@ -9,8 +9,8 @@ use crate::backend::BackendError;
 use crate::{AttemptId, Key};
 
 impl Redis {
-    /// Permanently ends the lock or the queue position of the owner. Returns whether it held the lock. The release is
-    /// also sent to the new primary after a failover.
+    /// Permanently ends the lock or the queue position of the owner. Returns whether the owner held the lock. The
+    /// release is also sent to the new primary after a failover.
     pub(super) async fn leave(&self, key: &Key, owner: AttemptId) -> Result<bool, BackendError> {
         let latest_expiry = || self.copies.latest_expiry(owner);
         let departure = self
@@ -23,7 +23,7 @@ impl Redis {
         Ok(held)
     }
 
-    /// Ends the owner's lock or queue position, and returns whether it held the lock. The owner may send further
+    /// Ends the owner's lock or queue position, and returns whether the owner held the lock. The owner may send further
     /// requests.
     pub(super) async fn leave_for_now(
         &self,

@@ -19,7 +19,8 @@ use crate::backend::{Applied, BackendError, Claim, Mode, RenewAnswer};
 const AT_ONCE: usize = 32;
 
 /// How often a renewal is sent again if a connection was opened or dropped during the renewal. Another server may then
-/// be the primary, without these leases. One ended connection may be reported twice, and the next connection once.
+/// be the primary, without these leases. The end of one connection may be reported twice, and the opening of the next
+/// connection once.
 const ROUNDS: usize = 4;
 
 /// The approximate size of one claim in a request, in bytes.
@@ -64,9 +65,8 @@ impl Redis {
             }
         }
         if !refused.is_empty() {
-            // The server may have refused one of the claims, which must not fail the others. The server may also be
-            // part of a Cluster whose URL is that of a single server. It then refuses claims of several slots in one
-            // command.
+            // The server may have refused one of the claims, and the other claims must not fail because of it. A server
+            // of a Cluster also refuses claims of several slots in one command, if the URL names it as a single server.
             for (call, settled) in self.carry_out(claims, refused).await {
                 self.read(claims, &call, settled, &mut answered);
             }

@@ -15,14 +15,14 @@ const PART: usize = 64;
 const LONGEST_NUMBER: usize = 32;
 
 /// A server's reply, or a message that it pushed, exceeds the limit. The limit is 16 MiB on a lock's connection, and 64
-/// MiB on that of a [`RedisFenceStore`](crate::RedisFenceStore). Each item of a list counts 64 bytes extra. A line may
-/// have 64 KiB. The client has closed the connection.
+/// MiB on the connection of a [`RedisFenceStore`](crate::RedisFenceStore). Each item of a list counts 64 bytes extra. A
+/// line may have at most 64 KiB. The client has closed the connection.
 ///
 /// This error is the source of the [`BackendError`](crate::backend::BackendError) of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplyTooLarge {
-    /// The limit in bytes, for a reply or one of its lines.
+    /// The limit in bytes, for a reply or for a line of it.
     pub limit: usize,
 }
 
@@ -40,7 +40,7 @@ impl Error for ReplyTooLarge {}
 
 impl From<ReplyTooLarge> for io::Error {
     fn from(error: ReplyTooLarge) -> Self {
-        // A kind for which the `redis` crate closes the connection.
+        // The `redis` crate closes the connection for an error of this kind.
         Self::new(io::ErrorKind::ConnectionAborted, error)
     }
 }
@@ -48,11 +48,11 @@ impl From<ReplyTooLarge> for io::Error {
 /// Tracks the replies of a server, and the size of each.
 ///
 /// This type finds only the beginning and end of each value. The `redis` crate parses the rest of the protocol. Input
-/// that it cannot parse counts as one endless reply.
+/// that this type cannot parse counts as one endless reply.
 #[derive(Debug)]
 pub(super) struct ReplySize {
     limit: usize,
-    /// The rest of the limit for the current reply.
+    /// The remaining part of the limit for the current reply.
     left: usize,
     /// The number of values that are still missing in the current reply.
     values: usize,

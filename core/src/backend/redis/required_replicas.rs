@@ -11,8 +11,8 @@ use crate::backend::redis::protocol::reply::AcquireOutcome;
 use crate::backend::{Attempt, BackendError};
 
 impl Redis {
-    /// Sends a granted request again, on a connection that waits for replicas. The request is a write that changes only
-    /// the lease.
+    /// Sends a granted request again, on a connection that waits for replicas. The repeated request writes only the
+    /// lease.
     pub(super) async fn require_replicas(
         &self,
         attempt: &Attempt,
@@ -48,7 +48,7 @@ impl Redis {
         }
     }
 
-    /// Returns a reply, or an error if too few replicas acknowledged it.
+    /// Sends a command, and returns its reply, or an error if too few replicas acknowledged the command.
     pub(super) async fn insist(
         &self,
         key: &Key,

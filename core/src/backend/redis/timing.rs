@@ -7,7 +7,7 @@ use crate::{InvalidOption, MAX_COMMAND_TIMEOUT};
 /// The time limit for a server to accept a connection.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The least age of a connection before it is dropped because its server refuses writes.
+/// The minimum age at which a connection is dropped because its server refuses writes.
 pub(crate) const READ_ONLY_FOR: Duration = Duration::from_secs(1);
 
 /// The time after which a waiter that stops polling loses its position, on the server's clock.
@@ -17,7 +17,7 @@ pub(crate) const WAITER_LEASE: Duration = Duration::from_secs(33);
 /// waiters send fewer than a hundred commands a second, including the polls of the first waiter.
 pub(crate) const REFRESH: Duration = Duration::from_secs(11);
 
-/// How often the first waiter polls: other programs release with a bare `DEL` and notify no waiter.
+/// How often the first waiter polls, because other programs release with a bare `DEL`, which notifies no waiter.
 pub(crate) const FIRST_LOOKS: Duration = Duration::from_secs(1);
 
 /// How long a waiter has to confirm a grant.
@@ -28,15 +28,15 @@ pub(crate) const GRANT_TTL: Duration = Duration::from_secs(2);
 pub(crate) const COPIES_LAST: Duration = Duration::from_secs(MAX_COMMAND_TIMEOUT.as_secs() * 2);
 
 /// How long a key's last token is kept after its last acquisition, by default. This is longer than the difference
-/// between any two clocks. So tokens increase by the clock alone when the record has been deleted.
+/// between any two clocks. So after the record was deleted, the clock alone makes tokens increase.
 pub(crate) const FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 2);
 
-/// The shortest and the longest time that can be set.
+/// The shortest and the longest fence TTL that can be set.
 const MIN_FENCE_TTL: Duration = Duration::from_secs(60 * 10);
 const MAX_FENCE_TTL: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
-/// Returns how much earlier than `fence_ttl` a record may end: 1000 s of two days. An acquire of a free lock sets its
-/// TTL only once in this time, because that takes as long as two reads.
+/// Returns how much earlier than `fence_ttl` a record may end: 1000 s of two days. An acquire of a free lock sets the
+/// record's TTL only once in this time, because setting it takes as long as two reads.
 pub(crate) fn fence_step(fence_ttl: Duration) -> Duration {
     fence_ttl * 10 / 1728
 }

@@ -30,7 +30,7 @@ pub(super) enum Topology {
 }
 
 impl Topology {
-    /// Returns the server that stores `key`, if the slot map contains it.
+    /// Returns the server that stores `key`; `None` if it is unknown, or if it never changes.
     pub(super) fn place(&self, key: &Key) -> Option<ServerNumber> {
         let _places_it = key;
         match self {
@@ -49,7 +49,7 @@ impl Topology {
         }
     }
 
-    /// Counts moves of keys to another server that do not close a connection.
+    /// Returns a counter of key moves that do not close a connection.
     pub(super) fn moves(&self) -> watch::Sender<u64> {
         match self {
             Self::One(_) => watch::Sender::default(),
@@ -92,7 +92,7 @@ impl Topology {
         matches!(self, Self::One(_))
     }
 
-    /// Returns the server that stores all locks, if there is only one.
+    /// Returns the server that stores all locks; `None` if several servers store them.
     pub(super) fn one(&self) -> Option<&Arc<ServerClient>> {
         match self {
             Self::One(node) => Some(node),
@@ -109,7 +109,7 @@ impl Topology {
             .answer)
     }
 
-    /// Works as [`call`](Self::call), and returns how many replicas acknowledged if acknowledgements are required.
+    /// Works like [`call`](Self::call), and returns how many replicas acknowledged if acknowledgements are required.
     pub(super) async fn send(
         &self,
         key: &Key,
@@ -124,7 +124,7 @@ impl Topology {
         }
     }
 
-    /// Executes commands, each about its key, in as few round trips as possible. Returns a reply for each, in order.
+    /// Executes one command for each key, in as few round trips as possible. Returns a reply for each, in order.
     pub(super) async fn call_each(
         &self,
         commands: Vec<(&Key, Cmd)>,
@@ -146,7 +146,7 @@ impl Topology {
         }
     }
 
-    /// Works as [`call_each`](Self::call_each), and returns for each how many replicas acknowledged it.
+    /// Works like [`call_each`](Self::call_each), and also returns how many replicas acknowledged each command.
     pub(super) async fn call_each_synced(
         &self,
         commands: Vec<(&Key, Cmd)>,
@@ -212,13 +212,13 @@ impl Topology {
                 publish.arg(&*waiters.channel()).arg("");
                 node.call_in_time(&publish).await.map(drop)
             }
-            // In a Cluster this is checked for each slot when it has a waiter.
+            // In a Cluster this is checked when a slot gets a waiter.
             #[cfg(feature = "cluster")]
             Self::Cluster(_) => Ok(()),
         }
     }
 
-    /// Returns the oldest version that our scripts and channels support.
+    /// Returns the oldest server version with which our scripts and channels work.
     pub(super) fn least_version(&self) -> (u32, u32) {
         match self {
             Self::One(_) => (6, 2),

@@ -7,7 +7,7 @@ use crate::backend::ConnectError;
 /// Parses the URL of one server.
 pub(crate) fn one(url: &str) -> Result<ConnectionInfo, ConnectError> {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    // Without this check part of the password would be parsed as a port, and appear with the address.
+    // Without this check a part of the password would be parsed as a port, and the address in errors would contain it.
     if let Some(end) = rest.find(['/', '?', '#'])
         && rest[end..].contains('@')
         && !scheme.ends_with("unix")
@@ -85,7 +85,7 @@ impl<'a> MultiHostUrl<'a> {
         }
     }
 
-    /// Returns the connection settings for each host, with the URL's own login.
+    /// Returns the connection settings for each host, with the login in the URL.
     pub(super) fn servers(
         &self,
         port: u16,

@@ -76,7 +76,7 @@ impl Redlock {
             let begin = LeaseInstant::now();
             let (round, unfinished) = pursuit.round();
             if let Some(unfinished) = unfinished {
-                // The next round would mistake the locks of this round for another holder's.
+                // The next round would mistake the locks of this round for the locks of another holder.
                 self.undo(attempt, unfinished)
                     .until(begin.after(GRACE))
                     .await;
@@ -95,7 +95,7 @@ impl Redlock {
             let (outcome, floor) = round::hold(&self.members, &round, &request, limit).await;
             let took = LeaseInstant::now().since(begin);
             match outcome {
-                // If the election took most of the lease, the rest is too short to use.
+                // If the election took half of the lease or more, the rest is too short to use.
                 RoundOutcome::Elected(token) if took < attempt.ttl / 2 => {
                     let token = valid(token)?;
                     pursuit.elected(token);
@@ -112,7 +112,7 @@ impl Redlock {
                 RoundOutcome::NoQuorum { answered, failures } => {
                     pursuit.failed(floor);
                     self.abandon(attempt, round);
-                    // The nodes may be up again without having been checked since.
+                    // The nodes may be up again, although this client has not checked them since.
                     if !std::mem::replace(&mut waited, true) && self.are_back(limit).await {
                         continue;
                     }
@@ -125,7 +125,7 @@ impl Redlock {
             let pause = apart(took, splits);
             if splits.is_multiple_of(SPLITS_AT_MOST) {
                 undoing.go_on();
-                // The time is counted from the start of the attempt.
+                // `retry_after` is counted from the start of the attempt.
                 let retry_after = LeaseInstant::now().since(started) + pause;
                 return Ok(AttemptAnswer::Busy { retry_after });
             }

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 
 use crate::AttemptId;
 
-/// One attempt to get a majority, with its own id. A late release of a failed round must not end the next round's
+/// One try to get a majority, with a separate id. A late release of a failed round must not end the next round's
 /// grants, and a late request must not count for the next round.
 #[derive(Debug)]
 pub(super) struct Round {
@@ -22,7 +22,7 @@ pub(super) struct Round {
     earlier: Vec<Arc<UnansweredNodes>>,
 }
 
-/// The nodes whose replies to a round are pending, one bit each.
+/// The nodes with pending replies to a round, one bit each.
 #[derive(Debug, Default)]
 pub(super) struct UnansweredNodes {
     nodes: AtomicU32,
@@ -30,7 +30,8 @@ pub(super) struct UnansweredNodes {
 }
 
 impl Round {
-    /// Creates a round of an attempt. The attempt has sent requests to these nodes before, and some may be pending.
+    /// Creates a round of an attempt. `before` are the nodes to which the attempt has sent requests, and `earlier` are
+    /// its pending requests.
     pub(super) fn new(id: AttemptId, before: u32, earlier: Vec<Arc<UnansweredNodes>>) -> Self {
         Self {
             id,
@@ -49,7 +50,7 @@ impl Round {
         }
     }
 
-    /// Records a request to a node, until the returned guard is dropped. The caller records a request before it sends
+    /// Records a request to a node, until the returned guard is dropped. The caller records each request before sending
     /// it, so that a release of the round does not miss a late request.
     pub(super) fn asking(self: &Arc<Self>, place: usize) -> UnansweredGuard {
         let bit = 1 << place;
@@ -80,23 +81,23 @@ impl Round {
         &self.open
     }
 
-    /// Returns whether the node has replied, or will not.
+    /// Returns whether the node has replied, or will never reply.
     pub(super) fn is_settled(&self, place: usize) -> bool {
         self.open.is_settled(place)
     }
 
-    /// Returns whether the node has replied to all rounds of the attempt so far, or will not. Each round may queue the
-    /// waiter.
+    /// Returns whether the node has replied to all rounds of the attempt so far, or will never reply. Each round may
+    /// queue the waiter.
     pub(super) fn attempt_is_settled(&self, place: usize) -> bool {
         self.is_settled(place) && self.earlier.iter().all(|it| it.is_settled(place))
     }
 
-    /// Waits until the node has replied, or will not.
+    /// Waits until the node has replied, or will never reply.
     pub(super) async fn settled(&self, place: usize) {
         self.open.settled(place).await;
     }
 
-    /// Waits until the node has replied to all rounds of the attempt so far, or will not.
+    /// Waits until the node has replied to all rounds of the attempt so far, or will never reply.
     pub(super) async fn attempt_settled(&self, place: usize) {
         for round in &self.earlier {
             round.settled(place).await;

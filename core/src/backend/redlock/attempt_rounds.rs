@@ -12,7 +12,7 @@ use crate::backend::redis::timing::WAITER_LEASE;
 use crate::clock::{self, LeaseInstant};
 use crate::{AttemptId, FencingToken};
 
-/// The number of attempts from which unused ones are removed.
+/// The smallest number of attempts at which unused attempts are removed.
 const SWEPT_FROM: usize = 64;
 
 /// The rounds of one attempt, from its first to the one in which it was elected.
@@ -59,7 +59,8 @@ impl RedlockAttempt {
         }
     }
 
-    /// Returns a round to run. Also returns an earlier round, if that was never completed or has lost its majority.
+    /// Returns a round to run. Also returns the earlier round, if that round was never completed or has lost its
+    /// majority.
     pub(super) fn round(&self) -> (Arc<Round>, Option<Arc<Round>>) {
         let mut state = self.state.lock();
         // The first round uses the attempt's own id, so inspections usually return this id.
@@ -108,8 +109,8 @@ impl RedlockAttempt {
         self.state.lock().splits = 0;
     }
 
-    /// Returns the round that may still have a grant on the nodes. Otherwise returns a round with the nodes where the
-    /// attempt may be queued.
+    /// Returns the round that may still have a grant on the nodes. If no round has one, returns a round with the nodes
+    /// where the attempt may be queued.
     pub(super) fn last(&self) -> Arc<Round> {
         let state = self.state.lock();
         let last = state.last.clone();
@@ -138,7 +139,7 @@ impl AttemptRounds {
         Some(last)
     }
 
-    /// Creates a round that follows all completed ones.
+    /// Creates a round that follows all completed rounds.
     fn next(&self, id: AttemptId) -> Round {
         Round::new(id, self.asked, self.open.clone())
     }
@@ -168,7 +169,7 @@ impl RedlockAttempts {
         Arc::clone(pursuit)
     }
 
-    /// Returns the id that the nodes use for a claim, if its owner was elected with its token.
+    /// Returns the id that the nodes use for a claim, if the claim's owner was elected with the claim's token.
     pub(super) fn round_of(&self, claim: &Claim) -> Option<AttemptId> {
         let known = self.0.lock();
         let pursuit = known.by_owner.get(&claim.owner)?;

@@ -64,8 +64,8 @@ impl RedlockBuilder {
         self
     }
 
-    /// Sets the most by which the clocks of two nodes may differ; the default is ten seconds. A restarted node does not
-    /// vote for at least a second longer, so that its tokens are larger than all forgotten tokens.
+    /// Sets the largest difference between the clocks of two nodes; the default is ten seconds. A restarted node does
+    /// not vote for at least this time plus a second, so that its tokens are larger than all forgotten tokens.
     pub fn clock_difference(mut self, difference: Duration) -> Self {
         self.settings.clock_difference = difference;
         self
@@ -88,8 +88,8 @@ impl RedlockBuilder {
         self
     }
 
-    /// Trusts only nodes whose certificates these authorities have signed. The format is PEM, with any number of
-    /// certificates. All URLs must begin with `rediss`.
+    /// Trusts only nodes with a certificate that one of these authorities has signed. The format is PEM, with any
+    /// number of certificates. All URLs must begin with `rediss`.
     #[cfg(feature = "tls-rustls")]
     #[cfg_attr(docsrs, doc(cfg(feature = "tls-rustls")))]
     pub fn authorities(mut self, pem: impl Into<String>) -> Self {
@@ -172,7 +172,8 @@ impl RedlockBuilder {
 }
 
 impl Redlock {
-    /// Sets the nodes, by URLs as for [`Redis::connect`](crate::backend::redis::Redis::connect).
+    /// Returns a builder for locks on the nodes at `urls`. The URLs have the format of
+    /// [`Redis::connect`](crate::backend::redis::Redis::connect).
     ///
     /// # Examples
     ///

@@ -64,7 +64,7 @@ pub(super) async fn force_release(
 
 #[derive(Debug)]
 struct NodeView {
-    /// The holder is in raw bytes, because other programs' ids need not be text.
+    /// The holder is in raw bytes, because the ids of other programs may be any bytes.
     owner: Vec<u8>,
     token: Option<i64>,
     left: Option<Duration>,
@@ -87,7 +87,7 @@ fn view(value: redis::Value) -> Result<NodeView, BackendError> {
     })
 }
 
-/// Returns the value that at least `needed` of the sorted values have.
+/// Returns the largest value that occurs at least `needed` times in the sorted values.
 fn common(sorted: &[i64], needed: usize) -> Option<i64> {
     let runs = sorted.chunk_by(|a, b| a == b);
     runs.filter(|run| run.len() >= needed)

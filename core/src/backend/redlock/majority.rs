@@ -1,4 +1,4 @@
-//! A majority of the nodes: its size, its decision, and the error if there is none.
+//! A majority of the nodes: its size, its decision, and the error without a majority.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(super) const fn majority(nodes: usize) -> usize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MajorityDecision {
     Yes,
-    /// Too many nodes refuse for a majority to agree.
+    /// So many nodes refuse that a majority cannot agree.
     No,
 }
 

@@ -53,17 +53,17 @@ use settings::RedlockSettings;
 ///
 /// A round sends the same hint to all nodes, a time slightly later than the client's clock. If the clocks are right,
 /// all nodes reply with the hint, and one exchange is enough. Otherwise a second exchange raises smaller tokens to the
-/// largest token of the first majority. Any two majorities have a node in common, so the next token is larger:
+/// largest token of the first majority. Any two majorities have a node in common, so the next token is larger, for any
+/// clocks, delays and pauses. This requires one of two conditions:
 ///
-/// - If no node ever loses data ([`RedlockBuilder::durable_nodes`]), for any clocks, delays and pauses.
-/// - If a node that loses data does not vote for long enough, for any clocks, delays and pauses, too. This is the
-///   default, see below.
+/// - No node ever loses data ([`RedlockBuilder::durable_nodes`]).
+/// - A node that has lost data does not vote for long enough. This is the default; see below.
 ///
 /// # Nodes that lose data
 ///
 /// A restarted node has forgotten some or all of its grants, and would grant those locks again. So it does not vote
-/// until its uptime exceeds [`max_ttl`](RedlockBuilder::max_ttl), and also
-/// [`clock_difference`](RedlockBuilder::clock_difference) and a second. The client recognises a restart by the run id
+/// until its uptime exceeds [`max_ttl`](RedlockBuilder::max_ttl), and exceeds
+/// [`clock_difference`](RedlockBuilder::clock_difference) plus a second. The client recognises a restart by the run id
 /// and the reported uptime, whenever it connects. **By default five new servers grant nothing for the first minute.**
 ///
 /// Every client of the nodes must apply the rule for restarted nodes, with the same `max_ttl`.
@@ -71,13 +71,13 @@ use settings::RedlockSettings;
 /// Clients cannot recognise some events: a `FLUSHALL`, evicted keys, and a replica that is promoted under the same
 /// address. So run the nodes without replicas, and with `noeviction`. A server in a virtual machine that is restored
 /// from a snapshot keeps its run id, so clients do not recognise the restore. Clients do not recognise a restart either
-/// if the server's clock is set forward before they first connect. A server reports its uptime by the time of day; only
-/// clients that connected before use their own clocks.
+/// if the server's clock is set forward before they first connect. A server reports its uptime by the time of day. Only
+/// clients that were connected before use their own clocks.
 ///
-/// A server whose clock is set forward ends its leases early. One such node does not endanger a lock that all nodes
-/// have granted. If a lock was acquired while other nodes were down, it may be granted a second time. If a majority of
-/// clocks is set forward, any lock may be granted a second time. In both cases fencing tokens make the resource reject
-/// the older holder.
+/// If a server's clock is set forward, the server ends its leases early. One such node does not endanger a lock that
+/// all nodes have granted. If a lock was acquired while other nodes were down, it may be granted a second time. If a
+/// majority of clocks is set forward, any lock may be granted a second time. In both cases a resource that compares
+/// fencing tokens rejects the older holder.
 ///
 /// # Changing nodes
 ///
@@ -91,11 +91,11 @@ use settings::RedlockSettings;
 ///
 /// # Keys and permissions
 ///
-/// The keys and permissions are those of [`Redis`](super::redis::Redis), with `{K}:lh1:line`, `{K}:lh1:places` and
-/// `{K}:lh1:turn` instead of `queue` and `leases`.
+/// The keys and permissions are the same as for [`Redis`](super::redis::Redis), with `{K}:lh1:line`, `{K}:lh1:places`
+/// and `{K}:lh1:turn` instead of `queue` and `leases`.
 pub struct Redlock {
     members: Arc<[Arc<QuorumNode>]>,
-    /// All nodes use this registry: each has a channel with the same name.
+    /// All nodes use this registry, because the channel has the same name on each node.
     waiters: WaiterRegistry,
     settings: RedlockSettings,
     attempts: RedlockAttempts,

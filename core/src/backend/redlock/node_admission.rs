@@ -15,7 +15,7 @@ use crate::event_macro::event;
 /// locks that are still held, and tokens that it generated.
 ///
 /// A server is recognised by its run id, which is compared for each new connection. Its uptime is read once per run,
-/// and then counted by this process's own clock. A server counts by the time of day, which can jump.
+/// and then counted by this process's own clock. The server counts its uptime by the time of day, which can jump.
 #[derive(Debug)]
 pub(super) struct RestartQuarantine {
     place: usize,
@@ -85,7 +85,7 @@ impl RestartQuarantine {
         let refused = BackendError::not_applied(unfit.to_string());
         let out = Some(NotAdmitted::Unfit(unfit));
         let before = std::mem::replace(&mut self.state.lock().out, out.clone());
-        // The client retries the connection continuously.
+        // The client retries the connection continuously, so each reason is reported once.
         if before != out {
             warn_of_unfit_node(&self.roster.address(self.place), &refused);
         }
@@ -131,7 +131,7 @@ fn warn_of_unfit_node(node: &str, error: &BackendError) {
     );
 }
 
-/// The nodes, and the run id of each one's last server.
+/// The nodes, and the run id of each node's last server.
 #[derive(Debug)]
 pub(super) struct DistinctNodes(Mutex<Vec<NodeIdentity>>);
 
@@ -171,7 +171,7 @@ impl DistinctNodes {
             .map_or_else(String::new, |node| node.address.clone())
     }
 
-    /// Records the server of a node's new connection by its run id, unless it cannot be a node.
+    /// Records the server of a node's new connection by its run id, unless the server cannot be a node.
     pub(super) fn enter(&self, place: usize, info: &str) -> Result<(), UnfitNode> {
         let field = |name| reply::info_field(info, name);
         let mut nodes = self.0.lock();
@@ -190,8 +190,8 @@ impl DistinctNodes {
             })
         };
         if let Some(node) = nodes.get_mut(place) {
-            // The name of this node does not lead to the previous server any more. Without this step two nodes with
-            // exchanged names would refuse each other.
+            // The name of this node now leads to another server than before. Without this step two nodes with exchanged
+            // names would refuse each other.
             node.run_id = match unfit {
                 Some(_) => None,
                 None => run_id.map(ToOwned::to_owned),

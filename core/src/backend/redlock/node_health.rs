@@ -1,4 +1,4 @@
-//! Which nodes are up and which are down.
+//! Tracks which nodes are up and which are down.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ enum HealthState {
     Up,
     Down {
         why: String,
-        /// The end of the time for which a probe watches the node.
+        /// The time until which a probe watches the node.
         watched_until: Option<LeaseInstant>,
     },
     /// The node is down permanently.
@@ -61,7 +61,7 @@ impl NodeHealth {
         is_free
     }
 
-    /// Extends the probe by `length`; returns false if the node does not need a probe any more.
+    /// Extends the probe by `length`; returns false if the node does not need a probe.
     pub(super) fn continue_probe(&self, length: Duration) -> bool {
         match &mut *self.0.lock() {
             HealthState::Down { watched_until, .. } => {
@@ -78,7 +78,7 @@ impl NodeHealth {
         }
     }
 
-    /// Sets the node to up, if `paid` returns true under the mutex.
+    /// Marks the node as up, if `paid` returns true under the mutex.
     pub(super) fn mark_up(&self, paid: impl FnOnce() -> bool) -> bool {
         let mut state = self.0.lock();
         let mark_up = paid();

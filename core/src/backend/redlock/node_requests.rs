@@ -15,21 +15,21 @@ use crate::clock::{self, LeaseInstant};
 use crate::runtime::{self, Runtime};
 
 /// Concurrent requests to several nodes. The caller does not wait for the last reply. Requests that are pending when
-/// this is dropped continue in the background, within their own limit. So a slow reply is not mistaken for a lost
+/// this value is dropped continue in the background, within their limit. So a slow reply is not mistaken for a lost
 /// reply.
 pub(super) struct NodeRequests<F: Future<Output: Send> + Send + 'static>(RequestFutures<F>);
 
 struct RequestFutures<F> {
     /// The futures are large, and are boxed before they are moved.
     unanswered: FuturesUnordered<Pin<Box<F>>>,
-    /// `None` if each has its own limit.
+    /// `None` if each request has a separate limit.
     deadline: Option<Arc<SharedDeadline>>,
     /// The timer is created when the caller first waits for a reply.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<F: Future<Output: Send> + Send + 'static> NodeRequests<F> {
-    /// Creates requests that each have their own limit.
+    /// Creates requests with separate limits.
     pub(super) fn new(requests: impl IntoIterator<Item = F>) -> Self {
         Self::of(requests, None)
     }
@@ -91,7 +91,7 @@ impl<F: Future> RequestFutures<F> {
             return Poll::Pending;
         }
         deadline.pass();
-        // Each request checks the deadline when it is polled, and requests that are inserted again are polled.
+        // Inserting the requests again causes a poll of each request, and each request then checks the deadline.
         let unanswered = std::mem::take(&mut self.unanswered);
         self.unanswered = unanswered.into_iter().collect();
         self.unanswered.poll_next_unpin(cx)
@@ -120,7 +120,7 @@ impl<F: Future<Output: Send> + Send + 'static> Drop for NodeRequests<F> {
 pub(super) enum AnswerLimit {
     /// The limit is counted from the call.
     Own(Duration),
-    /// The limit is the common one of all requests of the group, with one timer.
+    /// All requests of the group share this limit, with one timer.
     Shared(Arc<SharedDeadline>),
 }
 

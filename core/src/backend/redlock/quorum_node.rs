@@ -84,7 +84,7 @@ impl QuorumNode {
             .collect()
     }
 
-    /// Returns the address, as in the node's errors.
+    /// Returns the address, as it appears in the node's errors.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
@@ -111,7 +111,7 @@ impl QuorumNode {
             .await
     }
 
-    /// Waits for a reply, and sets the node to down if there is none.
+    /// Waits for a reply, and marks the node as down if no reply arrives.
     pub(super) async fn within<T>(
         &self,
         limit: &AnswerLimit,
@@ -249,7 +249,7 @@ impl QuorumNode {
     }
 }
 
-/// The task that probes a node which is down. If the runtime of the task ends, another task can start.
+/// The task that probes a node while the node is down. If the runtime of the task ends, another task can start.
 struct NodeProbe(Weak<QuorumNode>);
 
 impl NodeProbe {

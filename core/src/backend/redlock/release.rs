@@ -79,8 +79,8 @@ impl Redlock {
 }
 
 impl QuorumNode {
-    /// Ends the round on this node, and its waiter's position. Returns whether it held the lock. If the node cannot be
-    /// reached, the release stays pending.
+    /// Ends the round and its waiter's position on this node. Returns whether the round held the lock. If the node
+    /// cannot be reached, the release stays pending.
     pub(super) async fn release(
         &self,
         limit: &AnswerLimit,
@@ -105,7 +105,7 @@ impl QuorumNode {
         });
         let mut left = self.try_release(limit, release).await;
         if !settled && !matches!(left, Ok(true)) {
-            // The request may have arrived after the release. If it may not have arrived yet, a tombstone makes the
+            // The request may have arrived after the release. If the request may still arrive, a tombstone makes the
             // node refuse it.
             left = Box::pin(self.send_again(limit.length(), round, release)).await;
         }
@@ -134,8 +134,8 @@ impl QuorumNode {
         self.try_release(&limit.into(), release).await
     }
 
-    /// Returns whether a node refuses a release permanently, so that it is not pending. A node that refuses the
-    /// connection has not received the release, and the operator may correct its password.
+    /// Returns whether a node refuses a release permanently. Such a release does not stay pending. A node that refuses
+    /// the connection has not received the release, and the operator may correct its password.
     pub(super) fn refuses_it(&self, error: &BackendError) -> bool {
         !error.is_temporary() && self.node.is_connected()
     }

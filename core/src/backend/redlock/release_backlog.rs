@@ -9,7 +9,7 @@ use crate::backend::redis::timing::WAITER_LEASE;
 use crate::clock::LeaseInstant;
 use crate::{AttemptId, Key};
 
-/// The number of pending releases from which expired ones are removed.
+/// The smallest number of pending releases at which expired releases are removed.
 const SWEPT_FROM: usize = 64;
 
 /// A release that a node has not confirmed.
@@ -17,14 +17,14 @@ const SWEPT_FROM: usize = 64;
 pub(super) struct PendingNodeRelease {
     pub(super) key: Key,
     pub(super) round: AttemptId,
-    /// The waiter whose position ends with the release.
+    /// The waiter that leaves the queue with this release; `None` if the release ends only the round.
     pub(super) waiter: Option<AttemptId>,
     /// When all possible effects of the round on the node have expired.
     pub(super) until: LeaseInstant,
 }
 
 impl PendingNodeRelease {
-    /// Creates the release of a round, including the waiter's position unless the attempt may continue to wait.
+    /// Creates the release of a round. With a `waiter`, the release also ends the waiter's position.
     pub(super) fn new(
         key: &Key,
         round: AttemptId,
@@ -75,7 +75,7 @@ impl NodeReleaseBacklog {
         self.0.lock().pending_releases.is_empty()
     }
 
-    /// Returns a release that is still needed, if there is one.
+    /// Returns a release that is still needed, if any.
     pub(super) fn next(&self) -> Option<PendingNodeRelease> {
         let mut book = self.0.lock();
         while let Some((_, pending)) = book.pending_releases.pop_first() {

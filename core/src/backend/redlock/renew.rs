@@ -69,8 +69,8 @@ impl Redlock {
 
 type NodeReplies = Result<Vec<Result<Value, BackendError>>, BackendError>;
 
-/// Counts a node's replies to several requests. An error of the whole call counts for the first request; the others are
-/// sent again.
+/// Counts a node's replies to several requests. An error of the whole call counts for the first request; the other
+/// requests are sent again.
 fn count_votes(tallies: &mut [MajorityCount], place: usize, answers: NodeReplies) {
     match answers {
         Ok(answers) => {

@@ -13,11 +13,11 @@ use crate::backend::redis::timing::WAITER_LEASE;
 use crate::backend::{Attempt, Claim};
 use crate::{AttemptId, Key};
 
-/// The maximum by which a client's hint may make a token later than a node's clock.
+/// The longest time by which a client's hint may put a token ahead of a node's clock.
 pub(super) const CLAMP: Duration = Duration::from_secs(1);
 
-/// How much later than its clock a client's hint is. This is more than the difference of correct clocks, so that all
-/// nodes reply with the hint.
+/// The time by which a hint is ahead of its client's clock. This is more than the difference between correct clocks, so
+/// that all nodes reply with the hint.
 pub(super) const AHEAD: Duration = Duration::from_millis(250);
 
 /// How long a notified waiter keeps its position without another request.

@@ -38,7 +38,7 @@ pub(super) enum RoundOutcome {
 /// Requests the lock from all nodes.
 ///
 /// One exchange is enough if a majority replies with the same token. Otherwise smaller tokens are raised to the
-/// largest. The second value is a token larger than all tokens in the replies.
+/// largest. The second returned value is a token larger than all tokens in the replies.
 pub(super) async fn hold(
     members: &[Arc<QuorumNode>],
     round: &Arc<Round>,
@@ -163,7 +163,7 @@ async fn ask(
     }
 }
 
-/// Reads the node's clock first, so that the request has its own deadline and its own time of sending.
+/// Reads the node's clock before the request is sent. The request then has a separate deadline and time of sending.
 async fn learned(
     member: &QuorumNode,
     limit: Duration,

@@ -36,8 +36,8 @@ impl RedlockSettings {
         (!self.durable).then(|| away.mul_f64(1.01) + Duration::from_secs(1))
     }
 
-    /// Returns the shortest TTL. This TTL is far more than the reply time of a node, because a renewal waits for a
-    /// sixth of a lease.
+    /// Returns the shortest TTL. A renewal waits up to a sixth of a lease for a reply, so this TTL is far more than the
+    /// reply time of a node.
     pub(super) fn least_ttl(&self) -> Duration {
         self.node_timeout * 6
     }

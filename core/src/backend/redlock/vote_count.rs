@@ -12,7 +12,7 @@ pub(super) enum Vote {
     Granted(u64),
     /// Another holder has the lock on this node.
     Busy {
-        /// The id is in raw bytes, because other programs' ids need not be text.
+        /// The id is in raw bytes, because the ids of other programs may be any bytes.
         holder: Vec<u8>,
         /// `None` if the key does not have a TTL.
         left: Option<Duration>,
@@ -23,8 +23,8 @@ pub(super) enum Vote {
 
 /// The votes of a round.
 ///
-/// The majority is one of *all* nodes. The token is the largest in the first majority of grants, because smaller tokens
-/// can be raised to it. Later grants do not change the token.
+/// The majority is more than half of *all* nodes. The token is the largest in the first majority of grants, because
+/// smaller tokens can be raised to it. Later grants do not change the token.
 #[derive(Debug)]
 pub(super) struct VoteCount {
     votes: Vec<Option<Vote>>,
@@ -38,7 +38,7 @@ pub(super) enum QuorumState {
     Open,
     /// A majority grants, and agrees on the token.
     Agreed(u64),
-    /// A majority grants, but these nodes must be raised to the token before enough agree.
+    /// A majority grants, but the tokens of `nodes` must be raised to `token` before a majority agrees.
     Below {
         token: u64,
         nodes: Vec<usize>,
@@ -62,7 +62,7 @@ impl VoteCount {
         }
     }
 
-    /// Records that the node's token is the required one.
+    /// Records that the node now has the required token.
     pub(super) fn raised(&mut self, place: usize) {
         if let Some(token) = self.token {
             self.votes[place] = Some(Vote::Granted(token));
@@ -93,7 +93,7 @@ impl VoteCount {
         largest.map_or(0, |token| token.saturating_add(1))
     }
 
-    /// Returns the maximum rest of another holder's majority, if there is one.
+    /// Returns how long another holder may keep its majority; `None` if no other holder has a majority.
     pub(super) fn held_for(&self) -> Option<Duration> {
         let busy = self.votes.iter().flatten().filter_map(|vote| match vote {
             Vote::Busy { holder, left } => Some((holder.as_slice(), *left)),

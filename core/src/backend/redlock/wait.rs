@@ -8,13 +8,13 @@ use crate::backend::redis::timing::{FIRST_LOOKS, REFRESH};
 use crate::backend::{Attempt, AttemptAnswer};
 use crate::runtime::timeout;
 
-/// How long a waiter that one node has notified waits for notifications of a majority.
+/// After the first notification, a waiter waits at most this time for the notifications of a majority.
 pub(super) const GRACE: Duration = Duration::from_millis(5);
 
 impl Redlock {
     /// Returns the reply to an attempt if another holder has the lock for at most `left`.
     pub(super) fn busy(&self, attempt: &Attempt, left: Duration) -> AttemptAnswer {
-        // Redlock does not hand locks off: the first waiter of each process polls when the lock should be free.
+        // Redlock does not hand off locks, so the first waiter of each process polls when the lock should be free.
         let retry_after = match self.waiters.is_first(&attempt.key, attempt.owner) {
             true => left.min(FIRST_LOOKS),
             false => REFRESH,
@@ -24,8 +24,7 @@ impl Redlock {
         }
     }
 
-    /// Waits for the notifications of a majority of nodes. Also returns if no other node notifies for a while after the
-    /// first.
+    /// Waits for the notifications of a majority of nodes. Also returns [`GRACE`] after the first notification.
     pub(super) async fn woken(&self, attempt: &Attempt) {
         let Some(wake_ups) = self.waiters.wake_ups(attempt.owner) else {
             return;
@@ -36,7 +35,7 @@ impl Redlock {
                 () = wake_ups.promoted(FIRST_LOOKS) => return,
             }
         }
-        // The first node may have notified earlier than a majority.
+        // The notifications of a majority may arrive later than the first notification.
         let others = async {
             while wake_ups.notifications() < majority(self.members.len()) {
                 wake_ups.next().await;

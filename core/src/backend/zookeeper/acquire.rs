@@ -101,7 +101,7 @@ fn over() -> BackendError {
     BackendError::not_applied("the attempt is over")
 }
 
-/// Extends the time of the attempt's position, unless it is leaving.
+/// Extends the time of the attempt's position, unless the attempt is leaving. Returns false if it is leaving.
 fn still_wanted(entry: &RegisteredAttempt, until: LeaseInstant) -> bool {
     let mut facts = entry.facts.lock();
     if facts.leaving.is_none() {

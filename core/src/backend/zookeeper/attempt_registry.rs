@@ -41,7 +41,7 @@ pub(super) struct AttemptFacts {
     pub(super) mode: Mode,
     pub(super) at: NodeLocation,
     pub(super) token: Option<FencingToken>,
-    /// When the entry ends unless it is renewed. While it is leaving, the time of the next retry.
+    /// When the entry ends unless it is renewed. While the entry is leaving, this is the time of the next retry.
     pub(super) until: LeaseInstant,
     /// When the entry began to leave.
     pub(super) leaving: Option<LeaseInstant>,
@@ -111,7 +111,7 @@ impl AttemptRegistry {
         entry
     }
 
-    /// Removes an entry whose node is definitely deleted, or never existed.
+    /// Removes an entry. The caller ensures that its node is definitely deleted, or never existed.
     pub(super) fn forget(&self, gone: &Arc<RegisteredAttempt>) {
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(&gone.owner)
@@ -121,7 +121,7 @@ impl AttemptRegistry {
         }
     }
 
-    /// Returns the entries that are due, and when the next one is.
+    /// Returns the entries that are due, and the time at which the next entry is due.
     pub(super) fn due(&self) -> (Vec<Arc<RegisteredAttempt>>, Option<LeaseInstant>) {
         let entries: Vec<_> = self.entries.lock().values().cloned().collect();
         let (mut due, mut next) = (Vec::new(), None::<LeaseInstant>);

@@ -37,8 +37,8 @@ pub struct ZooKeeperBuilder {
 impl ZooKeeperBuilder {
     /// Sets the session timeout to request. After a crash, or without a connection, all locks of this manager stay
     /// locked for this time. The timeout also determines the manager's leases. The server grants between 2 and 20 of
-    /// its ticks. Do not lower the server's `maxSessionTimeout` while a session with a longer timeout is open.
-    /// The server would shorten that session when it reconnects, and could end it earlier than its leases.
+    /// its ticks. Do not lower the server's `maxSessionTimeout` while a session with a longer timeout is open. When
+    /// that session reconnects, the server would shorten it, and could end it earlier than its leases.
     pub fn session_timeout(mut self, timeout: Duration) -> Self {
         self.session_timeout = Some(timeout);
         self
@@ -57,8 +57,8 @@ impl ZooKeeperBuilder {
         self
     }
 
-    /// Trusts only servers whose certificates these authorities have signed. The format is PEM, with any number of
-    /// certificates. This applies to URLs with `zookeeper+tls://`.
+    /// Trusts only servers with a certificate that one of these authorities has signed. The format is PEM, with any
+    /// number of certificates. This applies to URLs with `zookeeper+tls://`.
     ///
     /// # Examples
     ///

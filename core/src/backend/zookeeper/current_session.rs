@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(super) enum LinkState {
     Up(Arc<Session>),
-    /// No session is open. The value is the error of the last attempt to open one, if there was one.
+    /// No session is open. The value is the error of the last try to open a session, if any.
     Down(Option<Arc<str>>),
     Closed,
 }
@@ -74,7 +74,7 @@ impl CurrentSession {
         }
     }
 
-    /// Returns the session, if there is one now.
+    /// Returns the open session, without waiting for one.
     pub(super) fn session_at_once(&self) -> Result<Arc<Session>, BackendError> {
         let state = self.state.borrow().clone();
         match state {

@@ -54,7 +54,7 @@ pub(super) fn ends_session(error: &Error) -> bool {
     )
 }
 
-/// Returns the reason why there is no session with the servers at `address`.
+/// Returns the reason why no session with the servers at `address` could be opened.
 pub(super) async fn not_connected(error: &Error, address: &str, is_secure: bool) -> ConnectError {
     let failed = match error {
         Error::BadArguments(_) => return ConnectError::url(opaque(error)),
@@ -80,7 +80,7 @@ pub(super) async fn not_connected(error: &Error, address: &str, is_secure: bool)
     ConnectError::server(address, failed)
 }
 
-/// Returns the first name that cannot be resolved, if there is one. The client does not report failed name lookups.
+/// Returns the first name that cannot be resolved, if any. The client does not report failed name lookups.
 async fn unresolved(address: &str) -> Option<String> {
     for server in address.split(',') {
         if let Ok(Err(error)) = timeout(LOOKUP, lookup_host(server))?.await {
@@ -96,7 +96,7 @@ pub(super) fn no_thread(error: &io::Error) -> Error {
     Error::UnexpectedError(format!("cannot start a thread: {error}"))
 }
 
-/// Wraps the client's types, which are not part of our API.
+/// Converts the client's error to text, because the client's types are not part of our API.
 fn opaque(error: &Error) -> Box<dyn StdError + Send + Sync> {
     error.to_string().into()
 }

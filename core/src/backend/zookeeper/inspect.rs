@@ -9,7 +9,7 @@ use super::znodes::{QueueNode, container};
 use crate::backend::{Inspection, Mode};
 use crate::{FencingToken, Key};
 
-/// Returns the queue, in the state of the leader. A writer that was downgraded counts as a reader.
+/// Returns the queue, as the leader has it. A writer that was downgraded counts as a reader.
 async fn queue(session: &Session, container: &str) -> Result<NodeQueue, Error> {
     let mut queue = session.latest_queue(container).await?;
     if let Some(writer) = queue.writer_in_front() {
@@ -48,7 +48,7 @@ pub(super) async fn inspect(session: &Session, key: &Key) -> Result<Inspection, 
     Ok(seen)
 }
 
-/// Deletes the nodes of all holders. Returns whether there were any.
+/// Deletes the nodes of all holders. Returns whether the lock had a holder.
 pub(super) async fn force(session: &Session, key: &Key) -> Result<bool, Error> {
     let container = container(key);
     let queue = queue(session, &container).await?;

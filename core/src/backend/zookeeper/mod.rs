@@ -4,12 +4,12 @@
 //!
 //! | | Redis | Redlock | `ZooKeeper` |
 //! |---|---|---|---|
-//! | a lock survives the loss of | nothing, or replicas that have acknowledged it | a minority of independent servers | a minority of the ensemble |
+//! | a lock survives the loss of | the primary, if a replica has acknowledged the lock and is promoted | a minority of independent servers | a minority of the ensemble |
 //! | exclusion depends on | one server's memory | a majority of clocks that run at the same rate | an agreed order of all writes |
 //! | tokens never decrease | while the server keeps its data | while a majority does | always |
 //! | order of waiters | first come, first served | none | first come, first served |
 //! | a lease belongs to | the lock | the lock | the session: all locks of a manager |
-//! | least lease | 50 ms | 6 × `node_timeout`, 1.2 s by default | two ticks of the server, 4 s by default |
+//! | shortest lease | 50 ms | 6 × `node_timeout`, 1.2 s by default | two ticks of the server, 4 s by default |
 //! | an acquire costs | a round trip | a round trip to each server | a write that a majority has stored on disk |
 //!
 //! Choose `ZooKeeper` if you already operate it, or if the loss of a server must not lead to two holders of a lock.
@@ -21,9 +21,9 @@
 //!   holder that crashes, or loses its connection, keeps its locks for the session timeout, regardless of their TTL.
 //!   The deadline of a guard is calculated from the messages that the leader has definitely received. The remaining
 //!   time is at most the session timeout and at least 7/12 of it.
-//! - **The TTL of a single lock** is enforced by this process only. A lease is never longer, and without renewal this
-//!   process ends it when its TTL is over. The TTL does not apply after a crash.
-//! - There is no handover, because a node cannot change its session.
+//! - **The TTL of a single lock** is enforced by this process only. A lease is never longer than the TTL. Without
+//!   renewal, this process ends the lease when the TTL is over. The TTL does not apply after a crash.
+//! - Handovers are not supported, because a node cannot change its session.
 //! - The server notifies only one waiter at a time; for semaphores, it notifies all waiters. A manager can set watches
 //!   for some thousand waiters, if the keys are short; further waiters poll every two seconds.
 //! - **Tokens are transaction numbers** (zxids). They are far smaller than the tokens of Redis and of the in-process
@@ -38,7 +38,7 @@
 //! After a change of leader a server of version 3.8 may leave requests unanswered forever while it still replies to
 //! pings. This fault occurs about once in fifty restarts of a leader on a busy machine. If a request has no reply for
 //! the session timeout, this backend disconnects the session and opens another. Its guards are lost before the server
-//! frees the locks. Its locks are free after twice the session timeout and a tick or two, at the latest.
+//! frees the locks. Its locks are free at the latest after twice the session timeout plus one or two ticks.
 //!
 //! # A server that cannot be trusted
 //!
@@ -55,8 +55,8 @@
 //! certificates match the names or addresses in the URL. For other authorities, and for client certificates, see
 //! [`ZooKeeperBuilder`]. The backend reads certificates when it connects, and uses them until it is dropped.
 //!
-//! rustls uses the crypto provider that the process has set, or else ring. The feature also builds aws-lc, which the
-//! client's crate requires. In a process with both providers, code that uses a default provider panics unless the
+//! rustls uses the crypto provider that the process has set, and otherwise ring. The feature also builds aws-lc, which
+//! the client's crate requires. In a process with both providers, code that uses a default provider panics unless the
 //! process has set one before. `CryptoProvider::install_default` sets one, and so does the first TLS connection of this
 //! crate.
 //!
@@ -66,7 +66,8 @@
 //! the password while there are holders and waiters:
 //!
 //! 1. Restart the processes with the old password, and [`share_with`](ZooKeeperBuilder::share_with) the new one.
-//! 2. Give the folder and all nodes in it to both: `setAcl -R` of `zkCli.sh`, with `digest:user:hash:cdrwa` for each.
+//! 2. Give the folder and all nodes in it to both credentials: run `setAcl -R` of `zkCli.sh`, with
+//!    `digest:user:hash:cdrwa` for each of them.
 //! 3. Restart the processes with the new password, and `share_with` the old one.
 //! 4. Restart the processes without `share_with`, and give the folder and all nodes in it to the new credentials only.
 //!
@@ -75,8 +76,9 @@
 //! A lock is an ephemeral sequential node in a container per key. A node of another program in this container, with a
 //! number at the end of its name, counts as an exclusive holder or waiter. Our waiters wait for such nodes if they were
 //! created earlier. However, other programs need not wait for our nodes. The `Lock` of Python's kazoo checks only nodes
-//! with names of its own kind, and is granted while a guard of ours is valid. So use a folder in the URL that no other
-//! program uses. At level DEBUG the crate `zookeeper-client` logs the names of nodes, which contain the ids of holders.
+//! with names in kazoo's format, and is granted while a guard of ours is valid. So use a folder in the URL that no
+//! other program uses. At level DEBUG the crate `zookeeper-client` logs the names of nodes, which contain the ids of
+//! holders.
 
 mod acquire;
 mod attempt_registry;
@@ -124,8 +126,8 @@ use session_keeper::keep;
 
 /// Locks on a `ZooKeeper` ensemble. See the [module](self) for when to choose it.
 ///
-/// One value has one session, which all clones of a manager use. Its requests, timers and heartbeats run on their own
-/// threads, so that it can be used from any runtime.
+/// One value has one session, which all clones of a manager use. Its requests, timers and heartbeats run on separate
+/// threads, so you can use it from any runtime.
 ///
 /// # Permissions
 ///
@@ -146,7 +148,7 @@ impl ZooKeeper {
         }
     }
 
-    /// Ends an attempt's lock or queue position. Returns whether it had one.
+    /// Ends an attempt's lock or queue position. Returns whether the attempt had one of them.
     async fn leave(&self, key: &Key, owner: AttemptId) -> Result<bool, BackendError> {
         let key = key.clone();
         let asked = async move |Context { link, registry }: Context| match registry.get(owner) {

@@ -1,4 +1,4 @@
-//! Decides which nodes of a key hold the lock: the recipe's rule, without a server.
+//! Decides which nodes of a key hold the lock, by the rule of the `ZooKeeper` lock recipe. This needs no server.
 
 use super::znodes::QueueNode;
 use crate::AttemptId;
@@ -62,7 +62,8 @@ impl NodeQueue {
         self.places.len()
     }
 
-    /// Returns the readers before a position, the nearest first, because concurrent readers have the same token.
+    /// Returns the readers before a position, the nearest first. The caller takes their token, because concurrent
+    /// readers have the same token.
     pub(super) fn readers_before(&self, position: usize) -> impl Iterator<Item = &QueueNode> {
         let before = self.places.iter().take(position).rev();
         before.filter(|p| p.mode == Mode::Shared)
@@ -93,7 +94,7 @@ impl NodeQueue {
             }
             Mode::Permits { .. } => {
                 let mut taken = 0_u64;
-                // No waiter overtakes a waiter whose mode is not compatible.
+                // No waiter overtakes a waiter with an incompatible mode.
                 let all_fit = self.places.iter().take(position + 1).all(|place| {
                     let Mode::Permits { count, of } = place.mode else {
                         return false;

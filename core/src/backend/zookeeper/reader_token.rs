@@ -2,8 +2,8 @@
 //!
 //! # Implementation details
 //!
-//! Concurrent readers have the same token, that of the first reader, so that a fence accepts all of them. The token is
-//! written once into each reader's node, in the order of the queue. The writer is that reader, or another reader that
+//! Concurrent readers have the token of the first reader, so that a fence accepts all of them. The token is written
+//! once into each reader's node, in the order of the queue. The reader itself writes the token, or another reader that
 //! needs the token earlier. The node's version ensures that only the first write succeeds.
 
 use zookeeper_client::Error;
@@ -23,8 +23,8 @@ const UNWRITTEN: Option<i32> = Some(0);
 
 /// Returns the token of a reader that holds the lock.
 ///
-/// Readers receive tokens in the order of the queue. So no reader after a reader without a token has one. A reader uses
-/// its own token when all readers before it have left.
+/// Readers receive tokens in the order of the queue. So if a reader does not have a token, the readers after it do not
+/// have one either. A reader uses its own token when all readers before it have left.
 pub(super) async fn token(
     session: &Session,
     entry: &RegisteredAttempt,
@@ -53,7 +53,7 @@ pub(super) async fn token(
     settled.ok_or(Error::NoNode)
 }
 
-/// Returns the token of a reader's node; `None` if the node is deleted. The token is `wanted`, unless another was
+/// Returns the token of a reader's node; `None` if the node is deleted. The token is `wanted`, unless another token was
 /// written before.
 async fn settled(session: &Session, path: &str, wanted: i64) -> Result<Option<i64>, Error> {
     let written = wanted.to_string();

@@ -1,4 +1,4 @@
-//! Deletes an attempt's node until that is confirmed or its session has ended.
+//! Deletes an attempt's node, and retries until the deletion is confirmed or the session has ended.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::{AttemptId, Key};
 
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Ends an attempt's lock or queue position. Returns whether this call deleted its node.
+/// Ends an attempt's lock or queue position. Returns whether this call deleted the attempt's node.
 ///
 /// If this call fails, or is dropped, the reaper continues.
 pub(super) async fn leave(
@@ -60,8 +60,9 @@ pub(super) async fn leave(
     }
 }
 
-/// Finds a node whose creation has no reply. The server has executed all earlier requests, or will never execute them.
-/// The server keeps the order of a connection, and ends a session's old connection before it accepts a new one.
+/// Finds the node of a creation without a reply. By then the server has executed all earlier requests, or will never
+/// execute them. The server keeps the order of a connection, and ends a session's old connection before it accepts a
+/// new one.
 pub(super) async fn find(
     session: &Session,
     entry: &RegisteredAttempt,
@@ -77,8 +78,8 @@ pub(super) async fn find(
     Ok(None)
 }
 
-/// Works as [`leave`] for an attempt that is unknown in this process. The attempt has left, or another process created
-/// it.
+/// Works like [`leave`], for an attempt that is unknown in this process. The attempt has left, or another process
+/// created it.
 pub(super) async fn delete_orphans(
     link: &CurrentSession,
     key: &Key,

@@ -12,7 +12,7 @@ use crate::clock::LeaseInstant;
 
 type ClaimResult = Result<RenewAnswer, BackendError>;
 
-/// A claim whose node may exist.
+/// A claim with a node that may exist.
 struct RenewCandidate<'a> {
     /// The index of the claim.
     index: usize,
@@ -21,7 +21,7 @@ struct RenewCandidate<'a> {
     path: String,
 }
 
-/// Sends one request to the leader for all claims, which checks whether their nodes still exist.
+/// Sends one request for all claims to the leader, which checks whether their nodes still exist.
 pub(super) async fn renew(parts: &Context, claims: &[Claim]) -> Vec<ClaimResult> {
     let begun = LeaseInstant::now();
     let session = match parts.link.session().await {
@@ -46,7 +46,7 @@ pub(super) async fn renew(parts: &Context, claims: &[Claim]) -> Vec<ClaimResult>
                     "the server's reply has no count",
                 ))];
             }
-            // All claims of the session ended with it.
+            // All claims ended with the session.
             Err(error) if ends_session(&error) => return answers,
             Err(error) => {
                 for candidate in candidates {
@@ -102,7 +102,7 @@ fn extended(session: &Session, begun: LeaseInstant, candidate: &RenewCandidate<'
     }
 }
 
-/// Records in a writer's node that it is now a reader's node, which notifies the waiting readers.
+/// Records in a writer's node that the writer is now a reader. This change notifies the waiting readers.
 pub(super) async fn downgrade(parts: &Context, claim: &Claim) -> ClaimResult {
     let begun = LeaseInstant::now();
     let session = parts.link.session().await?;

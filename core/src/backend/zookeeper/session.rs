@@ -1,4 +1,4 @@
-//! One session: sends requests, and calculates from their replies how long it lasts.
+//! One session: sends requests, and calculates from their replies how long the session lasts.
 
 use std::fmt;
 use std::future::Future;
@@ -26,12 +26,12 @@ const CONTAINER_TRIES: usize = 5;
 #[derive(Debug, Clone)]
 pub(super) struct CreatedNode {
     pub(super) path: String,
-    /// The transaction that created it: the token.
+    /// The number of the transaction that created the node. This number is the token.
     pub(super) created: i64,
 }
 
 impl CreatedNode {
-    /// Returns its name in its container.
+    /// Returns the node's name in its container.
     pub(super) fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
@@ -44,7 +44,7 @@ pub(super) struct Session {
     /// The thread of the client. This thread ends with the session, because the client would otherwise run until each
     /// request has a reply.
     thread: Arc<RuntimeThread>,
-    /// Cancelled when the session must not send requests or wait for replies any more.
+    /// Cancelled when the session must stop sending requests and waiting for replies.
     over: CancellationToken,
     acl: Vec<Acl>,
     liveness: Mutex<SessionLiveness>,
@@ -144,7 +144,8 @@ impl Session {
         answer
     }
 
-    /// Returns the reply, and when its request was sent: the client sends when it is called, not when it is polled.
+    /// Returns the reply, and the time at which its request was sent. The client sends a request when it is called, not
+    /// when it is polled.
     async fn answer<T, F>(&self, request: impl FnOnce() -> F) -> (LeaseInstant, Result<T, Error>)
     where
         F: Future<Output = Result<T, Error>>,
@@ -183,7 +184,7 @@ impl Session {
         }
     }
 
-    /// Creates a node in a container, and the container if necessary. Also returns the queue, as of a time after the
+    /// Creates a node in a container, and the container if necessary. Also returns the queue, in its state after the
     /// creation.
     pub(super) async fn enter(
         &self,
@@ -233,7 +234,7 @@ impl Session {
         }
     }
 
-    /// Works as [`queue`](Self::queue), with a watch on the whole queue.
+    /// Works like [`queue`](Self::queue), with a watch on the whole queue.
     pub(super) async fn watched_queue(
         &self,
         container: &str,
@@ -250,14 +251,15 @@ impl Session {
         Ok((NodeQueue::of(&names), BudgetedWatch::by(watcher, permit)))
     }
 
-    /// Works as [`queue`](Self::queue), but includes all writes that the leader had applied when the request was sent.
+    /// Works like [`queue`](Self::queue), but includes all writes that the leader had applied when the request was
+    /// sent.
     pub(super) async fn latest_queue(&self, container: &str) -> Result<NodeQueue, Error> {
         self.read(|| self.client.sync("/")).await?;
         self.queue(container).await
     }
 
-    /// Works as [`queue`](Self::queue), but includes all writes that a majority had applied when the request was sent.
-    /// So the reply of a former leader is not accepted.
+    /// Works like [`queue`](Self::queue), but includes all writes that a majority had applied when the request was
+    /// sent. So the reply of a former leader is not accepted.
     pub(super) async fn confirmed_queue(&self, container: &str) -> Result<NodeQueue, Error> {
         let folder = ["/".to_owned()];
         let (confirmed, queue) =
@@ -266,7 +268,7 @@ impl Session {
         queue
     }
 
-    /// Returns a node's data and its creation, if it exists.
+    /// Returns the data of a node, its creation and its version; `None` if the node does not exist.
     pub(super) async fn data(&self, path: &str) -> Result<Option<(Vec<u8>, i64, i32)>, Error> {
         match self.read(|| self.client.get_data(path)).await {
             Ok((data, stat)) => Ok(Some((data, stat.czxid, stat.version))),
@@ -275,7 +277,7 @@ impl Session {
         }
     }
 
-    /// Returns a node's data and a watch on it, if it exists.
+    /// Returns the data of a node, and a watch on the node; `None` if the node does not exist.
     pub(super) async fn watched_data(
         &self,
         path: &str,
@@ -327,8 +329,8 @@ impl Session {
         }
     }
 
-    /// Checks with the leader whether all these nodes exist, and returns the index of the first that does not. The
-    /// reply describes one moment, agreed on by a majority.
+    /// Checks with the leader whether all these nodes exist, and returns the index of the first missing node. The reply
+    /// describes the state at one moment, on which a majority agrees.
     pub(super) async fn first_missing(&self, paths: &[String]) -> Result<Option<usize>, Error> {
         let mut checks = self.client.new_multi_writer();
         for path in paths {

@@ -8,10 +8,11 @@
 //! If the follower loses its connection right after the write, the leader counts from the last report.
 //!
 //! The proof needs two requests: one with a reply, and a confirmed write that was sent at least one ping later. The
-//! report of the first has reached the leader before the second, on the same connection. No session timeout can be
-//! shorter than two ticks, unless a server's `minSessionTimeout` is. So a third of the timeout is longer than the half
-//! tick between two pings. The proof fails on a link that delays only the leader's messages, by more than that third
-//! less half a tick. A new session counts from before its request was sent, because that request does reach the leader.
+//! report about the first request has reached the leader before the second request, on the same connection. No session
+//! timeout can be shorter than two ticks, unless `minSessionTimeout` of a server is shorter. So a third of the timeout
+//! is longer than the half tick between two pings. The proof fails on a link that delays only the leader's messages, by
+//! more than that third less half a tick. A new session counts from before its request was sent, because that request
+//! does reach the leader.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -29,7 +30,7 @@ pub(super) struct SessionLiveness {
     timeout: Duration,
     /// The leader has counted the timeout from this time, or from a later time.
     counted_from: LeaseInstant,
-    /// Requests with replies that are not yet definitely reported, with the times of the request and of the reply.
+    /// Requests with replies that the leader may not have in a report yet: the times of the request and of the reply.
     answered: VecDeque<(LeaseInstant, LeaseInstant)>,
 }
 
@@ -44,8 +45,8 @@ impl SessionLiveness {
 
     /// Records that a request, sent at `sent`, was answered at `now`.
     pub(super) fn sign_of_life(&mut self, sent: LeaseInstant, now: LeaseInstant) {
-        // Without writes this list would become longer with each request. A later write proves the second request,
-        // which is later than the first, so the first is not needed.
+        // Without writes this list would become longer with each request. A later write will prove the second request,
+        // so the first, earlier request is not needed.
         while let Some(&(_, answered)) = self.answered.get(1)
             && self.is_reported(answered, sent)
         {

@@ -7,7 +7,7 @@ use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity, TlsOptions};
 use crate::backend::ConnectError;
 use crate::backend::certificates::Certificates;
 
-/// Reads the certificates, and the system's authorities if none were given.
+/// Reads the certificates, and the system's authorities if no authorities were set.
 pub(super) fn read(certificates: &Certificates) -> Result<TlsOptions, ConnectError> {
     certificates.check()?;
     let authorities = match &certificates.authorities {
@@ -54,7 +54,7 @@ fn systems() -> Result<String, ConnectError> {
     Ok(pem::encode_many(&certificates))
 }
 
-/// Wraps the client's types, which are not part of our API.
+/// Converts the client's error to text, because the client's types are not part of our API.
 fn unusable(why: &'static str) -> impl Fn(Error) -> ConnectError {
     move |error| ConnectError::certificates(format!("{why} ({error})"))
 }

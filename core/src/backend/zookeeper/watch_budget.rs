@@ -41,7 +41,7 @@ pub(super) struct WatchPermit {
     over: CancellationToken,
 }
 
-/// Fires once when something has changed, or may have.
+/// Fires once when the watched node has changed, or may have changed.
 #[derive(Debug)]
 pub(super) struct BudgetedWatch(Option<(OneshotWatcher, WatchPermit)>);
 
@@ -54,7 +54,7 @@ impl WatchBudget {
         }
     }
 
-    /// Reserves space for a watch on a path, if there is enough left.
+    /// Reserves space for a watch on a path, if enough space is left.
     pub(super) fn reserve(&self, path: &str) -> Option<WatchPermit> {
         let bytes = self.folder_bytes + path.len();
         let before = self.used.fetch_add(bytes, Ordering::AcqRel);

@@ -49,7 +49,7 @@ pub(super) struct QueueNode {
     pub(super) name: String,
     pub(super) number: i32,
     pub(super) mode: Mode,
-    /// `None` if another program created it.
+    /// `None` if another program created the node.
     pub(super) owner: Option<AttemptId>,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct AcquireLoop<'a> {
     failing_since: Option<LeaseInstant>,
     backoff: Backoff,
     poll: Backoff,
-    /// Immediate notifications in a row that brought no grant.
+    /// The number of consecutive immediate notifications without a grant.
     spurious_wakeups: u32,
 }
 
@@ -59,8 +59,8 @@ impl<'a> AcquireLoop<'a> {
         }
     }
 
-    /// Retries one request under one id until it is granted or cannot succeed. The id cannot be used again if its grant
-    /// came after the end of the lease.
+    /// Retries one request under one id until it is granted or cannot succeed. If a grant arrives after the end of its
+    /// lease, the acquire continues with a new id.
     pub(crate) async fn run(&mut self, wanted: &AcquireRequest) -> Result<Hold, Error> {
         loop {
             if self.attempt_guard.engine.is_closed() {
@@ -99,7 +99,7 @@ impl<'a> AcquireLoop<'a> {
                 Ok(AttemptAnswer::Busy { retry_after }) => {
                     self.failing_since = None;
                     self.backoff = Backoff::default();
-                    // Boxed, because a free lock does not need it, and its future is moved.
+                    // This future is boxed, because a free lock does not need it, and the outer future is moved.
                     Box::pin(self.wait(sent.after(retry_after.max(PROMPT)))).await?;
                 }
                 Ok(AttemptAnswer::Refused(refusal)) => return Err(self.refused(refusal)),
@@ -140,7 +140,7 @@ impl<'a> AcquireLoop<'a> {
         tokio::select! {
             () = hint => Ok(()),
             () = engine.closed() => Err(self.attempt_guard.closed()),
-            // This caller may be waiting for an owner whose runtime has ended.
+            // The holder's runtime may have ended before its release. This task then continues the release.
             never = engine.backlog.keep_adopting() => match never {},
             () = clock::sleep_until(until) => match self.give_up {
                 Some(give_up) if give_up.has_passed() => Err(self.timed_out()),

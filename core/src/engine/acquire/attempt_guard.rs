@@ -16,12 +16,12 @@ use crate::options::LockOptions;
 use crate::runtime::Runtime;
 use crate::{Error, FencingToken, events};
 
-/// An attempt whose cleanup exists before its first request is sent.
+/// An attempt, with a cleanup that exists before the first request is sent.
 ///
-/// A backend may apply a request whose reply never arrives, and a caller may drop the future at any point. So the
-/// attempt is armed before each request. Only a reply that leaves nothing to undo disarms the attempt. If it is dropped
-/// while armed, it is cleaned up in the background. The cleanup is retried until it is confirmed, or until a lock that
-/// the attempt may hold has expired.
+/// A backend may apply a request, and its reply may be lost. A caller may also drop the future at any point. So the
+/// attempt is armed before each request. Only a reply that leaves nothing to undo disarms the attempt. If an armed
+/// attempt is dropped, it is cleaned up in the background. The cleanup is retried until it is confirmed, or until a
+/// lock that the attempt may hold has expired.
 #[derive(Debug)]
 pub(crate) struct AttemptGuard<'a> {
     pub(crate) attempt: Attempt,
@@ -46,7 +46,7 @@ impl<'a> AttemptGuard<'a> {
     }
 
     /// Sends the request, or a duplicate of it, if the backend can reply immediately. The caller has read `sent` just
-    /// before.
+    /// before the call.
     pub(crate) fn ask_now(
         &mut self,
         sent: ClockReading,
@@ -95,7 +95,8 @@ impl<'a> AttemptGuard<'a> {
         }
     }
 
-    /// Returns the held lock for a grant whose request was sent at `sent`; `None` if its lease was over at `now`.
+    /// Returns the held lock for a grant that was requested at `sent`; `None` if the lease of the grant was over at
+    /// `now`.
     pub(crate) fn enter(
         &mut self,
         token: FencingToken,

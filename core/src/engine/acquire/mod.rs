@@ -37,7 +37,7 @@ impl Engine {
         finished(acquisition, search.run(wanted).instrument(span).await)
     }
 
-    /// Runs the first step, which is the only one if the backend grants immediately: the loop is not even created.
+    /// Runs the first step. If the backend grants immediately, the loop is not created.
     fn begin<'a>(
         self: &'a Arc<Self>,
         wanted: &AcquireRequest,

@@ -15,8 +15,8 @@ use crate::{EndReason, runtime};
 pin_project! {
     /// Resolves when a lease has ended.
     ///
-    /// Inside a runtime it has its own timer. So it detects the deadline even if the watchdog's task has ended, for
-    /// example with its runtime.
+    /// Inside a runtime this future has its own timer. So it detects the deadline even if the watchdog's task has
+    /// ended, for example with its runtime.
     pub(crate) struct LeaseEnd {
         lease: Arc<Lease>,
         #[pin]

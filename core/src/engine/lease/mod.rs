@@ -25,7 +25,7 @@ pub(crate) struct Lease {
     /// address.
     backend: usize,
     renewal: AtomicBool,
-    /// Wakes the tasks that wait for the end, if there are any. Updated after `state`, which alone decides whether the
+    /// Wakes the tasks that wait for the end, if any. It is updated after `state`; only `state` decides whether the
     /// lease has ended.
     ended: OnceLock<CancellationToken>,
     /// Locked while a command that keeps or changes this claim is in progress. Created on first use, because most locks
@@ -38,7 +38,7 @@ pub(crate) struct Lease {
 
 #[derive(Debug)]
 struct LeaseState {
-    /// The lease of the last grant, which may be shorter than requested.
+    /// The duration of the last grant, which may be shorter than requested.
     granted: Duration,
     deadline: LeaseInstant,
     /// When `max_hold` ends.
@@ -101,7 +101,7 @@ impl Lease {
         sent.after(without_drift(granted))
     }
 
-    /// Returns whether it is valid, and was acquired on `backend`.
+    /// Returns whether the lease is valid, and was acquired on `backend`.
     pub(crate) fn is_valid_on(&self, backend: &Arc<dyn Backend>) -> bool {
         self.backend == address(backend) && self.validity().is_ok()
     }
@@ -117,30 +117,31 @@ impl Lease {
         self.state.lock().last_moment = options.max_hold.map(|d| begin.after(d));
     }
 
-    /// Returns whether the watchdog renews it.
+    /// Returns whether the watchdog renews the lease.
     pub(super) fn is_renewed(&self) -> bool {
         self.renewal.load(Ordering::Acquire)
     }
 
-    /// Returns the token that is cancelled when the lease ends. The caller checks the lease again before it waits: an
-    /// earlier end does not cancel the token.
+    /// Returns the token that is cancelled when the lease ends. The caller checks the lease again before waiting,
+    /// because an earlier end does not cancel the token.
     pub(super) fn ending(&self) -> &CancellationToken {
         self.ended.get_or_init(CancellationToken::new)
     }
 
-    /// Returns the lock for commands that keep the lease. A caller that has acquired it checks the lease, and sends
-    /// nothing if the lease has ended. So a renewal is over before the release is sent.
+    /// Returns the mutex for commands that keep the lease. A caller that has locked the mutex checks the lease, and
+    /// sends nothing if the lease has ended. So a renewal is over before the release is sent.
     pub(super) fn command(&self) -> &tokio::sync::Mutex<()> {
         self.command.get_or_init(tokio::sync::Mutex::default)
     }
 
-    /// Returns the same lock for a caller that has ended the lease; `None` if it was never used. A later caller finds
-    /// the lease ended.
+    /// Returns the same mutex for a caller that has ended the lease; `None` if the mutex was never used. A later caller
+    /// finds that the lease has ended.
     pub(super) fn last_command(&self) -> Option<&tokio::sync::Mutex<()>> {
         self.command.get()
     }
 
-    /// Waits for the lock. The lock's owner has a time limit, unless the owner's runtime is not driven.
+    /// Locks the mutex for commands. The task that has locked it has a time limit, unless the runtime of that task is
+    /// not driven.
     pub(super) async fn turn(
         &self,
         limit: Duration,
@@ -162,7 +163,7 @@ impl Lease {
         self.end_at(LeaseInstant::now(), reason)
     }
 
-    /// Works as [`end`](Self::end), at the time `now`, which the caller has just read.
+    /// Works like [`end`](Self::end), at the time `now`, which the caller has just read.
     pub(super) fn end_at(&self, now: LeaseInstant, reason: EndReason) -> Result<(), EndReason> {
         self.judge(now, |state| state.end = Some(reason))?;
         self.announce(now, reason);
@@ -178,7 +179,7 @@ impl Lease {
         Ok(())
     }
 
-    /// Returns the length of the last grant, and the rest of the lease: zero if it has ended.
+    /// Returns the length of the last grant, and the remaining time of the lease: zero if the lease has ended.
     pub(super) fn remaining_validity(&self, now: LeaseInstant) -> (Duration, Duration) {
         let mut length = Duration::ZERO;
         let left = self.judge(now, |state| length = state.granted);
@@ -228,7 +229,7 @@ impl Lease {
         self.release_owed.load(Ordering::Acquire)
     }
 
-    /// Returns true for the first caller only, which must send the release.
+    /// Claims the release. Returns true for the first caller only, which must send the release.
     pub(super) fn claim_release(&self) -> bool {
         self.release_owed.swap(false, Ordering::AcqRel)
     }

@@ -4,8 +4,8 @@
 //!
 //! A failed renewal does not end a lease: the watchdog retries it until the deadline. Only the reply that the backend
 //! does not know the claim ends a lease earlier. Leases of similar length are in one batch, so a slow reply about a
-//! long lease does not make a short one expire. They must also be on the same server, so that an unresponsive one does
-//! not affect the leases of others.
+//! long lease does not make a short lease expire. The leases of a batch are also on the same server, so that an
+//! unresponsive server does not affect the leases on other servers.
 
 pub(crate) mod renewal_queue;
 pub(crate) mod renewal_timing;
@@ -52,7 +52,7 @@ pub(super) async fn renew_batch(
     let mut looks = Vec::with_capacity(batch.len());
     let mut turns = Vec::with_capacity(batch.len());
     for lease in &batch {
-        // A release, or a manual renewal, is in progress: nothing may be sent concurrently.
+        // While a release or a manual renewal is in progress, no other command may be sent.
         match lease.command().try_lock() {
             // A lease that was released since it became due is not renewed.
             Ok(turn) if lease.validity().is_ok() => turns.push((lease, turn)),

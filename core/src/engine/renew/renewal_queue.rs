@@ -8,10 +8,11 @@ use crate::attempt_id::AttemptMap;
 use crate::clock::LeaseInstant;
 use crate::engine::Lease;
 
-/// When the watchdog must check which lease.
+/// The leases, and the time at which the watchdog must check each of them.
 #[derive(Debug, Default)]
 pub(crate) struct RenewalQueue {
-    /// New leases since the watchdog's last check. Most are released before the next one, and are never sorted.
+    /// New leases since the watchdog's last check. Most of them are released before the next check, and are never
+    /// sorted.
     unsorted: AttemptMap<(Arc<Lease>, LeaseInstant)>,
     leases: AttemptMap<QueuedLease>,
     due: BTreeSet<(LeaseInstant, AttemptId)>,
@@ -22,12 +23,12 @@ pub(crate) struct RenewalQueue {
 #[derive(Debug)]
 struct QueuedLease {
     lease: Arc<Lease>,
-    /// `None` while the watchdog renews it.
+    /// `None` while the watchdog renews the lease.
     due: Option<LeaseInstant>,
 }
 
 impl RenewalQueue {
-    /// Adds a lease. Returns whether the watchdog's next check is too late for it.
+    /// Adds a lease. Returns whether the watchdog's next check is too late for the lease.
     pub(crate) fn add(&mut self, lease: &Arc<Lease>, due: LeaseInstant) -> bool {
         let owner = lease.claim.owner;
         self.remove(owner);
@@ -39,8 +40,8 @@ impl RenewalQueue {
         too_late
     }
 
-    /// Sets the next check of a lease that was taken; no effect if it was removed, or another lease of its owner was
-    /// added.
+    /// Sets the next check of a lease that was taken. This has no effect if the lease was removed, or if its owner has
+    /// added another lease.
     pub(crate) fn put_back(&mut self, owner: AttemptId, due: LeaseInstant) {
         if let Some(watched) = self.leases.get_mut(&owner)
             && watched.due.is_none()
@@ -61,7 +62,7 @@ impl RenewalQueue {
         }
     }
 
-    /// Removes a lease, but not another one of its owner.
+    /// Removes a lease, but not another lease of its owner.
     pub(crate) fn forget(&mut self, lease: &Arc<Lease>) {
         let owner = lease.claim.owner;
         let new = self.unsorted.get(&owner).map(|(lease, _)| lease);
@@ -106,7 +107,7 @@ impl RenewalQueue {
         taken.map(|watched| Arc::clone(&watched.lease)).collect()
     }
 
-    /// Makes every lease due, except those that are being renewed.
+    /// Makes every lease due, except the leases that are being renewed.
     pub(crate) fn make_all_due(&mut self, now: LeaseInstant) {
         self.sort_new_leases();
         for (owner, watched) in &mut self.leases {

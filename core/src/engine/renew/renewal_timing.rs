@@ -6,7 +6,7 @@
 //! drift apart. Leases that are due within 1 % of that time are renewed together, on a common tick. A separate timer
 //! and command for each lease would cost more than the renewals. After a failure the next retry follows within a
 //! twentieth of the lease, and sooner as the deadline comes closer. One retry may take a sixth of the lease, so that a
-//! hanging retry leaves time for others.
+//! hanging retry leaves time for further retries.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::options::Limits;
 const SOONEST_RETRY: Duration = Duration::from_millis(5);
 const LATEST_RETRY: Duration = Duration::from_secs(1);
 
-/// The longest distance of two ticks, as a fraction of a lease, and in time.
+/// The longest distance between two ticks: as a fraction of a lease, and as a duration.
 const STROKE: u32 = 300;
 const LONGEST_STROKE: Duration = Duration::from_secs(1);
 
@@ -63,11 +63,12 @@ impl TickAligner {
     }
 
     /// Returns when to check a lease that was granted or renewed at `now`. The check is never after the end of the
-    /// lease, which must also be detected.
+    /// lease, because the watchdog must also detect the end.
     pub(crate) fn after_success(self, lease: &Lease, now: LeaseInstant) -> LeaseInstant {
         let (length, left) = lease.remaining_validity(now);
         let pause = with_jitter(length / 3);
-        // A lease that is only checked for its end is not checked earlier, because an early check would renew it.
+        // A lease that ends before its next renewal is only checked at its end, because an earlier check would renew
+        // it.
         if lease.is_renewed() && pause < left {
             self.tick_before(now.after(pause), length)
         } else {
@@ -75,7 +76,7 @@ impl TickAligner {
         }
     }
 
-    /// Returns the last tick that is not after `due`. The ticks for short leases include those for longer ones.
+    /// Returns the last tick that is not after `due`. The ticks for short leases include the ticks for longer leases.
     fn tick_before(self, due: LeaseInstant, length: Duration) -> LeaseInstant {
         let apart = (length / STROKE).min(LONGEST_STROKE);
         let apart = apart.as_nanos().max(1).ilog2();
@@ -85,8 +86,8 @@ impl TickAligner {
     }
 }
 
-/// Returns when to check a lease that could not be renewed. The check is never after the end of the lease, which must
-/// also be detected.
+/// Returns when to check a lease that could not be renewed. The check is never after the end of the lease, because the
+/// watchdog must also detect the end.
 pub(crate) fn after_failure(lease: &Lease) -> LeaseInstant {
     let now = LeaseInstant::now();
     let (length, left) = lease.remaining_validity(now);

@@ -25,7 +25,7 @@ use crate::runtime::{Runtime, sleep};
 
 const BETWEEN_INTERRUPTIONS: Duration = Duration::from_millis(100);
 
-/// The task that renews a manager's leases, and ends those that cannot be renewed.
+/// The task that renews a manager's leases, and ends the leases that cannot be renewed.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     watch_state: Arc<WatchState>,
@@ -47,7 +47,8 @@ impl Watchdog {
         backlog: Arc<ReleaseBacklog>,
         limits: Limits,
     ) -> Self {
-        // If the runtime has no timers, this panics in the caller's acquire, not in a task whose panic is not seen.
+        // If the runtime has no timers, this panics in the caller's acquire, not in the task, where the panic would not
+        // be seen.
         drop(sleep(Duration::ZERO));
         let watch_state = Arc::new(WatchState {
             aligner: TickAligner::begin(),
@@ -59,7 +60,7 @@ impl Watchdog {
         Self { watch_state, task }
     }
 
-    /// Returns false once its runtime has ended.
+    /// Returns false after the watchdog's runtime has ended.
     pub(crate) fn is_alive(&self) -> bool {
         !self.task.is_finished()
     }
@@ -169,8 +170,8 @@ impl WatchState {
     }
 }
 
-/// If the backend panics here, it is not called again. If it is always ready, a pause between the calls limits the
-/// polling.
+/// If the backend panics here, it is not called again. If the call always returns immediately, a pause between the
+/// calls limits the polling.
 async fn interrupted(backend: &dyn Backend, seen: u64) -> u64 {
     if seen > 0 {
         clock::sleep_until(LeaseInstant::now().after(BETWEEN_INTERRUPTIONS)).await;

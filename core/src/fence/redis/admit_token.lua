@@ -1,5 +1,5 @@
--- Records a token if it is at least the newest of the resource, and returns the newest. Tokens are compared as texts of
--- digits: Lua's numbers would round those above 2^53.
+-- Records a token if it is at least the newest token of the resource, and returns the newest token. Tokens are compared
+-- as texts of digits, because Lua would round numbers above 2^53.
 local function admit_token(mark, token)
   local newest = redis.call('GET', mark)
   if newest then
@@ -10,11 +10,12 @@ local function admit_token(mark, token)
       return newest
     end
   end
-  -- The newest token is written again, too: a server that rejects writes (READONLY, NOREPLICAS) rejects it here, and
-  -- may not know a newer one. OOM is checked after these, by a server that accepts writes and already has this token.
+  -- The newest token is written again, too, because a server that rejects writes (READONLY, NOREPLICAS) may not know a
+  -- newer token. The server checks for OOM after these errors. So if it replies with OOM, it accepts writes, and
+  -- already has this token.
   local written = redis.pcall('SET', mark, token)
   if written.err then
-    -- Before 7.0 a server puts the script position first.
+    -- Before version 7.0, the error begins with the script position.
     local why = written.err:gsub('^@user_script: %d+: ', '')
     if newest ~= token or not why:find('^%-?OOM') then
       return written

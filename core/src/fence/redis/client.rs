@@ -14,10 +14,10 @@ use crate::backend::redis::client::server_locator::ServerLocator;
 /// How long the server may take to reply.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The largest reply that is accepted, in bytes: all replies of one pipeline.
+/// The largest accepted reply, in bytes. One reply contains all replies of a pipeline.
 const LARGEST_REPLY: usize = 64 * 1024 * 1024;
 
-/// One server, and a connection to it that is replaced when it breaks.
+/// One server, and a connection to it. A broken connection is replaced.
 pub(super) struct FenceClient(ServerClient);
 
 impl FenceClient {
@@ -31,17 +31,17 @@ impl FenceClient {
         self.0.address()
     }
 
-    /// Returns when there is a connection.
+    /// Waits until a connection is open.
     pub(super) async fn connect(&self) -> Result<(), BackendError> {
         self.0.ready().await
     }
 
-    /// Sends a command that must not be executed twice.
+    /// Sends a command once, without a retry.
     pub(super) async fn call(&self, command: &Cmd) -> Result<Value, BackendError> {
         self.0.call_within(COMMAND_TIMEOUT, command).await
     }
 
-    /// Sends a command, and retries it once on a new connection if the old one has broken.
+    /// Sends a command, and retries it once on a new connection if the old connection has broken.
     pub(super) async fn call_at_most_twice(&self, command: &Cmd) -> Result<Value, BackendError> {
         let was_connected = self.0.is_connected();
         match self.call(command).await {

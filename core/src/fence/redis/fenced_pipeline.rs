@@ -32,21 +32,22 @@ pub const MAX_COMMAND_ARGS: usize = 4_000;
 ///
 /// # When a command fails
 ///
-/// Redis does not roll back. A command that the server refuses ends the execution: earlier commands have been executed,
-/// the refused one and later ones have not. [`FencedPipelineError::Command`] says which one it was.
+/// Redis does not roll back. A command that the server refuses ends the execution: earlier commands have been executed;
+/// the refused command and later commands have not. [`FencedPipelineError::Command`] contains the position of the
+/// refused command.
 ///
 /// # Limits
 ///
 /// - [`MAX_COMMAND_ARGS`] arguments per command. While the pipeline runs the server serves no other client, as with any
 ///   script.
-/// - 64 MiB for all replies, counting 64 bytes extra for each item of a list, and 64 KiB for a status. Above that the
-///   connection is closed, and the source of the error is [`ReplyTooLarge`](crate::backend::redis::ReplyTooLarge).
-///   Above that limit the commands have already been executed.
+/// - 64 MiB for all replies, counting 64 bytes extra for each item of a list, and 64 KiB for a status. If the replies
+///   are larger, the client closes the connection, and the source of the error is
+///   [`ReplyTooLarge`](crate::backend::redis::ReplyTooLarge). The commands have already been executed then.
 /// - The server refuses commands that scripts may not call: transactions, subscriptions, other scripts. Blocking
 ///   commands do not wait.
 /// - Integers in replies are exact up to 2^53.
-/// - Commands can use only keys on the store's server: a node of a Redis Cluster refuses keys of other nodes, and
-///   redirections are not followed.
+/// - Commands can use only keys on the store's server: a node of a Redis Cluster refuses keys of other nodes. The
+///   client does not follow redirections.
 #[must_use = "a pipeline does nothing until it is executed"]
 pub struct FencedPipeline<'s> {
     client: &'s FenceClient,
@@ -85,7 +86,7 @@ impl<'s> FencedPipeline<'s> {
         self
     }
 
-    /// Executes the commands, and returns one reply for each.
+    /// Executes the commands, and returns one reply for each command.
     ///
     /// # Errors
     ///
@@ -94,7 +95,7 @@ impl<'s> FencedPipeline<'s> {
     /// refuses a command. [`Store`](FencedPipelineError::Store) if the resource's name is invalid, or if its key
     /// contains a value that is not a token. The same error is returned if the server fails, or has no reply after 2 s.
     ///
-    /// If there is no connection, connecting may add up to 5 s. A pipeline is never sent twice. If the connection has
+    /// If no connection is open, connecting may add up to 5 s. A pipeline is never sent twice. If the connection has
     /// broken since its last use, `applied` is unknown, and the next execution uses a new connection.
     ///
     /// # Cancel safety
@@ -144,7 +145,7 @@ impl<'s> FencedPipeline<'s> {
     }
 }
 
-/// Not derived, because the fields would reveal data and be too long.
+/// This is not derived, because the fields would reveal data and be too long.
 impl fmt::Debug for FencedPipeline<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FencedPipeline")

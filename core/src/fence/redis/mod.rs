@@ -25,8 +25,8 @@ pub use redis_reply::RedisReply;
 /// The default prefix of every resource.
 const DEFAULT_PREFIX: &str = "fence:";
 
-/// A [`FenceStore`] on one Redis or Valkey server. The newest token of each resource survives restarts of the processes
-/// that use it, and is the same for all of them.
+/// A [`FenceStore`] on one Redis or Valkey server. All processes that use the store share the newest token of each
+/// resource. The token survives their restarts.
 ///
 /// Each admission is one round trip and one atomic step on the server.
 ///
@@ -34,29 +34,30 @@ const DEFAULT_PREFIX: &str = "fence:";
 ///
 /// `{fence:file:report}:lh1:mark` for the resource `file:report`: the newest token, as text. It never decreases, and
 /// does not have a TTL: the key stays after the resource has been removed, until you delete it. After the deletion the
-/// store admits any token, and then rejects tokens older than that one.
+/// store admits any token, and then rejects tokens older than that token.
 ///
 /// # What is guaranteed
 ///
-/// An admitted token rejects all older ones for as long as the server remembers it: forever with `appendonly yes`,
-/// `appendfsync always` and `maxmemory-policy noeviction`. A server that loses its memory admits older tokens again
-/// until a newer one is used. So does a replica that is promoted before it has the newest token.
+/// After a token was admitted, all older tokens are rejected as long as the server remembers it. The server remembers
+/// it forever with `appendonly yes`, `appendfsync always` and `maxmemory-policy noeviction`. A server that loses its
+/// memory admits older tokens again until a newer token is used. A replica that is promoted before it has the newest
+/// token does the same.
 ///
-/// Each admission writes, even if the token is the newest already. So a server that rejects writes admits no token: it
-/// was demoted, or lacks the replicas of `min-replicas-to-write`. The connection to a demoted server is closed, at most
-/// once a second, because the name in the URL may lead to its successor. With Sentinels the client connects to the
-/// primary that they report.
+/// Each admission writes, even if the token is the newest already. So a server that rejects writes admits no token.
+/// Such a server was demoted, or lacks the replicas of `min-replicas-to-write`. The client closes the connection to a
+/// demoted server, at most once a second, because the name in the URL may lead to its successor. With Sentinels the
+/// client connects to the primary that they report.
 ///
 /// # When the server does not respond
 ///
-/// The server has 2 s to reply. If there is no connection, opening one may take up to 5 s before that. All tasks of a
-/// runtime that need a connection wait for the same one, and receive its error if it fails. So an execution of a
-/// [`FencedPipeline`] ends within 7 s. An admission whose connection turns out to be broken retries on a new one, and
-/// ends within 9 s.
+/// The server has 2 s to reply. If no connection is open, connecting may take up to 5 s before that. All tasks of a
+/// runtime that need a connection wait for the same connect, and receive its error if it fails. So an execution of a
+/// [`FencedPipeline`] ends within 7 s. If the connection turns out to be broken, an admission retries on a new
+/// connection, and ends within 9 s.
 ///
 /// # Permissions
 ///
-/// The least permissions that a user needs, with the default prefix: `~{fence:*}:lh1:mark ~fence:*:lh1:mark +hello
+/// A user needs at least these permissions, with the default prefix: `~{fence:*}:lh1:mark ~fence:*:lh1:mark +hello
 /// +auth +select +ping +evalsha +script|load +get +set`. The second pattern is for resources with a hash tag, such as
 /// `{42}:report`. With Sentinels the user also needs `+role`.
 ///
@@ -78,8 +79,8 @@ pub struct RedisFenceStore {
 
 impl RedisFenceStore {
     /// Connects to the server at `url`: `redis://`, `rediss://` with the feature `tls-rustls`, or `unix://`. With the
-    /// feature `sentinel`, also to the primary of `redis+sentinel://`, as with
-    /// [`LockManager::connect`](crate::LockManager::connect). It must be one server, not a Cluster.
+    /// feature `sentinel`, this also connects to the primary of `redis+sentinel://`, like
+    /// [`LockManager::connect`](crate::LockManager::connect). The URL must name one server, not a Cluster.
     ///
     /// # Errors
     ///
@@ -100,7 +101,7 @@ impl RedisFenceStore {
 
     /// Connects as `client` does: with your own TLS configuration or credentials.
     ///
-    /// Tied to version 1 of the `redis` crate.
+    /// This method depends on version 1 of the `redis` crate.
     ///
     /// # Errors
     ///
@@ -126,13 +127,13 @@ impl RedisFenceStore {
     ///
     /// [`InvalidKey`] for an invalid prefix.
     pub fn with_prefix(mut self, prefix: &str) -> Result<Self, InvalidKey> {
-        // A prefix is valid if a short resource after it is.
+        // A prefix is valid if it makes a valid key together with a short resource.
         Key::new(prefix, "r")?;
         self.prefix = prefix.into();
         Ok(self)
     }
 
-    /// Returns a pipeline of commands on the same server, which are executed only if `token` is not stale; see
+    /// Returns a pipeline of commands on the same server. The commands are executed only if `token` is not stale; see
     /// [`FencedPipeline`].
     ///
     /// # Permissions
@@ -152,7 +153,7 @@ impl RedisFenceStore {
     /// let read = store.pipeline(resource, token).cmd("GET", ["stock:42"]).execute().await?;
     /// let stock: u64 = read[0].text().unwrap_or("0").parse()?;
     ///
-    /// // Rejected if a newer holder has come since.
+    /// // The server rejects this pipeline if a newer holder has come since.
     /// store
     ///     .pipeline(resource, token)
     ///     .cmd("SET", ["stock:42", &(stock - 1).to_string()])
@@ -213,8 +214,9 @@ impl fmt::Debug for RedisFenceStore {
     }
 }
 
-/// Returns the key where a resource's token is recorded. If the name contains a hash tag, that tag decides the slot, as
-/// for a lock's auxiliary keys. A resource cannot consist of a tag only, because `{a}` would have the same key as `a`.
+/// Returns the key where a resource's token is recorded. If the name contains a hash tag, that tag decides the slot,
+/// like in a lock's auxiliary keys. A resource cannot consist of a tag only, because `{a}` would have the same key as
+/// `a`.
 fn mark(resource: &Key) -> String {
     let full = resource.full();
     if full.contains('}') {

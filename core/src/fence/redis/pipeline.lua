@@ -1,5 +1,5 @@
--- The commands follow the token, each after the number of its words. The token is recorded first: if memory runs out,
--- no command has been executed.
+-- The arguments are the token, and for each command the number of its words and the words. The token is recorded first,
+-- so if memory runs out, no command has been executed.
 local newest = admit_token(KEYS[1], ARGV[1])
 if newest ~= ARGV[1] then
   return newest

@@ -20,7 +20,7 @@ pub enum FencedPipelineError {
         /// The problem, and the remedy.
         problem: String,
     },
-    /// The server refused a command. Earlier commands have been executed; this one and later ones have not.
+    /// The server refused a command. Earlier commands have been executed; this command and later commands have not.
     #[error("command {position} of the pipeline, `{name}`, was refused: {answer}")]
     Command {
         /// The position of the command, counted from 0. This is also the number of executed commands.

@@ -28,7 +28,7 @@ pub enum RedisReply {
 }
 
 impl RedisReply {
-    /// Returns the number, if it is one.
+    /// Returns the number, if the reply is a number.
     #[must_use]
     pub const fn integer(&self) -> Option<i64> {
         match self {
@@ -37,7 +37,7 @@ impl RedisReply {
         }
     }
 
-    /// Returns the value or the status, if it is one and is UTF-8.
+    /// Returns the text of a value or a status, if it is UTF-8.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -47,7 +47,7 @@ impl RedisReply {
         }
     }
 
-    /// Returns the items; empty if it is not a list.
+    /// Returns the items; empty if the reply is not a list.
     #[must_use]
     pub fn items(&self) -> &[Self] {
         match self {
@@ -56,7 +56,7 @@ impl RedisReply {
         }
     }
 
-    /// Converts a script's reply. Scripts use RESP2 types, whatever the connection uses.
+    /// Converts a script's reply. Scripts use RESP2 types, whatever protocol the connection uses.
     pub(super) fn read(value: Value) -> Option<Self> {
         Some(match value {
             Value::Nil | Value::Boolean(false) => Self::Nil,

@@ -1,11 +1,11 @@
 //! Batches of concurrent requests about locks on one server.
 //!
-//! A request is sent immediately while few others are unanswered and none is gathered. Otherwise requests are gathered.
-//! A request is also gathered if another task of this process has waited longer for the lock. Gathered requests are
-//! sent together when the runtime has polled the tasks that were due. They are sent earlier if they are a large part of
-//! all unanswered requests, because the server could become idle otherwise. No request waits for the reply to another,
-//! or for a timer. The server executes a batch in one step, with the effect of single requests: releases first, then
-//! attempts.
+//! A request is sent immediately if few other requests are unanswered and no request is gathered. Otherwise requests
+//! are gathered. A request is also gathered if another task of this process has waited longer for the lock. Gathered
+//! requests are sent together when the runtime has polled the tasks that were due. They are sent earlier if they are a
+//! large part of all unanswered requests, because the server could become idle otherwise. No request waits for the
+//! reply to another, or for a timer. The server executes a batch in one step, with the effect of single requests:
+//! releases first, then attempts.
 
 mod script_call;
 
@@ -32,7 +32,7 @@ use script_call::{Batch, BatchItem, ItemReply, LEAST, MOST, SendOutcome};
 /// How many requests are sent alone concurrently. These requests give the server work while others are gathered.
 const ALONE: usize = 8;
 
-/// A batch is sent as soon as it is this fraction of all unanswered requests. While the server executes that batch,
+/// A batch is sent as soon as it contains `1 / PART` of all unanswered requests. While the server executes that batch,
 /// other tasks receive replies and make their next requests.
 const PART: usize = 3;
 
@@ -40,7 +40,7 @@ const PART: usize = 3;
 #[derive(Debug, Default)]
 pub(super) struct Batcher {
     pending: Arc<PendingBatches>,
-    /// Each request in flight has a clone.
+    /// Each request in flight owns a clone of this mark.
     under_way: InFlightMark,
 }
 
@@ -50,20 +50,20 @@ pub(super) type InFlightMark = Arc<()>;
 /// How soon a request should be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Urgency {
-    /// The request is sent as soon as this does not make other requests wait.
+    /// The request is sent immediately, or gathered for a short time if many requests are in flight.
     Some,
-    /// The request is sent together with all requests that are about to be made, because no caller needs its reply
-    /// earlier.
+    /// The request is sent together with all requests that are about to be made, because its caller does not need an
+    /// early reply.
     None,
 }
 
 /// The requests to send next.
 #[derive(Debug, Default)]
 struct PendingBatches {
-    /// The batches of each runtime that sends them. If a runtime is not driven, the others must not wait for it. The
-    /// batches of a runtime are in order, and only the last one can receive more requests.
+    /// The batches of each runtime that sends them. If a runtime is not driven, requests of other runtimes must not
+    /// wait for it. The batches of a runtime are in order, and only the last batch can receive more requests.
     batches: Mutex<Vec<(Id, Vec<Batch>)>>,
-    /// The server does not accept batches, because it is part of a Cluster whose URL is that of a single server.
+    /// Whether the server refuses batches. A server of a Cluster does so if the URL names it as a single server.
     is_disabled: AtomicBool,
 }
 
@@ -228,7 +228,7 @@ impl BatchSender {
 
 impl Drop for BatchSender {
     fn drop(&mut self) {
-        // Batches are left if the sender's runtime ended before the sender was polled.
+        // Batches remain if the sender's runtime ended before the sender was polled.
         for batch in self.take() {
             batch.reject_all();
         }

@@ -16,10 +16,11 @@ use crate::backend::redis::protocol::reply::{
 };
 use crate::backend::{Applied, BackendError};
 
-/// How many requests one call contains at most: the server is blocked while it executes a call.
+/// The largest number of requests in one call. The number is limited, because the server does nothing else while it
+/// executes a call.
 pub(super) const MOST: usize = 32;
 
-/// With at least this number of requests, one combined check is cheaper for the server.
+/// The smallest number of requests for which one call costs the server less than separate calls.
 pub(super) const LEAST: usize = 3;
 
 /// The reply to one request of a batch; `None` if nothing was done, and the caller must send the request alone.
@@ -55,7 +56,7 @@ impl<R, A> BatchItem<R, A> {
 pub(super) enum SendOutcome {
     /// All callers have received a reply.
     Replied,
-    /// All callers have received a reply, and such requests must not be sent together.
+    /// All callers have received a reply, and later requests must be sent separately.
     Apart,
 }
 
@@ -64,7 +65,7 @@ impl Batch {
         self.leaves.len() + self.takes.len()
     }
 
-    /// Has each request sent alone.
+    /// Makes each caller send its request alone.
     pub(super) fn reject_all(self) {
         for leave in self.leaves {
             leave.tell(None);

@@ -37,10 +37,10 @@ pub(crate) struct Connector {
     pub(crate) server_check: Option<ServerCheck>,
     /// Stores the connection.
     pub(crate) slot: ConnectionCell,
-    /// The waiters that the connection notifies, when a message arrives for one and when it ends. A fence store does
-    /// not have waiters.
+    /// The waiters that the connection notifies when a message for them arrives, and when the connection ends. A fence
+    /// store does not have waiters.
     waiters: Option<WaiterRegistry>,
-    /// Loads our scripts into the server.
+    /// The commands that load our scripts into the server.
     scripts: Arc<Pipeline>,
     /// The largest reply that is accepted, in bytes.
     largest_reply: usize,
@@ -182,7 +182,8 @@ impl Connector {
     }
 }
 
-/// The time is limited, so that a server that accepts connections and then does not reply cannot block callers forever.
+/// Limits the time of a connect, so that a server that accepts connections but does not reply cannot block callers
+/// forever.
 pub(crate) async fn in_time<T>(
     answer: impl Future<Output = Result<T, BackendError>>,
 ) -> Result<T, BackendError> {

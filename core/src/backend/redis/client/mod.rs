@@ -36,7 +36,7 @@ pub(crate) struct SendOptions {
     pub(crate) synced: Option<ReplicaRequirement>,
 }
 
-/// One server, and a connection to it that is replaced when it breaks.
+/// One server, and a connection to it. A broken connection is replaced.
 pub(crate) struct ServerClient {
     connector: Arc<Connector>,
     connecting: SingleFlight<Arc<Connection>>,
@@ -101,18 +101,19 @@ impl ServerClient {
         })
     }
 
-    /// Works as [`send`](Self::send), without replicas.
+    /// Works like [`send`](Self::send), without replicas.
     pub(crate) async fn call(&self, command: &Cmd) -> Result<Value, BackendError> {
         Ok(self.send(command, None).await?.answer)
     }
 
-    /// Works as [`call`](Self::call), with the time limit of a connect, for callers that no manager limits.
+    /// Works like [`call`](Self::call), with the time limit of a connect. It is for callers without the time limit of a
+    /// manager.
     pub(crate) async fn call_in_time(&self, command: &Cmd) -> Result<Value, BackendError> {
         in_time(self.call(command)).await
     }
 
-    /// Works as [`call`](Self::call), for callers that no manager limits. A connection without a reply for longer than
-    /// `limit` is dropped; connecting has its own limit.
+    /// Works like [`call`](Self::call), for callers without the time limit of a manager. If there is no reply within
+    /// `limit`, the connection is dropped. Connecting has a separate limit.
     pub(crate) async fn call_within(
         &self,
         limit: Duration,
@@ -142,7 +143,7 @@ impl ServerClient {
         Ok(answers.into_iter().map(|a| a.map_err(failure)).collect())
     }
 
-    /// Works as [`call_all`](Self::call_all), on a separate connection, and returns how many replicas acknowledged.
+    /// Works like [`call_all`](Self::call_all), on a separate connection, and returns how many replicas acknowledged.
     pub(crate) async fn call_synced(
         &self,
         commands: &Pipeline,
@@ -171,12 +172,12 @@ impl ServerClient {
         self.connector.address.to_string()
     }
 
-    /// Returns the server that is connected, if it can change.
+    /// Returns the connected server; `None` if there is no connection, or if the server cannot change.
     pub(crate) fn place(&self) -> Option<ServerNumber> {
         self.current().and_then(|live| live.place)
     }
 
-    /// Returns whether another server may replace this one.
+    /// Returns whether another server may replace this server.
     pub(crate) fn may_move(&self) -> bool {
         self.connector.address.may_move()
     }
@@ -194,7 +195,7 @@ impl ServerClient {
         self.live().await.map(drop)
     }
 
-    /// Has the connection probed, because a reply is missing.
+    /// Requests a probe of the connection, because a reply is missing.
     pub(crate) fn suspect(&self) {
         if let Some(live) = self.current() {
             self.connector.slot.suspect(&live);
@@ -251,8 +252,9 @@ impl ServerClient {
         })
     }
 
-    /// Closes the connection to a primary that has become a replica, which counts as another server. A single address
-    /// may now resolve to the new primary. If it does not, the client does not retry it continuously.
+    /// Closes the connection to a primary that has become a replica, because its address may now lead to the new
+    /// primary. If the address cannot lead to another server, a connection is kept for at least [`READ_ONLY_FOR`], so
+    /// that the client does not reconnect continuously.
     fn leave_replica<'a>(
         &self,
         live: &Arc<Connection>,

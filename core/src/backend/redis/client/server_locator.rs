@@ -16,7 +16,7 @@ use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::url;
 use crate::backend::{BackendError, ConnectError};
 
-/// How a node finds its server.
+/// Locates the server of a node.
 pub(crate) enum ServerLocator {
     /// Always the same server.
     Fixed(Target),
@@ -57,7 +57,8 @@ impl fmt::Display for ServerLocator {
 }
 
 impl ServerLocator {
-    /// Returns the locator for `url`, with `prepared` settings. A Cluster has many servers.
+    /// Returns the locator for `url`; `prepared` adds our settings. `url` must not be the URL of a Cluster, which has
+    /// many servers.
     pub(crate) fn at(
         url: &str,
         prepared: impl Fn(ConnectionInfo) -> Result<Target, ConnectError>,

@@ -1,14 +1,14 @@
-//! A Redis Cluster: the master of each slot, and a connection to each.
+//! A Redis Cluster: the master of each slot, and a connection to each master.
 //!
 //! # Implementation details
 //!
 //! This module uses the same [client](super::client::ServerClient) as a single server, not the Cluster client of the
-//! redis crate. That Cluster client re-sends a command up to sixteen times, without a time limit, and we could not
-//! track the duplicates. This module sends a command once, and again only after a `MOVED` reply. A server that replies
+//! redis crate. That client sends a command up to sixteen times, without a time limit, and this crate could not track
+//! the duplicates. This module sends a command once, and again only after a `MOVED` reply. A server that replies
 //! `MOVED` has not executed the command.
 //!
-//! Sharded channels have connections of their own. When a slot moves, the server ends the subscriptions of that slot by
-//! itself. The redis crate mistakes that message for the reply to the current command.
+//! Sharded channels use separate connections. When a slot moves, the server ends the subscriptions of that slot and
+//! sends a message. The redis crate mistakes that message for the reply to the current command.
 
 mod shard_subscriptions;
 mod slot_map;
@@ -40,15 +40,15 @@ use shard_subscriptions::{ShardSubscriptions, SlotChannels};
 pub(super) use slot_map::hash_slot;
 use slot_map::{NodeAddr, Redirection, SlotMap};
 
-/// How often one command is redirected to another member.
+/// The largest number of redirections of one command.
 const REDIRECTIONS: usize = 5;
 
 pub(crate) struct Cluster {
-    /// The first member in the URL, whose settings apply to all members.
+    /// The first member in the URL. Its settings apply to all members.
     template: Target,
     seeds: Vec<NodeAddr>,
     waiters: WaiterRegistry,
-    /// Loads our scripts into a member.
+    /// The commands that load our scripts into a member.
     scripts: Arc<Pipeline>,
     channels: SlotChannels,
     members: Mutex<HashMap<NodeAddr, Arc<ClusterNode>>>,
@@ -116,7 +116,7 @@ impl Cluster {
         let place = hash_slot(key.full());
         for _ in 0..REDIRECTIONS {
             let member = self.member_of(place).await?;
-            // A missing reply, or a caller that stops waiting for it, may mean that the slot map is stale.
+            // If the reply is missing, or the caller stops waiting for it, the slot map may be stale.
             let doubted = guard(&self.in_doubt, |it| it.store(true, Ordering::Release));
             let error = match self.send_to(&member, key, command, how).await {
                 Ok(answer) => {
@@ -215,14 +215,14 @@ impl Cluster {
             )),
             subscriptions: Arc::new(ShardSubscriptions::new(target, self.waiters.clone())),
         });
-        // A faulty member may redirect to any number of servers.
+        // This limits the number of connections if a faulty member redirects to more and more servers.
         self.drop_members_without_slots();
         let mut members = self.members.lock();
         Ok(Arc::clone(members.entry(place.clone()).or_insert(member)))
     }
 
     /// Closes connections to servers without a slot. Connections to seeds stay open: the client queries seeds again,
-    /// and they may be masters under another name.
+    /// and a seed may be a master under another name.
     fn drop_members_without_slots(&self) {
         let masters = self.slot_map.lock().masters();
         let is_asked =

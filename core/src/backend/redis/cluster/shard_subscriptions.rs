@@ -18,12 +18,12 @@ use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 pub(super) struct ShardSubscriptions {
     target: Target,
     waiters: WaiterRegistry,
-    /// This is never locked over an await, because a runtime that is not driven would keep it locked.
+    /// The mutex is never locked across an await, because a runtime that is not driven would keep it locked.
     open: Mutex<Option<OpenSubscription>>,
     connecting: SingleFlight<Subscriber>,
 }
 
-/// If this is dropped with channels that may have waiters, all waiters poll.
+/// If this value is dropped while its channels may have waiters, all waiters poll.
 struct OpenSubscription(Subscriber);
 
 impl OpenSubscription {
@@ -48,7 +48,8 @@ impl ShardSubscriptions {
         }
     }
 
-    /// Subscribes to a channel, unless it is subscribed. A caller that is dropped or not polled does not affect others.
+    /// Subscribes to a channel, unless the connection already has a subscription. A caller that is dropped or not
+    /// polled does not affect others.
     pub(super) async fn listen(self: &Arc<Self>, channel: &Arc<str>) -> Result<(), BackendError> {
         self.subscriber().await?.listen(channel).await
     }

@@ -14,7 +14,7 @@ pub(super) type NodeAddr = (String, u16);
 #[derive(Debug, Default)]
 pub(super) struct SlotMap {
     ranges: Vec<SlotRange>,
-    /// Slots that have moved since.
+    /// The new masters of slots that have moved since that report.
     moved: HashMap<u16, NodeAddr>,
 }
 
@@ -26,7 +26,7 @@ struct SlotRange {
 }
 
 impl SlotMap {
-    /// Parses the reply to `CLUSTER SLOTS` of a server on `host`. A server that cannot determine its own host omits it.
+    /// Parses the reply to `CLUSTER SLOTS` of a server on `host`. A server that does not know its host omits it.
     pub(super) fn read(slots: &Value, host: &str) -> Option<Self> {
         let Value::Array(ranges) = slots else {
             return None;
@@ -153,7 +153,7 @@ pub(super) fn pick_query_nodes(
 pub(super) enum Redirection {
     /// The slot belongs to another node.
     Moved(u16, NodeAddr),
-    /// The slot is moving, key by key. Until then scripts with several keys run on neither node.
+    /// The slot is moving, key by key. Until the move ends, neither node executes a script with several keys.
     Moving,
 }
 

@@ -95,7 +95,8 @@ impl Cluster {
     }
 }
 
-/// A member's report of the slots. A member without contact to the others reports this, or returns outdated slots.
+/// A member's report of the slots. A member without contact to the other members reports this state, or reports
+/// outdated slots.
 struct SlotMapReply {
     rank: (bool, u64),
     slot_map: SlotMap,

@@ -65,7 +65,7 @@ impl Subscriber {
         })
     }
 
-    /// Subscribes to a channel, unless it is subscribed.
+    /// Subscribes to a channel, unless the connection already has a subscription.
     pub(super) async fn listen(&self, channel: &Arc<str>) -> Result<(), BackendError> {
         self.look();
         if self.state.hears(channel) {
@@ -86,8 +86,8 @@ impl Subscriber {
         self.state.end();
     }
 
-    /// Probes the connection periodically. The client rarely writes to this connection, so that lost packets would not
-    /// be noticed otherwise.
+    /// Probes the connection periodically. The client rarely writes to this connection, so lost packets would not be
+    /// noticed without a probe.
     fn look(&self) {
         if !self.state.is_due() {
             return;
@@ -139,7 +139,7 @@ impl SubscriberState {
 
     fn confirm(&self, channel: Arc<str>) {
         self.channels.lock().insert(channel);
-        // If the connection has ended since, it did not have known waiters at that time.
+        // If the connection ended before this insertion, `end` found no channel and notified no waiters.
         if self.has_ended() {
             self.waiters.interruption();
         }
@@ -161,8 +161,8 @@ impl SubscriberState {
     }
 }
 
-/// Receives the connection's push messages. A connection that is dropped with its runtime sends no last message. But
-/// only the connection owns this value, so the drop ends the subscriber.
+/// Receives the connection's push messages. A connection that is dropped with its runtime sends no last message. Only
+/// the connection owns this value, so dropping the connection ends the subscriber.
 struct Pushes(Arc<SubscriberState>);
 
 impl AsyncPushSender for Pushes {

@@ -1,5 +1,4 @@
-//! A connection's stream that yields after a bounded amount of input and refuses a reply that is
-//! too large.
+//! A connection's stream. It yields after a bounded amount of input, and refuses a reply that is too large.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -13,10 +12,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::backend::redis::reply_size::{ReplySize, ReplyTooLarge};
 use crate::runtime;
 
-/// How much is read in one poll at most. This is thousands of the shortest replies, and takes less than a millisecond.
+/// The largest number of bytes that one poll reads. This is thousands of the shortest replies, and takes less than a
+/// millisecond.
 const PER_POLL: usize = 16 * 1024;
 
-/// State of a connection's stream, which the tasks that poll it can access.
+/// The state of a connection's stream, for the tasks that poll the connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reading(Arc<StreamState>);
 
@@ -28,7 +28,7 @@ struct StreamState {
 }
 
 impl Reading {
-    /// Polls `future`, and allows this amount of input for each poll.
+    /// Polls `future`, and allows [`PER_POLL`] bytes of input for each poll.
     pub(crate) async fn in_each_poll_of<F: Future>(self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| {
@@ -38,8 +38,8 @@ impl Reading {
         .await
     }
 
-    /// Returns the reply for which the connection was closed, if any. The `redis` crate reports it to at most one
-    /// caller.
+    /// Returns the reply for which the connection was closed, if any. The `redis` crate reports this reply to at most
+    /// one caller.
     pub(crate) fn too_large(&self) -> Option<ReplyTooLarge> {
         self.0.too_large.get().copied()
     }
@@ -54,7 +54,8 @@ impl Reading {
     }
 }
 
-/// Reads as much as is allowed per poll. After that amount, the task yields and is polled again after others.
+/// Reads at most the allowed amount in each poll. After that amount, the task yields, so that other tasks are polled
+/// first.
 ///
 /// The `redis` crate reads as long as there is input. With a server that sends without a pause, one poll would never
 /// return, and would block a thread of the runtime.
@@ -91,7 +92,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for BoundedStream<S> {
         if buf.remaining() <= left {
             ready!(stream.poll_read(cx, buf))?;
         } else {
-            // The buffer has more space than that only after a large reply.
+            // The buffer has more space than `left` only after a large reply.
             let mut part = ReadBuf::new(buf.initialize_unfilled_to(left));
             ready!(stream.poll_read(cx, &mut part))?;
             let read = part.filled().len();

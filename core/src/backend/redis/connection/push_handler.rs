@@ -29,8 +29,8 @@ impl ConnectionState {
     }
 }
 
-/// The connection owns this while it is driven. If the runtime of the connection ends, this value is dropped without a
-/// message.
+/// Receives the push messages of a connection, which owns this value while it is driven. If the runtime of the
+/// connection ends, this value is dropped without a message.
 #[derive(Debug)]
 pub(crate) struct PushHandler {
     waiters: Option<WaiterRegistry>,

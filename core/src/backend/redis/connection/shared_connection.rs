@@ -27,7 +27,7 @@ use super::wait_command_pool::WaitCommandPool;
 use crate::clock::LeaseInstant;
 use crate::runtime::{Runtime, timeout};
 
-/// A connection without a reply to a PING for this long counts as broken. Without the PING, lost packets would not be
+/// If a PING has no reply for this time, the connection counts as broken. Without the PING, lost packets would not be
 /// noticed.
 const SILENCE: Duration = Duration::from_secs(1);
 
@@ -40,7 +40,7 @@ pub(crate) type ServerNumber = u64;
 
 pub(crate) struct Connection {
     pub(crate) connection: MultiplexedConnection,
-    /// `None` if a task of the `redis` crate drives it.
+    /// `None` if a task of the `redis` crate drives the connection.
     driver: Option<Driver>,
     reading: Reading,
     pub(crate) health: Arc<ConnectionState>,
@@ -103,7 +103,8 @@ impl Connection {
 }
 
 impl ConnectionCell {
-    /// Returns `None` if the connection has ended. Then the server has definitely not received the request.
+    /// Returns the connection; `None` if it has ended. A request that finds no connection has definitely not reached
+    /// the server.
     pub(crate) fn live(&self) -> Option<Arc<Connection>> {
         let live = self.0.lock().clone();
         live.filter(|live| !live.health.is_over())
@@ -138,7 +139,7 @@ impl ConnectionCell {
         }
     }
 
-    /// Finds out whether a connection with a missing reply is broken, or its caller only stopped waiting early.
+    /// Probes a connection with a missing reply. Either the connection is broken, or its caller stopped waiting early.
     pub(crate) fn suspect(&self, live: &Arc<Connection>) {
         let Some(runtime) = Runtime::current() else {
             return self.discard(live);
@@ -181,7 +182,7 @@ impl Drop for Probe {
     }
 }
 
-/// Guards one exchange: an error of the connection ends it, and a missing reply makes it suspect.
+/// Guards one exchange. An error of the connection discards the connection, and a missing reply causes a probe.
 pub(crate) struct ExchangeGuard<'a> {
     slot: &'a ConnectionCell,
     live: &'a Arc<Connection>,

@@ -29,7 +29,7 @@ pub(crate) struct SimulatedTransport {
 }
 
 impl SimulatedTransport {
-    /// Creates a simulated server. `client` has the settings of the connection; its address is ignored.
+    /// Creates a simulated server. `client` contains the settings of the connection, and an address that is ignored.
     pub(crate) fn new(
         client: redis::Client,
         connector: impl Fn() -> Connecting + Send + Sync + 'static,

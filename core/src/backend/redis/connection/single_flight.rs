@@ -19,8 +19,8 @@ type Flights<T> = Vec<(Id, watch::Receiver<Option<FlightResult<T>>>)>;
 
 /// Work that is done once for all concurrent callers.
 pub(crate) struct SingleFlight<T> {
-    /// There is at most one task per runtime, because callers in one runtime must not wait for another runtime, which
-    /// may not be driven.
+    /// At most one task per runtime. Callers in one runtime must not wait for another runtime, because that runtime may
+    /// not be driven.
     under_way: Arc<Mutex<Flights<T>>>,
 }
 
@@ -33,7 +33,7 @@ impl<T> Default for SingleFlight<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
-    /// Waits for the work in progress, or starts it. The work must end on its own.
+    /// Waits for the work in progress, or starts it. The work must end even if no caller waits for it.
     pub(crate) async fn join<F>(&self, begin: impl FnOnce() -> F) -> FlightResult<T>
     where
         F: Future<Output = FlightResult<T>> + Send + 'static,
@@ -43,7 +43,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         if let Some(under_way) = self.enter(runtime.id(), &outcome) {
             outcome = under_way;
         } else {
-            // The task has completed, or was dropped with its runtime.
+            // This guard runs when the task has completed, or was dropped with its runtime.
             let (all, id) = (Arc::clone(&self.under_way), runtime.id());
             let end = guard(all, move |all| all.lock().retain(|(it, _)| *it != id));
             let work = begin();

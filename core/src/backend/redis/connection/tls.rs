@@ -29,7 +29,7 @@ pub(crate) fn read(
     Ok(Arc::new(certificates.clone()))
 }
 
-/// Connects to `host` over TLS; its certificate must be trusted.
+/// Connects to `host` over TLS. The certificate of `host` must be trusted.
 pub(crate) async fn over(
     stream: TcpStream,
     host: &str,

@@ -29,20 +29,20 @@ use crate::runtime::{Runtime, timeout};
 /// The largest reply on a lock's connection, in bytes. Valid replies are far smaller.
 pub(crate) const LARGEST_REPLY: usize = 16 * 1024 * 1024;
 
-/// How long a caller that was woken may block others; at most twice as long. A busy runtime sometimes needs that time
-/// to poll a woken task.
+/// How long a woken caller that does not poll may block others. The actual time is at most twice as long. A busy
+/// runtime sometimes needs this time to poll a woken task.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// An open connection. The connection ends when this value is dropped.
 pub(crate) struct OpenConnection {
     pub(crate) connection: MultiplexedConnection,
-    /// `None` if a task of the `redis` crate drives it.
+    /// `None` if a task of the `redis` crate drives the connection.
     pub(crate) driver: Option<Driver>,
     pub(crate) reading: Reading,
 }
 
 impl OpenConnection {
-    /// Connects to `target`, for replies of `most` bytes.
+    /// Connects to `target`, and accepts replies of at most `most` bytes.
     pub(crate) async fn by(
         target: &Target,
         config: AsyncConnectionConfig,
@@ -74,7 +74,8 @@ impl OpenConnection {
                 });
                 Box::pin(Self::over(dialled, client, config, within, most)).await
             }
-            // The crate has certificates and settings that it does not expose.
+            // The `redis` crate opens this connection, because it does not expose all certificates and settings of the
+            // client.
             _ => {
                 let config = config.set_connection_timeout(Some(within));
                 let connection = client.get_multiplexed_async_connection_with_config(&config);
@@ -163,7 +164,8 @@ async fn tcp(host: &str, port: u16, settings: &TcpSettings) -> io::Result<TcpStr
 pub(crate) struct Target {
     client: Client,
     /// The builder's certificates. A `Client` of the `redis` crate does not expose its certificates, so the crate must
-    /// open its connections. On such connections neither the size of a reply nor the input per poll is limited.
+    /// open the connections of such a client. On such connections neither the size of a reply nor the input per poll is
+    /// limited.
     #[cfg(feature = "tls-rustls")]
     certificates: Arc<Certificates>,
 }

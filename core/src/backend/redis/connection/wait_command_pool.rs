@@ -34,7 +34,7 @@ impl<T> Acknowledged<T> {
 }
 
 /// Connections to one server, each with one exchange at a time. `WAIT` blocks all commands after it, and counts only
-/// the writes of its own connection.
+/// the writes on the same connection.
 pub(crate) struct WaitCommandPool {
     target: Target,
     idle: Mutex<Vec<OpenConnection>>,

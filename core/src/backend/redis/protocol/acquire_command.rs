@@ -24,14 +24,14 @@ pub(crate) struct AcquireCommand {
     expiry: u64,
 }
 
-/// The fields that every kind of request has.
+/// The settings that all requests of a client share.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientContext {
     pub(crate) scripts: Arc<LockScripts>,
     /// The channel on which waiters are notified.
     pub(crate) channel: Arc<str>,
     pub(crate) heal: bool,
-    /// Whether all keys of a lock are given, as a Cluster requires.
+    /// Whether a call names all keys of a lock, as a Cluster requires.
     pub(crate) names_all: bool,
 }
 
@@ -52,7 +52,7 @@ impl AcquireCommand {
         }
     }
 
-    /// Returns whether a batch can express this request.
+    /// Returns whether a batch can contain this request.
     pub(crate) fn is_plain(&self) -> bool {
         self.mode == Mode::Exclusive && self.handover.is_none()
     }

@@ -16,7 +16,7 @@ pub(crate) struct ReleaseCommand {
     pub(crate) named: Option<Successor>,
 }
 
-/// The waiter to which the lock may be handed, and the time within which it must confirm.
+/// The waiter to which the release may hand the lock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Successor {
     pub(crate) owner: AttemptId,

@@ -36,7 +36,7 @@ pub(crate) enum AcquireOutcome {
 pub(crate) enum HandoffOutcome {
     /// The waiter holds the lock now, under this token.
     Passed(FencingToken),
-    /// Another waiter was before it, or the release did not name a waiter.
+    /// Another waiter was before the named waiter, or the release did not name a waiter.
     NotPassed,
     /// The server's queue is empty, so the server has lost the waiter's position.
     Unawaited,
@@ -131,7 +131,7 @@ pub(crate) fn inspected(value: Value) -> Result<Inspection, BackendError> {
     })
 }
 
-/// Parses a reply whose first word is a holder. Another program's id need not be text.
+/// Parses a reply whose first word is a holder. The id of another program may be any bytes.
 pub(crate) fn holder_first(value: Value) -> Result<(Vec<u8>, Vec<String>), BackendError> {
     let mut words: VecDeque<Value> = read::<Vec<Value>>(value)?.into();
     let holder = words.pop_front().ok_or_else(|| unexpected_reply(&[]))?;
@@ -149,7 +149,7 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Parses a reply of words, without escapes.
+/// Returns the text of a reply that consists of words.
 fn words(value: Value) -> Result<String, BackendError> {
     match value {
         Value::BulkString(bytes) => String::from_utf8(bytes)
@@ -177,7 +177,7 @@ pub(crate) fn number_token(text: &str) -> Result<FencingToken, BackendError> {
     })
 }
 
-/// Parses a reply of PTTL: −1 for a key without TTL, −2 for a missing key.
+/// Parses a reply of `PTTL`. Returns `None` for −1 (a key without a TTL) and for −2 (a missing key).
 pub(crate) fn millis(text: &str) -> Option<Duration> {
     text.parse().ok().map(Duration::from_millis)
 }

@@ -10,10 +10,10 @@ use crate::attempt_id::AttemptMap;
 use crate::backend::redis::timing::COPIES_LAST;
 use crate::clock::LeaseInstant;
 
-/// The least number of unanswered requests at which expired ones are removed.
+/// The smallest number of unanswered requests at which expired requests are removed.
 const MANY: usize = 64;
 
-/// The estimate of the server's clock, if there was a reply, and the requests without a reply.
+/// Estimates the server's clock after the first reply, and tracks the requests without a reply.
 #[derive(Debug)]
 pub(crate) struct UnansweredRequests {
     start: LeaseInstant,
@@ -33,7 +33,7 @@ struct RequestLog {
 
 #[derive(Debug, Clone, Copy)]
 struct UnansweredRequest {
-    /// From this server time on all duplicates are refused.
+    /// From this time on, by its own clock, the server refuses all duplicates.
     expiry: u64,
     /// When the entry can be removed even without a cleanup, long after the request expired.
     forget_at: LeaseInstant,
@@ -64,7 +64,7 @@ impl UnansweredRequests {
         self.expiry_at(LeaseInstant::now())
     }
 
-    /// Returns the same server time for a moment that the caller has just read.
+    /// Works like [`expiry`](Self::expiry), for a caller that has just read the clock.
     pub(crate) fn expiry_at(&self, now: LeaseInstant) -> Option<u64> {
         let server_start = self.state.lock().server_start?;
         let now = micros(now.since(self.start));
@@ -86,7 +86,7 @@ impl UnansweredRequests {
     }
 
     /// Returns the server time until which duplicates of the owner's requests may be executed; zero if all have a
-    /// reply. This is not a duration, because our estimate of the server's clock may be too late by the time that the
+    /// reply. This is not a duration, because the estimate of the server's clock may be ahead by the time that the
     /// reply took.
     pub(crate) fn latest_expiry(&self, owner: AttemptId) -> u64 {
         let state = self.state.lock();
@@ -95,8 +95,8 @@ impl UnansweredRequests {
             .map_or(0, |it| it.expiry)
     }
 
-    /// Removes the owner's request if it expires by `known`: the server then refuses its duplicates. A request that was
-    /// added later stays.
+    /// Removes the owner's request if it expires at `known` or earlier, because the server then refuses its duplicates.
+    /// A request with a later expiry stays.
     pub(crate) fn forget(&self, owner: AttemptId, known: u64) {
         let mut state = self.state.lock();
         let copy = state.unanswered.get(&owner);

@@ -1,4 +1,4 @@
--- Acquires the lock, confirms a grant, returns the result of an earlier duplicate, or replies that the lock is busy.
+-- Acquires the lock, confirms a grant, repeats the result of an earlier duplicate, or replies that the lock is busy.
 local kind = parse_mode(mode)
 
 -- A duplicate that arrives after the cleanup of its attempt must not acquire the lock (no-ghost).
@@ -6,7 +6,8 @@ if now >= expires_at or is_ended then
   return 'late ' .. now_text
 end
 
--- A duplicate of a request whose lock was downgraded since must not acquire the lock: the other readers would lose it.
+-- If the owner has downgraded its lock since, a duplicate must not acquire the lock exclusively. The other readers
+-- would lose it.
 if has_share(owner) and kind ~= holder then
   return 'late ' .. now_text
 end
@@ -16,8 +17,8 @@ local mine = holder == owner or has_share(owner)
 
 if not mine and previous_owner ~= '' then
   -- A handover: the caller accepts the lock from its previous owner, once, if its token and its secret are correct. The
-  -- previous owner had confirmed its own grant. So the last token was generated for it, and it does not have a position
-  -- in the queue.
+  -- previous owner had confirmed its own grant. So the last token belongs to the previous owner, and the previous owner
+  -- does not have a position in the queue.
   local handover, noted = KEYS[8] or aux_key(queue, 'handover'), nil
   if holder == previous_owner and token_owner == previous_owner and not redis.call('ZSCORE', queue, previous_owner) then
     noted = redis.call('GET', handover)
@@ -25,14 +26,15 @@ if not mine and previous_owner ~= '' then
   if not noted or noted ~= previous_owner .. ' ' .. (ARGV[8] or '') or not string.find(noted, ' ' .. token .. ' ', 1, true) then
     return 'spent ' .. now_text
   end
-  -- The previous owner cannot release the lock any more, so the server refuses duplicates of its request from here on.
+  -- From here on the previous owner cannot release the lock, so a tombstone makes the server refuse duplicates of its
+  -- request.
   redis.call('PEXPIRE', lock, ttl_ms)
   redis.call('SET', KEYS[7] or aux_key(queue, 'sealed:' .. previous_owner), '1', 'PX', COPIES_MS)
   redis.call('DEL', handover)
   mine = true
 end
 
--- A lock that is free, or has free shares, is for the first waiter, not for a newcomer (in-order). Waiters behind the
+-- A free lock, or a free share of it, is granted to the first waiter, not to a newcomer (in-order). Waiters behind the
 -- caller do not count (no-stall).
 local turn = mine
 if not mine and (not holder or has_many_holders()) then
@@ -72,16 +74,17 @@ if not turn then
   return 'busy ' .. now_text .. ' ' .. number(left_ms) .. ' ' .. (is_first and '1' or '0')
 end
 
--- This attempt drew the token, so the request is a duplicate. The token's owner decides, not the position, which may
--- have ended (tokens-differ). The TTL is set again, because the caller counts its lease from this request (exclusion).
+-- The last token belongs to this attempt, so the request is a duplicate. The token's owner decides this, not the queue
+-- position, because the position may have ended (tokens-differ). The TTL is set again, because the caller counts its
+-- lease from this request (exclusion).
 if mine and token_owner == owner then
   set_holder(owner, mode, ttl_ms)
   dequeue(owner)
   return 'granted ' .. now_text .. ' ' .. token
 end
 
--- Concurrent readers have the same token, which was generated for the first of them. With this token fences reject each
--- earlier writer, and no other reader.
+-- Concurrent readers have the same token, which was generated for the first of them. With this token fences reject all
+-- earlier writers, and do not reject the other readers.
 if kind == SHARED and token_owner == SHARED then
   set_holder(owner, mode, ttl_ms)
   redis.call('PEXPIRE', fence, FENCE_MS)

@@ -63,7 +63,7 @@ for i = 1, acquires do
   local owner, ttl_ms = ARGV[a], ARGV[a + 1]
   local r = releases + i * 3
   local holder, record, is_ended = found[r - 2], found[r - 1], found[r]
-  -- Of several acquires of one free lock the first succeeds.
+  -- If several acquires are for the same free lock, the first succeeds.
   if not holder and record and not is_ended and not was_released[lock] and now < tonumber(ARGV[a + 3])
       and (queued == 0 or redis.call('EXISTS', queue) == 0) then
     local token = next_token(record, now, now_text)

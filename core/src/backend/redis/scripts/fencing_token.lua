@@ -1,4 +1,4 @@
--- Returns the token that follows the fence record, as text, or nil if there is none left. The time is the minimum, in
+-- Returns the token that follows the fence record, as text, or nil if no token is left. The time is the minimum, in
 -- case the record was lost (tokens-grow).
 local function next_token(record, now, now_text)
   -- A token that is a time has 16 digits, followed by a space.

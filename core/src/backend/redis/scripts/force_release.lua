@@ -1,4 +1,4 @@
--- Ends the lock, whichever owner holds it, and grants it to the next waiter.
+-- Ends the lock of any owner, and grants it to the next waiter.
 local held = redis.call('DEL', lock)
 holder = false
 grant_next(nil)

@@ -1,5 +1,5 @@
--- Returns the holder, its token, the rest of the lease, the number of shared holders or permits in use, and the number
--- of waiters.
+-- Returns the holder, its token, the remaining time of the lease, the number of shared holders or permits in use, and
+-- the number of waiters.
 local token, token_owner = string.match(redis.call('GET', fence) or '', '^(%d+) (.*)$')
 local waiting = 0
 local entries = redis.call('HGETALL', leases)

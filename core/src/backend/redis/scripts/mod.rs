@@ -93,10 +93,10 @@ impl LockScripts {
     }
 }
 
-/// Returns the constants of all scripts. These are needed because the `fence_ttl` of each backend may differ.
+/// Returns the constants of all scripts, with the backend's `fence_ttl`.
 fn constants(fence_ttl: Duration) -> String {
     let [default, set] = [FENCE_TTL, fence_ttl].map(fence_constants);
-    // The step is replaced first: it is a bare number, which could also occur in the time that is set next.
+    // The step is replaced first, because it is a bare number, and the new time could contain the same digits.
     let constants = include_str!("constants.lua").replace(&default.1, &set.1);
     constants.replace(&default.0, &set.0)
 }

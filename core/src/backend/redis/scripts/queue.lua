@@ -16,8 +16,8 @@ local function has_share(owner)
   return has_many_holders() and redis.call('ZSCORE', shares, owner .. ':0')
 end
 
--- Each shared holder or permit ends with its own lease, and the lock is free when the last one ends. A server without
--- free memory refuses only the first write of a script, and it never refuses this one.
+-- Each shared holder or permit ends with its own lease, and the lock is free when the last of them ends. A server
+-- without free memory refuses only the first write of a script, and it never refuses this write.
 if has_many_holders() then
   redis.call('ZREMRANGEBYSCORE', shares, '-inf', now_text)
   if redis.call('ZCARD', shares) == 0 then
@@ -50,7 +50,7 @@ local function set_expiry_of_last_share()
   local ends_ms = math.ceil(tonumber(last) / 1000) + 1
   redis.call('SET', lock, holder, 'PXAT', number(ends_ms))
   redis.call('PEXPIREAT', shares, number(ends_ms + 60000))
-  -- A permit does not have a fencing token. The permit id only has to differ from those of other holders.
+  -- A permit does not have a fencing token. The permit id only has to differ from the ids of other holders.
   if holder == PERMITS then
     redis.call('PEXPIREAT', fence, number(ends_ms + 60000))
   end
@@ -64,7 +64,7 @@ local function set_holder(owner, mode, ttl_ms)
     return
   end
   if not holder then
-    -- These are shared holders or permits of a lock that was released by force.
+    -- These entries belong to a lock that was released by force.
     redis.call('DEL', shares)
     holder = kind
   end
@@ -75,7 +75,7 @@ local function set_holder(owner, mode, ttl_ms)
   set_expiry_of_last_share()
 end
 
--- Grants the lock under the next token, and records its owner. Returns the token, or nil if there is none left.
+-- Grants the lock under the next token, and records its owner. Returns the token, or nil if no token is left.
 local function grant(owner, mode, ttl_ms, record)
   local token = next_token(record, now, now_text)
   if token then
@@ -86,21 +86,21 @@ local function grant(owner, mode, ttl_ms, record)
   return token
 end
 
--- Grants the lock to the first waiters, as far as their modes are compatible. Each holds it for as long as it may take
--- to confirm, and keeps its position until then (in-order). The position ends with the grant, so that a waiter that
--- does not confirm delays no other (no-stall). A waiter whose mode is not compatible is not skipped, so that readers do
--- not starve a writer.
+-- Grants the lock to the first waiters, as long as their modes are compatible. Each of these waiters holds the lock for
+-- the time within which it must confirm, and keeps its position until it confirms (in-order). The position expires with
+-- the grant, so a waiter that does not confirm does not delay others (no-stall). A waiter with an incompatible mode is
+-- not skipped, so that readers do not starve a writer.
 --
--- A position whose lease has expired is removed (no-stall). A waiter whose process has ended has no subscriber, and is
--- skipped. It keeps its position until its lease ends, because it may be reconnecting. A message to a waiter that is
--- not granted the lock names no owner: it only shows whether there is a subscriber.
+-- A position with an expired lease is removed (no-stall). A waiter without a subscriber is skipped, because its process
+-- may have ended. The waiter keeps its position until its lease ends, because its process may also be reconnecting. A
+-- message to a waiter that is not granted the lock names no owner, and only checks for a subscriber.
 --
--- The successor gets no message: the reply to this call has its token (exclusion: its lease counts from before this
--- call was sent). The effect is that of a grant and its confirmation, so it comes in its turn (in-order), and draws its
--- token itself (backed). Only its TTL is that of a grant, until its first renewal.
+-- The successor gets no message, because the reply to this call contains its token. Its lease counts from before this
+-- call was sent (exclusion). The effect equals a grant and its confirmation: the successor is served in its turn
+-- (in-order), and receives a new token (backed). Until its first renewal, its TTL is only the TTL of a grant.
 --
--- Returns two values. The first is whether the loop reached the caller's position, or the end without a waiter before
--- the caller. The second is the successor's token, if the successor was granted the lock.
+-- Returns two values. The first is whether the loop reached the caller's position, or the end of the queue without a
+-- waiter before the caller. The second is the successor's token, if the successor was granted the lock.
 local function grant_next(caller, successor)
   local place = 0
   for _ = 1, MAX_POSITIONS do
@@ -122,12 +122,11 @@ local function grant_next(caller, successor)
       if token then
         return false, token
       end
-      -- The waiter receives the result of its own request.
+      -- The waiter then sends a request, and receives the result of that request.
       successor = nil
     else
       local its_turn = is_compatible(mode)
-      -- A missing permission for the channel must not undo the other effects. Only channels of a Cluster have a hash
-      -- tag.
+      -- A missing permission for the channel must not stop the script. Only channels of a Cluster have a hash tag.
       local publish = string.find(inbox, '{', 1, true) and 'SPUBLISH' or 'PUBLISH'
       local listeners = redis.pcall(publish, inbox, its_turn and waiter or '')
       if type(listeners) == 'number' and listeners == 0 then
@@ -147,7 +146,7 @@ local function grant_next(caller, successor)
   return false
 end
 
--- Ends the owner's lock, shared holder or permit. Returns whether it had one.
+-- Ends the owner's exclusive lock, shared lock or permits. Returns whether the owner was a holder.
 local function end_holds(owner)
   if holder == owner then
     redis.call('DEL', lock)

@@ -1,18 +1,19 @@
--- Release and cleanup: ends all that the owner has here (no-ghost), and grants the lock to the next waiter (no-stall).
+-- Releases or cleans up: ends the owner's lock and queue position (no-ghost), and grants the lock to the next waiter
+-- (no-stall).
 
--- A server without free memory refuses neither this first write nor later ones.
+-- A server without free memory refuses neither this first write nor later writes.
 held = held or end_holds(owner)
 local waited = redis.call('ZREM', queue, owner) == 1
 redis.call('HDEL', leases, owner)
 local successor_token
--- The waiters need a notification from here, because an expired lease does not cause one. The mode of a waiter that
--- leaves may have blocked the waiters after it.
+-- This call must notify the waiters, because an expired lease does not notify them. A waiter that leaves may have
+-- blocked the waiters after it.
 if held or not holder or (waited and has_many_holders()) then
   successor_token = select(2, grant_next(nil, successor))
 end
 
--- Duplicates without a reply may still arrive. The server refuses them until they expire, and a millisecond longer,
--- because it expires keys by another clock.
+-- Duplicates without a reply may still arrive. A tombstone makes the server refuse them until they expire. It lasts a
+-- millisecond longer, because the server expires keys by another clock.
 if copies_until > now then
   local tombstone_ms = math.ceil((copies_until - now) / 1000) + 1
   local set = redis.pcall('SET', KEYS[4] or aux_key(queue, 'sealed:' .. owner), '1', 'PX', number(tombstone_ms))
@@ -24,6 +25,6 @@ local ended = held and 'left' or 'absent'
 if successor_token then
   return ended .. ' ' .. successor_token
 end
--- A release that names a waiter expects it in the queue. If the queue is empty, positions were lost, and all waiters
+-- A release that names a successor expects it in the queue. If the queue is empty, positions were lost, and all waiters
 -- must poll now (no-stall).
 return successor and redis.call('EXISTS', queue) == 0 and ended .. ' unawaited' or ended

@@ -6,7 +6,7 @@ if not successor then
   holder = redis.call('GET', lock)
   held = holder == owner
   if held then
-    -- A server without free memory refuses neither this write nor later ones.
+    -- A server without free memory refuses neither this write nor later writes.
     redis.call('DEL', lock)
     holder = false
     if copies_until == 0 and redis.call('EXISTS', queue) == 0 then

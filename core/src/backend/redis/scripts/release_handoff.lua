@@ -1,14 +1,13 @@
 -- Hands the lock off to the successor that the release names, as `release.lua` would, in fewer steps. A release without
--- a successor does not name the fence. The successor is granted the lock for GRANT_MS, so that one that is not polled
--- delays others for no longer than that (no-stall).
+-- a successor does not name the fence. The successor is granted the lock for GRANT_MS. So a successor that is not
+-- polled delays others for at most that time (no-stall).
 local fence = KEYS[3]
 -- Set for a successor that is not in the queue: the server refuses its request from this time on.
 local successor_expiry = tonumber(ARGV[4])
 
 if successor_expiry then
   -- Equivalent to the release followed by the successor's acquire. If there are waiters in the queue, the successor is
-  -- behind them (in-order), and sends its own request. An attempt that was given up must not acquire the lock
-  -- (no-ghost).
+  -- behind them (in-order), and sends its own request. An abandoned attempt must not acquire the lock (no-ghost).
   local successor_tombstone = KEYS[7] or aux_key(queue, 'sealed:' .. successor)
   if copies_until == 0 and redis.call('EXISTS', queue, successor_tombstone) == 0 then
     local found = redis.call('MGET', lock, fence)
@@ -32,7 +31,7 @@ if successor and copies_until == 0 and redis.call('ZRANGE', queue, 0, 0)[1] == s
   local ends, mode = string.match(redis.call('HGET', leases, successor) or '', '^(%d+) (%S+) ')
   local token = next_token(found[2] or '', now, now_text)
   if found[1] == owner and mode == 'x' and tonumber(ends) > now and token then
-    -- A server without free memory refuses neither this write nor later ones.
+    -- A server without free memory refuses neither this write nor later writes.
     redis.call('ZREM', queue, owner, successor)
     redis.call('HDEL', leases, owner, successor)
     redis.call('SET', lock, successor, 'PX', GRANT_MS)

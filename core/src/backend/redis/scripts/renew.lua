@@ -1,5 +1,6 @@
--- Extends the leases of exclusive locks that their owner still holds under the token that it drew (no-revival). Returns
--- a digit for each, in order. It needs no prelude, because it reads two keys of each lock.
+-- Extends the leases of exclusive locks. A lease is extended only if its owner still holds the lock, under the owner's
+-- token (no-revival). Returns a digit for each lock, in order. The script does not use the prelude, because it reads
+-- only two keys of each lock.
 local records = {}
 
 -- All reads come first: an error means that no lease was extended.

@@ -1,13 +1,13 @@
 -- Stores the secret with which the next owner accepts the lock, and renews the lease (no-revival). The previous owner
--- must be the only holder, under the token that it drew. It needs no prelude, as `renew.lua`.
+-- must be the only holder, under its own token. Like `renew.lua`, the script does not use the prelude.
 local lock, fence, handover = KEYS[1], KEYS[2], KEYS[3]
 local previous_owner, token, secret, ttl_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local drawn = token .. ' ' .. previous_owner
 if redis.call('GET', lock) ~= previous_owner or (redis.call('GET', fence) or drawn) ~= drawn then
   return 0
 end
--- A server without free memory refuses only the first write of a script. The secret is first, because it has no effect
--- without the lease.
+-- A server without free memory refuses only the first write of a script. The secret is written first, because it has no
+-- effect without the lease.
 redis.call('SET', handover, previous_owner .. ' ' .. token .. ' ' .. secret, 'PX', ttl_ms)
 redis.call('SET', fence, drawn, 'PX', FENCE_MS)
 redis.call('PEXPIRE', lock, ttl_ms)

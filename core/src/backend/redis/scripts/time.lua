@@ -1,7 +1,7 @@
 -- Times are microseconds of the server's clock: whole numbers below 2^53. Times are formatted with %.0f, because
 -- tostring would round them. Formatting takes as long as a read, so no time is formatted twice.
 
--- From this number on Lua does not represent each whole number.
+-- From this number on Lua does not represent every whole number exactly.
 local TOKENS_END = 9007199254740992
 
 -- Returns the time, as a number and as text.

@@ -2,12 +2,12 @@
 //!
 //! # Implementation details
 //!
-//! Sentinels do not always agree: one that was disconnected reports the old primary until it is informed about the
-//! failover. Also, an attacker may control a Sentinel. The server that it reports would receive the servers' password,
-//! and would grant all locks. So a majority of the Sentinels in the URL must agree, whatever epoch the others report.
-//! The client does not connect until the Sentinels agree, which takes a short time after a failover. Each failover has
-//! an epoch. The client changes to another primary only if a majority reports a later epoch, so it never returns to the
-//! primary before a failover.
+//! Sentinels do not always agree. A Sentinel that was disconnected reports the old primary until it is informed about
+//! the failover. Also, an attacker may control a Sentinel. The server that this Sentinel reports would receive the
+//! servers' password, and would grant all locks. So a majority of the Sentinels in the URL must agree, whatever epoch
+//! the others report. The client does not connect until the Sentinels agree, which takes a short time after a failover.
+//! Each failover has an epoch. The client changes to another primary only if a majority reports a later epoch, so it
+//! never returns to the primary from before a failover.
 //!
 //! If most Sentinels do not respond, all that respond must agree, even if only one responds. Sentinels often fail
 //! together with the primary that they monitor, and locks should work with one of three Sentinels. The cost is that an
@@ -60,8 +60,8 @@ impl fmt::Display for Sentinels {
 }
 
 impl Sentinels {
-    /// Returns the primary that a majority of the Sentinels reports. If too few respond, returns the primary that all
-    /// of these report.
+    /// Returns the primary that a majority of the Sentinels reports. If too few Sentinels respond, returns the primary
+    /// that all of the responding Sentinels report.
     pub(crate) async fn primary(&self) -> Result<Primary, BackendError> {
         let ask = |target| query::once(target, &self.name);
         let mut asked: FuturesUnordered<_> = self.targets.iter().map(ask).collect();
@@ -124,12 +124,12 @@ const LOOK: Duration = Duration::from_secs(5);
 /// The pause before the other Sentinels are queried after one Sentinel's report; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// The maximum of that pause, and the pause before a Sentinel without a subscription is retried.
+/// The maximum of that pause, and the pause before the client retries a Sentinel without a subscription.
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl Sentinels {
-    /// Waits until the Sentinels report a failover since `known` to another server. A single Sentinel may be malicious,
-    /// or report a failover early.
+    /// Waits until the Sentinels report a failover since `known` to another server. The report of one Sentinel is not
+    /// enough, because that Sentinel may be malicious, or report a failover early.
     pub(crate) async fn moved(&self, known: &Primary) {
         let mut pause = FIRST_PAUSE;
         loop {

@@ -34,7 +34,7 @@ impl Votes {
             .map(|it| self.epochs(it))
             .zip(&self.given)
             .find_map(|(epochs, it)| {
-                // The epoch that a majority confirms, because a single Sentinel can report any epoch.
+                // This is the epoch that a majority confirms, because a single Sentinel can report any epoch.
                 let epoch = *epochs.get(majority - 1)?;
                 Some(Primary {
                     epoch,
@@ -44,7 +44,7 @@ impl Votes {
     }
 
     /// Returns the primary that a majority reports. If too few responded for a majority, returns the primary that all
-    /// of these report.
+    /// of the responding Sentinels report.
     pub(super) fn elected_by_those_who_answered(&self) -> Option<Primary> {
         self.elected().or_else(|| {
             let few = self.given.len() < self.majority();

@@ -2,34 +2,35 @@
 //!
 //! One call hands a lock from one task of a process to the next. The release of one task names the next task, and the
 //! server grants that task the lock in the same step. So a waiter that arrives just after another task of its process
-//! acquired the lock is parked for a moment, outside the server's queue. `WaiterRegistry` passes the events.
+//! acquired the lock is parked for a moment, outside the server's queue. `WaiterRegistry` calls this module for each
+//! event.
 //!
 //! # The states of a waiter
 //!
 //! | state | meaning |
 //! |---|---|
-//! | `Parked` | it does not send requests for at most [`PARKED_FOR`], unless a release names it |
+//! | `Parked` | it sends no request yet, for at most [`PARKED_FOR`] |
 //! | `Named` | it was parked, and a release in flight names it; that release is also its acquire request |
 //! | `Requesting` | it sends acquire requests; the server may or may not have queued it |
 //! | `Queued` | the server has put it into its queue |
 //! | `Granted` | a release granted the lock to it, and it has not polled since |
-//! | `Gone` | its future was dropped while it was parked; if it arrives again, it is not parked |
+//! | `Gone` | its future was dropped while it was `Parked` or `Named`; if it arrives again, it is not parked |
 //!
 //! # The events
 //!
-//! A waiter is queued here if it is `Requesting` or `Queued`. In this table, a waiter that *asks* becomes `Requesting`,
-//! moves to the end of this queue and is woken. A waiter that becomes the first, because the one before it left or was
-//! granted the lock, is woken with [`Wake::First`].
+//! A waiter is queued here if it is `Requesting` or `Queued`. In this table, a waiter that *asks* becomes `Requesting`
+//! and moves to the end of this queue. It is also woken, unless the event comes from the waiter itself. A waiter that
+//! becomes the first queued waiter is woken with [`Wake::First`].
 //!
 //! | event | effect |
 //! |---|---|
 //! | `Acquired` | the owner becomes the holder, and leaves this queue |
-//! | `Arrives` | a new waiter is `Parked` if another one became the holder less than [`PARKED_FOR`] ago, or else `Requesting`. A waiter that is `Gone` asks |
-//! | `Looks` | a waiter that is `Parked` or `Named` for too long asks. A waiter that is `Granted` takes the grant |
-//! | `Queued` | a queued waiter becomes `Queued` |
+//! | `Arrives` | a new waiter is `Parked` if another attempt became the holder less than [`PARKED_FOR`] ago, and otherwise `Requesting`. A waiter that is `Gone` asks |
+//! | `Looks` | a waiter that has been `Parked` or `Named` for too long asks. A waiter that is `Granted` takes the grant |
+//! | `Queued` | a waiter that is `Requesting` becomes `Queued`, and its future ends |
 //! | `AttemptDropped` | a waiter that is `Parked` or `Named` becomes `Gone`; others leave |
-//! | `WaitBegins`, `WaitEnds` | the number of futures changes; without one a waiter is abandoned after [`WAITER_LEASE`] |
-//! | `ReleaseBegins` | the owner leaves, and the release names a successor: the first queued waiter with a future. If there is none, it names the first waiter that is `Parked`, which becomes `Named`. The successor counts as the holder. If there is no successor, all waiters that are `Parked` ask |
+//! | `WaitBegins`, `WaitEnds` | the number of the waiter's futures changes; a waiter without a future is abandoned after [`WAITER_LEASE`] |
+//! | `ReleaseBegins` | the owner leaves, and the release names a successor: the first queued waiter with a future. Without such a waiter, and if the owner is the holder, the release names the first waiter that is `Parked`, which becomes `Named`. The successor counts as the holder. If there is no successor, all waiters that are `Parked` ask |
 //! | `ReleaseEnds` | if the lock was handed off, the successor becomes `Granted`. If not, a waiter that is `Named` asks, and so do all that are `Parked`. If there was no reply, a queued successor is woken. If the server's queue is empty, all waiters that are `Queued` become `Requesting`, and are woken |
 //! | `Interrupted` | all waiters are woken |
 //! | `ForgetAbandoned` | the abandoned waiters leave, as before each arrival |
@@ -49,7 +50,7 @@ use crate::{AttemptId, FencingToken};
 #[cfg(test)]
 mod tests;
 
-/// How long a waiter is parked at most. A holder that has had the lock for longer will probably keep it.
+/// The longest time for which a waiter is parked. A holder that has had the lock for longer will probably keep it.
 pub(crate) const PARKED_FOR: Duration = Duration::from_millis(10);
 
 /// The waiters of this process for one key, in the order in which they are served.
@@ -89,11 +90,11 @@ enum State {
     Gone,
 }
 
-/// A lock that a release of this process handed to a waiter, until the waiter must confirm.
+/// A lock that a release of this process handed to a waiter. The waiter must still confirm the grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LocalGrant {
     pub(crate) token: FencingToken,
-    /// When that release was sent: the lease counts from here.
+    /// When that release was sent. The lease counts from this time.
     pub(crate) sent: LeaseInstant,
     /// The number of interruptions of the connection when the release was sent. After a later interruption another
     /// server may be the primary.
@@ -109,14 +110,14 @@ pub(crate) enum Event {
     AttemptDropped(AttemptId),
     WaitBegins(AttemptId),
     WaitEnds(AttemptId),
-    /// The expiry, on the server's clock, of a request for a parked waiter; `None` if none can be made.
+    /// The owner, and the expiry of a request for a parked waiter; `None` if the release cannot contain a request.
     ReleaseBegins(AttemptId, Option<u64>),
     ReleaseEnds(Successor, ReleaseEnd),
     Interrupted,
     ForgetAbandoned,
 }
 
-/// The waiter that arrives.
+/// The properties of a waiter that arrives.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) can_be_named: bool,
@@ -134,7 +135,6 @@ pub(crate) enum ReleaseEnd {
     Unheard,
 }
 
-/// The effects of an event.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     /// The next step of the event's waiter.
@@ -154,7 +154,7 @@ pub(crate) struct Effects {
 pub(crate) enum Step {
     #[default]
     Ask,
-    /// Check again when woken, or at this time at the latest.
+    /// Check again when woken, at the latest at this time.
     Wait(LeaseInstant),
     Take(LocalGrant),
 }
@@ -202,8 +202,7 @@ impl LocalQueue {
             }
             Event::ForgetAbandoned => {
                 self.forget_abandoned(now);
-                // The release may have handed the lock to another process, so no waiter is parked because of this
-                // holder.
+                // The release may have handed the lock to another process, so this holder parks no waiter.
                 let stays = |it: &LocalHolder| it.is_recent(now) || !self.waiters.is_empty();
                 self.holder = self.holder.filter(stays);
             }
@@ -216,7 +215,7 @@ impl LocalQueue {
         mem::take(&mut self.effects)
     }
 
-    /// Returns whether there are no waiters, and no known holder.
+    /// Returns whether the queue has no waiters and no known holder.
     pub(crate) fn is_empty(&self) -> bool {
         self.holder.is_none() && self.waiters.is_empty()
     }
@@ -289,7 +288,7 @@ impl LocalQueue {
                 return Step::Take(grant);
             }
             None | Some(State::Requesting | State::Queued) => return Step::Ask,
-            // The release that carries its request may belong to a task that is not polled.
+            // The release that contains the waiter's request may belong to a task that is not polled.
             Some(State::Named { expiry, .. }) => self.effects.note = Some((owner, expiry)),
             Some(State::Parked { .. } | State::Gone) => {}
         }
@@ -329,7 +328,8 @@ impl LocalQueue {
         self.effects.successor = successor;
     }
 
-    /// Names a parked waiter. A parked waiter whose time is over is not being polled, and would block the others.
+    /// Names a parked waiter. Does not name a waiter whose time is over, because that waiter is not being polled and
+    /// would block others.
     fn name_parked(
         &mut self,
         owner: AttemptId,
@@ -356,7 +356,7 @@ impl LocalQueue {
                 waiter.state = State::Granted(grant);
                 return self.effects.wake.push((owner, Wake::Now));
             }
-            // If a request was made for a waiter that is `Gone`, its cleanup releases the lock.
+            // If the release contained a request for a waiter that is `Gone` now, its cleanup releases the lock.
             (ReleaseEnd::Passed(_), None) if expiry.is_some() => return,
             (_, Some(_)) if expiry.is_some() => self.ask_and_wake(owner),
             (ReleaseEnd::Unheard, Some(_)) => self.effects.wake.push((owner, Wake::Now)),
@@ -376,7 +376,7 @@ impl LocalQueue {
         }
     }
 
-    /// Makes all parked waiters send requests, because they were parked because of this holder.
+    /// Makes all parked waiters send requests, if `holder` was the reason for parking them.
     fn unpark(&mut self, holder: AttemptId) {
         if self.is_holder(holder) {
             self.holder = None;
@@ -409,7 +409,7 @@ impl LocalQueue {
         self.waiters.remove(place)
     }
 
-    /// Removes waiters whose runtime ended together with their cleanup, because the waiters after them poll rarely.
+    /// Removes waiters whose runtime ended before their cleanup, because the waiters after them poll rarely.
     fn forget_abandoned(&mut self, now: LeaseInstant) {
         while let Some(abandoned) = self.find(|it| it.is_abandoned(now)) {
             self.remove(abandoned);

@@ -20,10 +20,10 @@ use crate::{AttemptId, Key, runtime};
 /// Records requests that may still arrive. Redlock does not need this, because it does not have local hand-offs.
 type Copies<'a> = Option<&'a UnansweredRequests>;
 
-/// The least number of queues and waiters at which unused ones are removed.
+/// The smallest number of queues and waiters at which unused entries are removed.
 const MANY: usize = 128;
 
-/// The channel on which this client's waiters are notified: one for all its locks.
+/// The waiters of this client, and the channel on which the server notifies them. All locks use one channel.
 #[derive(Debug, Clone)]
 pub(crate) struct WaiterRegistry {
     channel: Arc<str>,
@@ -39,7 +39,7 @@ struct RegisteredWaiters {
     wake_ups: AttemptMap<Arc<WakeUps>>,
     /// These waiters are woken after the mutex was unlocked.
     woken: Vec<(Arc<WakeUps>, Wake)>,
-    /// The number of queues and waiters at which unused ones are removed.
+    /// The number of queues and waiters at which unused entries are removed.
     many: usize,
 }
 
@@ -80,8 +80,8 @@ impl WaiterRegistry {
         self.arrive(None, key, owner, arrival.unwrap_or_default())
     }
 
-    /// Registers `owner` before its request is sent, because a notification may arrive before the reply. If a request
-    /// is made for the parked waiter, and has no reply, it is recorded in `copies`.
+    /// Registers `owner` before its request is sent, because a notification may arrive before the reply. If a release
+    /// contains a request for this waiter and has no reply, the request is recorded in `copies`.
     pub(crate) fn arrive<'a>(
         &'a self,
         copies: Copies<'a>,
@@ -93,7 +93,7 @@ impl WaiterRegistry {
         self.register(copies, key, owner, events)
     }
 
-    /// Returns the future of a registered waiter, which waits until it is woken.
+    /// Registers a future of a waiter that waits until it is woken.
     pub(crate) fn waiting<'a>(&'a self, key: &'a Key, owner: AttemptId) -> Registration<'a> {
         let events = [Event::WaitBegins(owner), Event::WaitEnds(owner)];
         self.register(None, key, owner, events)
@@ -137,21 +137,21 @@ impl WaiterRegistry {
         }
     }
 
-    /// Removes the owner from all queues.
+    /// Removes the owner from the queue of `key`.
     #[cfg(any(test, feature = "redlock"))]
     pub(crate) fn leave(&self, key: &Key, owner: AttemptId) {
         self.apply(None, key, Event::AttemptDropped(owner));
     }
 
-    /// Returns whether no other waiter of this process has waited longer for `key`, except one that was handed the
-    /// lock.
+    /// Returns whether `owner` is the first waiter of this process for `key`. A waiter that was handed the lock is
+    /// ignored.
     pub(crate) fn is_first(&self, key: &Key, owner: AttemptId) -> bool {
         let registered = self.registered.lock();
         registered.queues.get(key).and_then(LocalQueue::first) == Some(owner)
     }
 
-    /// Returns whether another waiter of this process has waited longer for `key`, including one that was just handed
-    /// the lock.
+    /// Returns whether another waiter of this process has waited longer for `key`, including a waiter that was just
+    /// handed the lock.
     pub(crate) fn is_behind_another(&self, key: &Key, owner: AttemptId) -> bool {
         let registered = self.registered.lock();
         let longest = registered

@@ -27,7 +27,7 @@ impl WakeUps {
         }
     }
 
-    /// Waits for a notification to poll immediately, unless there was one already.
+    /// Waits for a notification to poll immediately. Returns without waiting if a notification is stored.
     pub(crate) async fn next(&self) {
         self.now.notified().await;
     }

@@ -1,4 +1,4 @@
--- The vote of one node for a round: granted, with a token, or busy, with the owner of the lock here.
+-- The vote of one node for a round: granted, with a token, or busy, with the owner of the lock on this node.
 local round, ttl_ms, hint = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local clamp, fence_ms = tonumber(ARGV[4]), ARGV[5]
 local waiter, since, inbox, waiter_ms = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
@@ -9,7 +9,7 @@ if now >= expires_at or redis.call('EXISTS', tombstone) == 1 then
   return {'late', number(now)}
 end
 
--- A free lock is reserved for the notified waiter for a moment, and not for a newcomer.
+-- For a short time, a free lock is reserved for the notified waiter, and is not granted to a newcomer.
 local reserved_for = not holder and redis.call('GET', reservation)
 if reserved_for == waiter then
   reserved_for = false
@@ -20,7 +20,7 @@ local mine = holder == round and token_owner == round
 
 if reserved_for or (holder and not mine) then
   if waiter ~= '' then
-    -- If the position cannot be written for lack of memory, the reply must still be busy, and not an error.
+    -- If the node has too little memory to store the position, the reply must still be busy, not an error.
     redis.pcall('ZADD', queue, since, waiter)
     redis.pcall('HSET', leases, waiter, number(now + waiter_ms * 1000) .. ' ' .. inbox)
     redis.call('PEXPIRE', queue, waiter_ms * 4)
@@ -37,7 +37,7 @@ if mine then
 end
 
 -- With the client's hint all nodes generate the same token, so that a second exchange is not necessary. The hint is
--- limited, because a client whose clock is fast must not raise the tokens of all others. The node's time is the
+-- limited, because a client with a fast clock must not raise the tokens of all other clients. The node's time is the
 -- minimum, in case the counter was lost.
 local drawn = math.max((token or 0) + 1, now, math.min(hint, now + clamp))
 if drawn >= 9007199254740992 then

@@ -1,4 +1,4 @@
--- Returns the state of this node: the owner of the lock, its token and the rest of its lease, and the number of
+-- Returns the state of this node: the owner of the lock, its token, the remaining time of its lease, and the number of
 -- waiters.
 local token, token_owner = fence_record()
 local waiting = 0

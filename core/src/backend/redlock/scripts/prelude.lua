@@ -29,10 +29,10 @@ local function dequeue(waiter)
 end
 
 -- Notifies the waiter that has waited longest by the waiters' own clocks, so that most nodes notify the same waiter.
--- Reserves the lock for that waiter for `reserved_ms`. A position whose lease has expired is removed, and a waiter
--- without a subscriber is skipped. The lease of a notified waiter ends soon, so that a waiter without a request delays
--- only this release. With a later request the waiter has its position again. A write or a message may fail, for lack of
--- memory or of permission for the channel. This must not undo the other effects.
+-- Reserves the lock for that waiter for `reserved_ms`. A position with an expired lease is removed, and a waiter
+-- without a subscriber is skipped. The lease of a notified waiter is shortened, so a waiter that sends no request
+-- delays only this release. A later request gives the waiter its position again. A write may fail because the node has
+-- too little memory, and a message because a permission is missing. Neither must stop the script.
 local function notify_next(notified_lease_ms, reserved_ms)
   local position = 0
   for _ = 1, MAX_POSITIONS do

@@ -1,8 +1,8 @@
--- Release and cleanup: ends the lock of the round here, and the position of its waiter. The last token stays.
+-- Releases or cleans up: ends the lock of the round on this node, and the position of its waiter. The last token stays.
 local round, waiter, copies_until = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local notified_lease_ms, reserved_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
--- The first write cannot fail for lack of memory, and neither can later ones.
+-- A node without free memory refuses neither the first write nor later writes.
 local held = holder == round
 if held then
   redis.call('DEL', lock)
@@ -17,8 +17,8 @@ if waiter ~= '' then
   end
 end
 
--- Duplicates of the request without a reply may still arrive. The node refuses them until they expire, and a
--- millisecond longer, because it expires keys by another clock.
+-- Duplicates of the request without a reply may still arrive. A tombstone makes the node refuse them until they expire.
+-- It lasts a millisecond longer, because the node expires keys by another clock.
 if copies_until > now then
   local tombstone_ms = math.ceil((copies_until - now) / 1000) + 1
   local set = redis.pcall('SET', tombstone, '1', 'PX', number(tombstone_ms))

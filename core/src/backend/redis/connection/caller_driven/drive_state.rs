@@ -17,15 +17,15 @@ pub(super) struct SharedDriveState(Mutex<DriveState>);
 
 struct DriveState {
     exchange: FutureState,
-    /// There is work for which no task has polled the connection yet.
+    /// Whether there is work for which no task has polled the connection yet.
     is_woken: bool,
     /// The caller to wake for this work, and its number.
     caller: Option<(u64, Waker)>,
-    /// The caller was woken, and has not polled since.
+    /// Whether the caller was woken and has not polled since.
     is_awaited: bool,
     /// Wakes the fallback driver if no caller waits.
     fallback: Option<Waker>,
-    /// The fallback driver checks whether the caller that was woken polls.
+    /// Whether the fallback driver checks that the woken caller polls.
     is_watched: bool,
     callers: u64,
     /// Counts how often the caller to wake polled or changed.
@@ -78,8 +78,8 @@ impl SharedDriveState {
         Some(left)
     }
 
-    /// Replaces the caller to wake if it was woken before the last check and has not polled since, even if others
-    /// drove. The check ends if no caller was woken and no task drove since the last check.
+    /// Removes the caller to wake if that caller was woken before the last check and has not polled since. Drives by
+    /// other tasks do not matter. The checks end if no caller is awaited and no task has driven since the last check.
     pub(super) fn check_waiter(&self, last: &mut ReaderSnapshot) {
         let mut drive = self.0.lock();
         let look = ReaderSnapshot {
@@ -121,7 +121,7 @@ impl SharedDriveState {
         }
     }
 
-    /// Updates the waker of a caller that moved to another task, if it is the one to wake.
+    /// Updates the waker of the caller to wake, if that caller has moved to another task.
     fn follow(&self, number: u64, waker: &Waker) {
         let mut drive = self.0.lock();
         let earlier = match &drive.caller {
@@ -171,7 +171,7 @@ impl Wakeups {
 }
 
 impl DriveState {
-    /// Replaces the caller that is woken, and returns the previous one.
+    /// Replaces the caller to wake, and returns the previous caller.
     fn replace_caller(&mut self, caller: Option<(u64, Waker)>) -> Option<(u64, Waker)> {
         self.comes();
         mem::replace(&mut self.caller, caller)
@@ -183,7 +183,7 @@ impl DriveState {
         self.comings = self.comings.wrapping_add(1);
     }
 
-    /// Returns the wakers to call because there is work; empty if there is none.
+    /// Returns the wakers to call; empty without work.
     fn wakeups(&mut self) -> Wakeups {
         if !self.is_woken {
             return Wakeups::default();
@@ -257,7 +257,7 @@ impl DriveGuard<'_> {
         }
     }
 
-    /// Makes this caller the caller to wake, unless there is another.
+    /// Makes this caller the caller to wake, unless another caller is.
     fn wait(&mut self, caller: &mut DriveWaiter<'_>, waker: &Waker) {
         let number = *caller.number.get_or_insert_with(|| {
             let mut drive = self.shared.0.lock();
@@ -284,7 +284,7 @@ impl Drop for DriveGuard<'_> {
             }
             left => {
                 drive.exchange = FutureState::Over;
-                // The fallback driver must be woken.
+                // This wakes the fallback driver, which then ends.
                 drive.is_woken = true;
                 left
             }
@@ -330,8 +330,8 @@ impl<'a> DriveWaiter<'a> {
         mut answer: Pin<&mut impl Future<Output = T>>,
         context: &mut Context<'_>,
     ) -> Poll<T> {
-        // If another task is driving now, a waker is called after that drive, because requests may have been sent
-        // during it.
+        // If another task is driving now, that task calls a waker afterwards, because new requests may have been made
+        // during its drive.
         let Some(mut turn) = self.shared.begin() else {
             if let Some(number) = self.number {
                 self.shared.follow(number, context.waker());
@@ -364,7 +364,7 @@ impl Drop for DriveWaiter<'_> {
             return;
         }
         let left = drive.replace_caller(None);
-        // The caller may have been woken without polling since.
+        // The caller may have been woken and not have polled since, so another task must be woken.
         let wakeups = drive.wakeups();
         drop(drive);
         wakeups.wake();

@@ -14,9 +14,10 @@ use crate::runtime::sleep;
 /// The connection's own task. When this task ends, the connection ends, too.
 pub(super) struct FallbackDriver {
     shared: Arc<SharedDriveState>,
-    /// The least time that a woken caller has to poll; the maximum is twice this time.
+    /// The shortest time within which a woken caller must poll; the longest is twice this time.
     patience: Duration,
-    /// Set while callers are woken instead of the fallback driver, and until the next check after that.
+    /// The timer of the next check. It is set while callers are woken instead of the fallback driver, and until the
+    /// check after that.
     watch: Option<Pin<Box<Sleep>>>,
     last: ReaderSnapshot,
 }

@@ -1,13 +1,13 @@
 //! Callers that wait for a reply read the connection themselves.
 //!
-//! The `redis` crate returns one future for each connection, which writes requests and reads replies. In a task of its
-//! own, each round trip would cost two task switches, and often thread switches. So callers poll it themselves. One of
-//! the waiting callers is woken when there is input, until it has its own reply. This caller delivers the replies that
-//! it reads for others.
+//! The `redis` crate returns one future for each connection, which writes requests and reads replies. If a separate
+//! task polled this future, each round trip would cost two task switches, and often thread switches. So callers poll
+//! the future themselves. One of the waiting callers is woken when there is input, until that caller has its reply.
+//! This caller delivers the replies that it reads for others.
 //!
-//! Without such a caller a task of the connection reads: the fallback driver. It handles pushes, the end of the
-//! connection, and the remaining work once that caller has its reply. It also drives if a woken caller is not polled,
-//! so that no caller can block the others.
+//! If no caller waits, a task of the connection reads: the fallback driver. It handles pushes, the end of the
+//! connection, and the work that remains after a caller has received its reply. It also drives the connection if a
+//! woken caller is not polled, so that no caller can block the others.
 
 mod drive_state;
 mod fallback_driver;
@@ -24,15 +24,15 @@ use crate::runtime::Runtime;
 use drive_state::{DriveWaiter, SharedDriveState};
 use fallback_driver::FallbackDriver;
 
-/// Drives one connection. The connection ends when this is dropped.
+/// Drives one connection. The connection ends when this value is dropped.
 pub(crate) struct Driver {
     shared: Arc<SharedDriveState>,
     fallback: AbortHandle,
 }
 
 impl Driver {
-    /// Drives `exchange`, the future of a connection, in this runtime. Woken callers have between `patience` and twice
-    /// as long to poll.
+    /// Drives `exchange`, the future of a connection, in this runtime. A woken caller must poll within `patience`, or
+    /// at the latest within twice `patience`.
     pub(crate) fn start(
         runtime: &Runtime,
         patience: Duration,
@@ -397,7 +397,6 @@ mod tests {
                         let server = connection.server.clone();
                         tokio::spawn(async move { server.send(()).unwrap() });
                         let mut asking = Box::pin(connection.ask());
-                        // Some callers are dropped.
                         if n % 7 > 0 {
                             asking.await.unwrap();
                         } else if let Poll::Ready(answer) = poll!(&mut asking) {

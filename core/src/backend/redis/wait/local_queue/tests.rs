@@ -19,7 +19,7 @@ impl Clocked {
         }
     }
 
-    /// A queue whose `holder` has just acquired the lock.
+    /// Creates a queue in which `holder` has just acquired the lock.
     fn held_by(holder: AttemptId) -> Self {
         let mut clocked = Self::new();
         clocked.apply(Event::Acquired(holder));
