@@ -166,6 +166,7 @@
 //! | `blocking` | [`blocking`]: locks for code without async |
 //! | `cluster` | `redis+cluster://`: Redis Cluster |
 //! | `conformance` | the suite that every backend must pass, and a wrapper that makes a backend misbehave |
+//! | `credentials-provider` | Redis passwords and tokens that change: `RedisBuilder::credentials_provider` |
 //! | `macros` (default) | [`macro@distributed_lock`] |
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |
 //! | `redis` (default) | [`backend::redis`], `LockManager::connect`, and fenced data: `RedisFenceStore`, `FencedPipeline` |

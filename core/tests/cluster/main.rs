@@ -6,6 +6,9 @@
     reason = "helpers of tests"
 )]
 
+#[cfg(feature = "credentials-provider")]
+#[path = "../credentials/mod.rs"]
+mod credentials;
 #[path = "../documented/mod.rs"]
 mod documented;
 mod ears;
@@ -15,6 +18,8 @@ mod planned;
 mod promotion;
 mod refused;
 mod rights;
+#[cfg(feature = "credentials-provider")]
+mod rotating;
 mod servers;
 mod slots;
 mod suite;

@@ -13,6 +13,9 @@ mod carriers;
 mod clock;
 mod companions;
 mod connecting;
+#[cfg(feature = "credentials-provider")]
+#[path = "../credentials/mod.rs"]
+mod credentials;
 mod crowd;
 #[path = "../documented/mod.rs"]
 mod documented;
@@ -32,6 +35,8 @@ mod quiet;
 mod renewal;
 mod rights;
 mod rollout;
+#[cfg(feature = "credentials-provider")]
+mod rotating;
 mod server;
 mod several;
 mod sharing;

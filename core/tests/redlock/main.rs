@@ -8,6 +8,9 @@
 )]
 
 mod connecting;
+#[cfg(feature = "credentials-provider")]
+#[path = "../credentials/mod.rs"]
+mod credentials;
 #[path = "../crowd/mod.rs"]
 mod crowd;
 #[path = "../documented/mod.rs"]
@@ -22,4 +25,6 @@ mod places;
 mod planned;
 mod rights;
 mod rollout;
+#[cfg(feature = "credentials-provider")]
+mod rotating;
 mod suite;

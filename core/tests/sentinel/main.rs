@@ -7,6 +7,9 @@
     reason = "helpers of tests"
 )]
 
+#[cfg(feature = "credentials-provider")]
+#[path = "../credentials/mod.rs"]
+mod credentials;
 #[path = "../documented/mod.rs"]
 mod documented;
 mod failover;
@@ -14,6 +17,8 @@ mod hole;
 mod planned;
 mod refused;
 mod rights;
+#[cfg(feature = "credentials-provider")]
+mod rotating;
 mod servers;
 mod split;
 mod suite;

@@ -9,5 +9,6 @@ fn every_mistake_is_told() {
     cases.compile_fail("tests/ui/attribute/*.rs");
     cases.compile_fail("tests/ui/guard/*.rs");
     cases.compile_fail("tests/ui/layer/*.rs");
+    cases.compile_fail("tests/ui/redis/*.rs");
     cases.compile_fail("tests/ui/fenced/*.rs");
 }

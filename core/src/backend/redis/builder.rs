@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{Client, ConnectionInfo, ProtocolVersion};
+#[cfg(feature = "credentials-provider")]
+use redis::StreamingCredentialsProvider;
+use redis::io::tcp::TcpSettings;
+use redis::{ConnectionInfo, ProtocolVersion};
 
 use super::Redis;
 use super::client::ServerClient;
@@ -12,24 +15,23 @@ use super::cluster::Cluster;
 use super::connection::push_handler;
 #[cfg(feature = "tls-rustls")]
 use super::connection::tls;
-use super::connection::transport::Target;
+#[cfg(feature = "credentials-provider")]
+use super::connection::transport::Credentials;
+use super::connection::transport::{ConnectionSettings, IntoClient, Target};
 use super::protocol::reply;
 use super::scripts::LockScripts;
 use super::timing::{FENCE_TTL, check_fence_ttl};
-use super::topology::Topology;
+use super::topology::{Topology, check_server};
 #[cfg(feature = "simulation")]
 use super::url;
 use crate::Error;
 use crate::backend::ConnectError;
-#[cfg(feature = "tls-rustls")]
-use crate::backend::certificates::Certificates;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::server_locator::ServerLocator;
 #[cfg(feature = "simulation")]
 use crate::backend::redis::connection::simulated_transport::{Connecting, SimulatedTransport};
 use crate::backend::redis::connection::wait_command_pool::ReplicaRequirement;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
-use crate::event_macro::event;
 
 /// Configures the connection to a server. Created by [`Redis::builder`].
 #[derive(Debug, Clone, Default)]
@@ -38,8 +40,7 @@ pub struct RedisBuilder {
     pub(super) heal: bool,
     pub(super) synced: Option<ReplicaRequirement>,
     fence_ttl: Option<Duration>,
-    #[cfg(feature = "tls-rustls")]
-    certificates: Certificates,
+    connections: ConnectionSettings,
 }
 
 impl RedisBuilder {
@@ -148,7 +149,7 @@ impl RedisBuilder {
     #[cfg(feature = "tls-rustls")]
     #[cfg_attr(docsrs, doc(cfg(feature = "tls-rustls")))]
     pub fn authorities(mut self, pem: impl Into<String>) -> Self {
-        self.certificates.authorities = Some(pem.into());
+        Arc::make_mut(&mut self.connections.certificates).authorities = Some(pem.into());
         self
     }
 
@@ -161,7 +162,67 @@ impl RedisBuilder {
         certificate: impl Into<String>,
         key: impl Into<String>,
     ) -> Self {
-        self.certificates.client = Some((certificate.into(), key.into()));
+        let own = Some((certificate.into(), key.into()));
+        Arc::make_mut(&mut self.connections.certificates).client = own;
+        self
+    }
+
+    /// Sets the TCP settings of all connections, such as keepalive: to one server, to Sentinels and their servers, and to
+    /// the members of a Cluster. `TCP_NODELAY` is always on. This method depends on version 1 of the `redis` crate.
+    ///
+    /// With a linger time, that crate opens the connections itself: see [`connect_client`](Self::connect_client).
+    pub fn tcp_settings(mut self, settings: TcpSettings) -> Self {
+        self.connections.tcp = Some(settings);
+        self
+    }
+
+    /// Authenticates each connection with the newest credentials of `provider`, and again whenever they change: rotating
+    /// passwords, tokens of a cloud. They replace the user and the password of the URL. Sentinels keep those of their own
+    /// (`sentinel_username`). This method depends on version 1 of the `redis` crate, which has a provider for Entra ID.
+    ///
+    /// If the provider's stream yields an error or ends before the first credentials, the connection fails with this
+    /// error.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::pin::Pin;
+    ///
+    /// use futures_util::stream::{self, Stream};
+    /// use leasehold::LockManager;
+    /// use leasehold::backend::redis::Redis;
+    /// use redis::{BasicAuth, RedisResult, StreamingCredentialsProvider};
+    /// use tokio::sync::watch;
+    ///
+    /// /// The password of the user `app`, which another task replaces.
+    /// struct Rotating(watch::Receiver<String>);
+    ///
+    /// impl StreamingCredentialsProvider for Rotating {
+    ///     fn subscribe(&self) -> Pin<Box<dyn Stream<Item = RedisResult<BasicAuth>> + Send>> {
+    ///         let mut passwords = self.0.clone();
+    ///         passwords.mark_changed(); // so that the first password is a change, too
+    ///         Box::pin(stream::unfold(passwords, |mut passwords| async move {
+    ///             passwords.changed().await.ok()?;
+    ///             let password = passwords.borrow_and_update().clone();
+    ///             Some((Ok(BasicAuth::new("app".to_owned(), password)), passwords))
+    ///         }))
+    ///     }
+    /// }
+    ///
+    /// let (_replace, password) = watch::channel("first".to_owned());
+    /// let redis = Redis::builder().credentials_provider(Rotating(password));
+    /// let locks = LockManager::new(redis.connect("redis+cluster://a,b,c").await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "credentials-provider")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "credentials-provider")))]
+    pub fn credentials_provider(
+        mut self,
+        provider: impl StreamingCredentialsProvider + 'static,
+    ) -> Self {
+        self.connections.credentials = Some(Credentials(Arc::new(provider)));
         self
     }
 
@@ -176,18 +237,14 @@ impl RedisBuilder {
     }
 
     async fn connect_url(self, url: &str) -> Result<Redis, ConnectError> {
-        #[cfg(feature = "tls-rustls")]
-        let certificates = tls::read(&self.certificates, url)?;
-        let prepared = |info| {
-            let target = opened(info)?;
-            #[cfg(feature = "tls-rustls")]
-            let target = target.with_certificates(&certificates);
-            Ok::<_, ConnectError>(target)
-        };
         let scripts = self.scripts()?;
         if is_cluster(url) {
             #[cfg(feature = "cluster")]
             {
+                #[cfg(feature = "tls-rustls")]
+                tls::check(&self.connections.certificates, url)?;
+                let connections = self.connections.clone();
+                let prepared = |info| target(info, &connections);
                 let waiters = WaiterRegistry::sharded();
                 let cluster = Cluster::at(url, waiters.clone(), scripts.load(), prepared)?;
                 let topology = Topology::Cluster(Arc::new(cluster));
@@ -199,7 +256,7 @@ impl RedisBuilder {
                 return Err(ConnectError::url(message));
             }
         }
-        let server = ServerLocator::at(url, prepared)?;
+        let server = self.locate(url)?;
         self.connect_at(server, scripts).await
     }
 
@@ -214,7 +271,8 @@ impl RedisBuilder {
     /// # Errors
     ///
     /// Returns the errors of [`Redis::connect`].
-    pub async fn connect_client(self, client: Client) -> Result<Redis, Error> {
+    pub async fn connect_client(self, client: impl IntoClient) -> Result<Redis, Error> {
+        let client = client.into_client();
         let target = opened(client.get_connection_info().clone())?;
         let scripts = self.scripts()?;
         Ok(self.connect_at(target.into(), scripts).await?)
@@ -229,11 +287,18 @@ impl RedisBuilder {
     ) -> Result<Redis, ConnectError> {
         self.synced = None;
         let simulated = url::one("redis://simulated")?;
-        let client = Client::open(prepared(simulated)).map_err(ConnectError::url)?;
+        let client = redis::Client::open(prepared(simulated)).map_err(ConnectError::url)?;
         let transport = SimulatedTransport::new(client, connector);
         let scripts = self.scripts()?;
         let server = ServerLocator::Simulated(transport);
         self.connect_at(server, scripts).await
+    }
+
+    /// Returns the server at `url`, which is not a Cluster, with this builder's connection settings.
+    pub(crate) fn locate(&self, url: &str) -> Result<ServerLocator, ConnectError> {
+        #[cfg(feature = "tls-rustls")]
+        tls::check(&self.connections.certificates, url)?;
+        ServerLocator::at(url, |info| target(info, &self.connections))
     }
 
     /// Returns the longest TTL that a lock may have.
@@ -280,6 +345,18 @@ pub(crate) fn is_cluster(url: &str) -> bool {
 /// Opens a client of the server with the settings that our connections need.
 pub(crate) fn opened(info: ConnectionInfo) -> Result<Target, ConnectError> {
     Target::open(prepared(info)).map_err(ConnectError::url)
+}
+
+/// Returns the server with the settings of a builder.
+pub(crate) fn target(
+    info: ConnectionInfo,
+    connections: &ConnectionSettings,
+) -> Result<Target, ConnectError> {
+    let info = match &connections.tcp {
+        Some(tcp) => info.set_tcp_settings(tcp.clone()),
+        None => info,
+    };
+    Ok(opened(info)?.with_settings(connections.clone()))
 }
 
 /// Returns the settings that our connections need. With RESP3, notifications arrive as pushes on the connection that
@@ -348,7 +425,7 @@ impl Redis {
         let least = self.servers.least_version();
         infos
             .iter()
-            .try_for_each(|(address, info)| judge(address, info, least))?;
+            .try_for_each(|(address, info)| check_server(address, info, least))?;
         // The server may be part of a Cluster even if the URL names a single server.
         let is_of_a_cluster = |info: &str| reply::info_field(info, "cluster_enabled") == Some("1");
         self.names_all |= infos.iter().any(|(_, info)| is_of_a_cluster(info));
@@ -356,68 +433,5 @@ impl Redis {
             push_handler::warn_of_no_wake_ups(&error);
         }
         Ok(())
-    }
-}
-
-/// Fails if the server cannot be used for locks, and logs warnings about its limitations.
-pub(crate) fn judge(address: &str, info: &str, least: (u32, u32)) -> Result<(), ConnectError> {
-    let version = reply::info_field(info, "redis_version").unwrap_or_default();
-    check_version(address, version, least)?;
-    if let Some(policy) = reply::info_field(info, "maxmemory_policy")
-        && policy != "noeviction"
-    {
-        warn_of_evicting_server(policy);
-    }
-    Ok(())
-}
-
-fn warn_of_evicting_server(policy: &str) {
-    event!(
-        warn,
-        "leasehold.evicting_server",
-        { policy = policy },
-        "the server may evict locks when its memory is full; set maxmemory-policy to noeviction"
-    );
-}
-
-/// Fails if the server is too old.
-pub(crate) fn check_version(
-    address: &str,
-    version: &str,
-    least: (u32, u32),
-) -> Result<(), ConnectError> {
-    if is_recent(version, least) {
-        return Ok(());
-    }
-    Err(ConnectError::TooOld {
-        address: address.to_owned(),
-        version: version.to_owned(),
-        least: format!("{}.{}", least.0, least.1),
-    })
-}
-
-/// Returns whether the version is supported. In the same field, Valkey reports the Redis version with which it is
-/// compatible.
-fn is_recent(version: &str, least: (u32, u32)) -> bool {
-    let mut numbers = version.split('.').map_while(|part| part.parse().ok());
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= least
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_compare_as_numbers() {
-        for (version, recent) in [
-            ("7.0.15", true),
-            ("6.2.0", true),
-            ("10.0", true),
-            ("6.0.16", false),
-            ("5.0.14", false),
-            ("", false),
-        ] {
-            assert_eq!(is_recent(version, (6, 2)), recent, "{version}");
-        }
     }
 }

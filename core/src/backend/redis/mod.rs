@@ -39,6 +39,7 @@ pub use builder::RedisBuilder;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub use connection::simulated_transport::{Connecting, Stream};
+pub use connection::transport::IntoClient;
 use connection::wait_command_pool::ReplicaRequirement;
 use failover_release_replay::ReleaseReplay;
 use keys::{KeyBuilder, LockKeys};

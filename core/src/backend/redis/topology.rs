@@ -18,6 +18,7 @@ use crate::backend::redis::connection::shared_connection::ServerNumber;
 use crate::backend::redis::connection::wait_command_pool::{Acknowledged, ReplicaRequirement};
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::backend::{BackendError, ConnectError};
+use crate::event_macro::event;
 
 /// The number of connections that wait for replicas concurrently, for one batch of renewals.
 #[cfg(feature = "cluster")]
@@ -252,4 +253,71 @@ fn to_pipeline(commands: Vec<(&Key, Cmd)>) -> (Pipeline, usize) {
         pipeline.add_command(command);
     }
     (pipeline, count)
+}
+
+/// Fails if the server cannot be used for locks, and logs warnings about its limitations.
+pub(crate) fn check_server(
+    address: &str,
+    info: &str,
+    least: (u32, u32),
+) -> Result<(), ConnectError> {
+    let version = reply::info_field(info, "redis_version").unwrap_or_default();
+    check_version(address, version, least)?;
+    if let Some(policy) = reply::info_field(info, "maxmemory_policy")
+        && policy != "noeviction"
+    {
+        warn_of_evicting_server(policy);
+    }
+    Ok(())
+}
+
+fn warn_of_evicting_server(policy: &str) {
+    event!(
+        warn,
+        "leasehold.evicting_server",
+        { policy = policy },
+        "the server may evict locks when its memory is full; set maxmemory-policy to noeviction"
+    );
+}
+
+/// Fails if the server is too old.
+pub(crate) fn check_version(
+    address: &str,
+    version: &str,
+    least: (u32, u32),
+) -> Result<(), ConnectError> {
+    if is_recent(version, least) {
+        return Ok(());
+    }
+    Err(ConnectError::TooOld {
+        address: address.to_owned(),
+        version: version.to_owned(),
+        least: format!("{}.{}", least.0, least.1),
+    })
+}
+
+/// Returns whether the version is supported. In the same field, Valkey reports the Redis version with which it is
+/// compatible.
+fn is_recent(version: &str, least: (u32, u32)) -> bool {
+    let mut numbers = version.split('.').map_while(|part| part.parse().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_as_numbers() {
+        for (version, recent) in [
+            ("7.0.15", true),
+            ("6.2.0", true),
+            ("10.0", true),
+            ("6.0.16", false),
+            ("5.0.14", false),
+            ("", false),
+        ] {
+            assert_eq!(is_recent(version, (6, 2)), recent, "{version}");
+        }
+    }
 }

@@ -4,6 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "credentials-provider")]
+use redis::StreamingCredentialsProvider;
+use redis::io::tcp::TcpSettings;
+
 use super::Redlock;
 use super::majority::{majority, no_quorum};
 use super::node_admission::{NotAdmitted, UnfitNode};
@@ -11,14 +15,15 @@ use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::settings::RedlockSettings;
 use crate::Error;
-#[cfg(feature = "tls-rustls")]
-use crate::backend::certificates::Certificates;
-use crate::backend::redis::builder::{check_version, judge, opened};
+use crate::backend::redis::builder::target;
 use crate::backend::redis::connection::push_handler;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::redis::connection::tls;
-use crate::backend::redis::connection::transport::Target;
+#[cfg(feature = "credentials-provider")]
+use crate::backend::redis::connection::transport::Credentials;
+use crate::backend::redis::connection::transport::{ConnectionSettings, Target};
 use crate::backend::redis::protocol::reply;
+use crate::backend::redis::topology::{check_server, check_version};
 use crate::backend::redis::url;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::backend::{Applied, BackendError, ConnectError};
@@ -44,8 +49,7 @@ const LATE: Duration = Duration::from_millis(200);
 pub struct RedlockBuilder {
     urls: Vec<String>,
     settings: RedlockSettings,
-    #[cfg(feature = "tls-rustls")]
-    certificates: Certificates,
+    connections: ConnectionSettings,
 }
 
 impl RedlockBuilder {
@@ -93,7 +97,7 @@ impl RedlockBuilder {
     #[cfg(feature = "tls-rustls")]
     #[cfg_attr(docsrs, doc(cfg(feature = "tls-rustls")))]
     pub fn authorities(mut self, pem: impl Into<String>) -> Self {
-        self.certificates.authorities = Some(pem.into());
+        Arc::make_mut(&mut self.connections.certificates).authorities = Some(pem.into());
         self
     }
 
@@ -106,16 +110,36 @@ impl RedlockBuilder {
         certificate: impl Into<String>,
         key: impl Into<String>,
     ) -> Self {
-        self.certificates.client = Some((certificate.into(), key.into()));
+        let own = Some((certificate.into(), key.into()));
+        Arc::make_mut(&mut self.connections.certificates).client = own;
+        self
+    }
+
+    /// Sets the TCP settings of all connections: see
+    /// [`RedisBuilder::tcp_settings`](crate::backend::redis::RedisBuilder::tcp_settings).
+    pub fn tcp_settings(mut self, settings: TcpSettings) -> Self {
+        self.connections.tcp = Some(settings);
+        self
+    }
+
+    /// Authenticates each connection with the newest credentials of `provider`: see
+    /// [`RedisBuilder::credentials_provider`](crate::backend::redis::RedisBuilder::credentials_provider). All nodes must
+    /// know this user.
+    #[cfg(feature = "credentials-provider")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "credentials-provider")))]
+    pub fn credentials_provider(
+        mut self,
+        provider: impl StreamingCredentialsProvider + 'static,
+    ) -> Self {
+        self.connections.credentials = Some(Credentials(Arc::new(provider)));
         self
     }
 
     /// Returns the node of a URL, with the settings that our connections need.
     fn target(&self, url: &str) -> Result<Target, ConnectError> {
-        let target = opened(url::one(url)?)?;
         #[cfg(feature = "tls-rustls")]
-        let target = target.with_certificates(&tls::read(&self.certificates, url)?);
-        Ok(target)
+        tls::check(&self.connections.certificates, url)?;
+        target(url::one(url)?, &self.connections)
     }
 
     /// Connects to the nodes; waits for a majority of them, and 200 ms longer for the other nodes.
@@ -195,8 +219,7 @@ impl Redlock {
         RedlockBuilder {
             urls: urls.into_iter().map(Into::into).collect(),
             settings: RedlockSettings::default(),
-            #[cfg(feature = "tls-rustls")]
-            certificates: Certificates::default(),
+            connections: ConnectionSettings::default(),
         }
     }
 
@@ -255,7 +278,7 @@ impl QuorumNode {
     async fn check(&self, channel: &str) -> Result<(), UnusableNode> {
         let info = self.node.call(&redis::cmd("INFO")).await;
         let info: String = info.and_then(reply::read).map_err(UnusableNode::Down)?;
-        judge(self.address(), &info, LEAST_VERSION).map_err(UnusableNode::Wrong)?;
+        check_server(self.address(), &info, LEAST_VERSION).map_err(UnusableNode::Wrong)?;
         let mut publish = redis::cmd("PUBLISH");
         publish.arg(channel).arg("");
         if let Err(error) = self.node.call(&publish).await {

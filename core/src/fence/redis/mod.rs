@@ -9,12 +9,12 @@ mod scripts;
 use std::fmt;
 
 use async_trait::async_trait;
-use redis::Client;
 
 use super::FenceStore;
 use crate::backend::redis::builder::{is_cluster, opened};
 use crate::backend::redis::client::server_locator::ServerLocator;
 use crate::backend::redis::protocol::reply::read;
+use crate::backend::redis::{IntoClient, Redis, RedisBuilder};
 use crate::backend::{BackendError, ConnectError};
 use crate::{AdmitError, Error, FencingToken, InvalidKey, Key, Stale};
 use client::FenceClient;
@@ -90,13 +90,23 @@ impl RedisFenceStore {
     ///
     /// Dropping the future closes the connections it opened.
     pub async fn connect(url: &str) -> Result<Self, Error> {
+        Self::connect_with(&Redis::builder(), url).await
+    }
+
+    /// Connects as [`connect`](Self::connect) does, with the certificates, the TCP settings and the credentials provider of
+    /// `builder`. Its other settings do not apply to a fence store.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`connect`](Self::connect).
+    pub async fn connect_with(builder: &RedisBuilder, url: &str) -> Result<Self, Error> {
         if is_cluster(url) {
             return Err(ConnectError::url(
                 "a fence store needs a single server; connect to one that is not a member of a Cluster",
             )
             .into());
         }
-        Self::connect_at(ServerLocator::at(url, opened)?).await
+        Self::connect_at(builder.locate(url)?).await
     }
 
     /// Connects as `client` does: with your own TLS configuration or credentials.
@@ -106,7 +116,8 @@ impl RedisFenceStore {
     /// # Errors
     ///
     /// As for [`connect`](Self::connect).
-    pub async fn connect_client(client: Client) -> Result<Self, Error> {
+    pub async fn connect_client(client: impl IntoClient) -> Result<Self, Error> {
+        let client = client.into_client();
         let target = opened(client.get_connection_info().clone())?;
         Self::connect_at(target.into()).await
     }

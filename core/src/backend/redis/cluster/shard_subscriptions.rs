@@ -1,17 +1,30 @@
 //! The sharded channels of this client, one for each hash slot with waiters, and their connections.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use redis::aio::{AsyncPushSender, MultiplexedConnection, SendError};
+use redis::{AsyncConnectionConfig, Cmd, PushInfo, PushKind, Value};
 
 use super::slot_map::{hash_slot, hash_tag};
-use super::subscriber::Subscriber;
 use crate::Key;
 use crate::backend::BackendError;
 use crate::backend::redis::connection::single_flight::SingleFlight;
-use crate::backend::redis::connection::transport::Target;
+use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection, Target};
+use crate::backend::redis::error::{failure, outside_a_runtime};
+use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+use crate::clock::LeaseInstant;
+use crate::runtime::{Runtime, timeout};
+
+/// How long a connection with waiters may be without input before it is probed.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// A connection without a reply for this long counts as broken.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// A connection for sharded channels. The connection is replaced when it breaks, or when a slot moves to another
 /// member.
@@ -111,6 +124,161 @@ impl SlotChannels {
             .entry(hash_slot(tag))
             .or_insert_with(|| format!("{}:{{{tag}}}", self.stem).into());
         Arc::clone(channel)
+    }
+}
+
+/// A subscriber connection to one node.
+#[derive(Clone)]
+struct Subscriber {
+    connection: MultiplexedConnection,
+    _opened: Arc<OpenConnection>,
+    state: Arc<SubscriberState>,
+}
+
+struct SubscriberState {
+    waiters: WaiterRegistry,
+    /// The channels to which the connection is subscribed.
+    channels: Mutex<HashSet<Arc<str>>>,
+    asking: Mutex<HashMap<Arc<str>, Arc<SingleFlight<()>>>>,
+    /// When the connection was last probed.
+    looked: Mutex<LeaseInstant>,
+    ended: AtomicBool,
+}
+
+impl Subscriber {
+    async fn connect(target: &Target, waiters: WaiterRegistry) -> Result<Self, BackendError> {
+        let state = Arc::new(SubscriberState {
+            waiters,
+            channels: Mutex::default(),
+            asking: Mutex::default(),
+            looked: Mutex::new(LeaseInstant::now()),
+            ended: AtomicBool::new(false),
+        });
+        let config = AsyncConnectionConfig::new()
+            .set_response_timeout(None)
+            .set_push_sender(Pushes(Arc::clone(&state)));
+        let opened = OpenConnection::by(target, config, CONNECT_TIMEOUT, LARGEST_REPLY);
+        let opened = opened.await.map_err(failure)?;
+        Ok(Self {
+            connection: opened.connection.clone(),
+            _opened: Arc::new(opened),
+            state,
+        })
+    }
+
+    /// Subscribes to a channel, unless the connection already has a subscription.
+    async fn listen(&self, channel: &Arc<str>) -> Result<(), BackendError> {
+        self.look();
+        if self.state.hears(channel) {
+            return Ok(());
+        }
+        let flight = self.state.flight(channel);
+        let (subscriber, channel) = (self.clone(), Arc::clone(channel));
+        // This future is boxed, because it is rarely needed.
+        Box::pin(flight.join(move || subscriber.subscribe(channel))).await
+    }
+
+    fn has_ended(&self) -> bool {
+        self.state.has_ended()
+    }
+
+    /// Ends the subscriber, which then receives no more messages.
+    fn end(&self) {
+        self.state.end();
+    }
+
+    /// Probes the connection periodically. The client rarely writes to this connection, so lost packets would not be
+    /// noticed without a probe.
+    fn look(&self) {
+        if !self.state.is_due() {
+            return;
+        }
+        let Some(runtime) = Runtime::current() else {
+            return;
+        };
+        let mut subscriber = self.clone();
+        runtime.spawn(async move {
+            let _ends_it = subscriber.ask(&redis::cmd("PING")).await;
+        });
+    }
+
+    async fn subscribe(mut self, channel: Arc<str>) -> Result<(), BackendError> {
+        let mut subscribe = redis::cmd("SSUBSCRIBE");
+        subscribe.arg(&*channel);
+        self.ask(&subscribe).await?;
+        self.state.confirm(channel);
+        Ok(())
+    }
+
+    /// Sends a command, and closes the connection if the server does not reply.
+    async fn ask(&mut self, question: &Cmd) -> Result<Value, BackendError> {
+        let asked = self.connection.send_packed_command(question);
+        let Ok(answer) = timeout(SILENCE, asked).ok_or_else(outside_a_runtime)?.await else {
+            self.state.end();
+            let silent = format!("the server did not reply within {SILENCE:?}");
+            return Err(BackendError::not_applied(silent));
+        };
+        answer.and_then(Value::extract_error).map_err(failure)
+    }
+}
+
+impl SubscriberState {
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    fn hears(&self, channel: &Arc<str>) -> bool {
+        !self.has_ended() && self.channels.lock().contains(channel)
+    }
+
+    /// Returns the subscription in progress for a channel, shared by all concurrent callers.
+    fn flight(&self, channel: &Arc<str>) -> Arc<SingleFlight<()>> {
+        let mut asking = self.asking.lock();
+        let flight = asking.entry(Arc::clone(channel)).or_default();
+        Arc::clone(flight)
+    }
+
+    fn confirm(&self, channel: Arc<str>) {
+        self.channels.lock().insert(channel);
+        // If the connection ended before this insertion, `end` found no channel and notified no waiters.
+        if self.has_ended() {
+            self.waiters.interruption();
+        }
+    }
+
+    fn end(&self) {
+        if !self.ended.swap(true, Ordering::AcqRel) && !self.channels.lock().is_empty() {
+            self.waiters.interruption();
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        let (mut looked, now) = (self.looked.lock(), LeaseInstant::now());
+        let is_due = now.since(*looked) >= QUIET;
+        if is_due {
+            *looked = now;
+        }
+        is_due
+    }
+}
+
+/// Receives the connection's push messages. A connection that is dropped with its runtime sends no last message. Only
+/// the connection owns this value, so dropping the connection ends the subscriber.
+struct Pushes(Arc<SubscriberState>);
+
+impl AsyncPushSender for Pushes {
+    fn send(&self, push: PushInfo) -> Result<(), SendError> {
+        if matches!(push.kind, PushKind::SUnsubscribe | PushKind::Disconnection) {
+            self.0.end();
+            return Ok(());
+        }
+        self.0.waiters.send(push)
+    }
+}
+
+impl Drop for Pushes {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

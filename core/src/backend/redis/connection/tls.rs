@@ -12,11 +12,8 @@ use tokio_rustls::client::TlsStream;
 use crate::backend::certificates::Certificates;
 use crate::backend::{ConnectError, rustls_provider};
 
-/// Returns the certificates for connections to the servers at `url`.
-pub(crate) fn read(
-    certificates: &Certificates,
-    url: &str,
-) -> Result<Arc<Certificates>, ConnectError> {
+/// Checks the certificates for connections to the servers at `url`.
+pub(crate) fn check(certificates: &Certificates, url: &str) -> Result<(), ConnectError> {
     if !certificates.is_empty() {
         let scheme = url.split(['+', ':']).next().unwrap_or_default();
         if !matches!(scheme, "rediss" | "valkeys") {
@@ -26,7 +23,7 @@ pub(crate) fn read(
         }
         certificates.check()?;
     }
-    Ok(Arc::new(certificates.clone()))
+    Ok(())
 }
 
 /// Connects to `host` over TLS. The certificate of `host` must be trusted.

@@ -1,10 +1,14 @@
 //! The server to connect to, the certificates, and the TCP, TLS or Unix socket.
 
 use std::io;
-#[cfg(feature = "tls-rustls")]
+#[cfg(feature = "credentials-provider")]
+use std::pin::Pin;
+#[cfg(any(feature = "credentials-provider", feature = "tls-rustls"))]
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "credentials-provider")]
+use futures_util::Stream;
 use futures_util::future::select_ok;
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
@@ -13,6 +17,8 @@ use redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, RedisError,
     RedisResult,
 };
+#[cfg(feature = "credentials-provider")]
+use redis::{BasicAuth, StreamingCredentialsProvider};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 #[cfg(unix)]
@@ -51,6 +57,11 @@ impl OpenConnection {
     ) -> RedisResult<Self> {
         let (client, info) = (target.client(), target.info());
         let settings = info.tcp_settings();
+        #[cfg(feature = "credentials-provider")]
+        let config = match &target.settings.credentials {
+            Some(credentials) => config.set_credentials_provider(credentials.clone()),
+            None => config,
+        };
         match info.addr() {
             ConnectionAddr::Tcp(host, port) if has_no_hidden_setting(settings) => {
                 let dialled = tcp(host, *port, settings);
@@ -159,23 +170,77 @@ async fn tcp(host: &str, port: u16, settings: &TcpSettings) -> io::Result<TcpStr
     Ok(stream)
 }
 
+/// What connections to a server can be opened with: a [`Client`] of the `redis` crate.
+///
+/// An open connection or a pool cannot be used. Waiters are notified by RESP3 pushes, which a connection must request
+/// when it is opened, and a pool gives its connections to other callers.
+#[diagnostic::on_unimplemented(
+    message = "locks cannot use a `{Self}`",
+    note = "waiters are notified by RESP3 pushes, which a connection must request when it is opened: pass the `redis::Client` from which it was made, or connect by URL"
+)]
+pub trait IntoClient: sealed::Sealed {
+    /// Returns the client.
+    fn into_client(self) -> Client;
+}
+
+impl IntoClient for Client {
+    fn into_client(self) -> Client {
+        self
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for redis::Client {}
+}
+
+/// The settings that a builder has for the connections to all of its servers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ConnectionSettings {
+    pub(crate) tcp: Option<TcpSettings>,
+    /// A `Client` of the `redis` crate does not expose its certificates, so the crate must open the connections of such
+    /// a client. On such connections neither the size of a reply nor the input per poll is limited.
+    #[cfg(feature = "tls-rustls")]
+    pub(crate) certificates: Arc<Certificates>,
+    #[cfg(feature = "credentials-provider")]
+    pub(crate) credentials: Option<Credentials>,
+}
+
+/// Credentials that change. Each connection uses the newest ones, and authenticates again with each new ones.
+#[cfg(feature = "credentials-provider")]
+#[derive(Clone)]
+pub(crate) struct Credentials(pub(crate) Arc<dyn StreamingCredentialsProvider>);
+
+#[cfg(feature = "credentials-provider")]
+impl StreamingCredentialsProvider for Credentials {
+    fn subscribe(&self) -> Pin<Box<dyn Stream<Item = RedisResult<BasicAuth>> + Send + 'static>> {
+        self.0.subscribe()
+    }
+}
+
+#[cfg(feature = "credentials-provider")]
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Credentials")
+    }
+}
+
 /// A server, and the settings of its connections.
 #[derive(Clone)]
 pub(crate) struct Target {
     client: Client,
-    /// The builder's certificates. A `Client` of the `redis` crate does not expose its certificates, so the crate must
-    /// open the connections of such a client. On such connections neither the size of a reply nor the input per poll is
-    /// limited.
-    #[cfg(feature = "tls-rustls")]
-    certificates: Arc<Certificates>,
+    #[cfg_attr(
+        not(any(feature = "credentials-provider", feature = "tls-rustls")),
+        expect(dead_code, reason = "TCP settings are those of the client")
+    )]
+    settings: ConnectionSettings,
 }
 
 impl From<Client> for Target {
     fn from(client: Client) -> Self {
         Self {
             client,
-            #[cfg(feature = "tls-rustls")]
-            certificates: Arc::default(),
+            settings: ConnectionSettings::default(),
         }
     }
 }
@@ -185,17 +250,25 @@ impl Target {
         Client::open(info).map(Self::from)
     }
 
-    #[cfg(feature = "tls-rustls")]
-    pub(crate) fn with_certificates(self, certificates: &Arc<Certificates>) -> Self {
-        Self {
-            certificates: Arc::clone(certificates),
-            ..self
-        }
+    pub(crate) fn with_settings(self, settings: ConnectionSettings) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// Returns the same server, with only the credentials of its URL.
+    #[cfg(all(feature = "sentinel", feature = "credentials-provider"))]
+    pub(crate) fn without_provider(mut self) -> Self {
+        self.settings.credentials = None;
+        self
+    }
+
+    #[cfg(all(feature = "sentinel", not(feature = "credentials-provider")))]
+    pub(crate) const fn without_provider(self) -> Self {
+        self
     }
 
     #[cfg(feature = "tls-rustls")]
     pub(crate) fn certificates(&self) -> &Certificates {
-        &self.certificates
+        &self.settings.certificates
     }
 
     pub(crate) fn client(&self) -> &Client {

@@ -14,7 +14,6 @@
 //! attacker succeeds by controlling one Sentinel and blocking the others.
 
 mod primary;
-mod query;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -33,8 +32,7 @@ use crate::backend::redis::url::MultiHostUrl;
 use crate::backend::{BackendError, ConnectError};
 use crate::clock::{self, LeaseInstant};
 pub(super) use primary::Primary;
-use primary::Votes;
-use query::SentinelReply;
+use primary::{SentinelReply, Votes, connect, query, query_once};
 
 /// The Sentinels that report the address of the primary.
 #[derive(Clone)]
@@ -63,7 +61,7 @@ impl Sentinels {
     /// Returns the primary that a majority of the Sentinels reports. If too few Sentinels respond, returns the primary
     /// that all of the responding Sentinels report.
     pub(crate) async fn primary(&self) -> Result<Primary, BackendError> {
-        let ask = |target| query::once(target, &self.name);
+        let ask = |target| query_once(target, &self.name);
         let mut asked: FuturesUnordered<_> = self.targets.iter().map(ask).collect();
         let (mut votes, mut failed) = (Votes::of(self.targets.len()), None);
         // The loop stops at a majority, because a Sentinel on the host of a failed primary does not respond.
@@ -160,11 +158,11 @@ async fn listen(target: &Target, name: &str, known: &Primary) -> Result<(), Sent
         }
         Ok::<(), Infallible>(())
     });
-    let mut opened = query::connect(target, config).await?;
+    let mut opened = connect(target, config).await?;
     let connection = &mut opened.connection;
     // Without permission to subscribe, the listener polls.
     let _not_allowed = connection.subscribe("+switch-master").await;
-    while !query::on(target, connection, name).await?.replaces(known) {
+    while !query(target, connection, name).await?.replaces(known) {
         tokio::select! {
             () = news.notified() => {}
             () = clock::sleep_until(LeaseInstant::now().after(LOOK)) => {}
@@ -198,7 +196,10 @@ impl Sentinels {
         let server = servers.map(&prepare).next();
         let sentinels = parts.with_login(&login, PORT, "")?.into_iter();
         Ok(Self {
-            targets: sentinels.map(prepare).collect::<Result<_, _>>()?,
+            // A credentials provider is for the servers.
+            targets: sentinels
+                .map(|info| Ok(prepare(info)?.without_provider()))
+                .collect::<Result<_, ConnectError>>()?,
             name: name.to_owned(),
             server: server.ok_or_else(|| ConnectError::url(SHAPE))??,
             was_known: Arc::default(),

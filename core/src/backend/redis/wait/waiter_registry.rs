@@ -9,8 +9,8 @@ use redis::aio::{AsyncPushSender, SendError};
 use redis::{PushInfo, PushKind, from_redis_value};
 use tokio::sync::watch;
 
+use super::WakeUps;
 use super::local_queue::{Arrival, Effects, Event, LocalGrant, LocalQueue, Step, Wake};
-use super::wake_ups::WakeUps;
 use crate::attempt_id::AttemptMap;
 use crate::backend::interruptions;
 use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
