@@ -6,8 +6,8 @@ use std::sync::Arc;
 use leasehold::backend::Applied;
 use leasehold::backend::redis::ReplyTooLarge;
 use leasehold::{
-    FenceStore, FencedPipelineError, FencingToken, MAX_COMMAND_ARGS, RedisFenceStore, RedisReply,
-    Stale,
+    Error, FenceStore, FencedPipelineError, FencingToken, LockManager, MAX_COMMAND_ARGS,
+    RedisFenceStore, RedisReply, Stale,
 };
 use leasehold_testkit::proxy::{Proxy, Which};
 use tokio::task::JoinSet;
@@ -27,6 +27,38 @@ async fn value(store: &RedisFenceStore, newest: i64, key: &str) -> Option<String
     let read = store.pipeline("r", token(newest)).cmd("GET", [key]);
     let read = read.execute().await.unwrap();
     read[0].text().map(ToOwned::to_owned)
+}
+
+#[tokio::test]
+async fn the_token_of_the_current_lock_is_used_and_without_one_nothing_is_sent() {
+    let server = Server::start().await;
+    let store = store(&server).await;
+    let locks = LockManager::in_process();
+    let guard = locks.lock("r").acquire().await.unwrap();
+    let set = async || -> Result<(), Error> {
+        let pipeline = store.current_pipeline("r")?;
+        pipeline
+            .cmd("SET", ["text", "new"])
+            .execute()
+            .await
+            .unwrap();
+        Ok(())
+    };
+    guard.run(async |_| set().await).await.unwrap();
+    let newest = guard.token().get();
+    assert_eq!(value(&store, newest, "text").await.as_deref(), Some("new"));
+    let late = store.pipeline("r", token(newest - 1)).execute().await;
+    assert!(matches!(late, Err(FencedPipelineError::Stale(_))));
+
+    let commands = server.scripts().await;
+    assert!(matches!(set().await, Err(Error::NoCurrentLock(_))));
+    let permit = locks.semaphore("s", 2).acquire().await.unwrap();
+    let under_a_permit = permit.run(async |_| set().await).await;
+    assert!(matches!(under_a_permit, Err(Error::NoCurrentLock(_))));
+    guard.simulate_loss();
+    let lost = guard.handle().scope(set()).await;
+    assert!(lost.unwrap_err().is_lost());
+    assert_eq!(server.scripts().await, commands);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 use std::task::{Context, Poll};
 
-use http::Request;
-use leasehold::{FencingToken, LockHandle};
+use http::{Extensions, Request};
+use leasehold::{FencingToken, LockHandle, current_lock};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -9,8 +9,16 @@ use super::header;
 
 /// Sends the fencing token of a lock with each request of an HTTP client, in the header `x-fencing-token`.
 ///
-/// A token in the request's extensions takes precedence over the layer's token. If there is no token, the layer does
-/// not change the request. Otherwise it replaces an existing header.
+/// The layer sends the first of these tokens, and replaces an existing header:
+///
+/// 1. a [`FencingToken`] in the request's extensions,
+/// 2. the token of the layer's lock,
+/// 3. the token of the [current lock](leasehold::current_lock) of the task that calls the client.
+///
+/// Without a token the layer does not change the request. A [`FenceLayer`](crate::FenceLayer) at the resource refuses such
+/// a request.
+///
+/// With the feature `tonic` it is also an interceptor for gRPC clients. The interceptor refuses a call without a token.
 ///
 /// The layer also sends the token of a lost lock, because only the resource can check whether a newer holder has used
 /// it.
@@ -31,10 +39,11 @@ use super::header;
 /// let client = service_fn(async |request: Request<()>| {
 ///     Ok::<_, std::convert::Infallible>(request.headers()["x-fencing-token"].clone())
 /// });
-/// let sent = SendFencingTokenLayer::new(&guard.handle())
-///     .layer(client)
-///     .oneshot(Request::new(()))
-///     .await?;
+/// let client = SendFencingTokenLayer::current().layer(client); // once, at startup
+///
+/// let sent = guard
+///     .run(async |_| Ok::<_, leasehold::Error>(client.oneshot(Request::new(())).await))
+///     .await??;
 /// assert_eq!(sent.to_str()?, token.to_string());
 /// # Ok(())
 /// # }
@@ -51,9 +60,22 @@ impl SendFencingTokenLayer {
         lock.token().into()
     }
 
-    /// Creates a layer for a client that uses different locks: each request has its [`FencingToken`] in its extensions.
-    pub const fn from_extensions() -> Self {
+    /// Creates a layer for a client that is used under different locks. Each request has the token of the current lock,
+    /// or the one in its extensions.
+    ///
+    /// The client must be called in the task that holds the lock. A client behind [`tower::buffer`] is called in another
+    /// task: put this layer around the buffer.
+    ///
+    /// [`tower::buffer`]: https://docs.rs/tower/latest/tower/buffer/index.html
+    pub const fn current() -> Self {
         Self { token: None }
+    }
+
+    fn token(&self, extensions: &Extensions) -> Result<FencingToken, leasehold::Error> {
+        match extensions.get().copied().or(self.token) {
+            Some(token) => Ok(token),
+            None => Ok(current_lock()?.token()),
+        }
     }
 }
 
@@ -69,7 +91,7 @@ impl<S> Layer<S> for SendFencingTokenLayer {
     fn layer(&self, inner: S) -> Self::Service {
         SendFencingTokenService {
             inner,
-            token: self.token,
+            layer: *self,
         }
     }
 }
@@ -78,7 +100,7 @@ impl<S> Layer<S> for SendFencingTokenLayer {
 #[derive(Debug, Clone)]
 pub struct SendFencingTokenService<S> {
     inner: S,
-    token: Option<FencingToken>,
+    layer: SendFencingTokenLayer,
 }
 
 impl<S, Q> Service<Request<Q>> for SendFencingTokenService<S>
@@ -94,10 +116,27 @@ where
     }
 
     fn call(&mut self, mut request: Request<Q>) -> S::Future {
-        let own = request.extensions().get().copied();
-        if let Some(token) = own.or(self.token) {
+        if let Ok(token) = self.layer.token(request.extensions()) {
             header::write(request.headers_mut(), token);
         }
         self.inner.call(request)
+    }
+}
+
+#[cfg(feature = "tonic")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tonic")))]
+impl tonic::service::Interceptor for SendFencingTokenLayer {
+    fn call(&mut self, mut call: tonic::Request<()>) -> Result<tonic::Request<()>, tonic::Status> {
+        let own = call.extensions().get().copied().or(self.token);
+        let token = match own {
+            Some(token) => token,
+            None => current_lock()
+                .map_err(|error| tonic::Status::failed_precondition(error.to_string()))?
+                .token(),
+        };
+        let mut headers = std::mem::take(call.metadata_mut()).into_headers();
+        header::write(&mut headers, token);
+        *call.metadata_mut() = tonic::metadata::MetadataMap::from_headers(headers);
+        Ok(call)
     }
 }

@@ -361,10 +361,45 @@ async fn a_client_sends_the_token_of_its_lock() {
         one_lock.clone().oneshot(with_own.clone()).await.unwrap(),
         Some("7".to_owned())
     );
-    let many = SendFencingTokenLayer::from_extensions().layer(sent);
+    let many = SendFencingTokenLayer::current().layer(sent);
     assert_eq!(
         many.clone().oneshot(with_own).await.unwrap(),
         Some("7".to_owned())
     );
     assert_eq!(many.clone().oneshot(Request::new(())).await.unwrap(), None);
+    let under_the_lock = guard
+        .run(async |_| Ok::<_, leasehold::Error>(many.clone().oneshot(Request::new(())).await))
+        .await;
+    assert_eq!(
+        under_the_lock.unwrap().unwrap(),
+        Some(guard.token().to_string())
+    );
+    let spawned = guard.run(async |_| {
+        Ok::<_, leasehold::Error>(tokio::spawn(many.oneshot(Request::new(()))).await)
+    });
+    assert_eq!(spawned.await.unwrap().unwrap().unwrap(), None);
+}
+
+#[tokio::test]
+async fn grpc_calls_have_the_token_of_the_current_lock() {
+    use tonic::service::Interceptor;
+
+    let locks = LockManager::in_process();
+    let guard = locks.lock("order:7").acquire().await.unwrap();
+    let sent = |mut interceptor: SendFencingTokenLayer| {
+        let call = interceptor.call(tonic::Request::new(()))?;
+        let token = call.metadata().get("x-fencing-token").cloned();
+        Ok::<_, tonic::Status>(token.unwrap().to_str().unwrap().to_owned())
+    };
+    let current = SendFencingTokenLayer::current();
+    let found = guard
+        .run(async |_| Ok::<_, leasehold::Error>(sent(current)))
+        .await;
+    assert_eq!(found.unwrap().unwrap(), guard.token().to_string());
+    let own = SendFencingTokenLayer::from(FencingToken::try_from(7).unwrap());
+    assert_eq!(sent(own).unwrap(), "7");
+
+    let refused = sent(current).unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::FailedPrecondition);
+    assert!(refused.message().contains("holds no lock"), "{refused}");
 }

@@ -16,7 +16,7 @@ use crate::backend::redis::client::server_locator::ServerLocator;
 use crate::backend::redis::protocol::reply::read;
 use crate::backend::redis::{IntoClient, Redis, RedisBuilder};
 use crate::backend::{BackendError, ConnectError};
-use crate::{AdmitError, Error, FencingToken, InvalidKey, Key, Stale};
+use crate::{AdmitError, Error, FencingToken, InvalidKey, Key, Stale, current_lock};
 use client::FenceClient;
 pub use fenced_pipeline::{FencedPipeline, MAX_COMMAND_ARGS};
 pub use pipeline_error::FencedPipelineError;
@@ -177,6 +177,39 @@ impl RedisFenceStore {
     pub fn pipeline(&self, resource: impl Into<String>, token: FencingToken) -> FencedPipeline<'_> {
         let resource = resource.into();
         FencedPipeline::new(&self.client, self.mark(&resource), resource, token)
+    }
+
+    /// Returns a pipeline under the token of the [current lock](crate::current_lock): see [`pipeline`](Self::pipeline).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoCurrentLock`] if the task holds no lock with a token, and [`Error::Lost`] if the lock was lost.
+    /// Nothing is sent then.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn sell(locks: leasehold::LockManager) -> Result<(), Box<dyn std::error::Error>> {
+    /// use leasehold::RedisFenceStore;
+    ///
+    /// /// Runs under the lock of its caller.
+    /// async fn sell_one(store: &RedisFenceStore) -> Result<(), Box<dyn std::error::Error>> {
+    ///     store.current_pipeline("item:42")?.cmd("DECR", ["stock:42"]).execute().await?;
+    ///     Ok(())
+    /// }
+    ///
+    /// let store = RedisFenceStore::connect("redis://127.0.0.1").await?;
+    /// locks.lock("item:42").run(async |_| Ok::<_, leasehold::Error>(sell_one(&store).await)).await??;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn current_pipeline(
+        &self,
+        resource: impl Into<String>,
+    ) -> Result<FencedPipeline<'_>, Error> {
+        let lock = current_lock()?;
+        lock.check()?;
+        Ok(self.pipeline(resource, lock.token()))
     }
 
     fn mark(&self, resource: &str) -> Result<String, BackendError> {
