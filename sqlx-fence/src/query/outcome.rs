@@ -1,7 +1,9 @@
 use futures_core::future::BoxFuture;
+use futures_util::{FutureExt, TryStreamExt};
 use leasehold::FencingToken;
 use sqlx::Database;
 
+use super::ready::Answers;
 use crate::database::{Call, FencedDatabase};
 use crate::error::Position;
 use crate::{Error, observe, resource};
@@ -20,6 +22,25 @@ impl<DB: FencedDatabase> Ask<DB, DB::QueryResult> {
         Self {
             send: DB::execute,
             rows: DB::written,
+        }
+    }
+}
+
+impl<DB: FencedDatabase> Ask<DB, Answers<DB>> {
+    pub(super) fn answers(returns_rows: bool) -> Self {
+        Self {
+            send: |connection, call| DB::many(connection, call).try_collect().boxed(),
+            rows: match returns_rows {
+                // On MySQL and MariaDB a result with rows has no count.
+                true => |answers| answers.iter().filter(|it| it.is_right()).count() as u64,
+                false => |answers| {
+                    answers
+                        .iter()
+                        .filter_map(|it| it.as_ref().left())
+                        .map(DB::written)
+                        .sum()
+                },
+            },
         }
     }
 }

@@ -13,9 +13,12 @@ mod chains;
 mod clauses;
 mod dialect;
 mod forms;
+mod insert;
 mod lexical;
+mod literal;
 mod pieces;
 mod placeholders;
+mod plan;
 mod probe;
 mod quotes;
 mod refusal;
@@ -30,9 +33,12 @@ use sqlparser::ast::Statement;
 use sqlparser::tokenizer::TokenWithSpan;
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
-pub(crate) use self::cache::rewritten;
+pub(crate) use self::cache::{Asked, planned, rewritten};
 pub(crate) use self::dialect::Dialect;
+use self::literal::Literals;
 use self::pieces::Piece;
+use self::placeholders::Placeholders;
+pub(crate) use self::plan::Plan;
 pub(crate) use self::refusal::Refusal;
 use self::tree::Contents;
 
@@ -40,13 +46,16 @@ use self::tree::Contents;
 #[derive(Debug, Clone)]
 pub(crate) struct Rewritten {
     pub(crate) sql: SqlStr,
-    /// Counts the rows that the statement did not write because of a newer token, and returns the largest token.
-    pub(crate) probe: SqlStr,
+    /// Counts the rows that the statement did not write because of a newer token, and returns the largest token. `None`
+    /// for an `INSERT`, which writes new rows.
+    pub(crate) probe: Option<SqlStr>,
     /// Like `probe`, but counts only the rows that this role may write. `None` unless policies can hide rows only from
     /// an `UPDATE`.
     pub(crate) confirmed: Option<SqlStr>,
     /// The written table, as in the statement.
     pub(crate) table: String,
+    /// The names of the schema and of the written table, as the database compares them.
+    pub(crate) path: Vec<String>,
     /// The number of values that the user binds.
     pub(crate) values: usize,
     /// The number of the user's values before each position of the token. Empty if the token comes once, after all
@@ -56,15 +65,26 @@ pub(crate) struct Rewritten {
     pub(crate) probed: Option<Vec<usize>>,
     /// Whether the statement has `RETURNING`.
     pub(crate) returns_rows: bool,
+    /// The positions where the token is written as a number. `None` if it is bound.
+    literals: Option<Literals>,
+}
+
+impl Rewritten {
+    /// The total size of the texts, in bytes.
+    fn bytes(&self) -> usize {
+        self.sql.as_str().len() + self.probe.as_ref().map_or(0, |it| it.as_str().len())
+    }
 }
 
 /// Rewrites a statement without the cache.
-pub(crate) fn rewrite(
-    dialect: Dialect,
-    column: &str,
-    target: Option<&str>,
-    sql: &str,
-) -> Result<Rewritten, Refusal> {
+pub(crate) fn rewrite(asked: Asked<'_>) -> Result<Rewritten, Refusal> {
+    let (pieces, tokens) = read(asked.dialect, asked.sql)?;
+    let height = chains::height(&pieces)?;
+    stack::with_enough(height, |depth| fenced(asked, &pieces, tokens, depth))
+}
+
+/// Splits a text into pieces, and refuses it if a server might split it differently.
+fn read(dialect: Dialect, sql: &str) -> Result<(Vec<Piece>, Vec<TokenWithSpan>), Refusal> {
     if let Some(at) = sql.find('\0') {
         return Err(Refusal::new(
             at,
@@ -75,48 +95,26 @@ pub(crate) fn rewrite(
     let regions = lexical::regions(dialect, sql)?;
     let (pieces, tokens) = pieces::read(dialect, sql)?;
     lexical::agree(&regions, &pieces, sql)?;
-    let height = chains::height(&pieces)?;
-    stack::with_enough(height, |depth| {
-        fenced(dialect, column, target, sql, &pieces, tokens, depth)
-    })
+    Ok((pieces, tokens))
 }
 
-/// Rewrites a statement from its pieces. The parser must not exceed `depth`.
+/// Rewrites an `UPDATE` or `DELETE` from its pieces. The parser must not exceed `depth`.
 fn fenced(
-    dialect: Dialect,
-    column: &str,
-    target: Option<&str>,
-    sql: &str,
+    asked: Asked<'_>,
     pieces: &[Piece],
     tokens: Vec<TokenWithSpan>,
     depth: usize,
 ) -> Result<Rewritten, Refusal> {
+    let Asked {
+        dialect,
+        column,
+        target,
+        sql,
+        is_bound,
+    } = asked;
     let clauses = clauses::find(dialect, pieces, sql)?;
-    let placeholders = placeholders::find(dialect, pieces)?;
-    let unreadable = |why: String| {
-        Refusal::new(
-            clauses.start,
-            format!("the statement is not supported: {why}"),
-            "simplify it, or use `fence.begin(..)`, and set and compare the token column there yourself",
-        )
-    };
-    let mut statement = tree::parse(dialect, tokens, depth).map_err(|error| Refusal {
-        at: pieces::place_in(&error, sql).unwrap_or(clauses.start),
-        ..unreadable(error)
-    })?;
-    let contents = Contents::of(&statement);
-    if contents.writes != 1 {
-        return Err(Refusal::new(
-            clauses.start,
-            "a part of the statement writes and would not be fenced",
-            "write each change as a separate statement, in one transaction",
-        ));
-    }
-    let mut texts: Vec<String> = placeholders.found.iter().map(|it| it.1.clone()).collect();
-    texts.sort_unstable();
-    if texts != contents.placeholders {
-        return Err(unreadable("its placeholders are unclear".to_owned()));
-    }
+    let unreadable = |why: String| unreadable(clauses.start, &why);
+    let (placeholders, mut statement) = parsed(asked, clauses.start, pieces, tokens, depth)?;
     let with = tree::with(&statement);
     let mut write = tree::write_of(&mut statement)
         .ok_or_else(|| unreadable("it is neither UPDATE nor DELETE".to_owned()))?;
@@ -129,15 +127,9 @@ fn fenced(
     let joined = write.joins_others();
     let guarded = write.guarded(dialect);
     write.fence(&spliced.added);
-    let again = read_again(dialect, &spliced.sql, depth).map_err(unreadable)?;
-    if again != statement {
-        return Err(unreadable(
-            "the fence would change more than it should".to_owned(),
-        ));
-    }
+    check_again(dialect, &spliced.sql, &statement, depth).map_err(unreadable)?;
     let probe = probe::probe(
-        dialect,
-        sql,
+        asked,
         &clauses,
         &placeholders,
         &spliced.added,
@@ -153,30 +145,84 @@ fn fenced(
             return Err(unreadable("its rows cannot be queried".to_owned()));
         }
     }
-    let interleaved = match dialect {
-        Dialect::MySql => {
-            let before = |at: &usize| placeholders.found.iter().filter(|it| it.0 < *at).count();
-            spliced.places.iter().map(before).collect()
-        }
-        Dialect::Postgres | Dialect::Sqlite => Vec::new(),
-    };
+    let interleaved = interleaved(dialect, &placeholders, &spliced.places);
     Ok(Rewritten {
+        literals: Literals::of(asked, &interleaved, &spliced.sql, Some(&probe.sql))?,
         sql: shared(spliced.sql),
-        probe: shared(probe.sql + probe::lock(dialect)),
+        probe: Some(shared(probe.sql + probe::lock(dialect))),
         confirmed: probe.confirmed.map(shared),
-        table,
+        path: target::path(dialect, &table),
+        table: table.to_string(),
         values: placeholders.values,
         interleaved,
-        probed: probe.values,
+        probed: probe.values.filter(|_| !is_bound),
         returns_rows,
     })
 }
 
+/// Parses a statement that must contain exactly one write.
+fn parsed(
+    asked: Asked<'_>,
+    start: usize,
+    pieces: &[Piece],
+    tokens: Vec<TokenWithSpan>,
+    depth: usize,
+) -> Result<(Placeholders, Statement), Refusal> {
+    let placeholders = placeholders::find(asked.dialect, pieces)?;
+    let statement = tree::parse(asked.dialect, tokens, depth).map_err(|error| Refusal {
+        at: pieces::place_in(&error, asked.sql).unwrap_or(start),
+        ..unreadable(start, &error)
+    })?;
+    let contents = Contents::of(&statement);
+    if contents.writes != 1 {
+        return Err(Refusal::new(
+            start,
+            "a part of the statement writes and would not be fenced",
+            "write each change as a separate statement, in one transaction",
+        ));
+    }
+    let mut texts: Vec<String> = placeholders.found.iter().map(|it| it.1.clone()).collect();
+    texts.sort_unstable();
+    if texts != contents.placeholders {
+        return Err(unreadable(start, "its placeholders are unclear"));
+    }
+    Ok((placeholders, statement))
+}
+
+fn unreadable(at: usize, why: &str) -> Refusal {
+    Refusal::new(
+        at,
+        format!("the statement is not supported: {why}"),
+        "simplify it, or use `fence.begin(..)`, and set and compare the token column there yourself",
+    )
+}
+
+/// Returns the number of the user's values before each position of the token.
+fn interleaved(dialect: Dialect, placeholders: &Placeholders, places: &[usize]) -> Vec<usize> {
+    match dialect {
+        Dialect::MySql => {
+            let before = |at: &usize| placeholders.found.iter().filter(|it| it.0 < *at).count();
+            places.iter().map(before).collect()
+        }
+        Dialect::Postgres | Dialect::Sqlite => Vec::new(),
+    }
+}
+
+/// Checks that the fenced text has exactly the tree to which the same change was made.
+fn check_again(
+    dialect: Dialect,
+    sql: &str,
+    statement: &Statement,
+    depth: usize,
+) -> Result<(), String> {
+    match read_again(dialect, sql, depth)? == *statement {
+        true => Ok(()),
+        false => Err("the fence would change more than it should".to_owned()),
+    }
+}
+
 fn read_again(dialect: Dialect, sql: &str, depth: usize) -> Result<Statement, String> {
-    let refused = |it: Refusal| it.problem.into_owned();
-    let regions = lexical::regions(dialect, sql).map_err(refused)?;
-    let (pieces, tokens) = pieces::read(dialect, sql).map_err(refused)?;
-    lexical::agree(&regions, &pieces, sql).map_err(refused)?;
+    let (_, tokens) = read(dialect, sql).map_err(|it| it.problem.into_owned())?;
     // The limit is higher here, because the fence adds a few brackets.
     tree::parse(dialect, tokens, depth + 10)
 }
