@@ -1,6 +1,5 @@
 //! Decides what a fenced pool or transaction does with a statement, before it sends anything.
 
-
 use leasehold::CurrentLock;
 use sqlx::{Database, SqlStr};
 

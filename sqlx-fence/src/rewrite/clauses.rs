@@ -136,12 +136,11 @@ pub(super) fn without_semicolons(code: &[Piece]) -> Result<&[Piece], Refusal> {
     }
 }
 
-/// Returns the index of the verb of an `INSERT`, if the statement is one.
-pub(super) fn insert(code: &[Piece]) -> Option<usize> {
+/// Returns the index of the verb of an `INSERT`, `UPDATE` or `DELETE`, also after its `WITH`.
+pub(super) fn verb(code: &[Piece]) -> Option<usize> {
     let verbs = [Keyword::INSERT, Keyword::UPDATE, Keyword::DELETE];
     let at = Top::of(code).first(0, &verbs)?;
-    let is_first = at == 0 || code[0].keyword() == Keyword::WITH;
-    (is_first && code[at].keyword() == Keyword::INSERT).then_some(at)
+    (at == 0 || code[0].keyword() == Keyword::WITH).then_some(at)
 }
 
 fn not_a_write(dialect: Dialect, code: &[Piece]) -> Refusal {

@@ -32,10 +32,11 @@ pub(super) fn plan(asked: Asked<'_>) -> Result<Plan, Refusal> {
     if let Some(read) = reading(asked.dialect, code)? {
         return Ok(read);
     }
+    let at = clauses::verb(code).ok_or_else(|| hidden_write(&code[0]))?;
     let height = chains::height(&pieces)?;
-    let rewritten = stack::with_enough(height, |depth| match clauses::insert(code) {
-        Some(at) => insert::fenced(asked, code, at, &pieces, tokens, depth),
-        None => fenced(asked, &pieces, tokens, depth),
+    let rewritten = stack::with_enough(height, |depth| match code[at].keyword() {
+        Keyword::INSERT => insert::fenced(asked, code, at, &pieces, tokens, depth),
+        _ => fenced(asked, &pieces, tokens, depth),
     })?;
     Ok(Plan::Write(Arc::new(rewritten)))
 }
@@ -47,10 +48,7 @@ fn reading(dialect: Dialect, code: &[Piece]) -> Result<Option<Plan>, Refusal> {
     let refused = |problem: &'static str, remedy| Err(Refusal::new(start, problem, remedy));
     match first.map_or(Keyword::NoKeyword, Piece::keyword) {
         Keyword::SELECT | Keyword::VALUES | Keyword::TABLE => match writes(code, is_nested_write) {
-            true => refused(
-                "a part of the statement writes and would not be fenced",
-                INNER,
-            ),
+            true => Err(hidden_write(&code[0])),
             false => query(code).map(Some),
         },
         Keyword::WITH => match writes(code, is_write) {
@@ -87,6 +85,14 @@ fn reading(dialect: Dialect, code: &[Piece]) -> Result<Option<Plan>, Refusal> {
             "for DDL, settings and other statements that need no fence use the plain pool, `pool.inner()`",
         ),
     }
+}
+
+fn hidden_write(first: &Piece) -> Refusal {
+    Refusal::new(
+        first.start,
+        "a part of the statement writes and would not be fenced",
+        "write each change as a separate statement, in one transaction",
+    )
 }
 
 /// Returns whether a query locks rows. Refuses a query that writes its result.
