@@ -183,6 +183,7 @@ pub trait Driver: Database<Arguments: Clone> {
 }
 
 /// Implements the calls that sqlx has for each database.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 macro_rules! calls_of_sqlx {
     () => {
         fn execute(
@@ -231,4 +232,5 @@ macro_rules! calls_of_sqlx {
     };
 }
 
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 pub(crate) use calls_of_sqlx;

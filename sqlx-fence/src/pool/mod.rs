@@ -135,7 +135,7 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     /// }
     /// ```
     pub const fn begin(&self) -> FencedBegin<'_, DB> {
-        FencedBegin::new(self)
+        FencedBegin::new(&self.pool, &self.settings)
     }
 }
 

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leasehold::{CurrentLock, FencingToken, current_lock, current_lock_by_key};
-use sqlx::Transaction;
+use sqlx::{Pool, Transaction};
 
-use super::FencedPool;
 use super::step::Settings;
 use crate::begin::Begin;
 use crate::database::FencedDatabase;
 use crate::{DEFAULT_LOCK_TIMEOUT, Error, Isolation};
 
-/// A transaction that has claimed the resource of a lock: see [`FencedPool::begin`].
+/// A transaction that has claimed the resource of a lock: see
+/// [`FencedPool::begin`](crate::FencedPool::begin).
 pub struct FencedTransaction<DB: FencedDatabase> {
     connection: FencedConnection<DB>,
 }
@@ -94,7 +94,7 @@ impl<DB: FencedDatabase> fmt::Debug for FencedConnection<DB> {
     }
 }
 
-/// A builder for a transaction: see [`FencedPool::begin`]. `.await` it to begin the transaction.
+/// A builder for a transaction: see [`FencedPool::begin`](crate::FencedPool::begin). `.await` it to begin the transaction.
 ///
 /// # Default
 ///
@@ -106,16 +106,18 @@ impl<DB: FencedDatabase> fmt::Debug for FencedConnection<DB> {
 #[derive(Debug, Clone)]
 #[must_use = "a transaction does not begin automatically: `.await` it"]
 pub struct FencedBegin<'p, DB: FencedDatabase> {
-    pool: &'p FencedPool<DB>,
+    pool: &'p Pool<DB>,
+    settings: &'p Arc<Settings>,
     key: Option<String>,
     limit: Duration,
     isolation: Option<Isolation>,
 }
 
 impl<'p, DB: FencedDatabase> FencedBegin<'p, DB> {
-    pub(super) const fn new(pool: &'p FencedPool<DB>) -> Self {
+    pub(super) const fn new(pool: &'p Pool<DB>, settings: &'p Arc<Settings>) -> Self {
         Self {
             pool,
+            settings,
             key: None,
             limit: DEFAULT_LOCK_TIMEOUT,
             isolation: None,
@@ -151,7 +153,7 @@ impl<'p, DB: FencedDatabase> FencedBegin<'p, DB> {
         let connection = FencedConnection {
             tx,
             lock,
-            settings: Arc::clone(&self.pool.settings),
+            settings: Arc::clone(self.settings),
         };
         Ok(FencedTransaction { connection })
     }
@@ -161,7 +163,7 @@ impl<'p, DB: FencedDatabase> FencedBegin<'p, DB> {
         token: FencingToken,
         key: &str,
     ) -> Result<Transaction<'static, DB>, Error> {
-        let mut begin = Begin::new(token, &self.pool.pool, key.to_owned()).lock_timeout(self.limit);
+        let mut begin = Begin::new(token, self.pool, key.to_owned()).lock_timeout(self.limit);
         if let Some(isolation) = self.isolation {
             begin = begin.isolation(isolation);
         }

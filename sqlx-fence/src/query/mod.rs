@@ -13,8 +13,9 @@ use std::sync::Arc;
 use sqlx::{Acquire, Arguments, Database, Encode, SqlStr, Type};
 
 pub use self::complete::{Fenceable, FencedExt};
+pub(crate) use self::outcome::Answers;
 use self::outcome::Ask;
-pub(crate) use self::ready::{Answers, Ready};
+pub(crate) use self::ready::Ready;
 use crate::Error;
 use crate::database::FencedDatabase;
 use crate::fence::Fence;

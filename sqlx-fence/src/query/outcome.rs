@@ -1,15 +1,17 @@
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt, TryStreamExt};
 use leasehold::FencingToken;
-use sqlx::Database;
+use sqlx::{Database, Either};
 
-use super::ready::Answers;
 use crate::database::{Call, FencedDatabase};
 use crate::error::Position;
 use crate::{Error, observe, resource};
 
 type Send<DB, T> =
     fn(&mut <DB as Database>::Connection, Call<DB>) -> BoxFuture<'_, Result<T, sqlx::Error>>;
+
+/// The rows and results of a statement, in the order in which the database returns them.
+pub(crate) type Answers<DB> = Vec<Either<<DB as Database>::QueryResult, <DB as Database>::Row>>;
 
 /// How a statement is sent, and how its result is counted.
 pub(super) struct Ask<DB: Database, T> {

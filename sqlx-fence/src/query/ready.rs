@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use leasehold::FencingToken;
-use sqlx::{Acquire, Arguments, Database, Either, SqlStr};
+use sqlx::{Acquire, Arguments, Database, SqlStr};
 
-use super::outcome::{Ask, Found, explain};
+use super::outcome::{Answers, Ask, Found, explain};
 use super::scope::Scope;
 use crate::database::{Call, FencedDatabase};
 use crate::rewrite::Rewritten;
@@ -18,9 +18,6 @@ pub(crate) struct Ready<DB: Database> {
     pub(super) expected: Option<u64>,
     pub(super) persistent: bool,
 }
-
-/// The rows and results of a statement, in the order in which the database returns them.
-pub(crate) type Answers<DB> = Vec<Either<<DB as Database>::QueryResult, <DB as Database>::Row>>;
 
 impl<DB: FencedDatabase> Ready<DB> {
     /// Adds the token to a statement whose values are already bound.

@@ -5,10 +5,12 @@ use std::sync::{Arc, LazyLock};
 use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
 
+use super::asked::Asked;
 use super::dialect::Dialect;
-use super::plan::Plan;
+use super::plan::{self, Plan};
 use super::refusal::Refusal;
-use super::{Rewritten, plan, rewrite};
+use super::rewritten::Rewritten;
+use super::update::rewrite;
 
 /// The expected number of statements in a program.
 const STATEMENTS: usize = 1024;
@@ -29,25 +31,13 @@ struct Key {
     sql: String,
 }
 
-/// A statement to rewrite.
-#[derive(Debug, Clone, Copy, Hash)]
-pub(crate) struct Asked<'a> {
-    pub(crate) dialect: Dialect,
-    pub(crate) column: &'a str,
-    /// The written table, if the user has named it.
-    pub(crate) target: Option<&'a str>,
-    pub(crate) sql: &'a str,
-    /// Whether the values were bound already. A value cannot be added between them, or removed.
-    pub(crate) is_bound: bool,
-}
-
-impl Asked<'_> {
-    fn key(&self) -> Key {
-        Key {
-            dialect: self.dialect,
-            column: self.column.to_owned(),
-            target: self.target.map(str::to_owned),
-            sql: self.sql.to_owned(),
+impl Key {
+    fn of(asked: Asked<'_>) -> Self {
+        Self {
+            dialect: asked.dialect,
+            column: asked.column.to_owned(),
+            target: asked.target.map(str::to_owned),
+            sql: asked.sql.to_owned(),
         }
     }
 }
@@ -86,7 +76,7 @@ pub(crate) fn rewritten(asked: Asked<'_>) -> Result<Arc<Rewritten>, Refusal> {
         return Ok(found);
     }
     let new = Arc::new(rewrite(asked)?);
-    CACHE.insert(asked.key(), Arc::clone(&new));
+    CACHE.insert(Key::of(asked), Arc::clone(&new));
     Ok(new)
 }
 
@@ -96,6 +86,6 @@ pub(crate) fn planned(asked: Asked<'_>) -> Result<Plan, Refusal> {
         return Ok(found);
     }
     let new = plan::plan(asked)?;
-    PLANS.insert(asked.key(), new.clone());
+    PLANS.insert(Key::of(asked), new.clone());
     Ok(new)
 }

@@ -180,8 +180,10 @@ fn part(piece: &Piece) -> Part {
 mod tests {
     use std::time::{Duration, Instant};
 
+    use super::Refusal;
     use crate::rewrite::stack::{LOW, MOST};
-    use crate::rewrite::{Asked, Dialect, Refusal, rewrite};
+    use crate::rewrite::update::rewrite;
+    use crate::rewrite::{Asked, Dialect};
 
     const DIALECTS: [Dialect; 3] = [Dialect::Postgres, Dialect::MySql, Dialect::Sqlite];
 

@@ -7,13 +7,14 @@ use sqlparser::ast::{
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::asked::Asked;
 use super::clauses::Top;
 use super::literal::Literals;
+use super::parsed::{check_again, interleaved, parsed, unreadable};
 use super::pieces::Piece;
 use super::refusal::Refusal;
-use super::{
-    Asked, Rewritten, check_again, interleaved, parsed, shared, splice, target, tree, unreadable,
-};
+use super::rewritten::{Rewritten, shared};
+use super::{splice, target, tree};
 
 pub(super) const UPSERT: &str =
     "in `pool.begin()` run an UPDATE, and if it writes no row, an INSERT";

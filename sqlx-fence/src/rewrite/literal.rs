@@ -4,9 +4,11 @@
 //! and sqlx's arguments cannot be split.
 
 use leasehold::FencingToken;
-use sqlx::SqlStr;
 
-use super::{Asked, Dialect, Refusal, Rewritten, pieces, placeholders, shared};
+use super::asked::Asked;
+use super::dialect::Dialect;
+use super::refusal::Refusal;
+use super::{pieces, placeholders};
 
 /// The byte positions of the token's `?` in the texts.
 #[derive(Debug, Clone)]
@@ -48,39 +50,26 @@ fn positions(sql: &str) -> Result<Vec<usize>, Refusal> {
     Ok(found.into_iter().map(|it| it.0).collect())
 }
 
-impl Rewritten {
-    /// Returns whether the token is written into the text. Each token then makes another text, which a connection must
-    /// not keep as a prepared statement.
-    pub(crate) const fn has_literals(&self) -> bool {
-        self.literals.is_some()
+impl Literals {
+    /// Returns the text of the statement with the token.
+    pub(super) fn in_sql(&self, sql: &str, token: FencingToken) -> String {
+        replaced(sql, &self.sql, token)
     }
 
-    /// Returns the statement with the token in its text, if it is not bound.
-    ///
-    /// The text of a number cannot change the meaning of a statement. The server must prepare it again for each token.
-    /// A variable, `SET @token = 7`, would keep the text, but costs the same second round trip. A server that loses the
-    /// variable would also write NULL as a token.
-    pub(crate) fn with_token(&self, token: FencingToken) -> Self {
-        let mut with = self.clone();
-        if let Some(literals) = &self.literals {
-            with.sql = replaced(&self.sql, &literals.sql, token);
-            with.probe = self
-                .probe
-                .as_ref()
-                .map(|it| replaced(it, &literals.probe, token));
-        }
-        with
+    /// Returns the text of the probe with the token.
+    pub(super) fn in_probe(&self, probe: &str, token: FencingToken) -> String {
+        replaced(probe, &self.probe, token)
     }
 }
 
 /// Replaces the `?` at these ascending positions.
-fn replaced(sql: &SqlStr, places: &[usize], token: FencingToken) -> SqlStr {
+fn replaced(sql: &str, places: &[usize], token: FencingToken) -> String {
     let (mut text, mut done) = (String::new(), 0);
     for &at in places {
-        text.push_str(&sql.as_str()[done..at]);
+        text.push_str(&sql[done..at]);
         text.push_str(&token.get().to_string());
         done = at + 1;
     }
-    text.push_str(&sql.as_str()[done..]);
-    shared(text)
+    text.push_str(&sql[done..]);
+    text
 }

@@ -8,9 +8,13 @@ use std::sync::Arc;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
 
+use super::asked::Asked;
+use super::dialect::Dialect;
+use super::parsed::read;
 use super::pieces::Piece;
 use super::refusal::Refusal;
-use super::{Asked, Dialect, Rewritten, chains, clauses, fenced, insert, read, stack};
+use super::rewritten::Rewritten;
+use super::{chains, clauses, insert, stack, update};
 
 /// How a fenced pool executes a statement.
 #[derive(Debug, Clone)]
@@ -36,7 +40,7 @@ pub(super) fn plan(asked: Asked<'_>) -> Result<Plan, Refusal> {
     let height = chains::height(&pieces)?;
     let rewritten = stack::with_enough(height, |depth| match code[at].keyword() {
         Keyword::INSERT => insert::fenced(asked, code, at, &pieces, tokens, depth),
-        _ => fenced(asked, &pieces, tokens, depth),
+        _ => update::fenced(asked, &pieces, tokens, depth),
     })?;
     Ok(Plan::Write(Arc::new(rewritten)))
 }

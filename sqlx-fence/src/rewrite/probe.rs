@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::Asked;
+use super::asked::Asked;
 use super::clauses::Clauses;
 use super::dialect::Dialect;
 use super::placeholders::Placeholders;
