@@ -127,9 +127,31 @@ pub enum Error {
         /// The type of the column.
         found: String,
     },
+    /// A [`FencedPool`](crate::FencedPool) needs a lock for this write, and the task holds none, or has lost it. Nothing
+    /// was sent. Also the errors of `run` and `acquire` of a lock, so that `?` converts them.
+    #[error(transparent)]
+    Lock(#[from] leasehold::Error),
+    /// The task holds locks, but none of them is for this table of a [`FencedPool`](crate::FencedPool). Nothing was sent.
+    #[error(
+        "writing `{table}` needs a lock on `{pattern}`, but this task holds {}: acquire the lock of the row, and write inside of its `run`",
+        list(held)
+    )]
+    WrongKey {
+        /// The table, as in the statement.
+        table: String,
+        /// The key or the pattern of the table, as passed to [`map_table`](crate::FencedPool::map_table).
+        pattern: String,
+        /// The keys of the locks with a token that the task holds, the innermost first.
+        held: Vec<String>,
+    },
     /// The database or the driver failed. The source is the error of sqlx.
     #[error("database error")]
-    Sqlx(#[from] sqlx::Error),
+    Sqlx(#[source] sqlx::Error),
+}
+
+fn list(keys: &[String]) -> String {
+    let keys: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+    keys.join(", ")
 }
 
 /// A position in a statement.

@@ -134,6 +134,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod begin;
+mod carried;
 mod database;
 pub mod ddl;
 mod error;
@@ -144,6 +145,7 @@ mod isolation;
 pub mod mark {}
 mod name;
 mod observe;
+mod pool;
 mod query;
 mod resource;
 mod rewrite;
@@ -157,6 +159,7 @@ pub use self::database::{Completable, FencedDatabase};
 pub use self::error::{Error, Position};
 pub use self::fence::Fence;
 pub use self::isolation::Isolation;
+pub use self::pool::{FencedBegin, FencedConnection, FencedPool, FencedTransaction};
 pub use self::query::{Fenceable, FencedExt, FencedQuery};
 pub use self::store::SqlFenceStore;
 

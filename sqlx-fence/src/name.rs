@@ -51,8 +51,14 @@ pub(crate) fn table(dialect: Dialect, name: &str) -> Result<(), Error> {
     })
 }
 
-/// Returns the names between the dots, without their quotes, or `None` if one of them is invalid.
-pub(crate) fn parts(dialect: Dialect, name: &str) -> Option<Vec<Cow<'_, str>>> {
+/// A name between dots, without its quotes.
+pub(crate) struct Part<'a> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) is_quoted: bool,
+}
+
+/// Returns the names between the dots, or `None` if one of them is invalid.
+pub(crate) fn parts(dialect: Dialect, name: &str) -> Option<Vec<Part<'_>>> {
     let quote = match dialect {
         Dialect::MySql => '`',
         Dialect::Postgres | Dialect::Sqlite => '"',
@@ -60,7 +66,8 @@ pub(crate) fn parts(dialect: Dialect, name: &str) -> Option<Vec<Cow<'_, str>>> {
     let mut parts = Vec::new();
     let mut rest = name;
     loop {
-        let (part, behind) = match rest.strip_prefix(quote) {
+        let quoted = rest.strip_prefix(quote);
+        let (name, behind) = match quoted {
             Some(quoted) => in_quotes(quoted, quote)?,
             None => {
                 let (part, behind) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
@@ -70,7 +77,10 @@ pub(crate) fn parts(dialect: Dialect, name: &str) -> Option<Vec<Cow<'_, str>>> {
                 )
             }
         };
-        parts.push(part);
+        parts.push(Part {
+            name,
+            is_quoted: quoted.is_some(),
+        });
         match behind.strip_prefix('.') {
             Some(next) => rest = next,
             None if behind.is_empty() => return Some(parts),
@@ -105,6 +115,6 @@ fn is_plain(name: &str) -> bool {
     starts && name.chars().all(is_part) && name.len() <= LONGEST
 }
 
-fn shortened(name: &str) -> String {
+pub(crate) fn shortened(name: &str) -> String {
     name.chars().take(64).collect()
 }

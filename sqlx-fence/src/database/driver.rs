@@ -1,8 +1,10 @@
 use std::time::Duration;
 
 use futures_core::future::BoxFuture;
+use futures_core::stream::BoxStream;
 use leasehold::FencingToken;
-use sqlx::{Database, SqlStr};
+use sqlx::error::BoxDynError;
+use sqlx::{Database, Describe, Either, Execute, Pool, SqlStr};
 
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
@@ -12,10 +14,45 @@ use crate::rewrite::Dialect;
 pub struct Call<DB: Database> {
     /// The text of the statement.
     pub sql: SqlStr,
-    /// The bound values.
-    pub values: DB::Arguments,
+    /// The bound values. `None` if the statement is not prepared.
+    pub values: Option<DB::Arguments>,
     /// Whether the connection keeps the prepared statement.
     pub persistent: bool,
+    /// The statement that the user has prepared.
+    pub statement: Option<DB::Statement>,
+}
+
+impl<DB: Database> Call<DB> {
+    /// Takes a statement of sqlx apart.
+    pub(crate) fn of<'q>(mut built: impl Execute<'q, DB>) -> Result<Self, sqlx::Error> {
+        let statement = built.statement().cloned();
+        let persistent = built.persistent();
+        let values = built.take_arguments().map_err(sqlx::Error::Encode)?;
+        Ok(Self {
+            sql: built.sql(),
+            values,
+            persistent,
+            statement,
+        })
+    }
+}
+
+impl<DB: Database> Execute<'_, DB> for Call<DB> {
+    fn sql(self) -> SqlStr {
+        self.sql
+    }
+
+    fn statement(&self) -> Option<&DB::Statement> {
+        self.statement.as_ref()
+    }
+
+    fn take_arguments(&mut self) -> Result<Option<DB::Arguments>, BoxDynError> {
+        Ok(self.values.take())
+    }
+
+    fn persistent(&self) -> bool {
+        self.persistent
+    }
 }
 
 /// The result of a claim.
@@ -47,6 +84,11 @@ pub struct ColumnType {
 
 /// The future of a driver call.
 pub(crate) type Answer<'c, T> = BoxFuture<'c, Result<T, sqlx::Error>>;
+/// The rows and results of a driver call, as in sqlx's `fetch_many`.
+pub(crate) type Many<'c, DB> = BoxStream<
+    'c,
+    Result<Either<<DB as Database>::QueryResult, <DB as Database>::Row>, sqlx::Error>,
+>;
 
 /// The operations that differ between databases. Although this trait is `pub`, other crates cannot name it.
 pub trait Driver: Database<Arguments: Clone> {
@@ -67,6 +109,28 @@ pub trait Driver: Database<Arguments: Clone> {
 
     /// Sends a statement that returns rows.
     fn fetch(connection: &mut Self::Connection, call: Call<Self>) -> Answer<'_, Vec<Self::Row>>;
+
+    /// Sends a statement, and returns its rows and results.
+    fn many(connection: &mut Self::Connection, call: Call<Self>) -> Many<'_, Self>;
+
+    /// Like `many`, on a connection of a pool.
+    fn many_of_pool(pool: &Pool<Self>, call: Call<Self>) -> Many<'static, Self>;
+
+    /// Sends a statement, and returns its first row.
+    fn optional(
+        connection: &mut Self::Connection,
+        call: Call<Self>,
+    ) -> Answer<'_, Option<Self::Row>>;
+
+    /// Prepares a statement.
+    fn prepare<'c>(
+        connection: &'c mut Self::Connection,
+        sql: SqlStr,
+        types: &'c [Self::TypeInfo],
+    ) -> Answer<'c, Self::Statement>;
+
+    /// Returns the types of a statement.
+    fn describe(connection: &mut Self::Connection, sql: SqlStr) -> Answer<'_, Describe<Self>>;
 
     /// Sends statements without values that control a transaction.
     fn control<'c>(connection: &'c mut Self::Connection, sql: &'static str) -> Answer<'c, ()>;
@@ -117,3 +181,56 @@ pub trait Driver: Database<Arguments: Clone> {
         column: &'c str,
     ) -> Answer<'c, ()>;
 }
+
+/// Implements the calls that sqlx has for each database.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+macro_rules! calls_of_sqlx {
+    () => {
+        fn execute(
+            connection: &mut Self::Connection,
+            call: Call<Self>,
+        ) -> Answer<'_, Self::QueryResult> {
+            sqlx::Executor::execute(connection, call)
+        }
+
+        fn fetch(
+            connection: &mut Self::Connection,
+            call: Call<Self>,
+        ) -> Answer<'_, Vec<Self::Row>> {
+            sqlx::Executor::fetch_all(connection, call)
+        }
+
+        fn many(connection: &mut Self::Connection, call: Call<Self>) -> Many<'_, Self> {
+            sqlx::Executor::fetch_many(connection, call)
+        }
+
+        fn many_of_pool(pool: &sqlx::Pool<Self>, call: Call<Self>) -> Many<'static, Self> {
+            sqlx::Executor::fetch_many(pool, call)
+        }
+
+        fn optional(
+            connection: &mut Self::Connection,
+            call: Call<Self>,
+        ) -> Answer<'_, Option<Self::Row>> {
+            sqlx::Executor::fetch_optional(connection, call)
+        }
+
+        fn prepare<'c>(
+            connection: &'c mut Self::Connection,
+            sql: SqlStr,
+            types: &'c [Self::TypeInfo],
+        ) -> Answer<'c, Self::Statement> {
+            sqlx::Executor::prepare_with(connection, sql, types)
+        }
+
+        fn describe(
+            connection: &mut Self::Connection,
+            sql: SqlStr,
+        ) -> Answer<'_, sqlx::Describe<Self>> {
+            sqlx::Executor::describe(connection, sql)
+        }
+    };
+}
+
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+pub(crate) use calls_of_sqlx;

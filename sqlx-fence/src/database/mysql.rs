@@ -2,10 +2,10 @@ use std::time::Duration;
 
 use leasehold::FencingToken;
 use sqlx::mysql::{MySqlArguments, MySqlDatabaseError, MySqlQueryResult};
-use sqlx::{Arguments, MySql, MySqlConnection, Row, SqlStr, query_with};
+use sqlx::{Arguments, Executor, MySql, MySqlConnection, Row, SqlStr};
 
 use super::FencedDatabase;
-use super::driver::{Answer, Call, Claim, ColumnType, Driver, Obstacle};
+use super::driver::{Answer, Call, Claim, ColumnType, Driver, Many, Obstacle, calls_of_sqlx};
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
 use crate::schema;
@@ -30,15 +30,7 @@ impl Driver for MySql {
         result.rows_affected()
     }
 
-    fn execute(connection: &mut MySqlConnection, call: Call<Self>) -> Answer<'_, MySqlQueryResult> {
-        let query = query_with(call.sql, call.values).persistent(call.persistent);
-        Box::pin(query.execute(connection))
-    }
-
-    fn fetch(connection: &mut MySqlConnection, call: Call<Self>) -> Answer<'_, Vec<Self::Row>> {
-        let query = query_with(call.sql, call.values).persistent(call.persistent);
-        Box::pin(query.fetch_all(connection))
-    }
+    calls_of_sqlx!();
 
     fn control<'c>(connection: &'c mut MySqlConnection, sql: &'static str) -> Answer<'c, ()> {
         Box::pin(async move {
@@ -53,8 +45,7 @@ impl Driver for MySql {
         _confirmed: Option<SqlStr>,
     ) -> Answer<'_, (i64, Option<i64>)> {
         Box::pin(async move {
-            let query = query_with(call.sql, call.values).persistent(call.persistent);
-            let row = query.fetch_one(connection).await?;
+            let row = connection.fetch_one(call).await?;
             Ok((row.try_get(0)?, row.try_get(1)?))
         })
     }

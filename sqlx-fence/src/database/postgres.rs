@@ -4,10 +4,10 @@ use leasehold::FencingToken;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgArguments, PgQueryResult};
 use sqlx::{
-    Arguments, Connection, PgConnection, Postgres, Row, SqlStr, query_as, query_scalar, query_with,
+    Arguments, Connection, Executor, PgConnection, Postgres, Row, SqlStr, query_as, query_scalar,
 };
 
-use super::driver::{Answer, Call, Claim, ColumnType, Driver, Obstacle};
+use super::driver::{Answer, Call, Claim, ColumnType, Driver, Many, Obstacle, calls_of_sqlx};
 use super::{Completable, FencedDatabase};
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
@@ -39,15 +39,7 @@ impl Driver for Postgres {
         result.rows_affected()
     }
 
-    fn execute(connection: &mut PgConnection, call: Call<Self>) -> Answer<'_, PgQueryResult> {
-        let query = query_with(call.sql, call.values).persistent(call.persistent);
-        Box::pin(query.execute(connection))
-    }
-
-    fn fetch(connection: &mut PgConnection, call: Call<Self>) -> Answer<'_, Vec<Self::Row>> {
-        let query = query_with(call.sql, call.values).persistent(call.persistent);
-        Box::pin(query.fetch_all(connection))
-    }
+    calls_of_sqlx!();
 
     fn control<'c>(connection: &'c mut PgConnection, sql: &'static str) -> Answer<'c, ()> {
         Box::pin(async move {
@@ -62,17 +54,22 @@ impl Driver for Postgres {
         confirmed: Option<SqlStr>,
     ) -> Answer<'_, (i64, Option<i64>)> {
         Box::pin(async move {
-            let confirmed = confirmed.map(|sql| (sql, call.values.clone()));
+            let values = call.values.clone();
             // Two statements can have the same probe, with different types for a value that the probe does not use. The
             // cache of prepared statements only compares the text.
-            let query = query_with(call.sql, call.values).persistent(false);
-            let mut row = query.fetch_one(&mut *connection).await?;
+            let asks = |sql, values| Call {
+                sql,
+                values,
+                persistent: false,
+                statement: None,
+            };
+            let first = asks(call.sql, call.values);
+            let mut row = connection.fetch_one(first).await?;
             let newest: Option<i64> = row.try_get(1)?;
-            if let Some((sql, values)) = confirmed.filter(|_| newest.is_some())
+            if let Some(sql) = confirmed.filter(|_| newest.is_some())
                 && row.try_get(2)?
             {
-                let query = query_with(sql, values).persistent(false);
-                row = query.fetch_one(connection).await?;
+                row = connection.fetch_one(asks(sql, values)).await?;
             }
             Ok((row.try_get(0)?, row.try_get(1)?))
         })

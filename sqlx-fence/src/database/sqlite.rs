@@ -3,9 +3,9 @@ use std::time::Duration;
 use leasehold::FencingToken;
 use sqlx::error::DatabaseError;
 use sqlx::sqlite::{SqliteArguments, SqliteQueryResult};
-use sqlx::{Arguments, Row, SqlStr, Sqlite, SqliteConnection, query_scalar, query_with};
+use sqlx::{Arguments, Executor, Row, SqlStr, Sqlite, SqliteConnection, query_scalar};
 
-use super::driver::{Answer, Call, Claim, ColumnType, Driver, Obstacle};
+use super::driver::{Answer, Call, Claim, ColumnType, Driver, Many, Obstacle, calls_of_sqlx};
 use super::{Completable, FencedDatabase};
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
@@ -32,18 +32,7 @@ impl Driver for Sqlite {
         result.rows_affected()
     }
 
-    fn execute(
-        connection: &mut SqliteConnection,
-        call: Call<Self>,
-    ) -> Answer<'_, SqliteQueryResult> {
-        let query = query_with(call.sql, call.values).persistent(call.persistent);
-        Box::pin(query.execute(connection))
-    }
-
-    fn fetch(connection: &mut SqliteConnection, call: Call<Self>) -> Answer<'_, Vec<Self::Row>> {
-        let query = query_with(call.sql, call.values).persistent(call.persistent);
-        Box::pin(query.fetch_all(connection))
-    }
+    calls_of_sqlx!();
 
     fn control<'c>(connection: &'c mut SqliteConnection, sql: &'static str) -> Answer<'c, ()> {
         Box::pin(async move {
@@ -58,8 +47,7 @@ impl Driver for Sqlite {
         _confirmed: Option<SqlStr>,
     ) -> Answer<'_, (i64, Option<i64>)> {
         Box::pin(async move {
-            let query = query_with(call.sql, call.values).persistent(call.persistent);
-            let row = query.fetch_one(connection).await?;
+            let row = connection.fetch_one(call).await?;
             Ok((row.try_get(0)?, row.try_get(1)?))
         })
     }
@@ -140,8 +128,8 @@ impl Driver for Sqlite {
             // Without a schema, resolves the table as the statement does: a temporary table first, then one in `main`,
             // then one in another schema.
             let (schema, table) = match parts.as_slice() {
-                [schema, table] => (Some(schema.as_ref()), table.as_ref()),
-                _ => (None, parts.first().map_or(table, |it| it.as_ref())),
+                [schema, table] => (Some(schema.name.as_ref()), table.name.as_ref()),
+                _ => (None, parts.first().map_or(table, |it| it.name.as_ref())),
             };
             let found = query_scalar(COLUMN_TYPE)
                 .bind(table)

@@ -13,12 +13,13 @@ use std::sync::Arc;
 use sqlx::{Acquire, Arguments, Database, Encode, SqlStr, Type};
 
 pub use self::complete::{Fenceable, FencedExt};
+pub(crate) use self::outcome::Answers;
 use self::outcome::Ask;
-use self::ready::Ready;
+pub(crate) use self::ready::Ready;
 use crate::Error;
 use crate::database::FencedDatabase;
 use crate::fence::Fence;
-use crate::rewrite::{Dialect, Rewritten, rewritten};
+use crate::rewrite::{Asked, Dialect, Rewritten, rewritten};
 
 /// A fenced `UPDATE` or `DELETE`: see [`Fence::query`]. `O` is the type of the rows that it returns.
 ///
@@ -328,8 +329,14 @@ fn find<DB: FencedDatabase>(
     target: Option<&str>,
     sql: &SqlStr,
 ) -> Result<Arc<Rewritten>, Error> {
-    rewritten(DB::DIALECT, fence.column(), target, sql.as_str())
-        .map_err(|refusal| refusal.into_error(sql.as_str()))
+    let asked = Asked {
+        dialect: DB::DIALECT,
+        column: fence.column(),
+        target,
+        sql: sql.as_str(),
+        is_bound: false,
+    };
+    rewritten(asked).map_err(|refusal| refusal.into_error(sql.as_str()))
 }
 
 impl<DB: FencedDatabase, O> fmt::Debug for FencedQuery<DB, O> {

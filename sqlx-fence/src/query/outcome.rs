@@ -1,6 +1,7 @@
 use futures_core::future::BoxFuture;
+use futures_util::{FutureExt, TryStreamExt};
 use leasehold::FencingToken;
-use sqlx::Database;
+use sqlx::{Database, Either};
 
 use crate::database::{Call, FencedDatabase};
 use crate::error::Position;
@@ -8,6 +9,9 @@ use crate::{Error, observe, resource};
 
 type Send<DB, T> =
     fn(&mut <DB as Database>::Connection, Call<DB>) -> BoxFuture<'_, Result<T, sqlx::Error>>;
+
+/// The rows and results of a statement, in the order in which the database returns them.
+pub(crate) type Answers<DB> = Vec<Either<<DB as Database>::QueryResult, <DB as Database>::Row>>;
 
 /// How a statement is sent, and how its result is counted.
 pub(super) struct Ask<DB: Database, T> {
@@ -20,6 +24,25 @@ impl<DB: FencedDatabase> Ask<DB, DB::QueryResult> {
         Self {
             send: DB::execute,
             rows: DB::written,
+        }
+    }
+}
+
+impl<DB: FencedDatabase> Ask<DB, Answers<DB>> {
+    pub(super) fn answers(returns_rows: bool) -> Self {
+        Self {
+            send: |connection, call| DB::many(connection, call).try_collect().boxed(),
+            rows: match returns_rows {
+                // On MySQL and MariaDB a result with rows has no count.
+                true => |answers| answers.iter().filter(|it| it.is_right()).count() as u64,
+                false => |answers| {
+                    answers
+                        .iter()
+                        .filter_map(|it| it.as_ref().left())
+                        .map(DB::written)
+                        .sum()
+                },
+            },
         }
     }
 }

@@ -1,16 +1,16 @@
 use std::sync::Arc;
 
 use leasehold::FencingToken;
-use sqlx::{Acquire, Database, SqlStr};
+use sqlx::{Acquire, Arguments, Database, SqlStr};
 
-use super::outcome::{Ask, Found, explain};
+use super::outcome::{Answers, Ask, Found, explain};
 use super::scope::Scope;
 use crate::database::{Call, FencedDatabase};
 use crate::rewrite::Rewritten;
 use crate::{Error, observe};
 
 /// A statement with all of its values.
-pub(super) struct Ready<DB: Database> {
+pub(crate) struct Ready<DB: Database> {
     pub(super) rewritten: Arc<Rewritten>,
     pub(super) token: FencingToken,
     pub(super) values: DB::Arguments,
@@ -20,9 +20,46 @@ pub(super) struct Ready<DB: Database> {
 }
 
 impl<DB: FencedDatabase> Ready<DB> {
+    /// Adds the token to a statement whose values are already bound.
+    pub(crate) fn of_bound(
+        rewritten: &Arc<Rewritten>,
+        token: FencingToken,
+        mut call: Call<DB>,
+    ) -> Result<Self, Error> {
+        let mut values = call.values.take().unwrap_or_default();
+        let (expected, given) = (rewritten.values, values.len());
+        if expected != given {
+            return Err(Error::Binds { expected, given });
+        }
+        let with = match rewritten.has_literals() {
+            true => Arc::new(rewritten.with_token(token)),
+            false => {
+                DB::add(&mut values, token.get())?;
+                Arc::clone(rewritten)
+            }
+        };
+        Ok(Self {
+            persistent: call.persistent && !with.has_literals(),
+            rewritten: with,
+            token,
+            probed: values.clone(),
+            values,
+            expected: None,
+        })
+    }
+
+    /// Sends the statement, and returns its rows and results after the check.
+    pub(crate) async fn answers(
+        self,
+        connection: &mut DB::Connection,
+    ) -> Result<Answers<DB>, Error> {
+        let ask = Ask::answers(self.rewritten.returns_rows);
+        self.run_on(connection, ask, Ok).await
+    }
+
     /// Sends the statement, checks the number of written rows, and decodes the result.
     pub(super) async fn run<'c, A, T, R>(
-        mut self,
+        self,
         at: A,
         ask: Ask<DB, T>,
         read: impl FnOnce(T) -> Result<R, sqlx::Error> + Send,
@@ -33,19 +70,32 @@ impl<DB: FencedDatabase> Ready<DB> {
         R: Send,
     {
         let mut connection = at.acquire().await?;
+        self.run_on(&mut connection, ask, read).await
+    }
+
+    async fn run_on<T, R>(
+        mut self,
+        connection: &mut DB::Connection,
+        ask: Ask<DB, T>,
+        read: impl FnOnce(T) -> Result<R, sqlx::Error> + Send,
+    ) -> Result<R, Error>
+    where
+        T: Send,
+        R: Send,
+    {
         let rewritten = Arc::clone(&self.rewritten);
         let values = std::mem::take(&mut self.values);
         let sent = self.call(rewritten.sql.clone(), values);
         let Some(expected) = self.expected else {
-            let answer = (ask.send)(&mut connection, sent).await?;
+            let answer = (ask.send)(connection, sent).await?;
             let written = (ask.rows)(&answer);
             if written == 0 {
-                self.explain(&mut connection, written).await?;
+                self.explain(connection, written).await?;
             }
             observe::written(&rewritten.table, written);
             return Ok(read(answer)?);
         };
-        let mut scope = Scope::<DB>::begin(&mut connection).await?;
+        let mut scope = Scope::<DB>::begin(connection).await?;
         let answer = match (ask.send)(scope.connection(), sent).await {
             Ok(answer) => answer,
             Err(error) => return Err(undone(scope, error).await),
@@ -54,7 +104,7 @@ impl<DB: FencedDatabase> Ready<DB> {
         if written != expected {
             // Roll back before the probe, because the condition may depend on the written rows.
             scope.undo().await?;
-            let explained = self.explain(&mut connection, written).await;
+            let explained = self.explain(connection, written).await;
             let applied = written;
             return Err(explained
                 .err()
@@ -78,8 +128,11 @@ impl<DB: FencedDatabase> Ready<DB> {
 
     /// Probes for rows with newer tokens: see [`explain`].
     async fn explain(mut self, connection: &mut DB::Connection, written: u64) -> Result<(), Error> {
+        let Some(probe) = self.rewritten.probe.clone() else {
+            return Ok(());
+        };
         let probed = std::mem::take(&mut self.probed);
-        let probe = self.call(self.rewritten.probe.clone(), probed);
+        let probe = self.call(probe, probed);
         let confirmed = self.rewritten.confirmed.clone();
         let (stale, newest) = DB::probe(connection, probe, confirmed).await?;
         let found = Found { stale, newest };
@@ -90,8 +143,9 @@ impl<DB: FencedDatabase> Ready<DB> {
     const fn call(&self, sql: SqlStr, values: DB::Arguments) -> Call<DB> {
         Call {
             sql,
-            values,
+            values: Some(values),
             persistent: self.persistent,
+            statement: None,
         }
     }
 }

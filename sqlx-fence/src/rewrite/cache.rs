@@ -5,9 +5,12 @@ use std::sync::{Arc, LazyLock};
 use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
 
+use super::asked::Asked;
 use super::dialect::Dialect;
+use super::plan::{self, Plan};
 use super::refusal::Refusal;
-use super::{Rewritten, rewrite};
+use super::rewritten::Rewritten;
+use super::update::rewrite;
 
 /// The expected number of statements in a program.
 const STATEMENTS: usize = 1024;
@@ -15,6 +18,9 @@ const STATEMENTS: usize = 1024;
 const BYTES: u64 = 8 * 1024 * 1024;
 
 static CACHE: LazyLock<Cache<Key, Arc<Rewritten>, Weight>> =
+    LazyLock::new(|| Cache::with_weighter(STATEMENTS, BYTES, Weight));
+/// The statements of fenced pools, in which other kinds of statements are allowed.
+static PLANS: LazyLock<Cache<Key, Plan, Weight>> =
     LazyLock::new(|| Cache::with_weighter(STATEMENTS, BYTES, Weight));
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -25,12 +31,15 @@ struct Key {
     sql: String,
 }
 
-#[derive(Debug, Clone, Copy, Hash)]
-struct Asked<'a> {
-    dialect: Dialect,
-    column: &'a str,
-    target: Option<&'a str>,
-    sql: &'a str,
+impl Key {
+    fn of(asked: Asked<'_>) -> Self {
+        Self {
+            dialect: asked.dialect,
+            column: asked.column.to_owned(),
+            target: asked.target.map(str::to_owned),
+            sql: asked.sql.to_owned(),
+        }
+    }
 }
 
 impl Equivalent<Key> for Asked<'_> {
@@ -47,34 +56,36 @@ struct Weight;
 
 impl Weighter<Key, Arc<Rewritten>> for Weight {
     fn weight(&self, key: &Key, rewritten: &Arc<Rewritten>) -> u64 {
-        let texts = key.sql.len() + rewritten.sql.as_str().len() + rewritten.probe.as_str().len();
+        (key.sql.len() + rewritten.bytes()) as u64
+    }
+}
+
+impl Weighter<Key, Plan> for Weight {
+    fn weight(&self, key: &Key, plan: &Plan) -> u64 {
+        let texts = match plan {
+            Plan::Write(rewritten) => key.sql.len() + rewritten.bytes(),
+            Plan::Read | Plan::LockingRead => key.sql.len(),
+        };
         texts as u64
     }
 }
 
 /// Returns a statement with its fence, from the cache if possible. Refusals are not cached.
-pub(crate) fn rewritten(
-    dialect: Dialect,
-    column: &str,
-    target: Option<&str>,
-    sql: &str,
-) -> Result<Arc<Rewritten>, Refusal> {
-    let asked = Asked {
-        dialect,
-        column,
-        target,
-        sql,
-    };
+pub(crate) fn rewritten(asked: Asked<'_>) -> Result<Arc<Rewritten>, Refusal> {
     if let Some(found) = CACHE.get(&asked) {
         return Ok(found);
     }
-    let new = Arc::new(rewrite(dialect, column, target, sql)?);
-    let key = Key {
-        dialect,
-        column: column.to_owned(),
-        target: target.map(str::to_owned),
-        sql: sql.to_owned(),
-    };
-    CACHE.insert(key, Arc::clone(&new));
+    let new = Arc::new(rewrite(asked)?);
+    CACHE.insert(Key::of(asked), Arc::clone(&new));
+    Ok(new)
+}
+
+/// Returns how a fenced pool executes a statement, from the cache if possible. Refusals are not cached.
+pub(crate) fn planned(asked: Asked<'_>) -> Result<Plan, Refusal> {
+    if let Some(found) = PLANS.get(&asked) {
+        return Ok(found);
+    }
+    let new = plan::plan(asked)?;
+    PLANS.insert(Key::of(asked), new.clone());
     Ok(new)
 }

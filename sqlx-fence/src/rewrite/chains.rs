@@ -180,13 +180,22 @@ fn part(piece: &Piece) -> Part {
 mod tests {
     use std::time::{Duration, Instant};
 
+    use super::Refusal;
     use crate::rewrite::stack::{LOW, MOST};
-    use crate::rewrite::{Dialect, Refusal, rewrite};
+    use crate::rewrite::update::rewrite;
+    use crate::rewrite::{Asked, Dialect};
 
     const DIALECTS: [Dialect; 3] = [Dialect::Postgres, Dialect::MySql, Dialect::Sqlite];
 
     fn refused(dialect: Dialect, sql: &str) -> Option<Refusal> {
-        rewrite(dialect, "fencing_token", None, sql).err()
+        let asked = Asked {
+            dialect,
+            column: "fencing_token",
+            target: None,
+            sql,
+            is_bound: false,
+        };
+        rewrite(asked).err()
     }
 
     fn is_too_high(refused: &Refusal) -> bool {

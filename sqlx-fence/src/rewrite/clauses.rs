@@ -119,7 +119,7 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clau
     })
 }
 
-fn without_semicolons(code: &[Piece]) -> Result<&[Piece], Refusal> {
+pub(super) fn without_semicolons(code: &[Piece]) -> Result<&[Piece], Refusal> {
     let is_end = |it: &Piece| it.token == Token::SemiColon;
     let length = code
         .iter()
@@ -134,6 +134,13 @@ fn without_semicolons(code: &[Piece]) -> Result<&[Piece], Refusal> {
             "send one statement at a time",
         )),
     }
+}
+
+/// Returns the index of the verb of an `INSERT`, `UPDATE` or `DELETE`, also after its `WITH`.
+pub(super) fn verb(code: &[Piece]) -> Option<usize> {
+    let verbs = [Keyword::INSERT, Keyword::UPDATE, Keyword::DELETE];
+    let at = Top::of(code).first(0, &verbs)?;
+    (at == 0 || code[0].keyword() == Keyword::WITH).then_some(at)
 }
 
 fn not_a_write(dialect: Dialect, code: &[Piece]) -> Refusal {
@@ -195,13 +202,13 @@ fn refuse_modifiers(dialect: Dialect, behind: &[Piece]) -> Result<(), Refusal> {
 
 /// The pieces outside of parentheses.
 #[derive(Debug)]
-struct Top<'a> {
+pub(super) struct Top<'a> {
     code: &'a [Piece],
     at_top: Vec<bool>,
 }
 
 impl<'a> Top<'a> {
-    fn of(code: &'a [Piece]) -> Self {
+    pub(super) fn of(code: &'a [Piece]) -> Self {
         let mut depth = 0_usize;
         let at_top = code.iter().map(|it| {
             let here = depth;
@@ -228,13 +235,21 @@ impl<'a> Top<'a> {
         is_first.then_some((verb, at))
     }
 
+    /// Returns the bracket that closes the first bracket at or after `start`.
+    pub(super) fn closing(&self, start: usize) -> Option<usize> {
+        let is = |at: usize, token: &Token| self.at_top[at] && self.code[at].token == *token;
+        let open = (start..self.code.len()).find(|&at| is(at, &Token::LParen))?;
+        let after = (open + 1..self.code.len()).find(|&at| self.at_top[at]);
+        after.unwrap_or(self.code.len()).checked_sub(1)
+    }
+
     fn commas(&self, range: Range<usize>) -> Vec<usize> {
         let commas = range.filter(|&at| self.at_top[at] && self.code[at].token == Token::Comma);
         commas.map(|at| self.code[at].start).collect()
     }
 
     /// Returns the first of these keywords at or after `start`. The `FROM` of `IS DISTINCT FROM` is not a clause.
-    fn first(&self, start: usize, keywords: &[Keyword]) -> Option<usize> {
+    pub(super) fn first(&self, start: usize, keywords: &[Keyword]) -> Option<usize> {
         (start..self.code.len()).find(|&at| {
             let keyword = self.code[at].keyword();
             let compares = keyword == Keyword::FROM

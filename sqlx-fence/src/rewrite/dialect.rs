@@ -20,6 +20,16 @@ impl Dialect {
         }
     }
 
+    /// Returns the name of a table in the form in which the database compares it. On `MySQL` it depends on the server
+    /// whether the case matters, so names that may be equal are treated as equal.
+    pub(crate) fn folded(self, name: &str, is_quoted: bool) -> String {
+        match (self, is_quoted) {
+            (Self::Postgres, true) => name.to_owned(),
+            (Self::Postgres, false) => name.to_ascii_lowercase(),
+            (Self::MySql | Self::Sqlite, _) => name.to_lowercase(),
+        }
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "Postgres",

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use super::asked::Asked;
 use super::clauses::Clauses;
 use super::dialect::Dialect;
 use super::placeholders::Placeholders;
@@ -27,17 +28,16 @@ pub(super) struct Probe {
 }
 
 pub(super) fn probe(
-    dialect: Dialect,
-    sql: &str,
+    asked: Asked<'_>,
     clauses: &Clauses,
     placeholders: &Placeholders,
     added: &Added,
     joined: bool,
     guarded: Option<&str>,
 ) -> Probe {
+    let Asked { dialect, sql, .. } = asked;
     let copy = || Copy {
-        dialect,
-        sql,
+        asked,
         placeholders,
         text: String::with_capacity(sql.len() + 128),
         taken: Vec::new(),
@@ -79,8 +79,7 @@ pub(super) fn probe(
 }
 
 struct Copy<'a> {
-    dialect: Dialect,
-    sql: &'a str,
+    asked: Asked<'a>,
     placeholders: &'a Placeholders,
     text: String,
     taken: Vec<usize>,
@@ -100,23 +99,39 @@ impl Copy<'_> {
         }
         self.write(" WHERE ");
         if let Some(condition) = &clauses.condition {
+            self.use_up(condition.start);
             self.write("(");
             self.take(condition.clone());
             self.write(") AND ");
         }
         // With LIMIT 0 the statement writes no row, independent of tokens.
         if let Some(limit) = &clauses.limit {
+            self.use_up(limit.start);
             self.write("(");
             self.take(limit.clone());
             self.write(") <> 0 AND ");
         }
+        self.use_up(self.asked.sql.len());
         self.write(further);
+    }
+
+    /// Uses the values before this position that the probe does not need. On `MySQL` they have no numbers, and values
+    /// that are already bound cannot be left out.
+    fn use_up(&mut self, until: usize) {
+        if !self.asked.is_bound || self.asked.dialect != Dialect::MySql {
+            return;
+        }
+        let found = self.placeholders.found.iter().enumerate();
+        for (index, _) in found.skip(self.taken.len()).take_while(|it| it.1.0 < until) {
+            self.text.push_str("(? IS NULL OR TRUE) AND ");
+            self.taken.push(index);
+        }
     }
 
     /// Copies the further tables. `SQLite` joins them with each other before it joins the written table, and a comma
     /// has the same precedence as `JOIN` there.
     fn others(&mut self, others: Range<usize>, clauses: &Clauses, joined: bool) {
-        if self.dialect != Dialect::Sqlite || !joined {
+        if self.asked.dialect != Dialect::Sqlite || !joined {
             return self.take(others);
         }
         self.write("(");
@@ -132,7 +147,7 @@ impl Copy<'_> {
 
     /// Copies a part of the statement. Bare `?` get numbers, because the probe does not contain all of them.
     fn take(&mut self, range: Range<usize>) {
-        let numbered = self.dialect == Dialect::Sqlite && self.placeholders.counted;
+        let numbered = self.asked.dialect == Dialect::Sqlite && self.placeholders.counted;
         let mut done = range.start;
         for (index, (at, text)) in self.placeholders.found.iter().enumerate() {
             if !range.contains(at) {
@@ -140,12 +155,12 @@ impl Copy<'_> {
             }
             self.taken.push(index);
             if numbered {
-                self.text.push_str(&self.sql[done..*at]);
+                self.text.push_str(&self.asked.sql[done..*at]);
                 // Writing to a `String` cannot fail.
                 let _ = write!(self.text, "${}", index + 1);
                 done = at + text.len();
             }
         }
-        self.text.push_str(&self.sql[done..range.end]);
+        self.text.push_str(&self.asked.sql[done..range.end]);
     }
 }

@@ -66,7 +66,8 @@ pub(super) fn splice(
     }
 }
 
-fn inserted(sql: &str, insertions: Vec<(usize, String)>) -> String {
+/// Inserts texts at ascending positions.
+pub(super) fn inserted(sql: &str, insertions: Vec<(usize, String)>) -> String {
     let mut text = String::with_capacity(sql.len() + 128);
     let mut done = 0;
     for (at, insertion) in insertions {

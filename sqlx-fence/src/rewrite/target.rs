@@ -73,15 +73,24 @@ fn written<'a>(write: &'a Write<'_>) -> &'a [TableWithJoins] {
 }
 
 /// Returns the name in the schema of a table with this name or alias.
-pub(super) fn table(write: &Write<'_>, called: &Ident) -> String {
+pub(super) fn table(write: &Write<'_>, called: &Ident) -> ObjectName {
     let relations = written(write).iter().flat_map(relations);
     let mut named = relations.filter_map(|it| match it {
         TableFactor::Table { name: table, .. } if name(it).as_ref() == Some(called) => {
-            Some(table.to_string())
+            Some(table.clone())
         }
         _ => None,
     });
-    named.next().unwrap_or_else(|| called.to_string())
+    let named = named.next();
+    named.unwrap_or_else(|| ObjectName::from(called.clone()))
+}
+
+/// Returns the parts of a table's name, as the database compares them.
+pub(super) fn path(dialect: Dialect, table: &ObjectName) -> Vec<String> {
+    let parts = table.0.iter().filter_map(|part| part.as_ident());
+    parts
+        .map(|it| dialect.folded(&it.value, it.quote_style.is_some()))
+        .collect()
 }
 
 /// Refuses a query in `WITH` with the name of the written table. The statement would write the table, but the probe

@@ -193,7 +193,7 @@ pub(super) struct Added {
     pub(super) placeholder: String,
 }
 
-fn placeholder(text: &str) -> Expr {
+pub(super) fn placeholder(text: &str) -> Expr {
     Expr::Value(ValueWithSpan {
         value: Value::Placeholder(text.to_owned()),
         span: Span::empty(),
@@ -215,12 +215,12 @@ fn names(target: &AssignmentTarget) -> &[ObjectName] {
     }
 }
 
-fn last(name: &ObjectName) -> Option<&Ident> {
+pub(super) fn last(name: &ObjectName) -> Option<&Ident> {
     name.0.last().and_then(|part| part.as_ident())
 }
 
 /// Servers have different rules for the case of names. Names that may be equal are treated as equal.
-fn same_column(one: &str, other: &str) -> bool {
+pub(super) fn same_column(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }
 

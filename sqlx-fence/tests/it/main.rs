@@ -9,6 +9,7 @@ mod mark;
 mod migrations;
 mod ordered;
 mod policies;
+mod pool;
 mod returned;
 mod rows;
 mod sqlx_statements;

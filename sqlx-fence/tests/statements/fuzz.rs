@@ -177,3 +177,86 @@ macro_rules! fuzz {
 }
 
 pub(crate) use fuzz;
+
+/// Reads, and writes that are hidden in what begins like a read.
+const HIDDEN: [&str; 14] = [
+    "SELECT id, amount FROM items WHERE id = 1",
+    "(SELECT id FROM items) UNION ALL (SELECT id FROM others)",
+    "VALUES (1), (2)",
+    "WITH x AS (SELECT id FROM items) SELECT id FROM x",
+    "WITH x AS (DELETE FROM items RETURNING id) SELECT id FROM x",
+    "WITH x AS (SELECT 1) DELETE FROM items",
+    "WITH x AS (SELECT 1) INSERT INTO items (id) SELECT 99",
+    "SELECT id FROM items; DELETE FROM items",
+    "SELECT id INTO spare FROM items",
+    "EXPLAIN ANALYZE DELETE FROM items",
+    "EXPLAIN DELETE FROM items",
+    "REPLACE INTO items (id) VALUES (1)",
+    "INSERT INTO items (id) VALUES (99)",
+    "TABLE items",
+];
+
+/// The next statement to damage, which may look like a read.
+pub(crate) fn next_hidden(random: &mut Random, cases: &[crate::case::Case]) -> String {
+    match random.rng.bool() {
+        true => HIDDEN[random.rng.usize(0..HIDDEN.len())].to_owned(),
+        false => next(random, cases),
+    }
+}
+
+/// Damages statements for a while, and executes them through a fenced pool in a task without a lock. Whatever passes
+/// must be a read.
+macro_rules! fuzz_pool {
+    ($name:ident, $pool:expr, $random:expr, $cases:expr) => {{
+        let mut random = $random;
+        let fenced = FencedPool::new($pool.clone());
+        let dumped = async || {
+            let mut tx = $pool.begin().await.unwrap();
+            let dumped = dump(&mut tx).await;
+            tx.rollback().await.unwrap();
+            dumped
+        };
+        let before = dumped().await;
+        let (mut tried, mut executed) = (0_u64, 0_u64);
+        let (begun, length) = (std::time::Instant::now(), crate::fuzz::how_long());
+        while begun.elapsed() < length {
+            let (one, other) = (
+                crate::fuzz::next_hidden(&mut random, $cases),
+                crate::fuzz::next_hidden(&mut random, $cases),
+            );
+            let sql = match random.rng.u8(0..5) {
+                0 => one,
+                _ => crate::fuzz::damage(&mut random.rng, &one, &other),
+            };
+            tried += 1;
+            let done = match random.rng.bool() {
+                true => {
+                    sqlx::raw_sql(AssertSqlSafe(sql.clone()))
+                        .execute(&fenced)
+                        .await
+                }
+                false => {
+                    sqlx::query(AssertSqlSafe(sql.clone()))
+                        .execute(&fenced)
+                        .await
+                }
+            };
+            if done.is_ok() {
+                executed += 1;
+                assert_eq!(dumped().await, before, "{sql:?} was sent as a read");
+            }
+        }
+        println!(
+            "{}: {tried} damaged statements, {executed} sent as reads",
+            stringify!($name)
+        );
+        assert_eq!(
+            dumped().await,
+            before,
+            "a statement that failed has written"
+        );
+        assert!(executed > 0 && executed < tried, "{executed} of {tried}");
+    }};
+}
+
+pub(crate) use fuzz_pool;

@@ -2,9 +2,11 @@
 
 /// Defines `judge`, which runs each case three times from the same state, in transactions that are rolled back. It runs
 /// the statement without a fence, with a fence on rows with older tokens, and with a fence on rows with newer tokens.
+/// Then it runs the case in the same way in transactions of a fenced pool.
 macro_rules! judge {
     ($DB:ty, $Pool:ty, $dump:literal) => {
-        use leasehold_sqlx::{Error, Fence};
+        use leasehold::LockManager;
+        use leasehold_sqlx::{Error, Fence, FencedPool, ddl};
         use sqlx::{AssertSqlSafe, Row};
 
         use crate::case::{Case, V};
@@ -93,6 +95,110 @@ macro_rules! judge {
                 other => panic!("{sql}: {other:?}"),
             }
             tx.rollback().await.unwrap();
+            if case.target.is_none() {
+                judge_of_pool(pool, case, rows, [before, after]).await;
+            }
+        }
+
+        /// A fenced pool gets statements whose values are already bound.
+        async fn judge_of_pool(
+            pool: &$Pool,
+            case: &Case,
+            rows: u64,
+            [before, after]: [Vec<String>; 2],
+        ) {
+            let sql = &case.sql;
+            ddl::create_fences(pool).await.unwrap();
+            let fenced = FencedPool::new(pool.clone());
+            let guard = LockManager::in_process()
+                .lock("items")
+                .acquire()
+                .await
+                .unwrap();
+            for newest in [0, guard.token().get() + 1] {
+                let mut tx = pool.begin().await.unwrap();
+                set_tokens(&mut tx, newest).await;
+                tx.commit().await.unwrap();
+                let run = async {
+                    let mut tx = fenced.begin().await.unwrap();
+                    let mut query = sqlx::query::<$DB>(AssertSqlSafe(sql.to_string()));
+                    for value in case.values.iter() {
+                        query = match *value {
+                            V::I(number) => query.bind(number),
+                            V::T(text) => query.bind(text),
+                        };
+                    }
+                    let done = query.execute(&mut *tx).await;
+                    let dumped = sqlx::query($dump).fetch_all(&mut *tx).await.unwrap();
+                    tx.rollback().await.unwrap();
+                    let dumped: Vec<String> = dumped.iter().map(|row| row.get(0)).collect();
+                    (
+                        done.map(|it| it.rows_affected()).map_err(Error::from),
+                        dumped,
+                    )
+                };
+                let (done, dumped) = guard.handle().scope(run).await;
+                match done {
+                    Ok(written) if newest == 0 => {
+                        assert_eq!(dumped, after, "{sql}: an effect of its own in a pool");
+                        assert_eq!(written, rows, "{sql}: another number of rows in a pool");
+                    }
+                    Ok(0) => assert_eq!(rows, 0, "{sql}: not told that it is stale in a pool"),
+                    Err(Error::Stale(_)) if newest > 0 && rows > 0 => {
+                        assert_eq!(
+                            dumped, before,
+                            "{sql}: a newer token does not stop it in a pool"
+                        );
+                    }
+                    other => panic!("{sql}: {other:?} in a pool"),
+                }
+            }
+        }
+
+        /// A fenced pool inserts the same rows as a plain one, each with the token.
+        async fn judge_insert(pool: &$Pool, sql: &'static str) {
+            let mut tx = pool.begin().await.unwrap();
+            let before = dump(&mut tx).await;
+            let done = sqlx::query(sql).execute(&mut *tx).await;
+            let rows = done
+                .unwrap_or_else(|it| panic!("{sql}: {it}"))
+                .rows_affected();
+            let after = dump(&mut tx).await;
+            tx.rollback().await.unwrap();
+
+            let fenced = FencedPool::new(pool.clone());
+            let guard = LockManager::in_process()
+                .lock("items")
+                .acquire()
+                .await
+                .unwrap();
+            let run = async {
+                let mut tx = fenced.begin().await.unwrap();
+                let done = sqlx::query(sql).execute(&mut *tx).await;
+                let done = done
+                    .map_err(Error::from)
+                    .unwrap_or_else(|it| panic!("{sql}: {it}"));
+                assert_eq!(done.rows_affected(), rows, "{sql}: another number of rows");
+                let dumped = sqlx::query($dump).fetch_all(&mut *tx).await.unwrap();
+                let dumped: Vec<String> = dumped.iter().map(|row| row.get(0)).collect();
+                assert_eq!(dumped, after, "{sql}: other rows");
+                let count = format!(
+                    "SELECT (SELECT count(*) FROM items WHERE fencing_token = {token}) \
+                     + (SELECT count(*) FROM odd WHERE fencing_token = {token})",
+                    token = guard.token(),
+                );
+                let with: i64 = sqlx::query_scalar(AssertSqlSafe(count))
+                    .fetch_one(&mut *tx)
+                    .await
+                    .unwrap();
+                assert_eq!(
+                    with as usize,
+                    after.len() - before.len(),
+                    "{sql}: rows without a token"
+                );
+                tx.rollback().await.unwrap();
+            };
+            guard.handle().scope(run).await;
         }
     };
 }

@@ -14,6 +14,7 @@ mod common;
 mod differential;
 mod expressions;
 mod fuzz;
+mod inserts;
 mod joins;
 mod judge;
 mod mysql;

@@ -4,7 +4,7 @@ use sqlx::MySqlPool;
 use crate::case::V::{I, T};
 use crate::case::{case, on};
 use crate::differential::differential;
-use crate::fuzz::fuzz;
+use crate::fuzz::{fuzz, fuzz_pool};
 use crate::judge::judge;
 use crate::random::{Flavour, Random, STATEMENTS};
 
@@ -243,6 +243,10 @@ async fn all_of_mariadb() {
         judge(&pool, &random.statement()).await;
     }
     fuzz!(MySql, pool, Random::new(Flavour::MySql), CASES);
+    fuzz_pool!(MySql, pool, Random::new(Flavour::MySql), CASES);
+    for insert in crate::inserts::COMMON.iter().chain(crate::inserts::MYSQL) {
+        judge_insert(&pool, insert).await;
+    }
     pool.close().await;
 }
 

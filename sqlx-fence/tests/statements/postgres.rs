@@ -5,7 +5,7 @@ use sqlx::postgres::PgConnectOptions;
 use crate::case::V::{I, T};
 use crate::case::{case, on};
 use crate::differential::differential;
-use crate::fuzz::fuzz;
+use crate::fuzz::{fuzz, fuzz_pool};
 use crate::judge::judge;
 use crate::random::{Flavour, Random, STATEMENTS};
 
@@ -296,6 +296,13 @@ async fn all_of_postgres() {
         judge(&pool, &random.statement()).await;
     }
     fuzz!(Postgres, pool, Random::new(Flavour::Postgres), CASES);
+    fuzz_pool!(Postgres, pool, Random::new(Flavour::Postgres), CASES);
+    for insert in crate::inserts::COMMON
+        .iter()
+        .chain(crate::inserts::POSTGRES)
+    {
+        judge_insert(&pool, insert).await;
+    }
     pool.close().await;
 }
 

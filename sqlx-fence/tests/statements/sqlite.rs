@@ -4,7 +4,7 @@ use sqlx::sqlite::SqlitePoolOptions;
 use crate::case::V::{I, T};
 use crate::case::{case, on};
 use crate::differential::differential;
-use crate::fuzz::fuzz;
+use crate::fuzz::{fuzz, fuzz_pool};
 use crate::judge::judge;
 use crate::random::{Flavour, Random, STATEMENTS};
 
@@ -211,6 +211,10 @@ async fn all_of_sqlite() {
         judge(&pool, &random.statement()).await;
     }
     fuzz!(Sqlite, pool, Random::new(Flavour::Sqlite), CASES);
+    fuzz_pool!(Sqlite, pool, Random::new(Flavour::Sqlite), CASES);
+    for insert in crate::inserts::COMMON.iter().chain(crate::inserts::SQLITE) {
+        judge_insert(&pool, insert).await;
+    }
 }
 
 #[tokio::test]

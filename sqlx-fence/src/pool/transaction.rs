@@ -1,0 +1,192 @@
+//! Transactions of a fenced pool.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::ops::{Deref, DerefMut};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use leasehold::{CurrentLock, FencingToken, current_lock, current_lock_by_key};
+use sqlx::{Pool, Transaction};
+
+use super::step::Settings;
+use crate::begin::Begin;
+use crate::database::FencedDatabase;
+use crate::{DEFAULT_LOCK_TIMEOUT, Error, Isolation};
+
+/// A transaction that has claimed the resource of a lock: see
+/// [`FencedPool::begin`](crate::FencedPool::begin).
+pub struct FencedTransaction<DB: FencedDatabase> {
+    connection: FencedConnection<DB>,
+}
+
+/// The connection of a [`FencedTransaction`]. `&mut *tx` is an [`Executor`](sqlx::Executor) that fences each write.
+pub struct FencedConnection<DB: FencedDatabase> {
+    pub(super) tx: Transaction<'static, DB>,
+    pub(super) lock: CurrentLock,
+    pub(super) settings: Arc<Settings>,
+}
+
+impl<DB: FencedDatabase> FencedTransaction<DB> {
+    /// Commits the transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sqlx`] if the database or the driver failed. The outcome is then unknown.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped call may have committed.
+    pub async fn commit(self) -> Result<(), Error> {
+        Ok(self.connection.tx.commit().await?)
+    }
+
+    /// Rolls the transaction back. Dropping it does the same, but only when its connection is used again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sqlx`] if the database or the driver failed. Nothing is then committed either.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped call rolls back, too.
+    pub async fn rollback(self) -> Result<(), Error> {
+        Ok(self.connection.tx.rollback().await?)
+    }
+}
+
+impl<DB: FencedDatabase> FencedConnection<DB> {
+    /// Returns the lock whose resource the transaction has claimed.
+    #[must_use]
+    pub const fn lock(&self) -> &CurrentLock {
+        &self.lock
+    }
+}
+
+impl<DB: FencedDatabase> Deref for FencedTransaction<DB> {
+    type Target = FencedConnection<DB>;
+
+    fn deref(&self) -> &FencedConnection<DB> {
+        &self.connection
+    }
+}
+
+impl<DB: FencedDatabase> DerefMut for FencedTransaction<DB> {
+    fn deref_mut(&mut self) -> &mut FencedConnection<DB> {
+        &mut self.connection
+    }
+}
+
+impl<DB: FencedDatabase> fmt::Debug for FencedTransaction<DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FencedTransaction")
+            .field("lock", &self.connection.lock)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<DB: FencedDatabase> fmt::Debug for FencedConnection<DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FencedConnection")
+            .field("lock", &self.lock)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A builder for a transaction: see [`FencedPool::begin`](crate::FencedPool::begin). `.await` it to begin the transaction.
+///
+/// # Default
+///
+/// | setting | default |
+/// |---|---|
+/// | key | the key of [`current_lock`] |
+/// | lock limit | [`DEFAULT_LOCK_TIMEOUT`] |
+/// | isolation | the database's default |
+#[derive(Debug, Clone)]
+#[must_use = "a transaction does not begin automatically: `.await` it"]
+pub struct FencedBegin<'p, DB: FencedDatabase> {
+    pool: &'p Pool<DB>,
+    settings: &'p Arc<Settings>,
+    key: Option<String>,
+    limit: Duration,
+    isolation: Option<Isolation>,
+}
+
+impl<'p, DB: FencedDatabase> FencedBegin<'p, DB> {
+    pub(super) const fn new(pool: &'p Pool<DB>, settings: &'p Arc<Settings>) -> Self {
+        Self {
+            pool,
+            settings,
+            key: None,
+            limit: DEFAULT_LOCK_TIMEOUT,
+            isolation: None,
+        }
+    }
+
+    /// Claims the resource of another lock that the task holds. Needed for locks that were acquired together.
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Sets how long to wait while another transaction holds the claim: see
+    /// [`Begin::lock_timeout`](crate::Begin::lock_timeout).
+    pub const fn lock_timeout(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Sets the isolation level. `SQLite` ignores it and always uses the strictest level.
+    pub const fn isolation(mut self, isolation: Isolation) -> Self {
+        self.isolation = Some(isolation);
+        self
+    }
+
+    async fn begin(self) -> Result<FencedTransaction<DB>, Error> {
+        let lock = match &self.key {
+            Some(key) => current_lock_by_key(key)?,
+            None => current_lock()?,
+        };
+        lock.check().map_err(leasehold::Error::from)?;
+        let tx = self.claim(lock.token(), lock.key()).await?;
+        let connection = FencedConnection {
+            tx,
+            lock,
+            settings: Arc::clone(self.settings),
+        };
+        Ok(FencedTransaction { connection })
+    }
+
+    async fn claim(
+        &self,
+        token: FencingToken,
+        key: &str,
+    ) -> Result<Transaction<'static, DB>, Error> {
+        let mut begin = Begin::new(token, self.pool, key.to_owned()).lock_timeout(self.limit);
+        if let Some(isolation) = self.isolation {
+            begin = begin.isolation(isolation);
+        }
+        begin.await
+    }
+}
+
+impl<'p, DB: FencedDatabase> IntoFuture for FencedBegin<'p, DB> {
+    type Output = Result<FencedTransaction<DB>, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'p>>;
+
+    /// Begins the transaction, and claims the resource.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Lock`]: the task holds no lock on this key, or has lost it. Nothing was sent.
+    /// - The errors of [`Fence::begin`](crate::Fence::begin): [`Error::Stale`], [`Error::Busy`], [`Error::Name`] and
+    ///   [`Error::Sqlx`].
+    ///
+    /// # Cancel safety
+    ///
+    /// The same as of [`Fence::begin`](crate::Fence::begin): in a tokio runtime, a dropped call rolls back.
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.begin())
+    }
+}

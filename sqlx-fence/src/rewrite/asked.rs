@@ -1,0 +1,13 @@
+use super::dialect::Dialect;
+
+/// A statement to rewrite.
+#[derive(Debug, Clone, Copy, Hash)]
+pub(crate) struct Asked<'a> {
+    pub(crate) dialect: Dialect,
+    pub(crate) column: &'a str,
+    /// The written table, if the user has named it.
+    pub(crate) target: Option<&'a str>,
+    pub(crate) sql: &'a str,
+    /// Whether the values were bound already. A value cannot be added between them, or removed.
+    pub(crate) is_bound: bool,
+}

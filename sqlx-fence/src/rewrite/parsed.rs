@@ -1,0 +1,101 @@
+//! Parses statements, and checks the fenced ones.
+
+use sqlparser::ast::Statement;
+use sqlparser::tokenizer::TokenWithSpan;
+
+use super::asked::Asked;
+use super::dialect::Dialect;
+use super::lexical;
+use super::pieces::{self, Piece};
+use super::placeholders::{self, Placeholders};
+use super::refusal::Refusal;
+use super::tree::{self, Contents};
+
+/// Splits a text into pieces, and refuses it if a server might split it differently.
+pub(super) fn read(
+    dialect: Dialect,
+    sql: &str,
+) -> Result<(Vec<Piece>, Vec<TokenWithSpan>), Refusal> {
+    if let Some(at) = sql.find('\0') {
+        return Err(Refusal::new(
+            at,
+            "a NUL character, which ends the statement in some databases",
+            "bind the value",
+        ));
+    }
+    let regions = lexical::regions(dialect, sql)?;
+    let (pieces, tokens) = pieces::read(dialect, sql)?;
+    lexical::agree(&regions, &pieces, sql)?;
+    Ok((pieces, tokens))
+}
+
+/// Parses a statement that must contain exactly one write.
+pub(super) fn parsed(
+    asked: Asked<'_>,
+    start: usize,
+    pieces: &[Piece],
+    tokens: Vec<TokenWithSpan>,
+    depth: usize,
+) -> Result<(Placeholders, Statement), Refusal> {
+    let placeholders = placeholders::find(asked.dialect, pieces)?;
+    let statement = tree::parse(asked.dialect, tokens, depth).map_err(|error| Refusal {
+        at: pieces::place_in(&error, asked.sql).unwrap_or(start),
+        ..unreadable(start, &error)
+    })?;
+    let contents = Contents::of(&statement);
+    if contents.writes != 1 {
+        return Err(Refusal::new(
+            start,
+            "a part of the statement writes and would not be fenced",
+            "write each change as a separate statement, in one transaction",
+        ));
+    }
+    let mut texts: Vec<String> = placeholders.found.iter().map(|it| it.1.clone()).collect();
+    texts.sort_unstable();
+    if texts != contents.placeholders {
+        return Err(unreadable(start, "its placeholders are unclear"));
+    }
+    Ok((placeholders, statement))
+}
+
+pub(super) fn unreadable(at: usize, why: &str) -> Refusal {
+    Refusal::new(
+        at,
+        format!("the statement is not supported: {why}"),
+        "simplify it, or use `fence.begin(..)`, and set and compare the token column there yourself",
+    )
+}
+
+/// Returns the number of the user's values before each position of the token.
+pub(super) fn interleaved(
+    dialect: Dialect,
+    placeholders: &Placeholders,
+    places: &[usize],
+) -> Vec<usize> {
+    match dialect {
+        Dialect::MySql => {
+            let before = |at: &usize| placeholders.found.iter().filter(|it| it.0 < *at).count();
+            places.iter().map(before).collect()
+        }
+        Dialect::Postgres | Dialect::Sqlite => Vec::new(),
+    }
+}
+
+/// Checks that the fenced text has exactly the tree to which the same change was made.
+pub(super) fn check_again(
+    dialect: Dialect,
+    sql: &str,
+    statement: &Statement,
+    depth: usize,
+) -> Result<(), String> {
+    match read_again(dialect, sql, depth)? == *statement {
+        true => Ok(()),
+        false => Err("the fence would change more than it should".to_owned()),
+    }
+}
+
+pub(super) fn read_again(dialect: Dialect, sql: &str, depth: usize) -> Result<Statement, String> {
+    let (_, tokens) = read(dialect, sql).map_err(|it| it.problem.into_owned())?;
+    // The limit is higher here, because the fence adds a few brackets.
+    tree::parse(dialect, tokens, depth + 10)
+}
