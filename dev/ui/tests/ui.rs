@@ -11,4 +11,5 @@ fn every_mistake_is_told() {
     cases.compile_fail("tests/ui/layer/*.rs");
     cases.compile_fail("tests/ui/redis/*.rs");
     cases.compile_fail("tests/ui/fenced/*.rs");
+    cases.compile_fail("tests/ui/fenced_pool/*.rs");
 }

@@ -2,6 +2,7 @@
 
 mod async_trait;
 mod errors;
+mod fenced_pool;
 mod frameworks;
 mod functions;
 mod instrument;
