@@ -255,6 +255,7 @@ mod metrics;
 mod options;
 mod reentrant;
 mod runtime;
+mod sweep_limit;
 
 pub use attempt_id::AttemptId;
 pub use current_lock::{CurrentLock, current_lock, current_lock_by_key, current_locks};

@@ -65,7 +65,7 @@ impl Source {
         &self.locks
     }
 
-    /// Acquires a lock. First tries without waiting, so that only requests with a busy lock count as waiters.
+    /// Acquires a lock. First tries to acquire without waiting, so a request counts as a waiter only if that attempt fails.
     pub(crate) async fn acquire<T: Kind>(
         &self,
         mut lock: Lock<T>,

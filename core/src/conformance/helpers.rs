@@ -38,7 +38,7 @@ pub(super) async fn insist<T>(mut command: impl AsyncFnMut() -> Result<T, Backen
     command().await.expect("the backend fails permanently")
 }
 
-/// Returns the reply to one attempt: the token, or `None` if busy.
+/// Returns the reply to one attempt: the token, or `None` if the lock is busy.
 pub(super) async fn attempt(backend: &impl Backend, attempt: &Attempt) -> Option<FencingToken> {
     match insist(async || backend.attempt(attempt).await).await {
         AttemptAnswer::Granted { token, lease } => {
@@ -83,7 +83,7 @@ pub(super) async fn queue_for(backend: &impl Backend, request: &Attempt) -> Clai
         match insist(async || backend.attempt(request).await).await {
             AttemptAnswer::Granted { token, .. } => return request.claim(token),
             AttemptAnswer::Busy { retry_after } => {
-                // Whether the notification comes, fails or times out, the next step is another attempt.
+                // Attempt again even if `wait` fails or times out.
                 let _hint = tokio::time::timeout(retry_after, backend.wait(request)).await;
             }
             AttemptAnswer::Refused(refusal) => panic!("`{}`: {refusal:?}", request.key),

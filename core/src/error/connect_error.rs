@@ -48,7 +48,7 @@ pub enum ConnectError {
         #[from]
         source: InvalidOption,
     },
-    /// Too few nodes can be reached for a majority.
+    /// Fewer nodes than a majority can be reached.
     #[error("connected to {reached} of {nodes} nodes, but {needed} are needed")]
     NoQuorum {
         /// The number of nodes that were reached.

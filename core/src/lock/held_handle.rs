@@ -171,7 +171,7 @@ impl<K: Kind> LockHandle<K> {
         B: AsyncFnOnce(Self) -> Result<T, E>,
         E: From<Error>,
     {
-        // This is not an async block, which would store the body twice.
+        // An async block would store the body twice.
         let running = self.run_future(body(self.clone()));
         running.map(|ran| ran.unwrap_or_else(|lost| Err(Error::from(lost).into())))
     }

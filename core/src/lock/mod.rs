@@ -237,7 +237,7 @@ impl<K: Kind> Lock<K> {
     ///
     /// # Errors
     ///
-    /// The errors of [`acquire`](Self::acquire), but without a wait: the first failure of the backend is returned. An
+    /// Returns the errors of [`acquire`](Self::acquire) except `TimedOut`. Failures of the backend are not retried. An
     /// outage is never reported as busy. A lock that this task itself holds counts as busy.
     ///
     /// # Cancel safety

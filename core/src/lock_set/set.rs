@@ -128,7 +128,7 @@ impl LockSet {
     ///
     /// # Errors
     ///
-    /// The errors of [`acquire`](Self::acquire), but without a wait: the first failure of the backend is returned.
+    /// Returns the errors of [`acquire`](Self::acquire) except `TimedOut`. Failures of the backend are not retried.
     /// Locks that this task itself holds count as busy.
     ///
     /// # Cancel safety

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 
 use crate::Key;
 use crate::engine::{Engine, Hold, Lease};
+use crate::sweep_limit::SweepLimit;
 
 /// Below this number of entries, unused entries are not removed.
 const FEW: usize = 32;
@@ -31,11 +32,10 @@ impl HoldKey {
 pub(super) type AcquireMutex = Arc<tokio::sync::Mutex<()>>;
 
 /// The locks that a scope holds, or is acquiring.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct HoldRegistry {
     places: HashMap<HoldKey, ScopeHold>,
-    /// At this number of entries, unused entries are removed.
-    look_at: usize,
+    sweep_limit: SweepLimit<FEW>,
 }
 
 #[derive(Debug, Default)]
@@ -50,15 +50,6 @@ struct WeakHold {
     /// The lease is checked instead of upgrading `hold`, because a concurrent release would count that reference as
     /// another guard.
     lease: Weak<Lease>,
-}
-
-impl Default for HoldRegistry {
-    fn default() -> Self {
-        Self {
-            places: HashMap::new(),
-            look_at: FEW,
-        }
-    }
 }
 
 impl HoldRegistry {
@@ -76,10 +67,10 @@ impl HoldRegistry {
     }
 
     pub(super) fn turn(&mut self, place: &HoldKey) -> AcquireMutex {
-        if self.places.len() >= self.look_at {
-            self.places.retain(|_, entry| entry.is_used());
-            self.look_at = FEW.max(self.places.len() * 2);
-        }
+        self.sweep_limit
+            .sweep(&mut self.places, HashMap::len, |all| {
+                all.retain(|_, entry| entry.is_used());
+            });
         Arc::clone(&self.places.entry(place.clone()).or_default().turn)
     }
 

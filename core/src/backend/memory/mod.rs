@@ -50,7 +50,7 @@ use store::Store;
 /// # Implementation details
 ///
 /// The protocol is the same as on a server, so that tests in process see the same outcomes. A release makes the first
-/// active waiter the owner for a short *grant*, and the waiter's next attempt confirms the grant. The notification
+/// active waiter the owner for a short time, and the waiter's next attempt confirms this grant. The notification
 /// itself grants nothing. A waiter keeps its position by repeating its attempt. If a runtime shuts down, its waiters
 /// end without a cleanup. The backend skips such a waiter when the lease of its position has expired.
 #[derive(Clone, Default)]

@@ -14,6 +14,7 @@ use crate::backend::{
     Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, ReleaseAnswer,
     RenewAnswer,
 };
+use crate::sweep_limit::SweepLimit;
 
 /// With fewer keys than this, the store does not search for expired leases.
 const SWEEP_FROM: usize = 1024;
@@ -23,7 +24,7 @@ const SWEEP_FROM: usize = 1024;
 pub(super) struct Store {
     entries: HashMap<Key, KeyState>,
     tokens: Tokens,
-    sweep_at: usize,
+    sweep_limit: SweepLimit<SWEEP_FROM>,
     /// The latest time that a caller has passed. Some callers read the clock before they lock the mutex, so times can
     /// arrive out of order.
     latest: Option<Instant>,
@@ -119,17 +120,15 @@ impl Store {
         answer
     }
 
-    /// Removes entries that only contain expired leases. The search runs each time the number of entries has doubled.
-    /// So the store contains at most twice as many entries as are in use, and the average cost per attempt is constant.
+    /// Removes entries that only contain expired leases.
     fn sweep(&mut self, now: Instant) {
-        if self.entries.len() < self.sweep_at.max(SWEEP_FROM) {
-            return;
-        }
-        self.entries.retain(|_, entry| {
-            entry.settle(now);
-            !entry.is_idle()
-        });
-        self.sweep_at = self.entries.len() * 2;
+        self.sweep_limit
+            .sweep(&mut self.entries, HashMap::len, |all| {
+                all.retain(|_, entry| {
+                    entry.settle(now);
+                    !entry.is_idle()
+                });
+            });
     }
 }
 

@@ -10,6 +10,7 @@ use crate::attempt_id::AttemptMap;
 use crate::backend::Claim;
 use crate::backend::redis::timing::WAITER_LEASE;
 use crate::clock::{self, LeaseInstant};
+use crate::sweep_limit::SweepLimit;
 use crate::{AttemptId, FencingToken};
 
 /// The smallest number of attempts at which unused attempts are removed.
@@ -149,21 +150,24 @@ impl AttemptRounds {
 #[derive(Debug, Default)]
 pub(super) struct RedlockAttempts(Mutex<AttemptsByOwner>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct AttemptsByOwner {
     by_owner: AttemptMap<Arc<RedlockAttempt>>,
-    sweep_at: usize,
+    sweep_limit: SweepLimit<SWEPT_FROM>,
 }
 
 impl RedlockAttempts {
     /// Returns the attempt's state, which is kept for longer than `ttl`.
     pub(super) fn of(&self, owner: AttemptId, ttl: Duration) -> Arc<RedlockAttempt> {
         let mut known = self.0.lock();
-        if known.by_owner.len() >= known.sweep_at {
-            known.by_owner.retain(|_, it| !it.is_forgotten());
-            known.sweep_at = (known.by_owner.len() * 2).max(SWEPT_FROM);
-        }
-        let pursuit = known.by_owner.entry(owner);
+        let AttemptsByOwner {
+            by_owner,
+            sweep_limit,
+        } = &mut *known;
+        sweep_limit.sweep(by_owner, AttemptMap::len, |all| {
+            all.retain(|_, it| !it.is_forgotten());
+        });
+        let pursuit = by_owner.entry(owner);
         let pursuit = pursuit.or_insert_with(|| Arc::new(RedlockAttempt::new(owner)));
         pursuit.touch(ttl);
         Arc::clone(pursuit)
@@ -187,15 +191,6 @@ impl RedlockAttempts {
 
     pub(super) fn forget(&self, owner: AttemptId) {
         self.0.lock().by_owner.remove(&owner);
-    }
-}
-
-impl Default for AttemptsByOwner {
-    fn default() -> Self {
-        Self {
-            by_owner: AttemptMap::default(),
-            sweep_at: SWEPT_FROM,
-        }
     }
 }
 

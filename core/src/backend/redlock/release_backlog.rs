@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use crate::backend::redis::timing::WAITER_LEASE;
 use crate::clock::LeaseInstant;
+use crate::sweep_limit::SweepLimit;
 use crate::{AttemptId, Key};
 
 /// The smallest number of pending releases at which expired releases are removed.
@@ -57,18 +58,21 @@ pub(super) struct NodeReleaseBacklog(Mutex<NodeReleases>);
 #[derive(Debug, Default)]
 struct NodeReleases {
     pending_releases: BTreeMap<(AttemptId, Option<AttemptId>), PendingNodeRelease>,
-    sweep_at: usize,
+    sweep_limit: SweepLimit<SWEPT_FROM>,
 }
 
 impl NodeReleaseBacklog {
     pub(super) fn push_pending(&self, pending: PendingNodeRelease) {
         let mut book = self.0.lock();
         book.pending_releases.insert(pending.name(), pending);
-        if book.pending_releases.len() >= book.sweep_at.max(SWEPT_FROM) {
+        let NodeReleases {
+            pending_releases,
+            sweep_limit,
+        } = &mut *book;
+        sweep_limit.sweep(pending_releases, BTreeMap::len, |all| {
             let now = LeaseInstant::now();
-            book.pending_releases.retain(|_, it| it.until > now);
-            book.sweep_at = book.pending_releases.len() * 2;
-        }
+            all.retain(|_, it| it.until > now);
+        });
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -24,7 +24,7 @@ const MOST_WORDS: usize = 4;
 pub(super) enum RoundOutcome {
     /// A majority grants the lock under this token.
     Elected(u64),
-    /// Another holder has a majority, for this time at most.
+    /// Another holder has a majority. The duration is the longest time for which this can last.
     Held(Duration),
     /// No attempt has a majority.
     Split,

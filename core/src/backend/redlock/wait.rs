@@ -35,7 +35,7 @@ impl Redlock {
                 () = wake_ups.promoted(FIRST_LOOKS) => return,
             }
         }
-        // The notifications of a majority may arrive later than the first notification.
+        // An attempt fails until a majority of the nodes has released the lock, so it waits briefly for their notifications.
         let others = async {
             while wake_ups.notifications() < majority(self.members.len()) {
                 wake_ups.next().await;

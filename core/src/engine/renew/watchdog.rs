@@ -96,7 +96,7 @@ async fn keep_watch(
             }
         };
         let _panicked = catch_panic(watching).await;
-        // If every check panics, other tasks are polled in between.
+        // A check that always panics must not block the runtime's other tasks.
         tokio::task::yield_now().await;
     }
 }

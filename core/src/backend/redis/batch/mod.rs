@@ -228,7 +228,7 @@ impl BatchSender {
 
 impl Drop for BatchSender {
     fn drop(&mut self) {
-        // Batches remain if the sender's runtime ended before the sender was polled.
+        // The callers of batches that were not sent must get a reply. This happens if the runtime ends first.
         for batch in self.take() {
             batch.reject_all();
         }

@@ -22,7 +22,7 @@ use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::runtime::Runtime;
 use crate::runtime::timeout;
 
-/// The number of commands that may queue before their senders wait.
+/// The maximum number of queued commands. Further senders wait.
 const QUEUE: usize = 1024;
 
 /// Returns an error if the server's `INFO` shows that it must not be used for locks.

@@ -172,11 +172,11 @@ async fn tcp(host: &str, port: u16, settings: &TcpSettings) -> io::Result<TcpStr
 
 /// What connections to a server can be opened with: a [`Client`] of the `redis` crate.
 ///
-/// An open connection or a pool cannot be used. Waiters are notified by RESP3 pushes, which a connection must request
-/// when it is opened, and a pool gives its connections to other callers.
+/// An open connection or a pool cannot be used. Waiters are notified by RESP3 pushes, and a connection must request
+/// pushes when it is opened. A pool gives its connections to other callers.
 #[diagnostic::on_unimplemented(
     message = "locks cannot use a `{Self}`",
-    note = "waiters are notified by RESP3 pushes, which a connection must request when it is opened: pass the `redis::Client` from which it was made, or connect by URL"
+    note = "waiters are notified by RESP3 pushes, and a connection must request pushes when it is opened; pass the `redis::Client` that opened it, or connect by URL"
 )]
 pub trait IntoClient: sealed::Sealed {
     /// Returns the client.

@@ -9,6 +9,7 @@ use crate::AttemptId;
 use crate::attempt_id::AttemptMap;
 use crate::backend::redis::timing::COPIES_LAST;
 use crate::clock::LeaseInstant;
+use crate::sweep_limit::SweepLimit;
 
 /// The smallest number of unanswered requests at which expired requests are removed.
 const MANY: usize = 64;
@@ -27,8 +28,7 @@ struct RequestLog {
     /// The server's microseconds at `start`, or a little more.
     server_start: Option<u64>,
     unanswered: AttemptMap<UnansweredRequest>,
-    /// The number at which expired requests are removed.
-    many: usize,
+    sweep_limit: SweepLimit<MANY>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -128,14 +128,14 @@ impl Drop for InFlightRequest<'_> {
         }
         let mut state = self.copies.state.lock();
         let RequestLog {
-            unanswered, many, ..
+            unanswered,
+            sweep_limit,
+            ..
         } = &mut *state;
         let now = LeaseInstant::now();
-        // This does not run each time, because during an outage there are many requests, and none can be removed.
-        if unanswered.len() >= *many {
-            unanswered.retain(|_, copy| copy.forget_at > now);
-            *many = MANY.max(unanswered.len() * 2);
-        }
+        sweep_limit.sweep(unanswered, AttemptMap::len, |all| {
+            all.retain(|_, copy| copy.forget_at > now);
+        });
         let earlier = unanswered.get(&self.owner).map_or(0, |copy| copy.expiry);
         let copy = UnansweredRequest {
             expiry: self.expiry.max(earlier),

@@ -2,8 +2,8 @@
 //!
 //! # Implementation details
 //!
-//! Sentinels do not always agree. A Sentinel that was disconnected reports the old primary until it is informed about
-//! the failover. Also, an attacker may control a Sentinel. The server that this Sentinel reports would receive the
+//! Sentinels do not always agree. After a disconnect, a Sentinel reports the old primary until another Sentinel
+//! sends it the new one. Also, an attacker may control a Sentinel. The server that this Sentinel reports would receive the
 //! servers' password, and would grant all locks. So a majority of the Sentinels in the URL must agree, whatever epoch
 //! the others report. The client does not connect until the Sentinels agree, which takes a short time after a failover.
 //! Each failover has an epoch. The client changes to another primary only if a majority reports a later epoch, so it
