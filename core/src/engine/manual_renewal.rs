@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures_util::future::try_join_all;
 use tokio::sync::oneshot;
 
+use super::backoff::Backoff;
 use super::renew::{apply, ask, unanswered};
-use super::timeout::Backoff;
 use super::{Engine, Hold, Lease};
 use crate::backend::BackendError;
 use crate::clock::LeaseInstant;

@@ -2,6 +2,7 @@
 
 mod acquire;
 mod background_work;
+mod backoff;
 mod downgrade_and_handover;
 mod hold;
 mod lease;

@@ -9,7 +9,8 @@ use std::time::Duration;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::background_work::BackgroundWork;
-use super::timeout::{Backoff, at_once, bounded, bounded_since};
+use super::backoff::Backoff;
+use super::timeout::{at_once, bounded, bounded_since};
 use super::{Engine, Lease};
 use crate::backend::{Applied, Backend, BackendError, ReleaseAnswer};
 use crate::clock::{ClockReading, LeaseInstant};

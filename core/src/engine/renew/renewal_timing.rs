@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::clock::LeaseInstant;
 use crate::engine::Lease;
-use crate::engine::timeout::with_jitter;
+use crate::engine::backoff::with_jitter;
 use crate::options::Limits;
 
 const SOONEST_RETRY: Duration = Duration::from_millis(5);
