@@ -51,26 +51,26 @@ pub trait KeyExtractor: Send + Sync + 'static {
     /// `:` and `%` in the principal are [escaped](Key::escape), so that no two principals share a key. The beginning of
     /// the key stays the same, and so separates it from the keys of other layers. If `principal` returns `None`, the
     /// request is refused as misconfigured. Add this layer inside of the authenticating layer.
-    fn scope<F>(self, principal: F) -> Scoped<Self, F>
+    fn with_principal<F>(self, principal: F) -> WithPrincipal<Self, F>
     where
         Self: Sized,
         F: Fn(&Parts) -> Option<String> + Send + Sync + 'static,
     {
-        Scoped {
+        WithPrincipal {
             key: self,
             principal,
         }
     }
 }
 
-/// A key that includes the principal. Created by [`KeyExtractor::scope`].
+/// A key that includes the principal. Created by [`KeyExtractor::with_principal`].
 #[derive(Clone, Copy)]
-pub struct Scoped<K, F> {
+pub struct WithPrincipal<K, F> {
     key: K,
     principal: F,
 }
 
-impl<K, F> KeyExtractor for Scoped<K, F>
+impl<K, F> KeyExtractor for WithPrincipal<K, F>
 where
     K: KeyExtractor,
     F: Fn(&Parts) -> Option<String> + Send + Sync + 'static,
@@ -87,9 +87,9 @@ where
     }
 }
 
-impl<K: fmt::Debug, F> fmt::Debug for Scoped<K, F> {
+impl<K: fmt::Debug, F> fmt::Debug for WithPrincipal<K, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scoped")
+        f.debug_struct("WithPrincipal")
             .field("key", &self.key)
             .finish_non_exhaustive()
     }
@@ -104,7 +104,7 @@ mod tests {
         let request = http::Request::builder().header("k", key);
         let mut request = request.body(()).unwrap().into_parts().0;
         let principal = principal.map(str::to_owned);
-        let scoped = header("k").scope(move |_| principal.clone());
+        let scoped = header("k").with_principal(move |_| principal.clone());
         scoped
             .key(&mut request)
             .map(Option::unwrap_or_default)

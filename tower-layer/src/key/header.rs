@@ -10,7 +10,7 @@ use crate::{Problem, ProblemKind};
 ///
 /// The client chooses the key, so:
 ///
-/// - [`scope`](KeyExtractor::scope) it. Otherwise any client can block any other.
+/// - Add the principal [`with_principal`](KeyExtractor::with_principal). Otherwise any client can block any other.
 /// - Limit the requests of each client, because each new key [takes memory](super) at the backend for two days.
 /// - Do not use a header with credentials. Keys are stored at the backend and appear in traces.
 ///
@@ -25,7 +25,7 @@ use crate::{Problem, ProblemKind};
 /// ```
 /// use leasehold_tower::key::{self, KeyExtractor};
 ///
-/// let key = key::header("idempotency-key").scope(|request| {
+/// let key = key::header("idempotency-key").with_principal(|request| {
 ///     // The id of the user, set by an outer authenticating layer.
 ///     request.extensions.get::<String>().cloned()
 /// });

@@ -7,7 +7,7 @@
 //! | [`header`]`("idempotency-key")` | the name and the value of a header |
 //! | [`from_fn`]`(..)` | the result of a function of the request's head |
 //!
-//! Each extractor can be [scoped](KeyExtractor::scope) to a principal, so that the keys of two clients never collide.
+//! Each extractor can [include a principal](KeyExtractor::with_principal), so that the keys of two clients never collide.
 //! All layers of a manager share its keys, so begin the keys of each layer with a different word. For other keys,
 //! implement [`KeyExtractor`].
 //!
@@ -15,7 +15,7 @@
 //! use leasehold_tower::key::{self, KeyExtractor};
 //!
 //! let orders = key::path("order:{id}").typed::<u64>("id");
-//! let retries = key::header("idempotency-key").scope(|request| {
+//! let retries = key::header("idempotency-key").with_principal(|request| {
 //!     // The id of the user, set by an outer authenticating layer.
 //!     request.extensions.get::<String>().cloned()
 //! });
@@ -42,7 +42,7 @@ mod path;
 mod spelling;
 mod template;
 
-pub use self::extractor::{KeyExtractor, Scoped};
+pub use self::extractor::{KeyExtractor, WithPrincipal};
 pub use self::from_fn::{FromFn, from_fn};
 pub use self::header::{Header, header};
 pub use self::keyed::DEFAULT_MAX_KEY_BYTES;

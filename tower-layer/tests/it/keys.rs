@@ -291,7 +291,7 @@ async fn a_scoped_key_is_its_principals_and_no_other_locks() {
         let user = request.headers.get("user")?;
         Some(user.to_str().ok()?.to_owned())
     };
-    let layer = locking(key::header("idempotency-key").scope(whose));
+    let layer = locking(key::header("idempotency-key").with_principal(whose));
     let app = Router::new().route("/", telling()).layer(layer);
     for (user, sent, key) in [
         ("alice", "k", "idempotency-key:k:alice"),
