@@ -133,8 +133,9 @@ pub enum Error {
     Lock(#[from] leasehold::Error),
     /// The task holds locks, but none of them is for this table of a [`FencedPool`](crate::FencedPool). Nothing was sent.
     #[error(
-        "writing `{table}` needs a lock on `{pattern}`, but this task holds {}: acquire the lock of the row, and write inside of its `run`",
-        list(held)
+        "writing `{table}` needs a lock on `{pattern}`, but this task holds `{}`: acquire the lock of the row, and write \
+         inside of its `run`",
+        held.join("`, `")
     )]
     WrongKey {
         /// The table, as in the statement.
@@ -147,11 +148,6 @@ pub enum Error {
     /// The database or the driver failed. The source is the error of sqlx.
     #[error("database error")]
     Sqlx(#[source] sqlx::Error),
-}
-
-fn list(keys: &[String]) -> String {
-    let keys: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
-    keys.join(", ")
 }
 
 /// A position in a statement.
