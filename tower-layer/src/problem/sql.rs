@@ -60,20 +60,22 @@ impl From<Error> for Problem {
             Error::ColumnType { .. } => {
                 misconfigured("the token column does not have an integer type")
             }
-            Error::Sqlx(error) => error.into(),
+            Error::Lock(error) => error.into(),
+            Error::WrongKey { .. } => {
+                misconfigured("a write of this route needs a lock that the request does not hold")
+            }
+            Error::Sqlx(sqlx::Error::RowNotFound) => Self::new(ProblemKind::NotFound),
             _ => failed(),
         }
     }
 }
 
-/// Converts [`sqlx::Error::RowNotFound`] into a 404, and every other error into a 500 without the text of the error.
+/// Converts [`sqlx::Error::RowNotFound`] into a 404, the errors of a `FencedPool` like [`Error`], and every other error
+/// into a 500 without the text of the error.
 #[cfg_attr(docsrs, doc(cfg(feature = "sqlx")))]
 impl From<sqlx::Error> for Problem {
     fn from(error: sqlx::Error) -> Self {
-        match error {
-            sqlx::Error::RowNotFound => Self::new(ProblemKind::NotFound),
-            _ => failed(),
-        }
+        Error::from(error).into()
     }
 }
 
