@@ -125,7 +125,7 @@ pub struct Begin<'p, DB: FencedDatabase> {
     pool: &'p Pool<DB>,
     resource: String,
     limit: Duration,
-    isolation: Option<Isolation>,
+    pub(crate) isolation: Option<Isolation>,
 }
 
 impl<'p, DB: FencedDatabase> Begin<'p, DB> {

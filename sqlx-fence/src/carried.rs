@@ -1,29 +1,18 @@
 //! Carries the errors of this crate through the functions of sqlx, which return [`sqlx::Error`].
 
 use std::error::Error as StdError;
-use std::fmt;
 
 use sqlx::error::{DatabaseError, ErrorKind};
 
 use crate::Error;
 
 /// An [`Error`] as an error of a database.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 struct Carried {
+    #[source]
     error: Error,
     message: String,
-}
-
-impl fmt::Display for Carried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl StdError for Carried {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&self.error)
-    }
 }
 
 impl DatabaseError for Carried {

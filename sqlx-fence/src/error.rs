@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use leasehold::Stale;
+use leasehold::{Lost, Stale};
 
 /// The reason why a fenced write failed, or why its outcome is unknown.
 ///
@@ -127,14 +127,17 @@ pub enum Error {
         /// The type of the column.
         found: String,
     },
-    /// A [`FencedPool`](crate::FencedPool) needs a lock for this write, and the task holds none, or has lost it. Nothing
-    /// was sent. Also the errors of `run` and `acquire` of a lock, so that `?` converts them.
+    /// A [`FencedPool`](crate::FencedPool) needs a lock for this write, and the task has lost it. Nothing was sent.
+    #[error("{0}; the write was not sent: acquire it again, and read the current state")]
+    Lost(#[source] Lost),
+    /// A [`FencedPool`](crate::FencedPool) needs a lock for this write, and the task holds none. Nothing was sent. Also the errors of `run` and `acquire` of a lock, so that `?` converts them.
     #[error(transparent)]
     Lock(#[from] leasehold::Error),
     /// The task holds locks, but none of them is for this table of a [`FencedPool`](crate::FencedPool). Nothing was sent.
     #[error(
-        "writing `{table}` needs a lock on `{pattern}`, but this task holds {}: acquire the lock of the row, and write inside of its `run`",
-        list(held)
+        "writing `{table}` needs a lock on `{pattern}`, but this task holds `{}`: acquire the lock of the row, and write \
+         inside of its `run`",
+        held.join("`, `")
     )]
     WrongKey {
         /// The table, as in the statement.
@@ -147,11 +150,6 @@ pub enum Error {
     /// The database or the driver failed. The source is the error of sqlx.
     #[error("database error")]
     Sqlx(#[source] sqlx::Error),
-}
-
-fn list(keys: &[String]) -> String {
-    let keys: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
-    keys.join(", ")
 }
 
 /// A position in a statement.

@@ -49,12 +49,18 @@
 //!
 //! | API | protects | cost without contention |
 //! |---|---|---|
+//! | [`FencedPool`]: fences the statements of sqlx by itself, with the lock of the task | rows that a newer holder has **written** | no additional round trip; one on `MySQL` and `MariaDB` |
+//! | [`FencedPool::begin`] | as `Fence::begin`, and the rows that it writes | as `Fence::begin` |
 //! | [`Fence::query`], [`Fence::query_as`], [`FencedExt`] | rows that a newer holder has **written** | no additional round trip |
 //! | [`Fence::begin`] | everything in the transaction, including reads, from its beginning | one additional statement on Postgres and `SQLite`, two on `MySQL` and `MariaDB`; on `SQLite` also three settings within the process |
 //! | [`SqlFenceStore`] | resources outside of the database | its own transaction, begun as by `Fence::begin` |
 //! | [`mark`] | a row against changes between a read and a write, for locks without a token | two statements |
 //!
-//! `Fence::query` alone has a *first-write gap*:
+//! Start with [`FencedPool`]: code that runs below a lock needs no changes, and cannot forget the token. Use [`Fence`] if
+//! the token comes from elsewhere, to require a number of rows, or to compare tokens on `MySQL` without preparing each
+//! statement again.
+//!
+//! A single statement alone has a *first-write gap*:
 //!
 //! 1. The newer holder reads a row.
 //! 2. The late write of the older holder passes, because the newer holder has not written the row yet.
@@ -63,6 +69,8 @@
 //! `Fence::begin` closes this gap: after its first statement, every `begin` of an older holder is refused.
 //!
 //! # Using `begin` and `query` on the same rows
+//!
+//! [`FencedPool`] follows these rules by itself.
 //!
 //! `begin` compares the token of the resource, in the table `fences`. `query` compares the token of the row. Neither
 //! checks the token of the other. So if any code writes a row with `query`:

@@ -51,14 +51,9 @@ pub(crate) fn table(dialect: Dialect, name: &str) -> Result<(), Error> {
     })
 }
 
-/// A name between dots, without its quotes.
-pub(crate) struct Part<'a> {
-    pub(crate) name: Cow<'a, str>,
-    pub(crate) is_quoted: bool,
-}
-
-/// Returns the names between the dots, or `None` if one of them is invalid.
-pub(crate) fn parts(dialect: Dialect, name: &str) -> Option<Vec<Part<'_>>> {
+/// Returns the names between the dots, without their quotes, and whether they had quotes. `None` if one of them is
+/// invalid.
+pub(crate) fn parts(dialect: Dialect, name: &str) -> Option<Vec<(Cow<'_, str>, bool)>> {
     let quote = match dialect {
         Dialect::MySql => '`',
         Dialect::Postgres | Dialect::Sqlite => '"',
@@ -77,10 +72,7 @@ pub(crate) fn parts(dialect: Dialect, name: &str) -> Option<Vec<Part<'_>>> {
                 )
             }
         };
-        parts.push(Part {
-            name,
-            is_quoted: quoted.is_some(),
-        });
+        parts.push((name, quoted.is_some()));
         match behind.strip_prefix('.') {
             Some(next) => rest = next,
             None if behind.is_empty() => return Some(parts),

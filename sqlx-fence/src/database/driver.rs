@@ -18,21 +18,17 @@ pub struct Call<DB: Database> {
     pub values: Option<DB::Arguments>,
     /// Whether the connection keeps the prepared statement.
     pub persistent: bool,
-    /// The statement that the user has prepared.
-    pub statement: Option<DB::Statement>,
 }
 
 impl<DB: Database> Call<DB> {
     /// Takes a statement of sqlx apart.
     pub(crate) fn of<'q>(mut built: impl Execute<'q, DB>) -> Result<Self, sqlx::Error> {
-        let statement = built.statement().cloned();
         let persistent = built.persistent();
         let values = built.take_arguments().map_err(sqlx::Error::Encode)?;
         Ok(Self {
             sql: built.sql(),
             values,
             persistent,
-            statement,
         })
     }
 }
@@ -43,7 +39,8 @@ impl<DB: Database> Execute<'_, DB> for Call<DB> {
     }
 
     fn statement(&self) -> Option<&DB::Statement> {
-        self.statement.as_ref()
+        // A connection finds a prepared statement by its text.
+        None
     }
 
     fn take_arguments(&mut self) -> Result<Option<DB::Arguments>, BoxDynError> {
@@ -100,15 +97,6 @@ pub trait Driver: Database<Arguments: Clone> {
 
     /// Returns how many rows were written.
     fn written(result: &Self::QueryResult) -> u64;
-
-    /// Sends a statement.
-    fn execute(
-        connection: &mut Self::Connection,
-        call: Call<Self>,
-    ) -> Answer<'_, Self::QueryResult>;
-
-    /// Sends a statement that returns rows.
-    fn fetch(connection: &mut Self::Connection, call: Call<Self>) -> Answer<'_, Vec<Self::Row>>;
 
     /// Sends a statement, and returns its rows and results.
     fn many(connection: &mut Self::Connection, call: Call<Self>) -> Many<'_, Self>;
@@ -186,20 +174,6 @@ pub trait Driver: Database<Arguments: Clone> {
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 macro_rules! calls_of_sqlx {
     () => {
-        fn execute(
-            connection: &mut Self::Connection,
-            call: Call<Self>,
-        ) -> Answer<'_, Self::QueryResult> {
-            sqlx::Executor::execute(connection, call)
-        }
-
-        fn fetch(
-            connection: &mut Self::Connection,
-            call: Call<Self>,
-        ) -> Answer<'_, Vec<Self::Row>> {
-            sqlx::Executor::fetch_all(connection, call)
-        }
-
         fn many(connection: &mut Self::Connection, call: Call<Self>) -> Many<'_, Self> {
             sqlx::Executor::fetch_many(connection, call)
         }

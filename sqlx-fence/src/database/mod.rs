@@ -8,7 +8,7 @@ mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-pub(crate) use self::driver::{Call, Claim, Driver, Many, Obstacle};
+pub(crate) use self::driver::{Answer, Call, Claim, Driver, Many, Obstacle};
 
 /// A database whose statements can be fenced: `Postgres`, `MySql` and `Sqlite` of sqlx, each with the feature of the
 /// same name.

@@ -61,7 +61,6 @@ impl Driver for Postgres {
                 sql,
                 values,
                 persistent: false,
-                statement: None,
             };
             let first = asks(call.sql, call.values);
             let mut row = connection.fetch_one(first).await?;

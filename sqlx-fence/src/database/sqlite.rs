@@ -128,8 +128,8 @@ impl Driver for Sqlite {
             // Without a schema, resolves the table as the statement does: a temporary table first, then one in `main`,
             // then one in another schema.
             let (schema, table) = match parts.as_slice() {
-                [schema, table] => (Some(schema.name.as_ref()), table.name.as_ref()),
-                _ => (None, parts.first().map_or(table, |it| it.name.as_ref())),
+                [(schema, _), (table, _)] => (Some(schema.as_ref()), table.as_ref()),
+                _ => (None, parts.first().map_or(table, |it| it.0.as_ref())),
             };
             let found = query_scalar(COLUMN_TYPE)
                 .bind(table)

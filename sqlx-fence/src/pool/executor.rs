@@ -1,177 +1,107 @@
 //! sqlx's `Executor` for fenced pools and transactions.
 
-use futures_core::future::BoxFuture;
-use futures_core::stream::BoxStream;
+use std::convert::identity;
+
 use futures_util::{FutureExt, StreamExt, TryFutureExt, stream};
 use sqlx::{Describe, Either, Execute, Executor, SqlStr};
 
 use super::FencedPool;
-use super::step::Step;
 use super::transaction::FencedConnection;
 use crate::Error;
-use crate::database::{Call, FencedDatabase, Many};
+use crate::database::{Answer, Call, FencedDatabase, Many};
 use crate::query::Answers;
 
-/// Returns checked rows as a stream.
-fn streamed<DB: FencedDatabase>(answers: Answers<DB>) -> Many<'static, DB> {
-    stream::iter(answers.into_iter().map(Ok)).boxed()
-}
-
-fn first_row<DB: FencedDatabase>(answers: Answers<DB>) -> Option<DB::Row> {
-    answers.into_iter().find_map(Either::right)
-}
-
 impl<DB: FencedDatabase> FencedPool<DB> {
-    async fn many(self, call: Call<DB>) -> Result<Many<'static, DB>, Error> {
-        match self.settings.step(call, None)? {
-            Step::Read(call) => Ok(DB::many_of_pool(&self.pool, call)),
-            Step::Write(ready, lock) => {
-                let mut connection = self.pool.acquire().await?;
-                // The wait for a connection may have been longer than the lease.
-                lock.check().map_err(leasehold::Error::from)?;
-                Ok(streamed::<DB>(ready.answers(&mut connection).await?))
-            }
-        }
-    }
-
-    async fn optional(self, call: Call<DB>) -> Result<Option<DB::Row>, Error> {
-        match self.settings.step(call, None)? {
-            Step::Read(call) => Ok(DB::optional(&mut *self.pool.acquire().await?, call).await?),
-            Step::Write(ready, lock) => {
-                let mut connection = self.pool.acquire().await?;
-                lock.check().map_err(leasehold::Error::from)?;
-                Ok(first_row::<DB>(ready.answers(&mut connection).await?))
-            }
-        }
-    }
-}
-
-impl<'p, DB: FencedDatabase> Executor<'p> for &FencedPool<DB> {
-    type Database = DB;
-
-    fn fetch_many<'e, 'q: 'e, E>(
-        self,
-        query: E,
-    ) -> BoxStream<'e, Result<Either<DB::QueryResult, DB::Row>, sqlx::Error>>
-    where
-        'p: 'e,
-        E: 'q + Execute<'q, DB>,
-    {
-        let (pool, call) = (self.clone(), Call::of(query));
-        async move { Ok(pool.many(call?).await?) }
-            .try_flatten_stream()
-            .boxed()
-    }
-
-    fn fetch_optional<'e, 'q: 'e, E>(
-        self,
-        query: E,
-    ) -> BoxFuture<'e, Result<Option<DB::Row>, sqlx::Error>>
-    where
-        'p: 'e,
-        E: 'q + Execute<'q, DB>,
-    {
-        let (pool, call) = (self.clone(), Call::of(query));
-        async move { Ok(pool.optional(call?).await?) }.boxed()
-    }
-
-    fn prepare_with<'e>(
-        self,
-        sql: SqlStr,
-        parameters: &'e [DB::TypeInfo],
-    ) -> BoxFuture<'e, Result<DB::Statement, sqlx::Error>>
-    where
-        'p: 'e,
-    {
-        let pool = self.clone();
-        async move {
-            pool.settings.plan::<DB>(&sql)?;
-            DB::prepare(&mut *pool.pool.acquire().await?, sql, parameters).await
-        }
-        .boxed()
-    }
-
-    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<Describe<DB>, sqlx::Error>>
-    where
-        'p: 'e,
-    {
-        let pool = self.clone();
-        async move {
-            pool.settings.plan::<DB>(&sql)?;
-            DB::describe(&mut *pool.pool.acquire().await?, sql).await
-        }
-        .boxed()
+    /// Executes a write, or returns the read.
+    async fn write(&self, call: Call<DB>) -> Result<Either<Call<DB>, Answers<DB>>, Error> {
+        let (ready, lock) = match self.settings.step(call, None)? {
+            Either::Left(read) => return Ok(Either::Left(read)),
+            Either::Right(write) => write,
+        };
+        let mut connection = self.pool.acquire().await?;
+        // The wait for a connection may have been longer than the lease.
+        lock.check().map_err(Error::Lost)?;
+        Ok(Either::Right(ready.run(&mut connection, Ok).await?))
     }
 }
 
 impl<DB: FencedDatabase> FencedConnection<DB> {
-    async fn many(&mut self, call: Call<DB>) -> Result<Many<'_, DB>, Error> {
+    /// Executes a write, or returns the read.
+    async fn write(&mut self, call: Call<DB>) -> Result<Either<Call<DB>, Answers<DB>>, Error> {
         match self.settings.step(call, Some(&self.lock))? {
-            Step::Read(call) => Ok(DB::many(&mut self.tx, call)),
-            Step::Write(ready, _) => Ok(streamed::<DB>(ready.answers(&mut self.tx).await?)),
-        }
-    }
-
-    async fn optional(&mut self, call: Call<DB>) -> Result<Option<DB::Row>, Error> {
-        match self.settings.step(call, Some(&self.lock))? {
-            Step::Read(call) => Ok(DB::optional(&mut self.tx, call).await?),
-            Step::Write(ready, _) => Ok(first_row::<DB>(ready.answers(&mut self.tx).await?)),
+            Either::Left(read) => Ok(Either::Left(read)),
+            Either::Right((ready, _)) => Ok(Either::Right(ready.run(&mut self.tx, Ok).await?)),
         }
     }
 }
 
-impl<'c, DB: FencedDatabase> Executor<'c> for &'c mut FencedConnection<DB> {
-    type Database = DB;
+/// Implements `Executor`. `$own` makes what the futures own, named `$at`, which sends reads with `$many` and has a
+/// `$connection`. The locks of the task are read when a future is polled.
+macro_rules! executor {
+    ($life:lifetime, $Target:ty, $own:path, |$at:ident, $call:ident| $many:expr, $connection:expr) => {
+        impl<$life, DB: FencedDatabase> Executor<$life> for $Target {
+            type Database = DB;
 
-    fn fetch_many<'e, 'q: 'e, E>(
-        self,
-        query: E,
-    ) -> BoxStream<'e, Result<Either<DB::QueryResult, DB::Row>, sqlx::Error>>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, DB>,
-    {
-        let call = Call::of(query);
-        async move { Ok(self.many(call?).await?) }
-            .try_flatten_stream()
-            .boxed()
-    }
+            fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> Many<'e, DB>
+            where
+                $life: 'e,
+                E: 'q + Execute<'q, DB>,
+            {
+                let ($at, call) = ($own(self), Call::of(query));
+                let many = async move {
+                    Ok(match $at.write(call?).await? {
+                        Either::Left($call) => $many,
+                        Either::Right(rows) => stream::iter(rows.into_iter().map(Ok)).boxed(),
+                    })
+                };
+                many.try_flatten_stream().boxed()
+            }
 
-    fn fetch_optional<'e, 'q: 'e, E>(
-        self,
-        query: E,
-    ) -> BoxFuture<'e, Result<Option<DB::Row>, sqlx::Error>>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, DB>,
-    {
-        let call = Call::of(query);
-        async move { Ok(self.optional(call?).await?) }.boxed()
-    }
+            fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> Answer<'e, Option<DB::Row>>
+            where
+                $life: 'e,
+                E: 'q + Execute<'q, DB>,
+            {
+                let ($at, call) = ($own(self), Call::of(query));
+                let optional = async move {
+                    match $at.write(call?).await? {
+                        Either::Left(read) => DB::optional(&mut *$connection, read).await,
+                        Either::Right(rows) => Ok(rows.into_iter().find_map(Either::right)),
+                    }
+                };
+                optional.boxed()
+            }
 
-    fn prepare_with<'e>(
-        self,
-        sql: SqlStr,
-        parameters: &'e [DB::TypeInfo],
-    ) -> BoxFuture<'e, Result<DB::Statement, sqlx::Error>>
-    where
-        'c: 'e,
-    {
-        async move {
-            self.settings.plan::<DB>(&sql)?;
-            DB::prepare(&mut self.tx, sql, parameters).await
+            fn prepare_with<'e>(
+                self,
+                sql: SqlStr,
+                types: &'e [DB::TypeInfo],
+            ) -> Answer<'e, DB::Statement>
+            where
+                $life: 'e,
+            {
+                let $at = $own(self);
+                let prepared = async move {
+                    $at.settings.plan::<DB>(&sql)?;
+                    DB::prepare(&mut *$connection, sql, types).await
+                };
+                prepared.boxed()
+            }
+
+            fn describe<'e>(self, sql: SqlStr) -> Answer<'e, Describe<DB>>
+            where
+                $life: 'e,
+            {
+                let $at = $own(self);
+                let described = async move {
+                    $at.settings.plan::<DB>(&sql)?;
+                    DB::describe(&mut *$connection, sql).await
+                };
+                described.boxed()
+            }
         }
-        .boxed()
-    }
-
-    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<Describe<DB>, sqlx::Error>>
-    where
-        'c: 'e,
-    {
-        async move {
-            self.settings.plan::<DB>(&sql)?;
-            DB::describe(&mut self.tx, sql).await
-        }
-        .boxed()
-    }
+    };
 }
+
+executor!('p, &'_ FencedPool<DB>, Clone::clone, |at, call| DB::many_of_pool(&at.pool, call), at.pool.acquire().await?);
+executor!('c, &'c mut FencedConnection<DB>, identity, |at, call| DB::many(&mut at.tx, call), at.tx);

@@ -6,17 +6,18 @@ mod tables;
 mod transaction;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use sqlx::Pool;
 
 use self::step::Settings;
+use self::tables::Tables;
 pub use self::transaction::{FencedBegin, FencedConnection, FencedTransaction};
 use crate::database::FencedDatabase;
-use crate::{Error, name};
+use crate::{DEFAULT_COLUMN, Error, name};
 
 #[doc = include_str!("../fenced_pool.md")]
+#[derive(Debug)]
 pub struct FencedPool<DB: FencedDatabase> {
     pool: Pool<DB>,
     settings: Arc<Settings>,
@@ -26,10 +27,9 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     /// Wraps a pool. The token column has the name [`DEFAULT_COLUMN`](crate::DEFAULT_COLUMN).
     #[must_use]
     pub fn new(pool: Pool<DB>) -> Self {
-        Self {
-            pool,
-            settings: Arc::default(),
-        }
+        let (column, tables) = (DEFAULT_COLUMN.into(), Tables::default());
+        let settings = Arc::new(Settings { column, tables });
+        Self { pool, settings }
     }
 
     /// Maps a table to the key of its lock: an exact key, or the beginning of keys and `*`.
@@ -96,7 +96,7 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     pub fn with_column(mut self, column: impl Into<Cow<'static, str>>) -> Result<Self, Error> {
         let column = column.into();
         name::column(&column)?;
-        Arc::make_mut(&mut self.settings).column = column.into_owned();
+        Arc::make_mut(&mut self.settings).column = column;
         Ok(self)
     }
 
@@ -145,13 +145,5 @@ impl<DB: FencedDatabase> Clone for FencedPool<DB> {
             pool: self.pool.clone(),
             settings: Arc::clone(&self.settings),
         }
-    }
-}
-
-impl<DB: FencedDatabase> fmt::Debug for FencedPool<DB> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FencedPool")
-            .field("settings", &self.settings)
-            .finish_non_exhaustive()
     }
 }

@@ -25,30 +25,23 @@ impl Tables {
         pattern: &str,
     ) -> Result<(), Error> {
         name::table(dialect, table)?;
-        let path: Vec<_> = name::parts(dialect, table).into_iter().flatten().collect();
-        let path: Vec<_> = path
-            .iter()
-            .map(|it| dialect.folded(&it.name, it.is_quoted))
+        let parts = name::parts(dialect, table).into_iter().flatten();
+        let path: Vec<_> = parts
+            .map(|(name, is_quoted)| dialect.folded(&name, is_quoted))
             .collect();
-        let refused = |what, name: &str, remedy| {
-            Err(Error::Name {
-                what,
-                name: name::shortened(name),
-                remedy,
-            })
-        };
         let prefix = pattern.strip_suffix('*').unwrap_or(pattern);
         if prefix.is_empty() || prefix.contains('*') {
-            let remedy = "write a key, as in `order:42`, or the beginning of keys and one `*`, as in `order:*`";
-            return refused("key pattern", pattern, remedy);
+            return Err(Error::Name {
+                what: "key pattern",
+                name: name::shortened(pattern),
+                remedy: "write a key, as in `order:42`, or the beginning of keys and one `*`, as in `order:*`",
+            });
         }
         if self.0.iter().any(|it| it.path == path) {
-            return refused("table", table, "it is mapped already; map each table once");
+            return Err(unclear(table, "it is mapped already; map each table once"));
         }
-        self.0.push(Table {
-            path,
-            pattern: pattern.to_owned(),
-        });
+        let pattern = pattern.to_owned();
+        self.0.push(Table { path, pattern });
         Ok(())
     }
 
@@ -63,27 +56,26 @@ impl Tables {
             (None, Some(claimed)) => claimed.clone(),
             (None, None) => current_lock()?,
         };
-        lock.check().map_err(leasehold::Error::from)?;
+        lock.check().map_err(Error::Lost)?;
         Ok(lock)
     }
 
     /// Finds the mapping of a table. A schema that is missing on one side matches every schema.
     fn table(&self, written: &Rewritten) -> Result<Option<&Table>, Error> {
         let path = &written.path;
-        let is_same = |it: &&Table| {
-            let pairs = it.path.iter().rev().zip(path.iter().rev());
-            !path.is_empty() && pairs.into_iter().all(|(one, other)| one == other)
-        };
-        let mut matching = self.0.iter().filter(is_same);
-        let exact = self.0.iter().find(|it| it.path == *path);
-        match (exact, matching.next(), matching.next()) {
-            (Some(exact), ..) => Ok(Some(exact)),
-            (None, Some(_), Some(_)) => Err(Error::Name {
-                what: "table",
-                name: name::shortened(&written.table),
-                remedy: "it may be one of several mapped tables; write its schema in the statement",
-            }),
-            (None, found, _) => Ok(found),
+        if let Some(exact) = self.0.iter().find(|it| it.path == *path) {
+            return Ok(Some(exact));
+        }
+        let mut matching = self.0.iter().filter(|it| {
+            let mut pairs = it.path.iter().rev().zip(path.iter().rev());
+            !path.is_empty() && pairs.all(|(one, other)| one == other)
+        });
+        match (matching.next(), matching.next()) {
+            (Some(_), Some(_)) => Err(unclear(
+                &written.table,
+                "it may be one of several mapped tables; write its schema in the statement",
+            )),
+            (found, _) => Ok(found),
         }
     }
 }
@@ -99,24 +91,27 @@ impl Table {
             .into_iter()
             .chain(current_locks())
             .collect();
-        if let Some(lock) = held.iter().find(|it| self.is_for(it.key())) {
-            return Ok(lock.clone());
-        }
-        if held.is_empty() {
-            // The error says why.
-            current_lock()?;
-        }
-        Err(Error::WrongKey {
-            table: written.table.clone(),
-            pattern: self.pattern.clone(),
-            held: held.iter().map(|it| it.key().to_owned()).collect(),
-        })
-    }
-
-    fn is_for(&self, key: &str) -> bool {
-        match self.pattern.strip_suffix('*') {
+        let matches = |key: &str| match self.pattern.strip_suffix('*') {
             Some(prefix) => key.starts_with(prefix),
             None => key == self.pattern,
+        };
+        match held.iter().find(|it| matches(it.key())) {
+            Some(lock) => Ok(lock.clone()),
+            // The error says why.
+            None if held.is_empty() => Ok(current_lock()?),
+            None => Err(Error::WrongKey {
+                table: written.table.clone(),
+                pattern: self.pattern.clone(),
+                held: held.iter().map(|it| it.key().to_owned()).collect(),
+            }),
         }
+    }
+}
+
+fn unclear(table: &str, remedy: &'static str) -> Error {
+    Error::Name {
+        what: "table",
+        name: name::shortened(table),
+        remedy,
     }
 }

@@ -1,13 +1,12 @@
 //! Transactions of a fenced pool.
 
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leasehold::{CurrentLock, FencingToken, current_lock, current_lock_by_key};
+use leasehold::{CurrentLock, current_lock, current_lock_by_key};
 use sqlx::{Pool, Transaction};
 
 use super::step::Settings;
@@ -17,11 +16,13 @@ use crate::{DEFAULT_LOCK_TIMEOUT, Error, Isolation};
 
 /// A transaction that has claimed the resource of a lock: see
 /// [`FencedPool::begin`](crate::FencedPool::begin).
+#[derive(Debug)]
 pub struct FencedTransaction<DB: FencedDatabase> {
     connection: FencedConnection<DB>,
 }
 
 /// The connection of a [`FencedTransaction`]. `&mut *tx` is an [`Executor`](sqlx::Executor) that fences each write.
+#[derive(Debug)]
 pub struct FencedConnection<DB: FencedDatabase> {
     pub(super) tx: Transaction<'static, DB>,
     pub(super) lock: CurrentLock,
@@ -78,22 +79,6 @@ impl<DB: FencedDatabase> DerefMut for FencedTransaction<DB> {
     }
 }
 
-impl<DB: FencedDatabase> fmt::Debug for FencedTransaction<DB> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FencedTransaction")
-            .field("lock", &self.connection.lock)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<DB: FencedDatabase> fmt::Debug for FencedConnection<DB> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FencedConnection")
-            .field("lock", &self.lock)
-            .finish_non_exhaustive()
-    }
-}
-
 /// A builder for a transaction: see [`FencedPool::begin`](crate::FencedPool::begin). `.await` it to begin the transaction.
 ///
 /// # Default
@@ -103,7 +88,7 @@ impl<DB: FencedDatabase> fmt::Debug for FencedConnection<DB> {
 /// | key | the key of [`current_lock`] |
 /// | lock limit | [`DEFAULT_LOCK_TIMEOUT`] |
 /// | isolation | the database's default |
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 #[must_use = "a transaction does not begin automatically: `.await` it"]
 pub struct FencedBegin<'p, DB: FencedDatabase> {
     pool: &'p Pool<DB>,
@@ -148,26 +133,15 @@ impl<'p, DB: FencedDatabase> FencedBegin<'p, DB> {
             Some(key) => current_lock_by_key(key)?,
             None => current_lock()?,
         };
-        lock.check().map_err(leasehold::Error::from)?;
-        let tx = self.claim(lock.token(), lock.key()).await?;
+        lock.check().map_err(Error::Lost)?;
+        let mut begin = Begin::new(lock.token(), self.pool, lock.key().to_owned());
+        begin.isolation = self.isolation;
         let connection = FencedConnection {
-            tx,
+            tx: begin.lock_timeout(self.limit).await?,
             lock,
             settings: Arc::clone(self.settings),
         };
         Ok(FencedTransaction { connection })
-    }
-
-    async fn claim(
-        &self,
-        token: FencingToken,
-        key: &str,
-    ) -> Result<Transaction<'static, DB>, Error> {
-        let mut begin = Begin::new(token, self.pool, key.to_owned()).lock_timeout(self.limit);
-        if let Some(isolation) = self.isolation {
-            begin = begin.isolation(isolation);
-        }
-        begin.await
     }
 }
 
@@ -179,7 +153,7 @@ impl<'p, DB: FencedDatabase> IntoFuture for FencedBegin<'p, DB> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Lock`]: the task holds no lock on this key, or has lost it. Nothing was sent.
+    /// - [`Error::Lock`]: the task holds no lock on this key. [`Error::Lost`]: it has lost the lock. Nothing was sent.
     /// - The errors of [`Fence::begin`](crate::Fence::begin): [`Error::Stale`], [`Error::Busy`], [`Error::Name`] and
     ///   [`Error::Sqlx`].
     ///

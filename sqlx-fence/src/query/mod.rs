@@ -10,16 +10,15 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use sqlx::{Acquire, Arguments, Database, Encode, SqlStr, Type};
+use sqlx::{Acquire, Arguments, Database, Either, Encode, SqlStr, Type};
 
 pub use self::complete::{Fenceable, FencedExt};
 pub(crate) use self::outcome::Answers;
-use self::outcome::Ask;
 pub(crate) use self::ready::Ready;
 use crate::Error;
 use crate::database::FencedDatabase;
 use crate::fence::Fence;
-use crate::rewrite::{Asked, Dialect, Rewritten, rewritten};
+use crate::rewrite::{Asked, Dialect, Plan, Refusal, Rewritten, planned};
 
 /// A fenced `UPDATE` or `DELETE`: see [`Fence::query`]. `O` is the type of the rows that it returns.
 ///
@@ -177,7 +176,15 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
         A: Acquire<'c, Database = DB> + Send + 'a,
         O: 'a,
     {
-        async move { self.ready(false)?.run(at, Ask::execute(), Ok).await }
+        let read = |answers: Answers<DB>| {
+            let mut result = DB::QueryResult::default();
+            result.extend(answers.into_iter().filter_map(Either::left));
+            Ok(result)
+        };
+        async move {
+            let ready = self.ready(false)?;
+            ready.run(&mut *at.acquire().await?, read).await
+        }
     }
 
     /// Executes a statement with `RETURNING`, and returns its rows: none if no row was written and none is stale.
@@ -204,8 +211,12 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
     {
         async move {
             let decode = self.decode;
-            let read = move |rows: Vec<DB::Row>| rows.into_iter().map(decode).collect();
-            self.ready(true)?.run(at, Ask::fetch(), read).await
+            let read = move |answers: Answers<DB>| {
+                let rows = answers.into_iter().filter_map(Either::right);
+                rows.map(decode).collect()
+            };
+            let ready = self.ready(true)?;
+            ready.run(&mut *at.acquire().await?, read).await
         }
     }
 
@@ -336,7 +347,12 @@ fn find<DB: FencedDatabase>(
         sql: sql.as_str(),
         is_bound: false,
     };
-    rewritten(asked).map_err(|refusal| refusal.into_error(sql.as_str()))
+    let refusal = match planned(asked) {
+        Ok(Plan::Write(rewritten)) => return Ok(rewritten),
+        Ok(_) => Refusal::new(0, "it is a read", "read in `fence.begin(..)`"),
+        Err(refusal) => refusal,
+    };
+    Err(refusal.into_error(sql.as_str()))
 }
 
 impl<DB: FencedDatabase, O> fmt::Debug for FencedQuery<DB, O> {

@@ -1,57 +1,20 @@
-use futures_core::future::BoxFuture;
-use futures_util::{FutureExt, TryStreamExt};
 use leasehold::FencingToken;
 use sqlx::{Database, Either};
 
-use crate::database::{Call, FencedDatabase};
+use crate::database::FencedDatabase;
 use crate::error::Position;
 use crate::{Error, observe, resource};
-
-type Send<DB, T> =
-    fn(&mut <DB as Database>::Connection, Call<DB>) -> BoxFuture<'_, Result<T, sqlx::Error>>;
 
 /// The rows and results of a statement, in the order in which the database returns them.
 pub(crate) type Answers<DB> = Vec<Either<<DB as Database>::QueryResult, <DB as Database>::Row>>;
 
-/// How a statement is sent, and how its result is counted.
-pub(super) struct Ask<DB: Database, T> {
-    pub(super) send: Send<DB, T>,
-    pub(super) rows: fn(&T) -> u64,
-}
-
-impl<DB: FencedDatabase> Ask<DB, DB::QueryResult> {
-    pub(super) fn execute() -> Self {
-        Self {
-            send: DB::execute,
-            rows: DB::written,
-        }
-    }
-}
-
-impl<DB: FencedDatabase> Ask<DB, Answers<DB>> {
-    pub(super) fn answers(returns_rows: bool) -> Self {
-        Self {
-            send: |connection, call| DB::many(connection, call).try_collect().boxed(),
-            rows: match returns_rows {
-                // On MySQL and MariaDB a result with rows has no count.
-                true => |answers| answers.iter().filter(|it| it.is_right()).count() as u64,
-                false => |answers| {
-                    answers
-                        .iter()
-                        .filter_map(|it| it.as_ref().left())
-                        .map(DB::written)
-                        .sum()
-                },
-            },
-        }
-    }
-}
-
-impl<DB: FencedDatabase> Ask<DB, Vec<DB::Row>> {
-    pub(super) fn fetch() -> Self {
-        Self {
-            send: DB::fetch,
-            rows: |rows| rows.len() as u64,
+/// Returns the number of written rows. On `MySQL` and `MariaDB` a result with rows has no count.
+pub(super) fn written<DB: FencedDatabase>(answers: &Answers<DB>, returns_rows: bool) -> u64 {
+    match returns_rows {
+        true => answers.iter().filter(|it| it.is_right()).count() as u64,
+        false => {
+            let results = answers.iter().filter_map(|it| it.as_ref().left());
+            results.map(DB::written).sum()
         }
     }
 }

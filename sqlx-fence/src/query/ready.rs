@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
+use futures_util::TryStreamExt;
 use leasehold::FencingToken;
-use sqlx::{Acquire, Arguments, Database, SqlStr};
+use sqlx::{Arguments, Database, SqlStr};
 
-use super::outcome::{Answers, Ask, Found, explain};
+use super::outcome::{Answers, Found, explain, written};
 use super::scope::Scope;
 use crate::database::{Call, FencedDatabase};
 use crate::rewrite::Rewritten;
@@ -31,16 +32,15 @@ impl<DB: FencedDatabase> Ready<DB> {
         if expected != given {
             return Err(Error::Binds { expected, given });
         }
-        let with = match rewritten.has_literals() {
-            true => Arc::new(rewritten.with_token(token)),
-            false => {
-                DB::add(&mut values, token.get())?;
-                Arc::clone(rewritten)
-            }
-        };
+        let mut rewritten = Arc::clone(rewritten);
+        if rewritten.is_inline {
+            rewritten = rewritten.with_token(token).into();
+        } else {
+            DB::add(&mut values, token.get())?;
+        }
         Ok(Self {
-            persistent: call.persistent && !with.has_literals(),
-            rewritten: with,
+            persistent: call.persistent && !rewritten.is_inline,
+            rewritten,
             token,
             probed: values.clone(),
             values,
@@ -48,59 +48,31 @@ impl<DB: FencedDatabase> Ready<DB> {
         })
     }
 
-    /// Sends the statement, and returns its rows and results after the check.
-    pub(crate) async fn answers(
-        self,
-        connection: &mut DB::Connection,
-    ) -> Result<Answers<DB>, Error> {
-        let ask = Ask::answers(self.rewritten.returns_rows);
-        self.run_on(connection, ask, Ok).await
-    }
-
     /// Sends the statement, checks the number of written rows, and decodes the result.
-    pub(super) async fn run<'c, A, T, R>(
-        self,
-        at: A,
-        ask: Ask<DB, T>,
-        read: impl FnOnce(T) -> Result<R, sqlx::Error> + Send,
-    ) -> Result<R, Error>
-    where
-        A: Acquire<'c, Database = DB> + Send,
-        T: Send,
-        R: Send,
-    {
-        let mut connection = at.acquire().await?;
-        self.run_on(&mut connection, ask, read).await
-    }
-
-    async fn run_on<T, R>(
+    pub(crate) async fn run<R: Send>(
         mut self,
         connection: &mut DB::Connection,
-        ask: Ask<DB, T>,
-        read: impl FnOnce(T) -> Result<R, sqlx::Error> + Send,
-    ) -> Result<R, Error>
-    where
-        T: Send,
-        R: Send,
-    {
+        read: impl FnOnce(Answers<DB>) -> Result<R, sqlx::Error> + Send,
+    ) -> Result<R, Error> {
         let rewritten = Arc::clone(&self.rewritten);
         let values = std::mem::take(&mut self.values);
         let sent = self.call(rewritten.sql.clone(), values);
         let Some(expected) = self.expected else {
-            let answer = (ask.send)(connection, sent).await?;
-            let written = (ask.rows)(&answer);
+            let answers = DB::many(connection, sent).try_collect().await?;
+            let written = written::<DB>(&answers, rewritten.returns_rows);
             if written == 0 {
                 self.explain(connection, written).await?;
             }
             observe::written(&rewritten.table, written);
-            return Ok(read(answer)?);
+            return Ok(read(answers)?);
         };
         let mut scope = Scope::<DB>::begin(connection).await?;
-        let answer = match (ask.send)(scope.connection(), sent).await {
-            Ok(answer) => answer,
+        let sent = DB::many(scope.connection(), sent).try_collect().await;
+        let answers = match sent {
+            Ok(answers) => answers,
             Err(error) => return Err(undone(scope, error).await),
         };
-        let written = (ask.rows)(&answer);
+        let written = written::<DB>(&answers, rewritten.returns_rows);
         if written != expected {
             // Roll back before the probe, because the condition may depend on the written rows.
             scope.undo().await?;
@@ -116,7 +88,7 @@ impl<DB: FencedDatabase> Ready<DB> {
         {
             return Err(undone(scope, error).await);
         }
-        match read(answer) {
+        match read(answers) {
             Ok(answer) => {
                 scope.keep().await?;
                 observe::written(&rewritten.table, written);
@@ -145,7 +117,6 @@ impl<DB: FencedDatabase> Ready<DB> {
             sql,
             values: Some(values),
             persistent: self.persistent,
-            statement: None,
         }
     }
 }

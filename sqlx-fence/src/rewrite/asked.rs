@@ -11,3 +11,10 @@ pub(crate) struct Asked<'a> {
     /// Whether the values were bound already. A value cannot be added between them, or removed.
     pub(crate) is_bound: bool,
 }
+
+impl Asked<'_> {
+    /// Returns whether the token must be written into the text.
+    pub(super) fn is_inline(&self) -> bool {
+        self.is_bound && self.dialect == Dialect::MySql
+    }
+}

@@ -1,6 +1,6 @@
 //! Caches rewritten statements.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
@@ -9,18 +9,13 @@ use super::asked::Asked;
 use super::dialect::Dialect;
 use super::plan::{self, Plan};
 use super::refusal::Refusal;
-use super::rewritten::Rewritten;
-use super::update::rewrite;
 
 /// The expected number of statements in a program.
 const STATEMENTS: usize = 1024;
 /// The maximum total size of the cached texts, in bytes.
 const BYTES: u64 = 8 * 1024 * 1024;
 
-static CACHE: LazyLock<Cache<Key, Arc<Rewritten>, Weight>> =
-    LazyLock::new(|| Cache::with_weighter(STATEMENTS, BYTES, Weight));
-/// The statements of fenced pools, in which other kinds of statements are allowed.
-static PLANS: LazyLock<Cache<Key, Plan, Weight>> =
+static CACHE: LazyLock<Cache<Key, Plan, Weight>> =
     LazyLock::new(|| Cache::with_weighter(STATEMENTS, BYTES, Weight));
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -29,17 +24,7 @@ struct Key {
     column: String,
     target: Option<String>,
     sql: String,
-}
-
-impl Key {
-    fn of(asked: Asked<'_>) -> Self {
-        Self {
-            dialect: asked.dialect,
-            column: asked.column.to_owned(),
-            target: asked.target.map(str::to_owned),
-            sql: asked.sql.to_owned(),
-        }
-    }
+    is_bound: bool,
 }
 
 impl Equivalent<Key> for Asked<'_> {
@@ -48,44 +33,36 @@ impl Equivalent<Key> for Asked<'_> {
             && self.dialect == key.dialect
             && self.column == key.column
             && self.target == key.target.as_deref()
+            && self.is_bound == key.is_bound
     }
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Weight;
 
-impl Weighter<Key, Arc<Rewritten>> for Weight {
-    fn weight(&self, key: &Key, rewritten: &Arc<Rewritten>) -> u64 {
-        (key.sql.len() + rewritten.bytes()) as u64
-    }
-}
-
 impl Weighter<Key, Plan> for Weight {
     fn weight(&self, key: &Key, plan: &Plan) -> u64 {
-        let texts = match plan {
-            Plan::Write(rewritten) => key.sql.len() + rewritten.bytes(),
-            Plan::Read | Plan::LockingRead => key.sql.len(),
+        let bytes = match plan {
+            Plan::Write(rewritten) => rewritten.bytes(),
+            Plan::Read | Plan::LockingRead => 0,
         };
-        texts as u64
+        (key.sql.len() + bytes) as u64
     }
 }
 
-/// Returns a statement with its fence, from the cache if possible. Refusals are not cached.
-pub(crate) fn rewritten(asked: Asked<'_>) -> Result<Arc<Rewritten>, Refusal> {
+/// Returns how a statement is sent, from the cache if possible. Refusals are not cached.
+pub(crate) fn planned(asked: Asked<'_>) -> Result<Plan, Refusal> {
     if let Some(found) = CACHE.get(&asked) {
         return Ok(found);
     }
-    let new = Arc::new(rewrite(asked)?);
-    CACHE.insert(Key::of(asked), Arc::clone(&new));
-    Ok(new)
-}
-
-/// Returns how a fenced pool executes a statement, from the cache if possible. Refusals are not cached.
-pub(crate) fn planned(asked: Asked<'_>) -> Result<Plan, Refusal> {
-    if let Some(found) = PLANS.get(&asked) {
-        return Ok(found);
-    }
     let new = plan::plan(asked)?;
-    PLANS.insert(Key::of(asked), new.clone());
+    let key = Key {
+        dialect: asked.dialect,
+        column: asked.column.to_owned(),
+        target: asked.target.map(str::to_owned),
+        sql: asked.sql.to_owned(),
+        is_bound: asked.is_bound,
+    };
+    CACHE.insert(key, new.clone());
     Ok(new)
 }

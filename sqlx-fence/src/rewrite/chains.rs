@@ -181,8 +181,8 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::Refusal;
+    use crate::rewrite::plan::plan;
     use crate::rewrite::stack::{LOW, MOST};
-    use crate::rewrite::update::rewrite;
     use crate::rewrite::{Asked, Dialect};
 
     const DIALECTS: [Dialect; 3] = [Dialect::Postgres, Dialect::MySql, Dialect::Sqlite];
@@ -195,7 +195,7 @@ mod tests {
             sql,
             is_bound: false,
         };
-        rewrite(asked).err()
+        plan(asked).err()
     }
 
     fn is_too_high(refused: &Refusal) -> bool {

@@ -235,12 +235,16 @@ impl<'a> Top<'a> {
         is_first.then_some((verb, at))
     }
 
-    /// Returns the bracket that closes the first bracket at or after `start`.
-    pub(super) fn closing(&self, start: usize) -> Option<usize> {
-        let is = |at: usize, token: &Token| self.at_top[at] && self.code[at].token == *token;
-        let open = (start..self.code.len()).find(|&at| is(at, &Token::LParen))?;
+    /// Returns the opening brackets after `start`.
+    pub(super) fn brackets(&self, start: usize) -> impl Iterator<Item = usize> {
+        (start..self.code.len())
+            .filter(|&at| self.at_top[at] && self.code[at].token == Token::LParen)
+    }
+
+    /// Returns the bracket that closes an opening bracket.
+    pub(super) fn closing(&self, open: usize) -> usize {
         let after = (open + 1..self.code.len()).find(|&at| self.at_top[at]);
-        after.unwrap_or(self.code.len()).checked_sub(1)
+        after.unwrap_or(self.code.len()) - 1
     }
 
     fn commas(&self, range: Range<usize>) -> Vec<usize> {

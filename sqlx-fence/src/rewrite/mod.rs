@@ -16,7 +16,6 @@ mod dialect;
 mod forms;
 mod insert;
 mod lexical;
-mod literal;
 mod parsed;
 mod pieces;
 mod placeholders;
@@ -32,7 +31,8 @@ mod tree;
 mod update;
 
 pub(crate) use self::asked::Asked;
-pub(crate) use self::cache::{planned, rewritten};
+pub(crate) use self::cache::planned;
 pub(crate) use self::dialect::Dialect;
 pub(crate) use self::plan::Plan;
+pub(crate) use self::refusal::Refusal;
 pub(crate) use self::rewritten::Rewritten;

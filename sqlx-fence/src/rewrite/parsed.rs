@@ -9,6 +9,7 @@ use super::lexical;
 use super::pieces::{self, Piece};
 use super::placeholders::{self, Placeholders};
 use super::refusal::Refusal;
+use super::rewritten::TOKEN;
 use super::tree::{self, Contents};
 
 /// Splits a text into pieces, and refuses it if a server might split it differently.
@@ -37,7 +38,10 @@ pub(super) fn parsed(
     tokens: Vec<TokenWithSpan>,
     depth: usize,
 ) -> Result<(Placeholders, Statement), Refusal> {
-    let placeholders = placeholders::find(asked.dialect, pieces)?;
+    let mut placeholders = placeholders::find(asked.dialect, pieces)?;
+    if asked.is_inline() {
+        placeholders.token = TOKEN.to_owned();
+    }
     let statement = tree::parse(asked.dialect, tokens, depth).map_err(|error| Refusal {
         at: pieces::place_in(&error, asked.sql).unwrap_or(start),
         ..unreadable(start, &error)
@@ -52,7 +56,7 @@ pub(super) fn parsed(
     }
     let mut texts: Vec<String> = placeholders.found.iter().map(|it| it.1.clone()).collect();
     texts.sort_unstable();
-    if texts != contents.placeholders {
+    if texts != contents.placeholders || asked.sql.contains(TOKEN) {
         return Err(unreadable(start, "its placeholders are unclear"));
     }
     Ok((placeholders, statement))

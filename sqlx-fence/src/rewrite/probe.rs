@@ -118,7 +118,7 @@ impl Copy<'_> {
     /// Uses the values before this position that the probe does not need. On `MySQL` they have no numbers, and values
     /// that are already bound cannot be left out.
     fn use_up(&mut self, until: usize) {
-        if !self.asked.is_bound || self.asked.dialect != Dialect::MySql {
+        if !self.asked.is_inline() {
             return;
         }
         let found = self.placeholders.found.iter().enumerate();

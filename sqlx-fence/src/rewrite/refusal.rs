@@ -12,7 +12,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(
+    pub(crate) fn new(
         at: usize,
         problem: impl Into<Cow<'static, str>>,
         remedy: impl Into<Cow<'static, str>>,

@@ -3,8 +3,6 @@ use std::sync::Arc;
 use leasehold::FencingToken;
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
-use super::literal::Literals;
-
 /// A statement with its fence, ready to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Rewritten {
@@ -28,9 +26,12 @@ pub(crate) struct Rewritten {
     pub(crate) probed: Option<Vec<usize>>,
     /// Whether the statement has `RETURNING`.
     pub(crate) returns_rows: bool,
-    /// The positions where the token is written as a number. `None` if it is bound.
-    pub(super) literals: Option<Literals>,
+    /// Whether [`TOKEN`] stands in the texts for the token.
+    pub(crate) is_inline: bool,
 }
+
+/// Stands for a token that is not bound, in a form that the parser treats as an expression.
+pub(super) const TOKEN: &str = "@leasehold_token";
 
 impl Rewritten {
     /// The total size of the texts, in bytes.
@@ -38,25 +39,19 @@ impl Rewritten {
         self.sql.as_str().len() + self.probe.as_ref().map_or(0, |it| it.as_str().len())
     }
 
-    /// Returns whether the token is written into the text. Each token then makes another text, which a connection must
-    /// not keep as a prepared statement.
-    pub(crate) const fn has_literals(&self) -> bool {
-        self.literals.is_some()
-    }
-
-    /// Returns the statement with the token in its text, if it is not bound.
+    /// Writes the token as a number into the texts of an inline statement, which the connection must then not keep.
     ///
-    /// The text of a number cannot change the meaning of a statement. The server must prepare it again for each token.
-    /// A variable, `SET @token = 7`, would keep the text, but costs the same second round trip. A server that loses the
-    /// variable would also write NULL as a token.
+    /// The placeholders of `MySQL` have no numbers. So a bound token would have to stand between the values, and the
+    /// values that sqlx has encoded cannot be split. A number cannot change the meaning of the text, but the server must
+    /// prepare the text again for each token. A variable of the session would keep the text, but setting it costs the
+    /// same round trip. A connection that has lost the variable would also write NULL as the token.
     pub(crate) fn with_token(&self, token: FencingToken) -> Self {
-        let mut with = self.clone();
-        if let Some(literals) = &self.literals {
-            with.sql = shared(literals.in_sql(self.sql.as_str(), token));
-            let probe = self.probe.as_ref();
-            with.probe = probe.map(|it| shared(literals.in_probe(it.as_str(), token)));
+        let with = |text: &SqlStr| shared(text.as_str().replace(TOKEN, &token.get().to_string()));
+        Self {
+            sql: with(&self.sql),
+            probe: self.probe.as_ref().map(with),
+            ..self.clone()
         }
-        with
     }
 }
 

@@ -13,6 +13,7 @@ use sqlparser::tokenizer::{Span, TokenWithSpan};
 use super::dialect::Dialect;
 use super::forms;
 use super::refusal::Refusal;
+use super::rewritten::TOKEN;
 
 /// Parses exactly one statement. `depth` is the recursion limit of the parser.
 pub(super) fn parse(
@@ -194,6 +195,9 @@ pub(super) struct Added {
 }
 
 pub(super) fn placeholder(text: &str) -> Expr {
+    if text == TOKEN {
+        return Expr::Identifier(Ident::new(text));
+    }
     Expr::Value(ValueWithSpan {
         value: Value::Placeholder(text.to_owned()),
         span: Span::empty(),

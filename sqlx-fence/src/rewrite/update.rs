@@ -3,20 +3,12 @@
 use sqlparser::tokenizer::TokenWithSpan;
 
 use super::asked::Asked;
-use super::literal::Literals;
-use super::parsed::{check_again, interleaved, parsed, read, read_again, unreadable};
+use super::parsed::{check_again, interleaved, parsed, read_again, unreadable};
 use super::pieces::Piece;
 use super::refusal::Refusal;
 use super::rewritten::{Rewritten, shared};
 use super::tree::{self, Contents};
-use super::{chains, clauses, probe, splice, stack, target};
-
-/// Rewrites a statement without the cache.
-pub(super) fn rewrite(asked: Asked<'_>) -> Result<Rewritten, Refusal> {
-    let (pieces, tokens) = read(asked.dialect, asked.sql)?;
-    let height = chains::height(&pieces)?;
-    stack::with_enough(height, |depth| fenced(asked, &pieces, tokens, depth))
-}
+use super::{clauses, probe, splice, target};
 
 /// Rewrites an `UPDATE` or `DELETE` from its pieces. The parser must not exceed `depth`.
 pub(super) fn fenced(
@@ -25,23 +17,24 @@ pub(super) fn fenced(
     tokens: Vec<TokenWithSpan>,
     depth: usize,
 ) -> Result<Rewritten, Refusal> {
-    let Asked {
-        dialect,
-        column,
-        target,
-        sql,
-        is_bound,
-    } = asked;
+    let (dialect, sql) = (asked.dialect, asked.sql);
     let clauses = clauses::find(dialect, pieces, sql)?;
     let unreadable = |why: String| unreadable(clauses.start, &why);
     let (placeholders, mut statement) = parsed(asked, clauses.start, pieces, tokens, depth)?;
     let with = tree::with(&statement);
     let mut write = tree::write_of(&mut statement)
         .ok_or_else(|| unreadable("it is neither UPDATE nor DELETE".to_owned()))?;
-    write.check(dialect, column, clauses.start)?;
+    write.check(dialect, asked.column, clauses.start)?;
     target::refuse_shadowed(&write, &with, clauses.start)?;
-    let target = target::of(dialect, &write, target, clauses.start)?;
-    let spliced = splice::splice(dialect, sql, &clauses, &placeholders.token, &target, column);
+    let target = target::of(dialect, &write, asked.target, clauses.start)?;
+    let spliced = splice::splice(
+        dialect,
+        sql,
+        &clauses,
+        &placeholders.token,
+        &target,
+        asked.column,
+    );
     let table = target::table(&write, &target);
     let returns_rows = write.returns_rows();
     let joined = write.joins_others();
@@ -65,17 +58,16 @@ pub(super) fn fenced(
             return Err(unreadable("its rows cannot be queried".to_owned()));
         }
     }
-    let interleaved = interleaved(dialect, &placeholders, &spliced.places);
     Ok(Rewritten {
-        literals: Literals::of(asked, &interleaved, &spliced.sql, Some(&probe.sql))?,
         sql: shared(spliced.sql),
         probe: Some(shared(probe.sql + probe::lock(dialect))),
         confirmed: probe.confirmed.map(shared),
         path: target::path(dialect, &table),
         table: table.to_string(),
         values: placeholders.values,
-        interleaved,
-        probed: probe.values.filter(|_| !is_bound),
+        interleaved: interleaved(dialect, &placeholders, &spliced.places),
+        probed: probe.values.filter(|_| !asked.is_bound),
         returns_rows,
+        is_inline: asked.is_inline(),
     })
 }

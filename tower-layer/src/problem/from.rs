@@ -53,6 +53,9 @@ impl From<Error> for Problem {
             Error::Admit(error) => error.into(),
             Error::Option(error) => misconfigured(error.to_string()),
             Error::NoManager | Error::NoRuntime => misconfigured(error.to_string()),
+            Error::NoCurrentLock(_) => {
+                misconfigured("this route needs a lock that the request does not hold")
+            }
             Error::Closed { .. } | Error::Connect(_) => unavailable(true),
             // After a shutdown, or for an unknown variant, the work may be done. So the client must not retry.
             _ => outcome_unknown("it is not known whether the lock is still held"),

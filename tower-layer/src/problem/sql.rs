@@ -45,7 +45,9 @@ impl From<Error> for Problem {
             Error::Stale(stale) => stale.into(),
             Error::PartiallyStale { .. } => Self::new(ProblemKind::Stale),
             Error::Busy { .. } => Self::new(ProblemKind::Contended),
-            Error::NotFound { .. } => Self::new(ProblemKind::NotFound),
+            Error::NotFound { .. } | Error::Sqlx(sqlx::Error::RowNotFound) => {
+                Self::new(ProblemKind::NotFound)
+            }
             Error::TooMany { .. } => {
                 misconfigured("a statement found more rows than expected; nothing was written")
             }
@@ -60,20 +62,22 @@ impl From<Error> for Problem {
             Error::ColumnType { .. } => {
                 misconfigured("the token column does not have an integer type")
             }
-            Error::Sqlx(error) => error.into(),
+            Error::Lock(error) => error.into(),
+            Error::Lost(lost) => lost.into(),
+            Error::WrongKey { .. } => {
+                misconfigured("a write of this route needs a lock that the request does not hold")
+            }
             _ => failed(),
         }
     }
 }
 
-/// Converts [`sqlx::Error::RowNotFound`] into a 404, and every other error into a 500 without the text of the error.
+/// Converts [`sqlx::Error::RowNotFound`] into a 404, the errors of a `FencedPool` like [`Error`], and every other error
+/// into a 500 without the text of the error.
 #[cfg_attr(docsrs, doc(cfg(feature = "sqlx")))]
 impl From<sqlx::Error> for Problem {
     fn from(error: sqlx::Error) -> Self {
-        match error {
-            sqlx::Error::RowNotFound => Self::new(ProblemKind::NotFound),
-            _ => failed(),
-        }
+        Error::from(error).into()
     }
 }
 

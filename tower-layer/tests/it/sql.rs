@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use leasehold_sqlx::{Error, Fence, FencingToken, Stale, ddl};
+use leasehold::LockManager;
+use leasehold_sqlx::{Error, Fence, FencedPool, FencingToken, Stale, ddl};
 use leasehold_tower::{Problem, ProblemKind};
 use sqlx::sqlite::SqlitePoolOptions;
 use sqlx::{SqlitePool, query};
@@ -75,7 +76,31 @@ async fn table() -> Vec<(Error, ProblemKind)> {
             ProblemKind::OutcomeUnknown,
         ),
         (sqlx::Error::RowNotFound.into(), ProblemKind::NotFound),
+        (
+            without_a_lock(&pool, None).await,
+            ProblemKind::Misconfigured,
+        ),
+        (
+            without_a_lock(&pool, Some("s3cret")).await,
+            ProblemKind::Misconfigured,
+        ),
     ]
+}
+
+/// Writes through a fenced pool without a lock, or with the lock of another key.
+async fn without_a_lock(pool: &SqlitePool, held: Option<&str>) -> Error {
+    let pool = FencedPool::new(pool.clone())
+        .map_table("s3cret", "other")
+        .unwrap();
+    let write = query("UPDATE s3cret SET id = id").execute(&pool);
+    let refused = match held {
+        None => write.await,
+        Some(key) => {
+            let guard = LockManager::in_process().lock(key).acquire().await.unwrap();
+            guard.handle().scope(write).await
+        }
+    };
+    refused.unwrap_err().into()
 }
 
 #[tokio::test]
@@ -88,6 +113,15 @@ async fn each_error_of_a_database_is_a_problem_that_repeats_none_of_its_text() {
         let body = problem.clone().into_http().into_body();
         let told = format!("{problem} {problem:?} {}", String::from_utf8_lossy(&body));
         assert!(!told.contains("s3cret"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_an_error_of_sqlx_is_the_same_problem() {
+    for (error, kind) in table().await {
+        let said = error.to_string();
+        let problem = Problem::from(sqlx::Error::from(error));
+        assert_eq!(problem.kind(), kind, "{said}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a fenced pool says about wrong uses that compile. It sends nothing: the server does not exist.
 #![deny(warnings)]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use leasehold::LockManager;
 use leasehold_sqlx::{Error, FencedPool};

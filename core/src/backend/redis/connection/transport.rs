@@ -206,7 +206,7 @@ pub(crate) struct ConnectionSettings {
     pub(crate) credentials: Option<Credentials>,
 }
 
-/// Credentials that change. Each connection uses the newest ones, and authenticates again with each new ones.
+/// Credentials that change. A connection uses the newest credentials, and authenticates again when they change.
 #[cfg(feature = "credentials-provider")]
 #[derive(Clone)]
 pub(crate) struct Credentials(pub(crate) Arc<dyn StreamingCredentialsProvider>);
