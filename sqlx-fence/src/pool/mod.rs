@@ -112,6 +112,10 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     /// The transaction protects reads, too: after it has begun, every `begin` of an older holder is refused. Its writes
     /// also compare and set the tokens of their rows. So transactions and single statements protect each other.
     ///
+    /// The transaction keeps its lock, also in a spawned task. It uses this lock for tables that are not mapped, even if
+    /// the task acquires further locks. After a loss of the lock its writes are refused, but `commit` is not: no newer
+    /// holder has begun, and all writes have compared the tokens of their rows.
+    ///
     /// # Examples
     ///
     /// ```

@@ -45,7 +45,9 @@ impl From<Error> for Problem {
             Error::Stale(stale) => stale.into(),
             Error::PartiallyStale { .. } => Self::new(ProblemKind::Stale),
             Error::Busy { .. } => Self::new(ProblemKind::Contended),
-            Error::NotFound { .. } => Self::new(ProblemKind::NotFound),
+            Error::NotFound { .. } | Error::Sqlx(sqlx::Error::RowNotFound) => {
+                Self::new(ProblemKind::NotFound)
+            }
             Error::TooMany { .. } => {
                 misconfigured("a statement found more rows than expected; nothing was written")
             }
@@ -64,7 +66,6 @@ impl From<Error> for Problem {
             Error::WrongKey { .. } => {
                 misconfigured("a write of this route needs a lock that the request does not hold")
             }
-            Error::Sqlx(sqlx::Error::RowNotFound) => Self::new(ProblemKind::NotFound),
             _ => failed(),
         }
     }
