@@ -69,7 +69,7 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     /// let account = locks.lock("account:7").acquire().await?;
     /// order.run(async |_| {
     ///     account.run(async |_| {
-    ///         // Each with the token of its own lock.
+    ///         // Each with the token of its lock.
     ///         sqlx::query("UPDATE orders SET amount = 5 WHERE id = 42").execute(&pool).await?;
     ///         sqlx::query("UPDATE accounts SET amount = 5 WHERE id = 7").execute(&pool).await?;
     ///         Ok::<_, Error>(())

@@ -140,7 +140,7 @@ macro_rules! judge {
                 let (done, dumped) = guard.handle().scope(run).await;
                 match done {
                     Ok(written) if newest == 0 => {
-                        assert_eq!(dumped, after, "{sql}: an effect of its own in a pool");
+                        assert_eq!(dumped, after, "{sql}: another effect in a pool");
                         assert_eq!(written, rows, "{sql}: another number of rows in a pool");
                     }
                     Ok(0) => assert_eq!(rows, 0, "{sql}: not reported as stale in a pool"),
