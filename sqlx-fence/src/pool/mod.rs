@@ -69,7 +69,7 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     /// let account = locks.lock("account:7").acquire().await?;
     /// order.run(async |_| {
     ///     account.run(async |_| {
-    ///         // Each with the token of its own lock.
+    ///         // Each with the token of its lock.
     ///         sqlx::query("UPDATE orders SET amount = 5 WHERE id = 42").execute(&pool).await?;
     ///         sqlx::query("UPDATE accounts SET amount = 5 WHERE id = 7").execute(&pool).await?;
     ///         Ok::<_, Error>(())
@@ -111,6 +111,10 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     ///
     /// The transaction protects reads, too: after it has begun, every `begin` of an older holder is refused. Its writes
     /// also compare and set the tokens of their rows. So transactions and single statements protect each other.
+    ///
+    /// The transaction keeps its lock, also in a spawned task. It uses this lock for tables that are not mapped, even if
+    /// the task acquires further locks. After a loss of the lock its writes are refused, but `commit` is not: no newer
+    /// holder has begun, and all writes have compared the tokens of their rows.
     ///
     /// # Examples
     ///

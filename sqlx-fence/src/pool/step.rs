@@ -22,7 +22,8 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Returns the read that is sent, or the write and its lock, or the reason why nothing is sent. `claimed` is the lock of the transaction.
+    /// Returns the read that is sent, or the write and its lock, or the reason why nothing is sent. `claimed` is the lock
+    /// of the transaction.
     pub(super) fn step<DB: FencedDatabase>(
         &self,
         call: Call<DB>,

@@ -102,7 +102,7 @@ where
 }
 
 #[tokio::test]
-async fn reads_are_told_apart_from_what_a_pool_does_not_send() {
+async fn reads_are_distinguished_from_what_a_pool_does_not_send() {
     // What is sent fails, because there is no server.
     let soon = Duration::from_millis(1);
     let postgres = PgPoolOptions::new().acquire_timeout(soon);

@@ -140,10 +140,10 @@ macro_rules! judge {
                 let (done, dumped) = guard.handle().scope(run).await;
                 match done {
                     Ok(written) if newest == 0 => {
-                        assert_eq!(dumped, after, "{sql}: an effect of its own in a pool");
+                        assert_eq!(dumped, after, "{sql}: another effect in a pool");
                         assert_eq!(written, rows, "{sql}: another number of rows in a pool");
                     }
-                    Ok(0) => assert_eq!(rows, 0, "{sql}: not told that it is stale in a pool"),
+                    Ok(0) => assert_eq!(rows, 0, "{sql}: not reported as stale in a pool"),
                     Err(Error::Stale(_)) if newest > 0 && rows > 0 => {
                         assert_eq!(
                             dumped, before,

@@ -1,6 +1,6 @@
 //! All forms of sqlx's queries, on each database.
 
-use futures_util::TryStreamExt;
+use futures_util::{StreamExt, TryStreamExt};
 use leasehold_sqlx::{Error, FencedPool};
 use sqlx::{Executor, FromRow, MySql, Postgres, QueryBuilder, Row, SqlSafeStr, Sqlite, Statement};
 
@@ -153,6 +153,10 @@ macro_rules! forms {
             .unwrap();
         assert_eq!(all.len(), 8);
         assert_eq!(all[..2], [item(1, 15), item(2, 15)]);
+        assert_eq!(
+            all[4..],
+            [item(5, 50), item(6, 60), item(15, 50), item(16, 60)]
+        );
         let read = || sqlx::query_scalar::<$DB, i64>($read).bind(1_i64);
         assert_eq!(read().fetch_one(&pool).await.unwrap(), 15);
         assert_eq!(read().fetch_optional(&pool).await.unwrap(), Some(15));
@@ -272,6 +276,12 @@ async fn on_sqlite() {
         inserted()
     );
     assert_eq!(added, 6);
+    // A read is streamed: this one has no end.
+    let endless =
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
+    let first = sqlx::query_scalar::<_, i64>(endless).fetch(&pool).take(3);
+    let first: Vec<i64> = first.try_collect().await.unwrap();
+    assert_eq!(first, [1, 2, 3]);
     let again =
         "INSERT INTO items (id, amount) VALUES (101, 8) ON CONFLICT DO NOTHING RETURNING id";
     let none = held(9, sqlx::query(again).fetch_optional(&pool)).await;

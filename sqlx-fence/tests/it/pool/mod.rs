@@ -22,7 +22,7 @@ thread_local! {
     static HELD: RefCell<HashMap<String, Vec<Rc<LockGuard>>>> = RefCell::default();
 }
 
-/// Returns a lock whose token is the `number`th of this key. Each holder has a manager of its own, so all of them see
+/// Returns a lock whose token is the `number`th of this key. Each holder has its own manager, so all of them see
 /// their lock as valid.
 pub(crate) async fn holder(key: &str, number: usize) -> Rc<LockGuard> {
     let found = HELD.with_borrow(|held| held.get(key).cloned());
