@@ -242,8 +242,8 @@ async fn all_of_mariadb() {
     for _ in 0..STATEMENTS {
         judge(&pool, &random.statement()).await;
     }
-    fuzz!(MySql, pool, Random::new(Flavour::MySql), CASES);
-    fuzz_pool!(MySql, pool, Random::new(Flavour::MySql), CASES);
+    fuzz!(MySql, pool, Random::seeded(Flavour::MySql), CASES);
+    fuzz_pool!(MySql, pool, Random::seeded(Flavour::MySql), CASES);
     for insert in crate::inserts::COMMON.iter().chain(crate::inserts::MYSQL) {
         judge_insert(&pool, insert).await;
     }

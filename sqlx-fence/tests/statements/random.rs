@@ -42,10 +42,19 @@ const STRINGS: [&str; 8] = [
 
 impl Random {
     pub(crate) fn new(flavour: Flavour) -> Self {
+        Self::with_default_seed(flavour, fastrand::u64(..))
+    }
+
+    /// Returns the same statements each time.
+    pub(crate) fn seeded(flavour: Flavour) -> Self {
+        Self::with_default_seed(flavour, 1)
+    }
+
+    fn with_default_seed(flavour: Flavour, default: u64) -> Self {
         let seed = std::env::var("LEASEHOLD_SEED")
             .ok()
             .and_then(|it| it.parse().ok());
-        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+        let seed = seed.unwrap_or(default);
         println!("LEASEHOLD_SEED={seed} repeats what {flavour:?} is given");
         Self {
             flavour,
