@@ -56,10 +56,19 @@ fn assert_oversold_then_ten(text: &str) {
         10 => assert_eq!(verdict, "right this time, by luck", "{text}"),
         _ => assert_eq!((sold, verdict), (11, "oversold by 1"), "{text}"),
     }
+    // The control: the lock is the same, but the pool does not refuse the late write of the holder that stalls.
+    let ([asked, sold, stock], verdict) = row(text, "a lock, but a plain pool");
+    assert!(asked >= 20 && sold > 10 && stock == 10 - sold, "{text}");
+    let lost = sold - 10;
+    assert_eq!(verdict, format!("oversold by {lost}"), "{text}");
+    let lost = format!("Lost with the plain pool: {lost}. The late write was accepted.");
+    assert!(text.contains(&lost), "{text}");
     assert_ten(text);
 }
 
 fn assert_ten(text: &str) {
+    let lost = "Lost with the fenced pool: 0. The late write was refused by the database.";
+    assert!(text.contains(lost), "{text}");
     let ([asked, sold, stock], verdict) = row(text, "with Leasehold");
     assert!(asked >= 20, "{text}");
     assert_eq!((sold, stock), (10, 0), "{text}");

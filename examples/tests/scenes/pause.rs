@@ -19,6 +19,7 @@ fn late_write_with_a_fence_is_refused() {
     let picture = folder.path().join("pause.svg");
     let text = said(PAUSE, &["--draw", picture.to_str().unwrap()]);
     assert_says(&text, "is refused: ");
+    assert_says(&text, "Lost with the fenced pool: 0.");
     assert_says(&text, "The account had 100, got 10 and 50, and has 150.");
     // Client 1 saw its lock valid, was stopped for longer than its lease, and wrote after client 2.
     let steps = [
@@ -41,5 +42,6 @@ fn late_write_with_a_fence_is_refused() {
 fn late_write_without_a_fence_overwrites_another_deposit() {
     let text = said(PAUSE, &["--unfenced"]);
     assert_says(&text, "The account had 100, got 10 and 50, and has 110.");
+    assert_says(&text, "Lost with the plain pool: 50.");
     assert_says(&text, "The 50 of client 2 are lost without an error.");
 }

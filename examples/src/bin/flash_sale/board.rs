@@ -88,7 +88,7 @@ async fn look(shop: &Deployment, sale: Option<Open>) -> Result<Status, BoxError>
     let [a, b] = &front.backends;
     let key = format!("stock:{ITEM}");
     let (count, lock, a, b) = tokio::join!(
-        shop.shelf.count(ITEM),
+        shop.tables.count(ITEM),
         shop.locks.inspect(&key),
         instance(front, a),
         instance(front, b),

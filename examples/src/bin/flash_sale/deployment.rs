@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use crate::error::BoxError;
 use crate::front::{Backend, Front};
 use crate::instance;
-use crate::shelf::{self, Shelf};
+use crate::shelf::{self, Tables};
 use crate::shop::Shop;
 
 /// The item that is sold.
@@ -22,7 +22,7 @@ pub(crate) const STOCK: i64 = 10;
 #[derive(Debug)]
 pub(crate) struct Deployment {
     pub(crate) front: Arc<Front>,
-    pub(crate) shelf: Arc<dyn Shelf>,
+    pub(crate) tables: Arc<dyn Tables>,
     pub(crate) locks: LockManager,
     /// The URL of the lock backend. Without a URL, the locks are in this process.
     pub(crate) url: Option<String>,
@@ -44,16 +44,16 @@ impl Deployment {
                 (format!("sqlite://{}", file.display()), Some(folder))
             }
         };
-        let shelf: Arc<dyn Shelf> = shelf::open(&database).await?.into();
-        shelf.set_up().await?;
-        shelf.stock_up(ITEM, STOCK).await?;
+        let tables = shelf::open(&database).await?;
+        tables.set_up().await?;
+        tables.stock_up(ITEM, STOCK).await?;
         let locks = match &url {
             Some(url) => LockManager::connect(url).await?,
             None => LockManager::in_process(),
         };
         let deployment = Self {
             front: Arc::new(Front::new()),
-            shelf,
+            tables,
             locks,
             url,
             database,
@@ -74,7 +74,7 @@ impl Deployment {
             }
             None => {
                 // Two instances with one manager represent two machines with one Redis.
-                let shop = Shop::new(name, self.locks.clone(), Arc::clone(&self.shelf));
+                let shop = Shop::new(name, self.locks.clone(), Arc::clone(&self.tables))?;
                 (instance::start_here(shop).await?, None)
             }
         };

@@ -26,21 +26,27 @@ pub(crate) enum ShopError {
     /// The fence refused the write, or the database failed.
     #[error(transparent)]
     Write(#[from] leasehold_sqlx::Error),
-    #[error("the database failed")]
-    Database(#[from] sqlx::Error),
     #[error("there is no item {0}")]
     NoSuchItem(i64),
+}
+
+impl From<sqlx::Error> for ShopError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Write(error.into())
+    }
 }
 
 impl IntoResponse for ShopError {
     fn into_response(self) -> Response {
         match self {
-            Self::Lock(error) => Problem::from(error).into_response(),
+            Self::Lock(error) | Self::Write(leasehold_sqlx::Error::Lock(error)) => {
+                Problem::from(error).into_response()
+            }
             Self::Write(leasehold_sqlx::Error::Stale(stale)) => {
                 Problem::from(stale).into_response()
             }
             Self::NoSuchItem(_) => (StatusCode::NOT_FOUND, self.to_string()).into_response(),
-            Self::Write(_) | Self::Database(_) => {
+            Self::Write(_) => {
                 tell(&self);
                 let answer = "the shop is not available";
                 (StatusCode::SERVICE_UNAVAILABLE, answer).into_response()

@@ -49,9 +49,9 @@ pub(crate) async fn start_process(
 
 /// Runs this process as an instance. It ends when the process that started it ends.
 pub(crate) async fn run(name: &str, url: &str, database: &str) -> Result<(), BoxError> {
-    let shelf = shelf::open(database).await?;
+    let tables = shelf::open(database).await?;
     let locks = LockManager::connect(url).await?;
-    let address = start_here(Shop::new(name, locks, shelf.into())).await?;
+    let address = start_here(Shop::new(name, locks, tables)?).await?;
     println!("{LISTENS}{address}");
     // The input ends when the other process ends, for any reason.
     stdin().read_to_end(&mut Vec::new()).await?;

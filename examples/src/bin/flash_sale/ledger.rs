@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use leasehold::FencingToken;
+use leasehold::current_lock;
 use serde::{Deserialize, Serialize};
 
 /// How many purchases with a write or a refused write an instance remembers.
@@ -50,8 +50,8 @@ pub(crate) enum End {
 }
 
 impl Ledger {
-    pub(crate) fn enter(self: &Arc<Self>, token: Option<FencingToken>) -> Entry {
-        let token = token.map(FencingToken::get);
+    pub(crate) fn enter(self: &Arc<Self>) -> Entry {
+        let token = current_lock().ok().map(|lock| lock.token().get());
         let mut state = self.state();
         state.begun += 1;
         let number = state.begun;

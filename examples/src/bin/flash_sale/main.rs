@@ -1,9 +1,12 @@
 //! A flash sale: 10 items, 20 clients, 3 seconds, and a shop with two instances. A purchase reads the stock, waits a
 //! moment, and writes.
 //!
-//! There are three sales: without a lock, with a mutex in each instance, and with Leasehold. With Leasehold, a Tower
-//! layer locks the buy route per buyer (`service.rs`). The stock change is an annotated function (`shop.rs`), and its
-//! write is fenced (`shelf/table.rs`). Clients send their requests through a round-robin load balancer.
+//! There are four sales: without a lock, with a mutex in each instance, with the lock of Leasehold but a plain pool, and
+//! with Leasehold. In the last two, one holder stalls for longer than its lease, and writes late.
+//!
+//! A Tower layer locks the buy route per buyer (`service.rs`). The stock change is an annotated function (`shop.rs`).
+//! `FencedPool` fences its writes with the token of its lock: the code of a purchase names no token, and is the same
+//! with a plain pool (`shelf/table.rs`). Clients send their requests through a round-robin load balancer.
 //!
 //! Run it with `cargo run --bin flash_sale`. It needs no server: the locks are in this process and the shop in
 //! `SQLite`.
@@ -96,6 +99,7 @@ async fn compare(settings: Settings) -> Result<ExitCode, BoxError> {
         sales.push(Sale::hold(&shop, front, locking, open, kill).await?);
     }
     report::table(&sales);
+    report::losses(&sales);
     report::next_steps();
     let right = sales.last().is_some_and(Sale::is_right);
     Ok(if right {

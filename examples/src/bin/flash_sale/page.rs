@@ -131,7 +131,7 @@ async fn open_sale(State(state): State<PageState>, Path(locking): Path<String>) 
 }
 
 async fn restock(State(shop): State<Arc<Deployment>>) -> Response {
-    match shop.shelf.stock_up(ITEM, STOCK).await {
+    match shop.tables.stock_up(ITEM, STOCK).await {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
         Err(error) => error.into_response(),
     }

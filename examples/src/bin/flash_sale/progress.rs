@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use crate::deployment::ITEM;
 use crate::error::BoxError;
 use crate::locking::Locking;
-use crate::shelf::Shelf;
+use crate::shelf::Tables;
 
 pub(crate) fn sale_opens(locking: Locking) {
     println!("{} …", locking.name());
@@ -25,13 +25,13 @@ pub(crate) fn killed(instance: &str, sold: i64) {
 }
 
 /// Shows the progress: one line that is updated on a terminal, or a line from time to time elsewhere.
-pub(crate) async fn show(shelf: &Arc<dyn Shelf>, open: Duration) -> Result<(), BoxError> {
+pub(crate) async fn show(tables: &Arc<dyn Tables>, open: Duration) -> Result<(), BoxError> {
     let end = Instant::now() + open;
     let terminal = stdout().is_terminal();
     let pause = Duration::from_millis(if terminal { 100 } else { 1000 });
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        let count = shelf.count(ITEM).await?;
+        let count = tables.count(ITEM).await?;
         let (seconds, sold, stock) = (left.as_secs_f32(), count.sold, count.stock);
         let line = format!("  {seconds:3.1} s to go   sold {sold:3}   stock {stock:4}");
         if terminal {

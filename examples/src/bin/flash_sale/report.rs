@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use axum::http::StatusCode;
+
 use crate::clients::CLIENTS;
 use crate::deployment::STOCK;
 use crate::locking::Locking;
@@ -26,6 +28,27 @@ pub(crate) fn table(sales: &[Sale]) {
     }
 }
 
+/// Prints what became of the late writes.
+pub(crate) fn losses(sales: &[Sale]) {
+    println!(
+        "\nIn the last two sales, a holder stalls for longer than its lease, and then writes."
+    );
+    for sale in sales {
+        let pool = match sale.locking {
+            Locking::Leasehold => "fenced",
+            _ => "plain",
+        };
+        let fate = match sale.late {
+            None => continue,
+            Some(StatusCode::OK) => "accepted".to_owned(),
+            Some(StatusCode::PRECONDITION_FAILED) => "refused by the database".to_owned(),
+            Some(status) => format!("not confirmed: {status}"),
+        };
+        let lost = (sale.count.sold - STOCK).max(0);
+        println!("Lost with the {pool} pool: {lost}. The late write was {fate}.");
+    }
+}
+
 fn verdict(sale: &Sale) -> String {
     match sale.count.sold - STOCK {
         0 if sale.locking == Locking::Leasehold => "exactly what there was".to_owned(),
@@ -43,7 +66,7 @@ What to try next:
   --url redis://127.0.0.1   each instance a process; with --kill, one of them dies
   --database postgres://…   the shop in Postgres; mysql://… for MySQL and MariaDB
   and in examples/src/bin/flash_sale:
-  shop.rs     remove `#[distributed_lock]` from `sell`, with its fence, and count again
+  shop.rs     call `read_think_write` instead of `sell` for `Unfenced`, and count again
   shop.rs     set LEASE to 50 ms and use longer purchases: the watchdog renews it"
     );
 }

@@ -2,31 +2,37 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Path, Query, State};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use axum::{Json, Router};
 use leasehold_tower::{LockLayer, key};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ShopError;
 use crate::ledger::{self, End};
+use crate::locking::Locking;
 use crate::shop::{LEASE, Shop};
 
 /// The longest duration of a purchase that a request may set, in milliseconds.
 const MOST_THINKING: u64 = 5_000;
+
+/// The longest stall that a request may set.
+pub(crate) const LONGEST_STALL: Duration = Duration::from_secs(30);
 
 /// The routes of an instance.
 pub(crate) fn router(shop: Arc<Shop>) -> Router {
     // A buyer can only buy one item at a time. A second click gets a 409, even from another instance.
     let per_buyer =
         LockLayer::new(shop.locks.clone(), key::path("buyer:{buyer}").raw("buyer")).ttl(LEASE);
+    let path = |it: Locking| it.purchase("{item}", "{buyer}");
+    let (nothing, each) = (Locking::Nothing, Locking::EachInstance);
+    let (unfenced, leasehold) = (Locking::Unfenced, Locking::Leasehold);
     Router::new()
-        .route(
-            "/leasehold/items/{item}/buy/{buyer}",
-            post(buy).layer(per_buyer),
-        )
-        .route("/leasehold/items/{item}/stall", post(stall))
-        .route("/instance-lock/items/{item}/buy/{buyer}", post(buy_in_turn))
-        .route("/unlocked/items/{item}/buy/{buyer}", post(buy_unlocked))
+        .route(&path(leasehold), buy(leasehold).layer(per_buyer.clone()))
+        .route(&path(unfenced), buy(unfenced).layer(per_buyer))
+        .route(&path(each), buy(each))
+        .route(&path(nothing), buy(nothing))
+        .route(&leasehold.late_purchase("{item}"), stall(leasehold))
+        .route(&unfenced.late_purchase("{item}"), stall(unfenced))
         .route("/state", get(state))
         .with_state(shop)
 }
@@ -46,6 +52,13 @@ struct Pace {
     think: Option<u64>,
 }
 
+/// The stall of a late holder.
+#[derive(Debug, Deserialize)]
+struct Stall {
+    /// How long it stalls at most, in milliseconds. By default four leases.
+    most: Option<u64>,
+}
+
 impl Pace {
     fn thinking(&self) -> Duration {
         let think = self.think.unwrap_or_else(|| fastrand::u64(40..120));
@@ -55,32 +68,27 @@ impl Pace {
 
 type Answered = Result<Json<Answer>, ShopError>;
 
-async fn buy(
-    State(shop): State<Arc<Shop>>,
-    Path((item, _buyer)): Path<(i64, String)>,
-    Query(pace): Query<Pace>,
-) -> Answered {
-    answer(&shop, shop.sell(item, pace.thinking()).await)
+fn buy(locking: Locking) -> MethodRouter<Arc<Shop>> {
+    type Purchase = Path<(i64, String)>;
+    post(
+        async move |State(shop): State<Arc<Shop>>,
+                    Path((item, _buyer)): Purchase,
+                    Query(pace): Query<Pace>| {
+            answer(&shop, shop.buy(locking, item, pace.thinking()).await)
+        },
+    )
 }
 
-async fn buy_in_turn(
-    State(shop): State<Arc<Shop>>,
-    Path((item, _buyer)): Path<(i64, String)>,
-    Query(pace): Query<Pace>,
-) -> Answered {
-    answer(&shop, shop.sell_in_turn(item, pace.thinking()).await)
-}
-
-async fn buy_unlocked(
-    State(shop): State<Arc<Shop>>,
-    Path((item, _buyer)): Path<(i64, String)>,
-    Query(pace): Query<Pace>,
-) -> Answered {
-    answer(&shop, shop.sell_unlocked(item, pace.thinking()).await)
-}
-
-async fn stall(State(shop): State<Arc<Shop>>, Path(item): Path<i64>) -> Answered {
-    answer(&shop, shop.sell_late(item, 4 * LEASE).await)
+fn stall(locking: Locking) -> MethodRouter<Arc<Shop>> {
+    post(
+        async move |State(shop): State<Arc<Shop>>,
+                    Path(item): Path<i64>,
+                    Query(stall): Query<Stall>| {
+            let most = stall.most.map_or(4 * LEASE, Duration::from_millis);
+            let most = most.min(LONGEST_STALL);
+            answer(&shop, shop.sell_late(locking, item, most).await)
+        },
+    )
 }
 
 async fn state(State(shop): State<Arc<Shop>>) -> Json<ledger::State> {

@@ -1,14 +1,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use leasehold::{LockManager, distributed_lock};
-use leasehold_sqlx::{Error, Fence};
+use leasehold_sqlx::Error;
 use tokio::sync::Mutex;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::error::ShopError;
 use crate::ledger::{End, Ledger};
-use crate::shelf::Shelf;
+use crate::locking::Locking;
+use crate::shelf::{Shelf, Tables};
 
 /// How long a lock stays held after its process is killed. During a purchase the lock is renewed.
 pub(crate) const LEASE: Duration = Duration::from_secs(1);
@@ -21,71 +23,105 @@ const PATIENCE: u32 = 15;
 pub(crate) struct Shop {
     pub(crate) name: String,
     pub(crate) locks: LockManager,
-    pub(crate) shelf: Arc<dyn Shelf>,
+    tables: Arc<dyn Tables>,
+    plain: Arc<dyn Shelf>,
+    fenced: Arc<dyn Shelf>,
     pub(crate) ledger: Arc<Ledger>,
     /// The mutex of a shop that was written for one instance.
     turn: Mutex<()>,
 }
 
 impl Shop {
-    pub(crate) fn new(name: &str, locks: LockManager, shelf: Arc<dyn Shelf>) -> Self {
-        Self {
+    pub(crate) fn new(
+        name: &str,
+        locks: LockManager,
+        tables: Arc<dyn Tables>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
             name: name.to_owned(),
             locks,
-            shelf,
+            plain: tables.shelf(false)?,
+            fenced: tables.shelf(true)?,
+            tables,
             ledger: Arc::default(),
             turn: Mutex::default(),
+        })
+    }
+
+    pub(crate) async fn buy(
+        &self,
+        locking: Locking,
+        item: i64,
+        thinking: Duration,
+    ) -> Result<End, ShopError> {
+        match locking {
+            Locking::Nothing => self.read_think_write(&*self.plain, item, thinking).await,
+            Locking::EachInstance => {
+                let _turn = self.turn.lock().await;
+                self.read_think_write(&*self.plain, item, thinking).await
+            }
+            Locking::Unfenced => self.sell(&*self.plain, item, thinking).await,
+            Locking::Leasehold => self.sell(&*self.fenced, item, thinking).await,
         }
     }
 
-    /// Sells one item, on one instance at a time. Leasehold only needs the attribute and the fence.
-    #[distributed_lock("stock:{item}", manager = self.locks, ttl = LEASE, wait = PATIENCE * thinking, guard = lock)]
-    pub(crate) async fn sell(&self, item: i64, thinking: Duration) -> Result<End, ShopError> {
-        let fence = Fence::new(lock.token());
-        self.read_think_write(item, thinking, Some(&fence)).await
-    }
-
-    /// Sells one item, one at a time in this instance.
-    pub(crate) async fn sell_in_turn(
+    /// Sells one item, on one instance at a time. Leasehold only needs the attribute, and the fenced pool of the shelf.
+    #[distributed_lock("stock:{item}", manager = self.locks, ttl = LEASE, wait = PATIENCE * thinking)]
+    async fn sell(
         &self,
+        shelf: &dyn Shelf,
         item: i64,
         thinking: Duration,
     ) -> Result<End, ShopError> {
-        let _turn = self.turn.lock().await;
-        self.read_think_write(item, thinking, None).await
+        self.read_think_write(shelf, item, thinking).await
     }
 
-    pub(crate) async fn sell_unlocked(
+    /// Simulates a holder whose machine stalls for longer than its lease, before its write is sent. Then it continues
+    /// without noticing. It stalls until the item is sold out, but at most as long as given.
+    pub(crate) async fn sell_late(
         &self,
+        locking: Locking,
         item: i64,
-        thinking: Duration,
+        most: Duration,
     ) -> Result<End, ShopError> {
-        self.read_think_write(item, thinking, None).await
-    }
-
-    /// Simulates a holder whose machine stalls for longer than its lease, and which then continues without noticing.
-    pub(crate) async fn sell_late(&self, item: i64, stall: Duration) -> Result<End, ShopError> {
         let lock = self.locks.lock(format!("stock:{item}"));
-        let lock = lock.ttl(LEASE).without_renewal().wait(stall);
-        let guard = lock.acquire().await?;
-        let fence = Fence::new(guard.token());
-        self.read_think_write(item, stall, Some(&fence)).await
+        let guard = lock
+            .ttl(LEASE)
+            .without_renewal()
+            .wait(most)
+            .acquire()
+            .await?;
+        let tables = Arc::clone(&self.tables);
+        let stall = move || {
+            let tables = Arc::clone(&tables);
+            let sold_out = async move {
+                while tables.count(item).await.is_ok_and(|it| it.stock > 0) {
+                    sleep(Duration::from_millis(20)).await;
+                }
+            };
+            timeout(most, sold_out).map(drop).boxed()
+        };
+        let is_fenced = locking == Locking::Leasehold;
+        let shelf = self.tables.stalling_shelf(is_fenced, Box::new(stall))?;
+        let sale = self.read_think_write(&*shelf, item, Duration::ZERO);
+        guard.handle().scope(sale).await
     }
 
     /// Runs a purchase. This is only correct for one purchase at a time.
     async fn read_think_write(
         &self,
+        shelf: &dyn Shelf,
         item: i64,
         thinking: Duration,
-        fence: Option<&Fence>,
     ) -> Result<End, ShopError> {
-        let entry = self.ledger.enter(fence.map(Fence::token));
+        let entry = self.ledger.enter();
         let sold = async {
-            if self.shelf.stock(item, fence).await? <= 0 {
+            let stock = shelf.stock(item).await?;
+            if stock.ok_or(ShopError::NoSuchItem(item))? <= 0 {
                 return Ok(End::SoldOut);
             }
             sleep(thinking).await;
-            self.shelf.take(item, fence).await?;
+            shelf.take(item).await?;
             Ok(End::Sold)
         };
         let sold = sold.await;

@@ -2,73 +2,79 @@
 
 use std::path::Path;
 
-use leasehold::FencingToken;
-use leasehold_sqlx::{Error, Fence, ddl};
-use sqlx::sqlite::{Sqlite, SqliteConnectOptions, SqlitePool};
+use async_trait::async_trait;
+use leasehold_sqlx::{Error, FencedPool, ddl};
+use sqlx::sqlite::{Sqlite, SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
 use sqlx::{Executor, query, query_scalar};
 
+use crate::client;
+
 pub(crate) const FIRST_BALANCE: i64 = 100;
-/// The resource of the fence.
-const RESOURCE: &str = "account:1";
 
-#[derive(Debug)]
-pub(crate) struct Account {
-    db: SqlitePool,
-    fenced: bool,
+/// The account, with a plain pool or a fenced one.
+#[async_trait]
+pub(crate) trait Account: Send + Sync {
+    async fn read(&self) -> Result<i64, Error>;
+    async fn write(&self, balance: i64) -> Result<(), Error>;
 }
 
-impl Account {
-    pub(crate) async fn open(file: &Path, fenced: bool) -> Result<Self, Error> {
-        let options = SqliteConnectOptions::new()
-            .filename(file)
-            .create_if_missing(true);
-        let db = SqlitePool::connect_with(options).await?;
-        Ok(Self { db, fenced })
-    }
+/// The code is the same with both pools. With [`FencedPool`], `begin` claims the account for the lock that the task
+/// holds: from then on, the database refuses older holders.
+macro_rules! account {
+    ($pool:ty) => {
+        #[async_trait]
+        impl Account for $pool {
+            async fn read(&self) -> Result<i64, Error> {
+                let mut tx = self.begin().await?;
+                let balance = query_scalar("SELECT balance FROM account");
+                let balance = balance.fetch_one(&mut *tx).await?;
+                tx.commit().await?;
+                Ok(balance)
+            }
 
-    /// Creates the account, with its first balance.
-    pub(crate) async fn create(&self) -> Result<(), Error> {
-        ddl::create_fences(&self.db).await?;
-        self.db
-            .execute("CREATE TABLE account (balance INTEGER NOT NULL)")
-            .await?;
-        let first = query("INSERT INTO account VALUES (?)").bind(FIRST_BALANCE);
-        first.execute(&self.db).await?;
-        Ok(())
-    }
-
-    /// Reads the balance before a write. With a fence, older holders are refused from this point on, so none of them
-    /// can write between this read and the next write.
-    pub(crate) async fn read(&self, token: FencingToken) -> Result<i64, Error> {
-        if !self.fenced {
-            return Ok(self.balance().await?);
+            async fn write(&self, balance: i64) -> Result<(), Error> {
+                let mut tx = self.begin().await?;
+                let write = query("UPDATE account SET balance = ?").bind(balance);
+                write.execute(&mut *tx).await?;
+                tx.commit().await?;
+                Ok(())
+            }
         }
-        let mut tx = Fence::new(token).begin(&self.db, RESOURCE).await?;
-        let balance = balance(&mut *tx).await?;
-        tx.commit().await?;
-        Ok(balance)
-    }
-
-    /// Writes the balance. With a fence, fails if a newer holder has read or written.
-    pub(crate) async fn write(&self, token: FencingToken, balance: i64) -> Result<(), Error> {
-        let write = query("UPDATE account SET balance = ?").bind(balance);
-        if !self.fenced {
-            write.execute(&self.db).await?;
-            return Ok(());
-        }
-        let mut tx = Fence::new(token).begin(&self.db, RESOURCE).await?;
-        write.execute(&mut *tx).await?;
-        tx.commit().await?;
-        Ok(())
-    }
-
-    pub(crate) async fn balance(&self) -> sqlx::Result<i64> {
-        balance(&self.db).await
-    }
+    };
 }
 
-async fn balance<'c>(at: impl Executor<'c, Database = Sqlite>) -> sqlx::Result<i64> {
-    query_scalar("SELECT balance FROM account")
-        .fetch_one(at)
-        .await
+account!(SqlitePool);
+account!(FencedPool<Sqlite>);
+
+/// Creates the account, with its first balance.
+pub(crate) async fn create(file: &Path) -> Result<SqlitePool, Error> {
+    let options = SqliteConnectOptions::new().filename(file);
+    let db = SqlitePool::connect_with(options.create_if_missing(true)).await?;
+    db.execute("CREATE TABLE account (balance INTEGER NOT NULL)")
+        .await?;
+    ddl::add_column(&db, "account").await?;
+    ddl::create_fences(&db).await?;
+    let first = query("INSERT INTO account (balance) VALUES (?)").bind(FIRST_BALANCE);
+    first.execute(&db).await?;
+    Ok(db)
+}
+
+/// Opens the account. If `stops`, the process is stopped when the pool hands out its connection for the second time:
+/// after [`FencedPool`] has checked the lock, and before the write is sent.
+pub(crate) fn open(file: &Path, fenced: bool, stops: bool) -> Box<dyn Account> {
+    let pool = SqlitePoolOptions::new().max_connections(1);
+    // sqlx does not call this for a new connection.
+    let pool = pool.before_acquire(move |_, _| {
+        Box::pin(async move {
+            if stops {
+                client::stop()?;
+            }
+            Ok(true)
+        })
+    });
+    let pool = pool.connect_lazy_with(SqliteConnectOptions::new().filename(file));
+    match fenced {
+        true => Box::new(FencedPool::new(pool)),
+        false => Box::new(pool),
+    }
 }

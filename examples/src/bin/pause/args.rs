@@ -6,7 +6,7 @@ use crate::client::Task;
 
 pub(crate) const USAGE: &str = "\
 pause                      the late write is refused; with an own redis-server
-pause --unfenced           the late write is not refused
+pause --unfenced           the same with a plain pool: the late write is not refused
 pause --url redis://HOST   with your Redis server
 pause --draw FILE          the timeline as SVG";
 

@@ -8,7 +8,7 @@ use leasehold::LockManager;
 use leasehold_examples::BoxError;
 use leasehold_sqlx::Error;
 
-use crate::account::Account;
+use crate::account;
 use crate::event::Event;
 
 /// The lease, which is short so that the example is short. The watchdog renews it while the process runs.
@@ -29,21 +29,23 @@ pub(crate) struct Task {
 }
 
 pub(crate) async fn deposit(task: &Task) -> Result<(), BoxError> {
-    let account = Account::open(&task.file, task.fenced).await?;
+    let account = account::open(&task.file, task.fenced, task.stops);
     let locks = LockManager::connect(&task.url).await?;
     Event::Asks.say();
     let guard = locks.lock(&task.key).ttl(LEASE).acquire().await?;
-    let token = guard.token();
-    Event::Holds(token.get()).say();
+    Event::Holds(guard.token().get()).say();
 
-    let balance = account.read(token).await?;
-    Event::Read(balance).say();
-    Event::Valid(guard.is_valid()).say();
-    if task.stops {
-        stop()?;
-    }
-    match account.write(token, balance + task.amount).await {
-        Ok(()) => Event::Wrote(balance + task.amount).say(),
+    let deposit = async {
+        let balance = account.read().await?;
+        Event::Read(balance).say();
+        Event::Valid(guard.is_valid()).say();
+        let balance = balance + task.amount;
+        account.write(balance).await?;
+        Ok(balance)
+    };
+    // `run` would drop the deposit after the loss, before it can report whether its write was refused.
+    match guard.handle().scope(deposit).await {
+        Ok(balance) => Event::Wrote(balance).say(),
         Err(Error::Stale(stale)) => Event::Refused {
             token: stale.token.get(),
             newest: stale.current.get(),
@@ -61,7 +63,7 @@ pub(crate) async fn deposit(task: &Task) -> Result<(), BoxError> {
 }
 
 /// Stops this process, including its watchdog, until another process continues it.
-fn stop() -> std::io::Result<()> {
+pub(crate) fn stop() -> std::io::Result<()> {
     Event::Stops.say();
     let me = std::process::id().to_string();
     Command::new("kill").args(["-s", "STOP", &me]).status()?;

@@ -5,13 +5,15 @@
 //! machine or a suspended laptop has the same effect. Its lease expires, and client 2 acquires the lock and writes.
 //!
 //! Then client 1 continues. Neither a lock nor a check of the clock can stop its write. Only the database can refuse
-//! it, because the fencing token of the write is older than the last seen token.
+//! it, because the fencing token of the write is older than the last seen token. `FencedPool` adds the token: the code
+//! of the deposit names no token, and is the same with a plain pool.
 //!
 //! Run it with `cargo run --bin pause` on Unix. It starts the `redis-server` on the `PATH`, or uses the server of
 //! `--url redis://127.0.0.1`. The account is in an `SQLite` file. `--draw FILE` draws the timeline as SVG.
 //!
-//! Try: `--unfenced`, and the deposit of client 2 is lost. In `client.rs` put the two steps of the deposit into
-//! `guard.run`. The late write is still sent, because `run` only checks the lock between two polls of a future.
+//! Try: `--unfenced` uses a plain pool, and the deposit of client 2 is lost. In `client.rs`, use `guard.run` instead of
+//! `scope`: it drops the deposit after the loss. But `run` only checks the lock between two polls of a future, so a
+//! statement may already be sent.
 
 #![allow(
     clippy::print_stdout,

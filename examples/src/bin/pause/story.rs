@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use leasehold_examples::{BoxError, Member};
+use sqlx::query_scalar;
 use tokio::time::sleep;
 
-use crate::account::{Account, FIRST_BALANCE};
+use crate::account::{self, FIRST_BALANCE};
 use crate::client::{LEASE, Task};
 use crate::event::{Event, now};
 
@@ -26,8 +27,7 @@ pub(crate) struct Story {
 pub(crate) async fn play(url: &str, fenced: bool) -> Result<Story, BoxError> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("bank.sqlite");
-    let account = Account::open(&file, fenced).await?;
-    account.create().await?;
+    let account = account::create(&file).await?;
     let task = |client: usize| Task {
         url: url.to_owned(),
         key: format!("leasehold-pause:{}", std::process::id()),
@@ -53,7 +53,9 @@ pub(crate) async fn play(url: &str, fenced: bool) -> Result<Story, BoxError> {
     story
         .follow(0, &mut one, begin, &Event::AlreadyLost)
         .await?;
-    story.balance = account.balance().await?;
+    story.balance = query_scalar("SELECT balance FROM account")
+        .fetch_one(&account)
+        .await?;
     println!(
         "\nThe account had {FIRST_BALANCE}, got {} and {}, and has {}.",
         AMOUNTS[0], AMOUNTS[1], story.balance
@@ -100,10 +102,12 @@ impl Story {
         let (whole, lost) = (FIRST_BALANCE + AMOUNTS[1], FIRST_BALANCE + AMOUNTS[0]);
         match (self.fenced, refused, self.balance) {
             (true, true, balance) if balance == whole => {
+                println!("Lost with the fenced pool: 0.");
                 println!("Client 1 knows that its deposit had no effect: it can start again.");
                 Ok(())
             }
             (false, false, balance) if balance == lost => {
+                println!("Lost with the plain pool: {}.", AMOUNTS[1]);
                 println!("The {} of client 2 are lost without an error.", AMOUNTS[1]);
                 Ok(())
             }

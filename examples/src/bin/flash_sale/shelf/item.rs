@@ -1,13 +1,15 @@
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use leasehold_sqlx::Fence;
+use futures_util::future::BoxFuture;
+use leasehold_sqlx::Error;
 
 use crate::error::ShopError;
 
-/// The stock and the orders.
+/// The tables of the shop.
 #[async_trait]
-pub(crate) trait Shelf: fmt::Debug + Send + Sync {
+pub(crate) trait Tables: fmt::Debug + Send + Sync {
     /// Creates missing tables.
     async fn set_up(&self) -> Result<(), ShopError>;
 
@@ -16,12 +18,25 @@ pub(crate) trait Shelf: fmt::Debug + Send + Sync {
 
     async fn count(&self, item: i64) -> Result<Count, ShopError>;
 
-    /// Reads the stock. With a fence, writes of older holders are refused after this read.
-    async fn stock(&self, item: i64, fence: Option<&Fence>) -> Result<i64, ShopError>;
+    /// Returns the shelf, with a plain pool or a fenced one.
+    fn shelf(&self, fenced: bool) -> Result<Arc<dyn Shelf>, Error>;
 
-    /// Takes one item from the stock and adds one order. With a fence, fails if a newer holder has read or written.
-    async fn take(&self, item: i64, fence: Option<&Fence>) -> Result<(), ShopError>;
+    /// Returns a shelf whose pool waits for `stall` before its second transaction.
+    fn stalling_shelf(&self, fenced: bool, stall: Stall) -> Result<Arc<dyn Shelf>, Error>;
 }
+
+/// The stock and the orders, for purchases.
+#[async_trait]
+pub(crate) trait Shelf: fmt::Debug + Send + Sync {
+    /// Reads the stock, if there is such an item.
+    async fn stock(&self, item: i64) -> Result<Option<i64>, Error>;
+
+    /// Takes one item from the stock and adds one order.
+    async fn take(&self, item: i64) -> Result<(), Error>;
+}
+
+/// What a simulated stall waits for.
+pub(crate) type Stall = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// The stock and the number of orders of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]

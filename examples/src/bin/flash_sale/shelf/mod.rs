@@ -4,5 +4,5 @@ mod item;
 mod open;
 mod table;
 
-pub(crate) use self::item::{Count, Shelf};
+pub(crate) use self::item::{Count, Shelf, Tables};
 pub(crate) use self::open::open;

@@ -1,10 +1,11 @@
 use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqliteSynchronous};
-use sqlx::{Connection, Database, MySql, Pool, Postgres, Sqlite};
+use sqlx::{Connection, Database, MySql, Pool, Postgres};
 
-use super::item::Shelf;
-use super::table::Table;
+use super::item::{Stall, Tables};
 
 /// The reason why the shop's database cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -17,17 +18,17 @@ pub(crate) enum OpenError {
     Database(#[from] sqlx::Error),
 }
 
-/// Opens the shelf in the database at `url`.
-pub(crate) async fn open(url: &str) -> Result<Box<dyn Shelf>, OpenError> {
+/// Opens the tables in the database at `url`.
+pub(crate) async fn open(url: &str) -> Result<Arc<dyn Tables>, OpenError> {
     let is_word = |c: char| c.is_ascii_alphanumeric();
     // The rest of the URL is not shown, because it may contain a password.
     let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
     let scheme = Some(scheme).filter(|scheme| scheme.chars().all(is_word));
     let scheme = scheme.unwrap_or_default();
     Ok(match scheme {
-        "postgres" | "postgresql" => Box::new(Table::<Postgres>::new(pool(url).await?)),
-        "mysql" | "mariadb" => Box::new(Table::<MySql>::new(pool(url).await?)),
-        "sqlite" => Box::new(Table::<Sqlite>::new(sqlite(url).await?)),
+        "postgres" | "postgresql" => Arc::new(pool::<Postgres>(url).await?),
+        "mysql" | "mariadb" => Arc::new(pool::<MySql>(url).await?),
+        "sqlite" => Arc::new(sqlite(url).await?),
         _ => {
             let scheme = scheme.chars().take(32).collect();
             return Err(OpenError::UnknownScheme { scheme });
@@ -48,4 +49,20 @@ async fn sqlite(url: &str) -> sqlx::Result<SqlitePool> {
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Off);
     SqlitePool::connect_with(options).await
+}
+
+/// Opens another pool, with one connection, that waits for `stall` before it hands out that connection again. A fenced
+/// pool has checked the lock by then, and has not sent anything.
+pub(super) fn stalling<DB: Database>(pool: &Pool<DB>, stall: Stall) -> Pool<DB> {
+    let options = pool.options().clone().max_connections(1);
+    let options = options.acquire_timeout(Duration::from_secs(60));
+    // sqlx does not call this for a new connection.
+    let options = options.before_acquire(move |_, _| {
+        let stall = stall();
+        Box::pin(async {
+            stall.await;
+            Ok(true)
+        })
+    });
+    options.connect_lazy_with((*pool.connect_options()).clone())
 }
