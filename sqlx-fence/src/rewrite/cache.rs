@@ -23,12 +23,14 @@ static CACHE: LazyLock<Cache<Key, Arc<Rewritten>, Weight>> =
 static PLANS: LazyLock<Cache<Key, Plan, Weight>> =
     LazyLock::new(|| Cache::with_weighter(STATEMENTS, BYTES, Weight));
 
+/// Must have the fields of [`Asked`] in the same order, because both must have the same hash.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     dialect: Dialect,
     column: String,
     target: Option<String>,
     sql: String,
+    is_bound: bool,
 }
 
 impl Key {
@@ -38,6 +40,7 @@ impl Key {
             column: asked.column.to_owned(),
             target: asked.target.map(str::to_owned),
             sql: asked.sql.to_owned(),
+            is_bound: asked.is_bound,
         }
     }
 }
@@ -48,6 +51,7 @@ impl Equivalent<Key> for Asked<'_> {
             && self.dialect == key.dialect
             && self.column == key.column
             && self.target == key.target.as_deref()
+            && self.is_bound == key.is_bound
     }
 }
 
@@ -88,4 +92,25 @@ pub(crate) fn planned(asked: Asked<'_>) -> Result<Plan, Refusal> {
     let new = plan::plan(asked)?;
     PLANS.insert(Key::of(asked), new.clone());
     Ok(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_found_in_the_cache_of_its_kind_after_the_first_time() {
+        for column in ["fencing_token", "token"] {
+            let asked = |is_bound| Asked {
+                dialect: Dialect::Sqlite,
+                column,
+                target: None,
+                sql: "UPDATE cached SET amount = 1 WHERE id = 2",
+                is_bound,
+            };
+            assert!(rewritten(asked(false)).is_ok() && planned(asked(true)).is_ok());
+            assert!(CACHE.get(&asked(false)).is_some());
+            assert!(PLANS.get(&asked(true)).is_some());
+        }
+    }
 }
