@@ -149,7 +149,8 @@
 //!   `leasehold_sqlx::it::dropped::on_postgres_nothing_that_is_confirmed_later_is_lost`,
 //!   `leasehold_sqlx::it::dropped::on_mariadb_nothing_that_is_confirmed_later_is_lost`
 //! - Writes under a fence are linearizable on each deployment, despite faults of locks, clients, servers, links and
-//!   clocks. Under the same faults, writes without a fence are lost.
+//!   clocks. Under the same faults, writes without a fence are lost. The same holds for writes through a `FencedPool` of
+//!   `leasehold-sqlx`, by code that uses no token.
 //!   `leasehold_nemesis::matrix::under_a_fence_nothing_is_lost_whatever_happens_to_the_locks`
 //! - A single fenced statement changes no row that a later holder has written. `leasehold_sqlx::it::rows::on_postgres`,
 //!   `leasehold_sqlx::it::rows::on_mariadb`, `leasehold_sqlx::it::rows::on_sqlite`

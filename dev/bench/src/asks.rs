@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Bound, answer};
 use crate::ledger::{Ledger, Place};
-use crate::workload::{contended, growth, handoff, held, in_process, uncontended, waiters};
+use crate::workload::{contended, growth, handoff, held, in_process, sql, uncontended, waiters};
 
 const OURS: &str = "leasehold";
 const SCRIPTS: &str = "same scripts by hand";
@@ -17,6 +17,7 @@ pub(crate) fn all(ledger: &Ledger) -> Vec<Answer> {
     answers.extend(many(ledger));
     answers.extend(in_process(ledger));
     answers.extend(growth(ledger));
+    answers.extend(fenced_pool(ledger));
     answers
 }
 
@@ -242,6 +243,27 @@ fn growth(ledger: &Ledger) -> Vec<Answer> {
             Bound::AtMost(1.1),
             " ×",
             most(&|metric| Some(by_the_fewest(OURS, metric)? / by_the_fewest(RECORD, metric)?)),
+        ),
+    ]
+}
+
+fn fenced_pool(ledger: &Ledger) -> Vec<Answer> {
+    let ratio = |workload| {
+        let metric = sql::METRIC;
+        ledger.ratio(Place { workload, metric }, sql::POOL, sql::BY_HAND)
+    };
+    vec![
+        answer(
+            "8. an UPDATE through a FencedPool by one fenced by hand, Postgres",
+            Bound::AtMost(1.1),
+            " ×",
+            ratio(sql::POSTGRES),
+        ),
+        answer(
+            "8. an UPDATE through a FencedPool by one fenced by hand, SQLite",
+            Bound::AtMost(1.1),
+            " ×",
+            ratio(sql::SQLITE),
         ),
     ]
 }

@@ -6,6 +6,17 @@
 //! fence, and both without one as the *control*. The control must lose updates in the same runs, otherwise a run would
 //! prove nothing.
 //!
+//! | kind of data | the fenced writes | the control |
+//! |---|---|---|
+//! | `postgres`, `mariadb`, `sqlite` | `Fence::begin` and `Fence::query`, with the token of the guard | the same statements on the plain pool |
+//! | `redis` | `RedisFenceStore::pipeline`, with the token of the guard | the same commands with a constant token |
+//! | `postgres-pool`, `mariadb-pool`, `sqlite-pool` | `FencedPool::begin` and a single `UPDATE` through a `FencedPool`; the code uses no token | the same statements on the plain pool |
+//!
+//! The fenced writes through a pool run within a scope of the lock, and in every second turn within `run`, which drops
+//! them if the lock is lost. The kind `mariadb-pool` does not use `run`, because sqlx 0.9 may lose the connection of a
+//! dropped statement. The control never runs within `run`. If the fault causes a second holder, the plain pools must
+//! lose an update of the ledger, and a single statement on a plain pool must be stale.
+//!
 //! The binary `matrix` does that for each deployment of locks and each fault, on all kinds of data concurrently, and
 //! prints a table. The binary `soak` runs acquisitions of every kind for an hour, and prints which resources have
 //! grown. Tests of several processes start the binary `client`.

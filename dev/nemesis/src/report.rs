@@ -49,8 +49,8 @@ fn of_store(store: &OfStore) -> String {
         store.refused,
         store.unknown,
         store.violations.len(),
-        store.control_lost,
-        store.control_stale
+        store.control.lost,
+        store.control.stale
     )
 }
 
@@ -76,8 +76,8 @@ pub fn object(verdict: &Verdict) -> Value {
             "refused": store.refused,
             "unknown": store.unknown,
             "violations": store.violations.len(),
-            "control_lost": store.control_lost,
-            "control_stale": store.control_stale,
+            "control_lost": store.control.lost,
+            "control_stale": store.control.stale,
         })
     });
     json!({

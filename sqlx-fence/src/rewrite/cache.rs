@@ -18,6 +18,7 @@ const BYTES: u64 = 8 * 1024 * 1024;
 static CACHE: LazyLock<Cache<Key, Plan, Weight>> =
     LazyLock::new(|| Cache::with_weighter(STATEMENTS, BYTES, Weight));
 
+/// Must have the fields of [`Asked`] in the same order, because both must have the same hash.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     dialect: Dialect,
@@ -25,6 +26,18 @@ struct Key {
     target: Option<String>,
     sql: String,
     is_bound: bool,
+}
+
+impl Key {
+    fn of(asked: Asked<'_>) -> Self {
+        Self {
+            dialect: asked.dialect,
+            column: asked.column.to_owned(),
+            target: asked.target.map(str::to_owned),
+            sql: asked.sql.to_owned(),
+            is_bound: asked.is_bound,
+        }
+    }
 }
 
 impl Equivalent<Key> for Asked<'_> {
@@ -56,13 +69,27 @@ pub(crate) fn planned(asked: Asked<'_>) -> Result<Plan, Refusal> {
         return Ok(found);
     }
     let new = plan::plan(asked)?;
-    let key = Key {
-        dialect: asked.dialect,
-        column: asked.column.to_owned(),
-        target: asked.target.map(str::to_owned),
-        sql: asked.sql.to_owned(),
-        is_bound: asked.is_bound,
-    };
-    CACHE.insert(key, new.clone());
+    CACHE.insert(Key::of(asked), new.clone());
     Ok(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_found_in_the_cache_of_its_kind_after_the_first_time() {
+        for column in ["fencing_token", "token"] {
+            let asked = |is_bound| Asked {
+                dialect: Dialect::Sqlite,
+                column,
+                target: None,
+                sql: "UPDATE cached SET amount = 1 WHERE id = 2",
+                is_bound,
+            };
+            assert!(rewritten(asked(false)).is_ok() && planned(asked(true)).is_ok());
+            assert!(CACHE.get(&asked(false)).is_some());
+            assert!(PLANS.get(&asked(true)).is_some());
+        }
+    }
 }

@@ -13,7 +13,7 @@ mod nested;
 mod nodes;
 mod overhead;
 mod passes;
-mod sql;
+pub(crate) mod sql;
 mod tower;
 pub(crate) mod uncontended;
 pub(crate) mod waiters;

@@ -6,4 +6,4 @@ mod place;
 mod verdict;
 
 pub use self::place::Cell;
-pub use self::verdict::{OfStore, Verdict};
+pub use self::verdict::{Control, OfStore, Verdict};

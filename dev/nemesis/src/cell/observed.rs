@@ -2,7 +2,7 @@
 
 use leasehold_testkit::history::Moment;
 
-use super::verdict::OfStore;
+use super::verdict::{Control, OfStore, unproven};
 use crate::BoxError;
 use crate::data::{self, Addresses, DataCell, Side, Store};
 use crate::judge::{lost, not_in_order, not_linearizable, steps_back};
@@ -37,16 +37,13 @@ impl Observed {
         kinds.filter(|kind| is_idle(kind)).collect()
     }
 
-    /// Returns whether a recorded write without a fence was lost. Only writes recorded before this call count.
+    /// Returns whether enough recorded writes without a fence were lost. Only writes recorded before this call count.
     pub(super) async fn control_has_lost(&self, changes: &[Change]) -> Result<bool, BoxError> {
+        let mut controls = Vec::new();
         for (kind, store) in &self.stores {
-            let written = of(changes, kind, Work::ControlLedger);
-            let left = store.ledger(self.cell, Side::Control).await?;
-            if !lost(&written, &left).is_empty() {
-                return Ok(true);
-            }
+            controls.push(self.control(kind, &**store, changes).await?);
         }
-        Ok(false)
+        Ok(unproven(&controls).next().is_none())
     }
 
     pub(super) async fn judge(&self, changes: &[Change]) -> Result<Vec<OfStore>, BoxError> {
@@ -69,8 +66,6 @@ impl Observed {
         let mut violations = not_linearizable(&ledger, &left);
         let left = store.trail(self.cell, Side::Fenced).await?;
         violations.extend(not_in_order(&trail, &left));
-        let control = store.ledger(self.cell, Side::Control).await?;
-        let control_trail = store.trail(self.cell, Side::Control).await?;
         let fenced = [ledger, trail].concat();
         let count = |outcome| fenced.iter().filter(|it| it.outcome == outcome).count();
         Ok(OfStore {
@@ -79,8 +74,22 @@ impl Observed {
             refused: count(Outcome::Refused),
             unknown: count(Outcome::Unknown),
             violations,
-            control_lost: lost(&of(changes, kind, Work::ControlLedger), &control).len(),
-            control_stale: steps_back(&control_trail),
+            control: self.control(kind, store, changes).await?,
+        })
+    }
+
+    async fn control(
+        &self,
+        kind: &'static str,
+        store: &dyn Store,
+        changes: &[Change],
+    ) -> Result<Control, BoxError> {
+        let left = store.ledger(self.cell, Side::Control).await?;
+        let trail = store.trail(self.cell, Side::Control).await?;
+        Ok(Control {
+            kind,
+            lost: lost(&of(changes, kind, Work::ControlLedger), &left).len(),
+            stale: steps_back(&trail),
         })
     }
 }

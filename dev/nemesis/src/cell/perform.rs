@@ -18,8 +18,8 @@ use crate::workers::Workers;
 /// The number of processes, if the locks are at servers.
 const PROCESSES: usize = 3;
 
-/// A cell runs for up to this many times its duration if the control has not lost a write yet.
-const LUCKY: u32 = 6;
+/// A cell runs for up to this many times its duration if a control has not lost a write yet.
+const LUCKY: u32 = 10;
 
 /// The time until a process writes again. A dead waiter in the queue may block it for some seconds.
 const PATIENCE: Duration = Duration::from_secs(40);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::place::Cell;
+use crate::data::is_pool;
 
 /// The results of a cell.
 #[derive(Debug, Clone)]
@@ -38,10 +39,19 @@ pub struct OfStore {
     pub unknown: usize,
     /// The reasons why the data cannot be the result of the changes.
     pub violations: Vec<String>,
-    /// Confirmed changes without a fence that are lost.
-    pub control_lost: usize,
-    /// Writes without a fence after a write with a newer token.
-    pub control_stale: usize,
+    /// The results of the writes without a fence.
+    pub control: Control,
+}
+
+/// The results of the writes of one kind of data without a fence, through a plain pool.
+#[derive(Debug, Clone, Copy)]
+pub struct Control {
+    /// The kind of data.
+    pub kind: &'static str,
+    /// Confirmed changes that are lost.
+    pub lost: usize,
+    /// Writes after a write with a newer token.
+    pub stale: usize,
 }
 
 impl Verdict {
@@ -58,10 +68,54 @@ impl Verdict {
             found.extend(self.overlaps.iter().cloned());
         }
         found.extend(self.tokens.iter().cloned());
-        let control: usize = self.stores.iter().map(|it| it.control_lost).sum();
-        if kind.control_loses(fault) && control == 0 {
-            found.push("nothing was lost without a fence, so this proves nothing".to_owned());
+        if kind.control_loses(fault) {
+            let controls: Vec<Control> = self.stores.iter().map(|it| it.control).collect();
+            found.extend(unproven(&controls).map(str::to_owned));
         }
         found
+    }
+}
+
+/// Returns why the run proves nothing, if the control did not fail. The pools have their own control, because their
+/// holders differ: a single statement and a transaction must both fail without the fenced pool.
+pub(super) fn unproven(controls: &[Control]) -> impl Iterator<Item = &'static str> {
+    let count = |of_pools: bool, of: fn(&Control) -> usize| -> usize {
+        let own = controls.iter().filter(|it| is_pool(it.kind) == of_pools);
+        own.map(of).sum()
+    };
+    let reasons = [
+        (
+            count(false, |it| it.lost),
+            "nothing was lost without a fence, so this proves nothing",
+        ),
+        (
+            count(true, |it| it.lost),
+            "nothing was lost through a plain pool, so this proves nothing of fenced pools",
+        ),
+        (
+            count(true, |it| it.stale),
+            "no statement through a plain pool was stale, so this proves nothing of fenced pools",
+        ),
+    ];
+    reasons.into_iter().filter(|it| it.0 == 0).map(|it| it.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn control(kind: &'static str, lost: usize, stale: usize) -> Control {
+        Control { kind, lost, stale }
+    }
+
+    #[test]
+    fn a_run_proves_something_only_if_each_control_has_failed() {
+        let count = |controls: &[Control]| unproven(controls).count();
+        let (hand, pool) = (control("redis", 1, 0), control("sqlite-pool", 1, 1));
+        assert_eq!(count(&[hand, pool]), 0);
+        assert_eq!(count(&[control("redis", 0, 1), pool]), 1);
+        assert_eq!(count(&[hand, control("sqlite-pool", 0, 1)]), 1);
+        assert_eq!(count(&[hand, control("sqlite-pool", 1, 0)]), 1);
+        assert_eq!(count(&[]), 3);
     }
 }

@@ -15,5 +15,20 @@ impl DataCell {
     }
 }
 
-/// The kinds of data.
-pub const STORES: [&str; 4] = ["postgres", "mariadb", "sqlite", "redis"];
+/// The kinds of data. The kinds with a pool are rows in the same databases, written through a
+/// [`FencedPool`](leasehold_sqlx::FencedPool) by code that does not use a token.
+pub const STORES: [&str; 7] = [
+    "postgres",
+    "mariadb",
+    "sqlite",
+    "redis",
+    "postgres-pool",
+    "mariadb-pool",
+    "sqlite-pool",
+];
+
+/// Returns whether a kind of data is written through a fenced pool.
+#[must_use]
+pub fn is_pool(store: &str) -> bool {
+    store.ends_with("-pool")
+}

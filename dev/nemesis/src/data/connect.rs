@@ -15,6 +15,9 @@ pub async fn connect(kind: &str, address: &str) -> Result<Box<dyn Store>, BoxErr
         "mariadb" => Box::new(mariadb::MariaDb::connect(address).await?),
         "sqlite" => Box::new(sqlite::Sqlite::connect(address).await?),
         "redis" => Box::new(redis::Redis::connect(address).await?),
+        "postgres-pool" => Box::new(postgres::Postgres::connect(address).await?.through_pool()),
+        "mariadb-pool" => Box::new(mariadb::MariaDb::connect(address).await?.through_pool()),
+        "sqlite-pool" => Box::new(sqlite::Sqlite::connect(address).await?.through_pool()),
         other => return Err(format!("no store is called `{other}`").into()),
     })
 }

@@ -52,22 +52,28 @@ impl Servers {
         })
     }
 
-    /// Creates links for one deployment. Its `SQLite` rows are in a file in this folder, because a writer of `SQLite`
-    /// locks the whole file.
+    /// Creates links for one deployment. Its `SQLite` rows are in files in this folder, one for each kind of data,
+    /// because a writer of `SQLite` locks the whole file.
     ///
     /// # Errors
     ///
     /// Returns an error if no port is free.
     pub async fn link(&self, folder: &Path, name: &str) -> Result<Links, BoxError> {
         let ports = [self.postgres.port(), self.mariadb.port(), self.redis.port()];
-        let file = folder.join(format!("{name}.db"));
+        let file = |suffix: &str| folder.join(format!("{name}{suffix}.db"));
+        let (file, pool_file) = (file(""), file("-pool"));
         let at = |ports: [u16; 3]| {
             let [postgres, mariadb, redis] = ports;
+            let postgres = format!("postgres://postgres@127.0.0.1:{postgres}/postgres");
+            let mariadb = format!("mysql://root@127.0.0.1:{mariadb}/test");
             let urls = [
-                format!("postgres://postgres@127.0.0.1:{postgres}/postgres"),
-                format!("mysql://root@127.0.0.1:{mariadb}/test"),
+                postgres.clone(),
+                mariadb.clone(),
                 format!("sqlite://{}", file.display()),
                 format!("redis://127.0.0.1:{redis}"),
+                postgres,
+                mariadb,
+                format!("sqlite://{}", pool_file.display()),
             ];
             Addresses(STORES.into_iter().zip(urls).collect())
         };

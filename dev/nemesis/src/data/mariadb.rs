@@ -1,17 +1,16 @@
 //! Rows in `MariaDB`.
 
-use sqlx::MySqlPool;
 use sqlx::mysql::MySqlPoolOptions;
 
 use super::sql::store;
 
 store!(
     MariaDb,
-    MySqlPool,
+    sqlx::MySql,
     schema: "CREATE TABLE IF NOT EXISTS ledgers (id BIGINT PRIMARY KEY, counter BIGINT NOT NULL, entries LONGTEXT NOT NULL) ENGINE=InnoDB; \
              CREATE TABLE IF NOT EXISTS trails (id BIGINT PRIMARY KEY, entries LONGTEXT NOT NULL) ENGINE=InnoDB",
     rows: [
-        "INSERT INTO ledgers VALUES (?, 0, '')",
+        "INSERT INTO ledgers (id, counter, entries) VALUES (?, 0, '')",
         "INSERT INTO trails (id, entries) VALUES (?, '')"
     ],
     read_ledger: "SELECT counter, entries FROM ledgers WHERE id = ?",
@@ -23,6 +22,6 @@ store!(
 impl MariaDb {
     pub(super) async fn connect(url: &str) -> Result<Self, sqlx::Error> {
         let pool = MySqlPoolOptions::new().max_connections(4).connect(url);
-        Ok(Self(pool.await?))
+        Ok(Self::new(pool.await?))
     }
 }

@@ -1,17 +1,16 @@
 //! Rows in Postgres.
 
-use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
 
 use super::sql::store;
 
 store!(
     Postgres,
-    PgPool,
+    sqlx::Postgres,
     schema: "CREATE TABLE IF NOT EXISTS ledgers (id BIGINT PRIMARY KEY, counter BIGINT NOT NULL, entries TEXT NOT NULL); \
              CREATE TABLE IF NOT EXISTS trails (id BIGINT PRIMARY KEY, entries TEXT NOT NULL)",
     rows: [
-        "INSERT INTO ledgers VALUES ($1, 0, '')",
+        "INSERT INTO ledgers (id, counter, entries) VALUES ($1, 0, '')",
         "INSERT INTO trails (id, entries) VALUES ($1, '')"
     ],
     read_ledger: "SELECT counter, entries FROM ledgers WHERE id = $1",
@@ -23,6 +22,6 @@ store!(
 impl Postgres {
     pub(super) async fn connect(url: &str) -> Result<Self, sqlx::Error> {
         let pool = PgPoolOptions::new().max_connections(4).connect(url);
-        Ok(Self(pool.await?))
+        Ok(Self::new(pool.await?))
     }
 }

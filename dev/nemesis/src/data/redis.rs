@@ -111,11 +111,15 @@ impl Store for Redis {
         Ok(read)
     }
 
-    async fn append(&self, cell: DataCell, token: FencingToken, id: &str) -> Result<(), Failure> {
+    async fn append(
+        &self,
+        cell: DataCell,
+        token: FencingToken,
+        entry: &str,
+    ) -> Result<(), Failure> {
         // The trail has its own resource, which was not claimed before.
         let resource = format!("{}:trail", fenced(cell));
-        let entry = Trail::entry(token.get(), id);
-        self.push(&keys(cell, Side::Fenced), (resource, token), &entry)
+        self.push(&keys(cell, Side::Fenced), (resource, token), entry)
             .await
     }
 
@@ -124,15 +128,9 @@ impl Store for Redis {
         self.set(&keys, free(cell), self.free, ledger).await
     }
 
-    async fn append_freely(
-        &self,
-        cell: DataCell,
-        token: FencingToken,
-        id: &str,
-    ) -> Result<(), Failure> {
-        let entry = Trail::entry(token.get(), id);
+    async fn append_freely(&self, cell: DataCell, entry: &str) -> Result<(), Failure> {
         let keys = keys(cell, Side::Control);
-        self.push(&keys, (free(cell), self.free), &entry).await
+        self.push(&keys, (free(cell), self.free), entry).await
     }
 }
 

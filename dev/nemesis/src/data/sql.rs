@@ -5,9 +5,9 @@ use sqlx::Error;
 use super::cell::DataCell;
 use super::store::{Failure, Side};
 
-/// Returns the id of the row of one side.
-pub(super) fn row(cell: DataCell, side: Side) -> i64 {
-    cell.0 * 2 + i64::from(side == Side::Control)
+/// Returns the id of the row of one side. The rows that are written through a fenced pool are other rows.
+pub(super) fn row(cell: DataCell, side: Side, is_pool: bool) -> i64 {
+    cell.0 * 4 + i64::from(is_pool) * 2 + i64::from(side == Side::Control)
 }
 
 /// Converts the error of an autocommitted statement or of a commit. After an error of the database itself, the change
@@ -27,10 +27,20 @@ pub(super) fn fenced(error: &leasehold_sqlx::Error) -> Failure {
     }
 }
 
-/// Defines a store in a database: its name, the type of its pool, and its statements.
+/// Converts the error of a step before the commit, which causes a rollback.
+pub(super) fn refused<E>(_error: E) -> Failure {
+    Failure::Refused
+}
+
+/// Converts the error of an autocommitted statement of a fenced pool.
+pub(super) fn through_pool(error: Error) -> Failure {
+    fenced(&error.into())
+}
+
+/// Defines a store in a database: its name, the database, and its statements.
 macro_rules! store {
     (
-        $Store:ident, $Pool:ty,
+        $Store:ident, $Database:ty,
         schema: $schema:literal,
         rows: $rows:expr,
         read_ledger: $read_ledger:literal,
@@ -38,32 +48,77 @@ macro_rules! store {
         read_trail: $read_trail:literal,
         append: $append:literal $(,)?
     ) => {
-        pub(super) struct $Store($Pool);
+        pub(super) struct $Store {
+            pool: sqlx::Pool<$Database>,
+            /// If set, writes without a token, through a fenced pool.
+            fenced: Option<FencedPool<$Database>>,
+        }
+
+        impl $Store {
+            const fn new(pool: sqlx::Pool<$Database>) -> Self {
+                Self { pool, fenced: None }
+            }
+
+            /// Writes through a fenced pool, to other rows.
+            pub(super) fn through_pool(self) -> Self {
+                let fenced = Some(FencedPool::new(self.pool.clone()));
+                Self { fenced, ..self }
+            }
+
+            fn row(&self, cell: DataCell, side: Side) -> i64 {
+                sql::row(cell, side, self.fenced.is_some())
+            }
+        }
+
+        /// Reads, waits for `think`, and writes, like code that does not use locks and tokens. Any error causes a
+        /// rollback.
+        async fn update<C>(
+            connection: &mut C,
+            row: i64,
+            id: &str,
+            think: Duration,
+        ) -> Result<Ledger, sqlx::Error>
+        where
+            C: Send,
+            for<'c> &'c mut C: sqlx::Executor<'c, Database = $Database>,
+        {
+            let read = sqlx::query_as($read_ledger).bind(row);
+            let (counter, entries): (i64, String) = read.fetch_one(&mut *connection).await?;
+            let read = Ledger::of(counter, &entries);
+            sleep(think).await;
+            let written = read.clone().with(id);
+            let write = sqlx::query($write_ledger);
+            let write = write.bind(written.counter).bind(written.text()).bind(row);
+            write.execute(&mut *connection).await?;
+            Ok(read)
+        }
 
         #[async_trait::async_trait]
         impl super::store::Store for $Store {
             async fn prepare(&self, cell: DataCell) -> Result<(), BoxError> {
-                sqlx::raw_sql($schema).execute(&self.0).await?;
-                ddl::add_column(&self.0, "trails").await?;
-                ddl::create_fences(&self.0).await?;
+                sqlx::raw_sql($schema).execute(&self.pool).await?;
+                for table in ["ledgers", "trails"] {
+                    ddl::add_column(&self.pool, table).await?;
+                }
+                ddl::create_fences(&self.pool).await?;
                 for side in [Side::Fenced, Side::Control] {
                     for rows in $rows {
-                        let row = sqlx::query(rows).bind(sql::row(cell, side));
-                        row.execute(&self.0).await?;
+                        let row = sqlx::query(rows).bind(self.row(cell, side));
+                        row.execute(&self.pool).await?;
                     }
                 }
                 Ok(())
             }
 
             async fn ledger(&self, cell: DataCell, side: Side) -> Result<Ledger, BoxError> {
-                let read = sqlx::query_as($read_ledger).bind(sql::row(cell, side));
-                let (counter, entries): (i64, String) = read.fetch_one(&self.0).await?;
+                let read = sqlx::query_as($read_ledger).bind(self.row(cell, side));
+                let (counter, entries): (i64, String) = read.fetch_one(&self.pool).await?;
                 Ok(Ledger::of(counter, &entries))
             }
 
             async fn trail(&self, cell: DataCell, side: Side) -> Result<Trail, BoxError> {
-                let read = sqlx::query_as($read_trail).bind(sql::row(cell, side));
-                let (entries,): (String,) = read.fetch_one(&self.0).await?;
+                let read = sqlx::query_as($read_trail).bind(self.row(cell, side));
+                let (entries,): (String,) = read.fetch_one(&self.pool).await?;
                 Ok(Trail::of(&entries))
             }
 
@@ -74,68 +129,62 @@ macro_rules! store {
                 id: &str,
                 think: Duration,
             ) -> Result<Ledger, Failure> {
-                let row = sql::row(cell, Side::Fenced);
-                let begin = Fence::new(token).begin(&self.0, cell.resource(stringify!($Store)));
-                // Any error before the commit causes a rollback.
-                let begun = begin.lock_timeout(LOCK_LIMIT).await;
-                let mut tx = begun.map_err(|_| Failure::Refused)?;
-                let read = sqlx::query_as($read_ledger).bind(row);
-                let read: Result<(i64, String), _> = read.fetch_one(&mut *tx).await;
-                let (counter, entries) = read.map_err(|_| Failure::Refused)?;
-                let read = Ledger::of(counter, &entries);
-                sleep(think).await;
-                let written = read.clone().with(id);
-                let write = sqlx::query($write_ledger);
-                let write = write.bind(written.counter).bind(written.text()).bind(row);
-                let done = write.execute(&mut *tx).await;
-                done.map_err(|_| Failure::Refused)?;
-                let committed = tx.commit().await;
-                committed.map_err(|error| sql::failure(&error))?;
-                Ok(read)
+                let row = self.row(cell, Side::Fenced);
+                let committed = if let Some(pool) = &self.fenced {
+                    let begin = pool.begin().lock_timeout(LOCK_LIMIT);
+                    let mut tx = begin.await.map_err(sql::refused)?;
+                    let read = update(&mut *tx, row, id, think).await;
+                    let read = read.map_err(sql::refused)?;
+                    tx.commit().await.map(|()| read)
+                } else {
+                    let begin =
+                        Fence::new(token).begin(&self.pool, cell.resource(stringify!($Store)));
+                    let begin = begin.lock_timeout(LOCK_LIMIT);
+                    let mut tx = begin.await.map_err(sql::refused)?;
+                    let read = update(&mut *tx, row, id, think).await;
+                    let read = read.map_err(sql::refused)?;
+                    tx.commit().await.map(|()| read).map_err(Into::into)
+                };
+                committed.map_err(|error| sql::fenced(&error))
             }
 
             async fn append(
                 &self,
                 cell: DataCell,
                 token: FencingToken,
-                id: &str,
+                entry: &str,
             ) -> Result<(), Failure> {
-                let write = Fence::new(token).query($append);
-                let write = write.bind(Trail::entry(token.get(), id));
-                let write = write.bind(sql::row(cell, Side::Fenced));
-                let written = write.execute(&self.0).await;
+                let row = self.row(cell, Side::Fenced);
+                if let Some(pool) = &self.fenced {
+                    let write = sqlx::query($append).bind(entry).bind(row);
+                    let written = write.execute(pool).await;
+                    return written.map(drop).map_err(sql::through_pool);
+                }
+                let write = Fence::new(token).query($append).bind(entry.to_owned());
+                let written = write.bind(row).execute(&self.pool).await;
                 written.map(drop).map_err(|error| sql::fenced(&error))
             }
 
             async fn overwrite(&self, cell: DataCell, ledger: &Ledger) -> Result<(), Failure> {
                 let write = sqlx::query($write_ledger);
                 let write = write.bind(ledger.counter).bind(ledger.text());
-                let written = write.bind(sql::row(cell, Side::Control)).execute(&self.0);
-                written
-                    .await
-                    .map(drop)
-                    .map_err(|error| sql::failure(&error))
+                let write = write.bind(self.row(cell, Side::Control));
+                let written = write.execute(&self.pool).await;
+                written.map(drop).map_err(|error| sql::failure(&error))
             }
 
-            async fn append_freely(
-                &self,
-                cell: DataCell,
-                token: FencingToken,
-                id: &str,
-            ) -> Result<(), Failure> {
-                let write = sqlx::query($append).bind(Trail::entry(token.get(), id));
-                let written = write.bind(sql::row(cell, Side::Control)).execute(&self.0);
-                written
-                    .await
-                    .map(drop)
-                    .map_err(|error| sql::failure(&error))
+            async fn append_freely(&self, cell: DataCell, entry: &str) -> Result<(), Failure> {
+                let write = sqlx::query($append).bind(entry);
+                let write = write.bind(self.row(cell, Side::Control));
+                let written = write.execute(&self.pool).await;
+                written.map(drop).map_err(|error| sql::failure(&error))
             }
         }
 
         use std::time::Duration;
 
         use leasehold::FencingToken;
-        use leasehold_sqlx::{Fence, ddl};
+        use leasehold_sqlx::{Fence, FencedPool, ddl};
         use tokio::time::sleep;
 
         use super::cell::DataCell;

@@ -2,18 +2,17 @@
 
 use std::str::FromStr;
 
-use sqlx::SqlitePool;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 
 use super::sql::store;
 
 store!(
     Sqlite,
-    SqlitePool,
+    sqlx::Sqlite,
     schema: "CREATE TABLE IF NOT EXISTS ledgers (id BIGINT PRIMARY KEY, counter BIGINT NOT NULL, entries TEXT NOT NULL); \
              CREATE TABLE IF NOT EXISTS trails (id BIGINT PRIMARY KEY, entries TEXT NOT NULL)",
     rows: [
-        "INSERT INTO ledgers VALUES ($1, 0, '')",
+        "INSERT INTO ledgers (id, counter, entries) VALUES ($1, 0, '')",
         "INSERT INTO trails (id, entries) VALUES ($1, '')"
     ],
     read_ledger: "SELECT counter, entries FROM ledgers WHERE id = $1",
@@ -30,6 +29,6 @@ impl Sqlite {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Off);
         let pool = SqlitePoolOptions::new().max_connections(4);
-        Ok(Self(pool.connect_with(options).await?))
+        Ok(Self::new(pool.connect_with(options).await?))
     }
 }

@@ -39,7 +39,8 @@ pub trait Store: Send + Sync {
     /// Reads the trail.
     async fn trail(&self, cell: DataCell, side: Side) -> Result<Trail, BoxError>;
 
-    /// Claims the resource, reads, waits for `think`, and writes. Returns the ledger that was read.
+    /// Claims the resource, reads, waits for `think`, and writes. Returns the ledger that was read. A pool ignores the
+    /// token, and uses the lock that the task holds.
     async fn change(
         &self,
         cell: DataCell,
@@ -48,17 +49,13 @@ pub trait Store: Send + Sync {
         think: Duration,
     ) -> Result<Ledger, Failure>;
 
-    /// Appends an entry without reading.
-    async fn append(&self, cell: DataCell, token: FencingToken, id: &str) -> Result<(), Failure>;
+    /// Appends an entry to the trail without reading. A pool ignores the token.
+    async fn append(&self, cell: DataCell, token: FencingToken, entry: &str)
+    -> Result<(), Failure>;
 
     /// Replaces the ledger.
     async fn overwrite(&self, cell: DataCell, ledger: &Ledger) -> Result<(), Failure>;
 
-    /// Appends an entry without reading, and without a fence.
-    async fn append_freely(
-        &self,
-        cell: DataCell,
-        token: FencingToken,
-        id: &str,
-    ) -> Result<(), Failure>;
+    /// Appends an entry to the trail without reading, and without a fence.
+    async fn append_freely(&self, cell: DataCell, entry: &str) -> Result<(), Failure>;
 }

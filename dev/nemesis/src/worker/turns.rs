@@ -8,9 +8,9 @@ use leasehold_testkit::history::{HistoryError, Moment, Noted, Recorder};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::data::{DataCell, Failure, Side, Store};
+use crate::data::{DataCell, Failure, Side, Store, is_pool};
 use crate::deployment::TTL;
-use crate::judge::Ledger;
+use crate::judge::{Ledger, Trail};
 use crate::record::{Notes, Outcome, Work};
 
 /// The timeout of a step, after which its result is unknown. It is much longer than any step. If a step is dropped
@@ -40,12 +40,19 @@ struct Hold<'g> {
     token: FencingToken,
     id: String,
     think: Duration,
+    /// Whether the fenced writes are dropped if the lock is lost.
+    is_dropped: bool,
 }
 
 impl Hold<'_> {
     /// Returns the id of the change of this kind.
     fn change(&self, work: Work) -> String {
         format!("{}.{work:?}", self.id)
+    }
+
+    /// Returns the entry of the trail for this kind.
+    fn entry(&self, work: Work) -> String {
+        Trail::entry(self.token.get(), &self.change(work))
     }
 }
 
@@ -77,6 +84,7 @@ impl Turns {
             token,
             id: format!("{}.{number}", self.name),
             think: think() / 3,
+            is_dropped: self.can_drop() && number.is_multiple_of(2),
         };
         self.work(&hold).await?;
         let before = Moment::now();
@@ -94,19 +102,41 @@ impl Turns {
         let read = self.store.ledger(self.cell, Side::Control);
         let read = timeout(PATIENCE, read).await;
         self.think(hold).await;
-        self.change(hold).await?;
-        let id = hold.change(Work::Trail);
-        let append = self.store.append(self.cell, hold.token, &id);
-        self.note(hold, Work::Trail, append).await?;
+        self.write_as_holder(hold).await?;
         self.think(hold).await;
         if let Ok(Ok(read)) = read {
             let ledger = read.with(&hold.change(Work::ControlLedger));
             let write = self.store.overwrite(self.cell, &ledger);
             self.note(hold, Work::ControlLedger, write).await?;
         }
-        let id = hold.change(Work::ControlTrail);
-        let append = self.store.append_freely(self.cell, hold.token, &id);
+        let entry = hold.entry(Work::ControlTrail);
+        let append = self.store.append_freely(self.cell, &entry);
         self.note(hold, Work::ControlTrail, append).await
+    }
+
+    /// Writes with a fence, in a scope of the lock or in `run`. In a scope, the task writes even if the lock is lost.
+    /// If `run` drops the writes, their results are unknown.
+    async fn write_as_holder(&self, hold: &Hold<'_>) -> Result<(), HistoryError> {
+        let writes = self.write(hold);
+        if !hold.is_dropped {
+            return hold.guard.handle().scope(writes).await;
+        }
+        let run = hold
+            .guard
+            .run(async |_| Ok::<_, leasehold::Error>(writes.await));
+        run.await.unwrap_or(Ok(()))
+    }
+
+    /// On `MariaDB`, sqlx 0.9 may lose the connection of a dropped statement.
+    fn can_drop(&self) -> bool {
+        is_pool(&self.kind) && self.kind != "mariadb-pool"
+    }
+
+    async fn write(&self, hold: &Hold<'_>) -> Result<(), HistoryError> {
+        self.change(hold).await?;
+        let entry = hold.entry(Work::Trail);
+        let append = self.store.append(self.cell, hold.token, &entry);
+        self.note(hold, Work::Trail, append).await
     }
 
     async fn think(&self, hold: &Hold<'_>) {
