@@ -1,4 +1,4 @@
-//! The required schema, as statements.
+//! The statements that create the required schema.
 
 /// The type of the token column: `ALTER TABLE orders ADD COLUMN fencing_token BIGINT NOT NULL DEFAULT 0`. Never use a
 /// text column: as text, `'9'` is larger than `'10'`.

@@ -1,5 +1,5 @@
-//! Estimates the height of a statement's tree. `a = 1 OR a = 2 OR …` has a level for each operator, and trees are
-//! compared and dropped recursively.
+//! Estimates the height of a statement's tree. `a = 1 OR a = 2 OR …` has a level for each operator, and this crate
+//! compares and drops trees recursively.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;

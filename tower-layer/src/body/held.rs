@@ -17,7 +17,7 @@ pin_project! {
         #[pin]
         body: Option<B>,
         custody: Option<Custody>,
-        // The body holds back its last frame until the lock is released. So a client can acquire the lock after it has
+        // The body returns its last frame after the lock is released. So a client can acquire the lock after it has
         // read the last frame.
         leaving: Option<(Releasing, Last)>,
     }

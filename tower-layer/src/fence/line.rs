@@ -35,9 +35,9 @@ impl Lines {
         self.waiters = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
     }
 
-    /// Waits for the turn, in the order of arrival. Returns `None` if too many requests wait already.
+    /// Waits for the turn, in the order of arrival. Returns `None` if the maximum number of requests already wait.
     pub(super) async fn enter(&self, resource: &str) -> Option<Place> {
-        // Created before the wait, so that a cancelled wait removes its entry.
+        // Create the place before the wait, so that a cancelled wait removes its entry.
         let mut place = Place {
             lines: self.clone(),
             resource: resource.to_owned(),
