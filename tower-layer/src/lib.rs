@@ -155,7 +155,7 @@
 //!         }
 //!         Ok::<_, leasehold_tower::BoxError>(())
 //!     };
-//!     // If the lock is lost, `edits` is dropped at its current `.await`.
+//!     // If the lock is lost, `run` drops `edits` at its current `.await`.
 //!     if guard.run(edits).await.is_err() {
 //!         let _gone = socket.send("the lock was lost".into()).await;
 //!     }

@@ -10,7 +10,7 @@ use super::placeholders::Placeholders;
 use super::tree::Added;
 
 /// Returns the locking clause of the probe. With REPEATABLE READ, a plain read would return the data before the newer
-/// holder's write. The parser does not support this clause, so the clause is added after the check of the probe.
+/// holder's write. The parser does not support this clause, so the caller adds the clause after the check of the probe.
 pub(super) const fn lock(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::MySql => " LOCK IN SHARE MODE",

@@ -12,7 +12,7 @@ use crate::BoxError;
 type Last = Option<Result<Frame<Bytes>, BoxError>>;
 
 pin_project! {
-    /// A body that holds a lock until its end. The body is dropped before its lock is released.
+    /// A body that holds a lock until its end. Drops the inner body before it releases the lock.
     pub(super) struct Held<B> {
         #[pin]
         body: Option<B>,

@@ -59,7 +59,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.turn = None;
         let mut turns = self.lines.turns.lock();
-        // Clones are made under the same mutex. With a count of one, no other request has or gets a clone.
+        // `enter` clones the turn under the same mutex. So if the count is one, no other request has or gets a clone.
         if turns
             .get(&self.resource)
             .is_some_and(|it| Arc::strong_count(it) == 1)

@@ -49,8 +49,8 @@ pub trait KeyExtractor: Send + Sync + 'static {
     /// Appends the principal to the key: `key:alice`. Use it for keys that clients choose.
     ///
     /// `:` and `%` in the principal are [escaped](Key::escape), so that no two principals share a key. The key still
-    /// begins with the same word, so it differs from the keys of other layers. If `principal` returns `None`, the
-    /// request is refused as misconfigured. Add this layer inside of the authenticating layer.
+    /// begins with the same word, so it differs from the keys of other layers. If `principal` returns `None`, the layer
+    /// refuses the request as misconfigured. Add this layer inside of the authenticating layer.
     fn with_principal<F>(self, principal: F) -> WithPrincipal<Self, F>
     where
         Self: Sized,

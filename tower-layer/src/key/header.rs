@@ -13,7 +13,7 @@ use crate::{Problem, ProblemKind};
 /// - Add the principal [`with_principal`](KeyExtractor::with_principal). Otherwise any client can block any other
 ///   client.
 /// - Limit the requests of each client, because each new key [takes memory](super) at the backend for two days.
-/// - Do not use a header with credentials. Keys are stored at the backend and appear in traces.
+/// - Do not use a header with credentials. The backend stores keys, and traces contain keys.
 ///
 /// A lock does not make requests idempotent: a duplicate request runs again if it arrives *after* the first response.
 ///

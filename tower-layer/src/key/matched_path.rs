@@ -8,7 +8,7 @@ use crate::{Problem, ProblemKind};
 /// braces have another meaning in a key.
 ///
 /// axum provides the path to layers on routes. In a fallback, or around the whole router, the path is missing, and the
-/// request is refused as misconfigured. Use `Router::route_layer`.
+/// layer refuses the request as misconfigured. Use `Router::route_layer`.
 ///
 /// # Examples
 ///

@@ -18,8 +18,8 @@ use crate::Problem;
 /// **Say for each parameter how the handler reads it**: [`typed`](PathTemplate::typed) if it parses a number or a UUID,
 /// [`raw`](PathTemplate::raw) if it uses the text. If the key used a number as text, `/orders/7` and `/orders/07` would
 /// use two locks for one order, and clients could bypass the lock. A template becomes an extractor when you declare the
-/// first parameter. If you do not declare another parameter, every request is refused as misconfigured, with the name
-/// of the parameter.
+/// first parameter. If you do not declare another parameter, the layer refuses every request as misconfigured, with the
+/// name of the parameter.
 ///
 /// # Where the parameters come from
 ///
@@ -28,8 +28,8 @@ use crate::Problem;
 ///
 /// For any other service, the parameters come from the request's path. Describe the path with [`on`](PathKey::on).
 ///
-/// If the route does not have a parameter, the request is refused as misconfigured, with the name of the parameter.
-/// `Router::layer` also wraps the fallback, so paths without a route then get a 500 instead of a 404.
+/// If the route does not have a parameter, the layer refuses the request as misconfigured, with the name of the
+/// parameter. `Router::layer` also wraps the fallback, so paths without a route then get a 500 instead of a 404.
 ///
 /// # Panics
 ///
@@ -102,8 +102,8 @@ pub struct PathKey {
 
 impl PathKey {
     /// Declares that the handler parses a parameter as a `T`, and formats that `T` in the key. As a `u64`, `/orders/7`,
-    /// `/orders/07` and `/orders/+7` have the same key. As a `Uuid`, all spellings of a UUID have the same key. A value
-    /// that is not a valid `T` is refused with 400.
+    /// `/orders/07` and `/orders/+7` have the same key. As a `Uuid`, all spellings of a UUID have the same key. The
+    /// layer refuses a value that is not a valid `T` with 400.
     ///
     /// # Panics
     ///

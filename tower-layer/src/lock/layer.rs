@@ -35,8 +35,8 @@ use crate::{OnLoss, Problem};
 /// | waiters | 1024 in this layer | [`max_waiters`](Self::max_waiters) |
 /// | longest key | 256 bytes | [`max_key_bytes`](Self::max_key_bytes) |
 /// | held until | the service returns the response | [`until_body_end`](Self::until_body_end) |
-/// | lock lost during the handler | the handler is dropped, 503 | [`on_loss`](Self::on_loss) |
-/// | client disconnects | the handler is dropped | [`on_disconnect`](Self::on_disconnect) |
+/// | lock lost during the handler | the layer drops the handler and responds with 503 | [`on_loss`](Self::on_loss) |
+/// | client disconnects | the handler is dropped, and the layer releases the lock | [`on_disconnect`](Self::on_disconnect) |
 /// | refusals | `application/problem+json` | [`rejection`](Self::rejection) |
 ///
 /// # Where to add it
@@ -160,7 +160,7 @@ impl<K: KeyExtractor> LockLayer<K> {
         self
     }
 
-    /// Sets the TTL: see [`Lock::ttl`](leasehold::Lock::ttl). If the TTL is invalid, each request is refused as
+    /// Sets the TTL: see [`Lock::ttl`](leasehold::Lock::ttl). If the TTL is invalid, the layer refuses each request as
     /// misconfigured.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.options.terms.ttl = Some(ttl);
@@ -193,8 +193,8 @@ impl<K: KeyExtractor> LockLayer<K> {
     ///
     /// Over HTTP/2 the requests of one connection share a flow-control window. The unread bodies of waiting requests
     /// stay in this window. If these bodies fill the window, the request that holds the lock cannot read its own body
-    /// until the waiting requests are refused. With large bodies, use a short wait, or a connection window as large as
-    /// the windows of all streams together.
+    /// until the layer refuses the waiting requests. With large bodies, use a short wait, or a connection window as
+    /// large as the windows of all streams together.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.options.terms.wait = wait;
         self

@@ -25,8 +25,8 @@ pub enum OnDisconnect {
     /// its lock.
     ///
     /// **Limit the time of such handlers.** A timeout outside of this layer responds to the client but does not end the
-    /// handler. A handler that hangs is dropped after [`max_hold`](crate::LockLayer::max_hold), by default 60 s. With
-    /// [`OnLoss::Continue`] the layer then only releases the lock, so add a timeout inside of this layer.
+    /// handler. The layer drops a handler that hangs after [`max_hold`](crate::LockLayer::max_hold), by default 60 s.
+    /// With [`OnLoss::Continue`] the layer then only releases the lock, so add a timeout inside of this layer.
     ///
     /// A server that shuts down waits for its connections but not for these tasks. Await
     /// [`LockLayer::finished`](crate::LockLayer::finished) before

@@ -14,7 +14,7 @@ pub const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(5);
 /// The default `Retry-After` if the lock is busy or too many requests wait.
 pub const DEFAULT_BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The reason why a request was refused, as a problem document of RFC 9457.
+/// The reason for the refusal of a request, as a problem document of RFC 9457.
 ///
 /// The document never contains the key of the lock, because the key may be secret.
 ///

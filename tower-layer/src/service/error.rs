@@ -8,7 +8,7 @@ use crate::source::NotLocked;
 #[non_exhaustive]
 pub enum LockServiceError<E> {
     /// The call did not acquire its lock, or lost it. Without the lock, the call did not reach the inner service. After
-    /// a loss, the call was dropped, or ended without the lock.
+    /// a loss, the service dropped the call, or the call ended without the lock.
     Lock(leasehold::Error),
     /// The lock is held, and the maximum number of calls already wait for locks.
     TooManyWaiters,
