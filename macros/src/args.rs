@@ -19,7 +19,7 @@ pub(crate) struct Args {
     pub(crate) lost: Lost,
     pub(crate) max_hold: Option<TokenStream>,
     pub(crate) guard: Option<Ident>,
-    /// The mode and its position, for errors.
+    /// The mode, and its position for errors.
     pub(crate) mode: Option<(Mode, Span)>,
     pub(crate) permits: Option<Expr>,
     pub(crate) reentrant: Option<Span>,

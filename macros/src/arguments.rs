@@ -52,7 +52,7 @@ impl Arguments {
         self.bound.push(Bound { name, conditions });
     }
 
-    /// Forgets the values because they were moved to other names. A key can still use the old names.
+    /// Clears the values, because they were moved to other names. A key can still use the old names.
     pub(crate) fn moved_on(&mut self) {
         self.bound.clear();
     }
@@ -62,8 +62,8 @@ impl Arguments {
         &self.known
     }
 
-    /// Returns statements that make a `move` block capture all arguments, used or not. The block binds an argument
-    /// again if it does not occur in `uses`. So rustc warns about an unused argument.
+    /// Returns statements that make a `move` block capture all arguments, including unused ones. The block binds an
+    /// argument again if it does not occur in `uses`. So rustc warns about an unused argument.
     pub(crate) fn captured(&self, uses: &[&TokenStream]) -> TokenStream {
         let is_used = |name: &Ident| {
             let text = name.unraw().to_string();
@@ -166,7 +166,7 @@ fn keeps_its_content(pattern: &Pat) -> bool {
     )
 }
 
-/// Puts the name in parentheses, because `#[instrument]` records arguments but ignores those in parentheses.
+/// Puts the name in parentheses, because `#[instrument]` does not record arguments in parentheses.
 fn in_parentheses(name: Ident) -> Pat {
     Pat::Paren(PatParen {
         attrs: Vec::new(),

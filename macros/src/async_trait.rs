@@ -41,7 +41,7 @@ impl<'ast> Visit<'ast> for Found {
 
 /// The body of a method that `async-trait` has expanded.
 pub(crate) struct Method {
-    /// `let __self = self; let id = id; let Path(id) = __arg1;`
+    /// The statements that bind the arguments: `let __self = self; let id = id; let Path(id) = __arg1;`
     pub(crate) prelude: TokenStream,
     pub(crate) body: TokenStream,
     /// The name `__self`, if the method has a receiver.

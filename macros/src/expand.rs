@@ -54,12 +54,12 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
 struct Lock<'a> {
     first: &'a Key,
     others: &'a [Key],
-    /// `.reading()`
+    /// The method call that sets the kind, such as `.reading()`.
     kind: TokenStream,
 }
 
 impl Lock<'_> {
-    /// `Call::new(first).and(other)`
+    /// Returns the call with its keys: `Call::new(first).and(other)`.
     fn to_call(
         &self,
         root: &TokenStream,
@@ -77,7 +77,7 @@ impl Lock<'_> {
     }
 }
 
-/// The parts of a function between which the lock is acquired: the arguments and the body.
+/// The arguments and the body of a function. The expansion acquires the lock between them.
 struct Place {
     arguments: Arguments,
     /// The statements before the lock is acquired.
@@ -213,7 +213,7 @@ fn options(args: &Args, within: impl Fn(TokenStream) -> TokenStream) -> TokenStr
     let wait = match (&args.wait, args.contended) {
         (Some(Wait::For(wait)), _) => Some(within(wait.clone())),
         (Some(Wait::Forever(_)), _) => Some(quote!(::core::time::Duration::MAX)),
-        // A call that waits forever is never skipped.
+        // Do not use the manager's wait, because a call that waits forever is never skipped.
         (None, Contended::Skip) => Some(quote!(::core::time::Duration::ZERO)),
         (None, Contended::Error) => None,
     };

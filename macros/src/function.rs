@@ -63,7 +63,7 @@ impl Function {
                 "a function can have only one `#[distributed_lock]`: move the body into a second function with this lock, and call it",
             );
         }
-        // The second attribute would expand itself, and report the same errors again.
+        // Remove the second attribute, because it would expand itself and report the same errors again.
         self.attributes.retain(|it| !stacked(it));
         if self.body.is_none() {
             mistakes.under(
@@ -133,7 +133,8 @@ fn is_ours(path: &Path) -> bool {
         .is_some_and(|last| last.ident == "distributed_lock")
 }
 
-/// The positions of streams and futures in a return type. They would run after the function has returned.
+/// The positions of streams and futures in a return type. Such a stream or future would run after the function has
+/// returned.
 #[derive(Default)]
 struct Returned {
     stream: Option<Span>,

@@ -2,7 +2,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::Error;
 
-/// The mistakes in an attribute and its function. They are collected and reported together.
+/// Collects the mistakes in an attribute and its function, to report all of them together.
 #[derive(Default)]
 pub(crate) struct Mistakes(Option<Error>);
 

@@ -33,7 +33,7 @@ pub(crate) fn meaning(tokens: TokenStream, names: &[Ident]) -> TokenStream {
     tokens.into_iter().map(meant).collect()
 }
 
-/// Returns the tokens with the value `self` renamed to `name`, if there is a name.
+/// Returns the tokens with the value `self` renamed to `name`, if a name is given.
 pub(crate) fn rename_self(tokens: TokenStream, name: Option<&Ident>) -> TokenStream {
     let Some(name) = name else {
         return tokens;

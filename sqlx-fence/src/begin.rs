@@ -21,13 +21,13 @@ use crate::resource;
 pub const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Fence {
-    /// Begins a transaction that claims the resource for the token. Other transactions that begin in the same way wait
-    /// until it ends, and transactions with an older token are refused. Reads and all kinds of statements are
-    /// protected.
+    /// Begins a transaction that claims the resource for the token. Until the transaction ends, another `begin` on the
+    /// same resource waits. A `begin` with an older token returns [`Error::Stale`]. The transaction protects reads and
+    /// all kinds of statement.
     ///
     /// The first statement of the transaction locks the resource's row in the table `fences` (see [`ddl`](crate::ddl)).
-    /// It stores the token there, and fails if the row has a newer token. The row stays locked until the transaction
-    /// ends.
+    /// This statement stores the token in the row, and fails if the row has a newer token. The row stays locked until
+    /// the transaction ends.
     ///
     /// # Together with `query`
     ///
@@ -39,8 +39,8 @@ impl Fence {
     ///
     /// # With `?`
     ///
-    /// `commit` and plain statements return [`sqlx::Error`]. `?` converts it into an [`Error`], and with the feature
-    /// `sqlx` of `leasehold-tower` into a `Problem`. Implement `From` for both in your own error type:
+    /// `commit` and plain statements return [`sqlx::Error`]. `?` converts this error into an [`Error`], and with the
+    /// feature `sqlx` of `leasehold-tower` into a `Problem`. Implement `From` for both in your own error type:
     ///
     /// ```
     /// use leasehold_sqlx::{Error, Fence};
@@ -63,14 +63,14 @@ impl Fence {
     /// so do not use such statements in the transaction.
     ///
     /// After an error, or after a call on the transaction was dropped, drop the transaction and begin again. The
-    /// database may already have rolled back the transaction and its claim. Later statements are then committed without
-    /// a fence, and `commit` may still return `Ok`. The database rolls back in these cases:
+    /// database may already have rolled back the transaction and its claim. It then commits later statements without a
+    /// fence, and `commit` may still return `Ok`. The database rolls back in these cases:
     ///
     /// - on `MySQL` and `MariaDB` after a deadlock
     /// - on every database if a `begin` on the transaction fails or is dropped, because sqlx 0.9 then rolls back the
     ///   whole transaction
     ///
-    /// On Postgres, `commit` returns `Ok` after a failed statement, but nothing is written.
+    /// On Postgres, `commit` returns `Ok` after a failed statement, but the database writes nothing.
     ///
     /// # Examples
     ///
@@ -110,7 +110,7 @@ impl Fence {
     }
 }
 
-/// A builder for a transaction: see [`Fence::begin`](crate::Fence::begin). `.await` it to begin the transaction.
+/// Builds a transaction: see [`Fence::begin`](crate::Fence::begin). `.await` the builder to begin the transaction.
 ///
 /// # Default
 ///
@@ -142,8 +142,8 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
     /// Sets how long to wait while another transaction holds the fence of the resource. If a holder is paused with an
     /// open transaction, the next holder waits at most this long.
     ///
-    /// On Postgres the limit applies to every other lock in this transaction, too. On `MySQL` and `MariaDB` it is
-    /// rounded up to whole seconds.
+    /// On Postgres the limit applies to every other lock in this transaction, too. On `MySQL` and `MariaDB` the limit
+    /// is rounded up to whole seconds.
     ///
     /// To end the transaction of a paused holder, set `idle_in_transaction_session_timeout` (Postgres) or
     /// `idle_transaction_timeout` (`MariaDB`).
@@ -152,7 +152,7 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
         self
     }
 
-    /// Sets the isolation level. `SQLite` ignores it and always uses the strictest level.
+    /// Sets the isolation level. `SQLite` ignores this setting and always uses the strictest level.
     pub const fn isolation(mut self, isolation: Isolation) -> Self {
         self.isolation = Some(isolation);
         self
@@ -164,7 +164,7 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
         Ok(tx)
     }
 
-    /// Waits for a connection and for the fence.
+    /// Begins the transaction and claims the resource. Tries again after a conflict, until the time limit elapses.
     pub(crate) async fn claimed(&self) -> Result<Transaction<'static, DB>, Error> {
         resource::check(&self.resource)?;
         let begun = Instant::now();
@@ -183,7 +183,7 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
                 Err(error) => error,
             };
             match DB::obstacle(&error) {
-                // The transaction has done nothing yet, so it can begin again.
+                // The caller has not used the transaction yet, so a retry is safe.
                 Some(Obstacle::Conflict) if begun.elapsed() < self.limit => {}
                 Some(_) => {
                     observe::busy(&self.resource, self.token);
@@ -226,17 +226,17 @@ async fn attempt<DB: FencedDatabase>(
             Ok(Attempt::Newer(current))
         }
         Err(error) => {
-            // Return the original error, not an error of the rollback.
+            // Ignore an error of the rollback, because the original error is the cause.
             drop(tx.rollback().await);
             Err(error)
         }
     }
 }
 
-/// Runs the attempt in its own task, so that it ends even if the caller is dropped. If the beginning of a transaction
-/// is cancelled, sqlx does not roll back, and returns the connection to the pool. Later writes on that connection would
-/// be confirmed, but rolled back later. On `MySQL` and `MariaDB` sqlx may also lose a connection if a statement is
-/// dropped while it is prepared.
+/// Runs the attempt in its own task, so that the attempt ends even if the caller is dropped. If the beginning of a
+/// transaction is cancelled, sqlx does not roll back, and returns the connection to the pool. The database would
+/// confirm later writes on that connection, and roll them back afterwards. On `MySQL` and `MariaDB` sqlx may also lose
+/// a connection if a statement is dropped while it is prepared.
 async fn to_its_end<T: Send + 'static>(
     attempt: impl Future<Output = Result<T, sqlx::Error>> + Send + 'static,
 ) -> Result<T, sqlx::Error> {
@@ -260,14 +260,14 @@ impl<'p, DB: FencedDatabase> IntoFuture for Begin<'p, DB> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Stale`]: the resource has seen a newer token.
+    /// - [`Error::Stale`]: the row of the resource has a newer token.
     /// - [`Error::Busy`]: another transaction holds the fence for longer than the limit.
     /// - [`Error::Name`]: the resource is empty, longer than 512 bytes, or contains a NUL.
-    /// - [`Error::Sqlx`]: there is no connection, or no table `fences`, or the database failed.
+    /// - [`Error::Sqlx`]: the pool returned no connection, the table `fences` does not exist, or the database failed.
     ///
     /// At isolation levels above read committed, a later statement or the commit may return a serialization failure
-    /// (Postgres 40001, `MariaDB` 1020 and 1213). Then begin again. Serialization failures of the claim itself are
-    /// retried here.
+    /// (Postgres 40001, `MariaDB` 1020 and 1213). Then begin again. `begin` retries serialization failures of the claim
+    /// itself.
     ///
     /// # Cancel safety
     ///

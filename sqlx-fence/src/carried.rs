@@ -6,7 +6,7 @@ use sqlx::error::{DatabaseError, ErrorKind};
 
 use crate::Error;
 
-/// An [`Error`] as an error of a database.
+/// Wraps an [`Error`], so that sqlx can return it as the error of a database.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 struct Carried {
@@ -37,7 +37,7 @@ impl DatabaseError for Carried {
     }
 }
 
-/// Makes an error that functions of sqlx can return. `?` converts it back.
+/// Wraps an [`Error`], so that functions of sqlx can return it. `?` returns the wrapped error.
 impl From<Error> for sqlx::Error {
     fn from(error: Error) -> Self {
         match error {
@@ -50,7 +50,7 @@ impl From<Error> for sqlx::Error {
     }
 }
 
-/// Returns the error of a [`FencedPool`](crate::FencedPool), if sqlx returned one. Otherwise [`Error::Sqlx`].
+/// Returns the error of a [`FencedPool`](crate::FencedPool), if sqlx returned one. Otherwise returns [`Error::Sqlx`].
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match error {

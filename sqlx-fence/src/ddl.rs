@@ -1,12 +1,12 @@
 //! Creates the required schema: the token column, and the table with the fences of resources.
 //!
 //! Add [`COLUMN_TYPE`] and the `…_FENCES` to your migrations, or call [`add_column`] and [`create_fences`] at startup.
-//! Both functions can be called repeatedly, and by many processes concurrently.
+//! You can call both functions repeatedly, and from many processes concurrently.
 //!
 //! On `MySQL` and `MariaDB` each of these statements commits an open transaction of its connection.
 //!
-//! Never delete a row of `fences` while holders are running. The row stores the last seen token. Without the row, an
-//! older token is admitted.
+//! Never delete a row of `fences` while holders are running. The row stores the last seen token. Without the row, the
+//! database accepts an older token.
 
 use std::future::Future;
 
@@ -50,8 +50,8 @@ where
 /// # Errors
 ///
 /// - [`Error::ColumnType`]: the column exists but does not have an integer type. As text, `'9'` is larger than `'10'`.
-/// - [`Error::Name`]: the name of the table is invalid. It consists of one name, or of two names with a dot between
-///   them. Each name contains letters, digits and `_`, or is in quotes.
+/// - [`Error::Name`]: the name of the table is invalid. A valid name is one name, or two names with a dot between them.
+///   Each of these names contains letters, digits and `_`, or is in quotes.
 /// - [`Error::Sqlx`]: the database failed, for example because the table does not exist.
 ///
 /// # Examples

@@ -49,7 +49,7 @@ pub enum Error {
     /// A newer holder has written. This write had no effect.
     #[error(transparent)]
     Stale(#[from] Stale),
-    /// A newer holder has written some of the rows. The statement was rolled back.
+    /// A newer holder has written some of the rows. The call rolled back the statement.
     #[error(
         "partly stale: {stale} rows have a newer token; the writes to {applied} other rows were rolled back"
     )]
@@ -60,7 +60,8 @@ pub enum Error {
         /// to it.
         stale: u64,
     },
-    /// The statement matched fewer rows than expected, and none of them has a newer token. It was rolled back.
+    /// The statement matched fewer rows than expected, and no row has a newer token. The call rolled back the
+    /// statement.
     #[error("not found: expected {expected} rows, found {applied}; nothing was written")]
     NotFound {
         /// The number of expected rows.
@@ -68,7 +69,7 @@ pub enum Error {
         /// The number of matched rows.
         applied: u64,
     },
-    /// The statement matched more rows than expected. It was rolled back.
+    /// The statement matched more rows than expected. The call rolled back the statement.
     #[error("too many rows: expected {expected} rows, found {applied}; nothing was written")]
     TooMany {
         /// The number of expected rows.
@@ -76,7 +77,7 @@ pub enum Error {
         /// The number of matched rows.
         applied: u64,
     },
-    /// A fence cannot be added to the statement. Nothing was sent.
+    /// The crate cannot add a fence to the statement. Nothing was sent.
     #[error("this statement cannot be fenced ({position}): {problem}; {remedy}")]
     Rewrite {
         /// The position of the problem in the statement.
@@ -86,7 +87,7 @@ pub enum Error {
         /// How to change the statement.
         remedy: String,
     },
-    /// Too few or too many values were bound. Nothing was sent.
+    /// The caller bound too few or too many values. Nothing was sent.
     #[error("the statement takes {expected} values, but {given} were bound")]
     Binds {
         /// The number of values that the statement takes.
@@ -109,7 +110,7 @@ pub enum Error {
     Name {
         /// The kind of the name: a column, a table or a resource.
         what: &'static str,
-        /// The name, cut after 64 characters.
+        /// The name, shortened to 64 characters.
         name: String,
         /// How to change the name.
         remedy: &'static str,
@@ -130,10 +131,11 @@ pub enum Error {
     /// A [`FencedPool`](crate::FencedPool) needs a lock for this write, and the task has lost it. Nothing was sent.
     #[error("{0}; the write was not sent: acquire it again, and read the current state")]
     Lost(#[source] Lost),
-    /// A [`FencedPool`](crate::FencedPool) needs a lock for this write, and the task holds none. Nothing was sent. Also the errors of `run` and `acquire` of a lock, so that `?` converts them.
+    /// A [`FencedPool`](crate::FencedPool) needs a lock for this write, and the task does not hold one. Nothing was
+    /// sent. `?` also converts the errors of `run` and `acquire` of a lock into this variant.
     #[error(transparent)]
     Lock(#[from] leasehold::Error),
-    /// The task holds locks, but none of them is for this table of a [`FencedPool`](crate::FencedPool). Nothing was sent.
+    /// The task holds locks, but no lock for this table of a [`FencedPool`](crate::FencedPool). Nothing was sent.
     #[error(
         "writing `{table}` needs a lock on `{pattern}`, but this task holds `{}`: acquire the lock of the row, and write \
          inside of its `run`",

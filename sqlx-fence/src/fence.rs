@@ -50,7 +50,7 @@ impl Fence {
     /// # Errors
     ///
     /// Returns [`Error::Name`] if the name contains other characters than lower-case letters, digits and `_`. Also
-    /// refuses `rowid`, `oid` and `_rowid_`, which are aliases of the primary key on `SQLite`.
+    /// returns it for `rowid`, `oid` and `_rowid_`, which are aliases of the primary key on `SQLite`.
     pub fn with_column(mut self, name: impl Into<Cow<'static, str>>) -> Result<Self, Error> {
         let column = name.into();
         name::column(&column)?;

@@ -1,5 +1,5 @@
-//! Fencing tokens for sqlx 0.9 (0.8 is not supported). They prevent a stale holder of a lock from overwriting newer
-//! data.
+//! Adds fencing tokens to the writes of sqlx 0.9 (not 0.8). Fencing tokens prevent a stale holder of a lock from
+//! overwriting newer data.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -25,7 +25,7 @@
 //!     .execute(&pool)
 //!     .await?;
 //!
-//! // Reads and writes: claim the resource first. Use `query` here, too, because other code writes these rows with it.
+//! // To read and write, claim the resource first. Use `query` here, too, because other code writes these rows with it.
 //! let mut tx = fence.begin(&pool, "order:42").await?;
 //! let state: String = sqlx::query_scalar("SELECT state FROM orders WHERE id = 42")
 //!     .fetch_one(&mut *tx)
@@ -42,23 +42,23 @@
 //! ```
 //!
 //! A holder can be paused for longer than its lease, between its last check of the lock and its write. Only the
-//! database can still stop that write. Each row or resource stores the last seen token, and the database refuses a
-//! write with an older token with [`Error::Stale`].
+//! database can still stop that write. The database stores the last seen token of each row or resource, and refuses a
+//! write with an older token. The call then returns [`Error::Stale`].
 //!
 //! # Which API to use
 //!
 //! | API | protects | cost without contention |
 //! |---|---|---|
-//! | [`FencedPool`]: fences the statements of sqlx by itself, with the lock of the task | rows that a newer holder has **written** | no additional round trip; one on `MySQL` and `MariaDB` |
+//! | [`FencedPool`]: fences the statements of sqlx with the lock of the task | rows that a newer holder has **written** | no additional round trip; one on `MySQL` and `MariaDB` |
 //! | [`FencedPool::begin`] | as `Fence::begin`, and the rows that it writes | as `Fence::begin` |
 //! | [`Fence::query`], [`Fence::query_as`], [`FencedExt`] | rows that a newer holder has **written** | no additional round trip |
 //! | [`Fence::begin`] | everything in the transaction, including reads, from its beginning | one additional statement on Postgres and `SQLite`, two on `MySQL` and `MariaDB`; on `SQLite` also three settings within the process |
 //! | [`SqlFenceStore`] | resources outside of the database | its own transaction, begun as by `Fence::begin` |
 //! | [`mark`] | a row against changes between a read and a write, for locks without a token | two statements |
 //!
-//! Start with [`FencedPool`]: code that runs below a lock needs no changes, and cannot forget the token. Use [`Fence`] if
-//! the token comes from elsewhere, to require a number of rows, or to compare tokens on `MySQL` without preparing each
-//! statement again.
+//! Start with [`FencedPool`]: code that runs under a lock needs no changes, and all of its writes carry the token. Use
+//! [`Fence`] if the token comes from elsewhere, to require a number of rows, or to compare tokens on `MySQL` without
+//! preparing each statement again.
 //!
 //! A single statement alone has a *first-write gap*:
 //!
@@ -66,11 +66,12 @@
 //! 2. The late write of the older holder passes, because the newer holder has not written the row yet.
 //! 3. The newer holder overwrites the row, based on the data that it has read.
 //!
-//! `Fence::begin` closes this gap: after its first statement, every `begin` of an older holder is refused.
+//! `Fence::begin` closes this gap: after its first statement, every `begin` of an older holder returns
+//! [`Error::Stale`].
 //!
 //! # Using `begin` and `query` on the same rows
 //!
-//! [`FencedPool`] follows these rules by itself.
+//! [`FencedPool`] follows these rules automatically.
 //!
 //! `begin` compares the token of the resource, in the table `fences`. `query` compares the token of the row. Neither
 //! checks the token of the other. So if any code writes a row with `query`:
@@ -86,7 +87,7 @@
 //! # Where tokens must come from
 //!
 //! **Always fence a row or a resource with tokens of the same key and the same backend.** Tokens of different keys or
-//! backends are not comparable: the current holder could be refused, or an old holder admitted.
+//! backends are not comparable: the database could refuse the current holder, or accept an old holder.
 //!
 //! If some code locks a row as `order:42` and other code as `customer:7`, use one column for each
 //! ([`Fence::with_column`]). If a service moves to another Redis or to `ZooKeeper`, use another column and other
@@ -95,8 +96,8 @@
 //!
 //! # Statements that are refused
 //!
-//! A statement that cannot be fenced safely is not sent. [`Error::Rewrite`] contains the position, the problem and a
-//! remedy. It is returned for:
+//! The crate does not send a statement that it cannot fence safely. [`Error::Rewrite`] contains the position, the
+//! problem and a remedy. The crate returns this error for:
 //!
 //! - executable comments, and a second statement
 //! - an assignment to the token column
@@ -119,9 +120,10 @@
 //!
 //! # Isolation
 //!
-//! Tested at every isolation level of Postgres, `MariaDB` and `SQLite`. From repeatable read on, the current holder can
-//! also get a serialization failure if a row was changed concurrently. Its code is 40001 on Postgres, 1020 or 1213 on
-//! `MariaDB`, and 517 on `SQLite`. It is returned as [`Error::Sqlx`]: begin the transaction again.
+//! Our tests cover every isolation level of Postgres, `MariaDB` and `SQLite`. From repeatable read on, the current
+//! holder can also get a serialization failure if a row was changed concurrently. Its code is 40001 on Postgres, 1020
+//! or 1213 on `MariaDB`, and 517 on `SQLite`. The call returns this failure as [`Error::Sqlx`]: begin the transaction
+//! again.
 //!
 //! # Features
 //!

@@ -11,7 +11,7 @@ const LONGEST: usize = 63;
 /// The aliases of the primary key in every table of `SQLite`.
 const KEYS: [&str; 3] = ["rowid", "oid", "_rowid_"];
 
-/// Checks the name of a column. It must have the same meaning with and without quotes.
+/// Checks the name of a column. The name must have the same meaning with and without quotes.
 pub(crate) fn column(name: &str) -> Result<(), Error> {
     if KEYS.contains(&name) {
         return Err(Error::Name {
@@ -51,8 +51,8 @@ pub(crate) fn table(dialect: Dialect, name: &str) -> Result<(), Error> {
     })
 }
 
-/// Returns the names between the dots, without their quotes, and whether they had quotes. `None` if one of them is
-/// invalid.
+/// Returns the names between the dots, without their quotes, and whether they had quotes. Returns `None` if one of the
+/// names is invalid.
 pub(crate) fn parts(dialect: Dialect, name: &str) -> Option<Vec<(Cow<'_, str>, bool)>> {
     let quote = match dialect {
         Dialect::MySql => '`',

@@ -1,5 +1,5 @@
-//! The `tracing` events, and with the feature `metrics` the counters. The names are part of the public API: they are
-//! listed in the crate's documentation and tested.
+//! Emits the `tracing` events, and with the feature `metrics` updates the counters. The names of events and counters
+//! are part of the public API: the crate's documentation lists them, and tests check them.
 
 use leasehold::{FencingToken, Stale};
 

@@ -8,13 +8,14 @@ use crate::Error;
 use crate::begin::Begin;
 use crate::database::FencedDatabase;
 
-/// A [`FenceStore`] that keeps the last seen token of each resource in the table `fences` (see [`ddl`](crate::ddl)).
+/// A [`FenceStore`] that stores the last seen token of each resource in the table `fences` (see [`ddl`](crate::ddl)).
 ///
 /// Use it for resources outside of the database. For data in the database use [`Fence`](crate::Fence), which checks and
 /// writes in one step.
 ///
 /// If an open [`Fence::begin`](crate::Fence::begin) holds the fence of the resource, `admit` waits up to
-/// [`DEFAULT_LOCK_TIMEOUT`](crate::DEFAULT_LOCK_TIMEOUT). After that `admit` fails with [`Error::Busy`] as its source.
+/// [`DEFAULT_LOCK_TIMEOUT`](crate::DEFAULT_LOCK_TIMEOUT). After that, `admit` returns an error with [`Error::Busy`] as
+/// its source.
 ///
 /// # Examples
 ///

@@ -15,8 +15,8 @@ pub(crate) type Boxed<B, E> =
 pin_project! {
     /// The response future of [`LockService`](crate::LockService) and [`FenceService`](crate::FenceService).
     ///
-    /// For a request that passes through, this is the service's own future, unboxed. If the response future is dropped
-    /// before its end, it drops the service's future first and then releases the lock. With
+    /// For a request that passes through, this is the service's own future without a box. If the response future is
+    /// dropped before its end, it drops the service's future first and then releases the lock. With
     /// [`OnDisconnect::Continue`](crate::OnDisconnect::Continue) the service's future continues instead.
     #[must_use = "futures do nothing unless awaited"]
     pub struct ResponseFuture<F, B, E> {

@@ -1,8 +1,8 @@
 use leasehold::kind::Releasable;
 use leasehold::{EndReason, Error, LockGuard};
 
-/// Releases the lock. Returns the reason if the lock was lost before. An unconfirmed release is not an error: it
-/// continues in the background.
+/// Releases the lock. Returns the reason if the lock was lost before. Ignores an unconfirmed release, because the
+/// release continues in the background.
 pub(crate) async fn give_back<T: Releasable>(guard: LockGuard<T>) -> Option<EndReason> {
     // The backend of a lost lock may be down, so do not wait for that release.
     if !guard.is_valid() {

@@ -39,22 +39,22 @@
 //!
 //! - The layer locks all requests except GET, HEAD, OPTIONS and TRACE. [`LockLayer::all_methods`] and
 //!   [`LockLayer::methods`] change which requests are locked.
-//! - The handler of a locked request runs only while its lock is held. If the lock is lost, the handler is dropped at
-//!   its current `.await`.
-//! - The lock is released once: when the handler completes, fails, panics or is dropped. With
-//!   [`LockLayer::until_body_end`] it is released when the response body ends or is dropped.
-//! - If the backend is down, requests are refused. No request runs without its lock.
+//! - The handler of a locked request runs only while its lock is held. If the lock is lost, the layer drops the handler
+//!   at its current `.await`.
+//! - The layer releases the lock once: when the handler completes, fails, panics or is dropped. With
+//!   [`LockLayer::until_body_end`] it releases the lock when the response body ends or is dropped.
+//! - If the backend is down, the layer refuses requests. No request runs without its lock.
 //! - The guarantees and limits of [`leasehold`] locks apply.
 //!
-//! A lock does not make requests idempotent: a request that is repeated after its response runs again. A request that
-//! was cancelled may be partly done, and its last statement may still commit while the next holder runs: see
-//! [`OnDisconnect`]. A lock alone does not protect data: pass the fencing token to the resource that you write to.
+//! A lock does not make requests idempotent: a duplicate request runs again if it arrives after the first response. A
+//! request that was cancelled may be partly done, and its last statement may still commit while the next holder runs:
+//! see [`OnDisconnect`]. A lock alone does not protect data: pass the fencing token to the resource that you write to.
 //!
 //! # Order of layers
 //!
 //! Add the layers in this order, from the outside in: tracing, CORS, load shedding, timeout, authentication,
-//! [`LockLayer`], handler. CORS preflights use `OPTIONS`, a safe method, and are not locked. With axum, add the layer
-//! with `Router::route_layer` or to a method router, because path parameters are known there.
+//! [`LockLayer`], handler. CORS preflights use the safe method `OPTIONS`, so the layer does not lock them. With axum,
+//! add the layer with `Router::route_layer` or to a method router, because path parameters are known there.
 //!
 //! ```
 //! # #[cfg(feature = "axum")]
@@ -104,7 +104,7 @@
 //!
 //! async fn ship(State(locks): State<LockManager>, Path(id): Path<u64>) -> Result<String, Problem> {
 //!     let lock = locks.lock(format!("order:{id}")).wait(std::time::Duration::ZERO);
-//!     // An unconfirmed release is not an error: it continues in the background.
+//!     // `run` does not return an error for an unconfirmed release, which continues in the background.
 //!     lock.run(async |_lock| Ok(format!("order {id} shipped"))).await
 //! }
 //!
@@ -118,13 +118,13 @@
 //!
 //! # WebSocket sessions
 //!
-//! A layer locks only the handshake. It releases the lock when the handshake is answered, even with
-//! [`until_body_end`](LockLayer::until_body_end) and [`OnDisconnect::Continue`]. A [`Locked`] that is moved into the
-//! session is not valid there: its `ended()` returns [`Released`](leasehold::EndReason::Released). Other upgrades and
-//! CONNECT also release the lock after the handshake.
+//! A layer locks only the handshake. It releases the lock when the handler returns the response to the handshake, even
+//! with [`until_body_end`](LockLayer::until_body_end) and [`OnDisconnect::Continue`]. A [`Locked`] that is moved into
+//! the session is not valid there: its `ended()` returns [`Released`](leasehold::EndReason::Released). The layer treats
+//! other upgrades and CONNECT in the same way.
 //!
 //! To hold a lock for a whole session, acquire it in the handler and move the guard into the session. While another
-//! session holds the lock, the handshake is refused with 409.
+//! session holds the lock, the handler refuses the handshake with 409.
 //!
 //! ```
 //! # #[cfg(feature = "axum")]
@@ -151,11 +151,11 @@
 //! async fn session(mut socket: WebSocket, guard: LockGuard) {
 //!     let edits = async |_| {
 //!         while let Some(message) = socket.recv().await {
-//!             let _edit = message?; // Write it under `guard.token()`.
+//!             let _edit = message?; // Write the edit under `guard.token()`.
 //!         }
 //!         Ok::<_, leasehold_tower::BoxError>(())
 //!     };
-//!     // If the lock is lost, `edits` is dropped at its current `.await`.
+//!     // If the lock is lost, `run` drops `edits` at its current `.await`.
 //!     if guard.run(edits).await.is_err() {
 //!         let _gone = socket.send("the lock was lost".into()).await;
 //!     }
@@ -169,13 +169,14 @@
 //! # fn main() {}
 //! ```
 //!
-//! The server notices a vanished client only when it sends to that client. Until then the watchdog renews the lock.
-//! Send pings and end the session if no reply comes, or set a `max_hold` as above. A graceful shutdown of axum does
-//! not wait for sessions; [`LockManager::shutdown`](leasehold::LockManager::shutdown) releases their locks.
+//! The server detects that a client has disconnected only when it sends to that client. Until then the watchdog renews
+//! the lock. Send pings and end the session if the client does not reply, or set a `max_hold` as above. A graceful
+//! shutdown of axum does not wait for sessions. [`LockManager::shutdown`](leasehold::LockManager::shutdown) releases
+//! their locks.
 //!
 //! Do not lock the same key in a layer around a handler that acquires it. The handler's acquire is then refused as
 //! misconfigured. To lock handshakes in a layer, name both methods: a WebSocket begins with GET over HTTP/1.1 and with
-//! CONNECT over HTTP/2. By default only CONNECT is locked.
+//! CONNECT over HTTP/2. By default the layer locks only CONNECT.
 //!
 //! # Problems
 //!

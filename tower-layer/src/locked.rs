@@ -6,9 +6,9 @@ use leasehold::kind::{Exclusive, Kind};
 /// The handle of a request's lock. A handler can use it to read the fencing token and to check the lock, but not to
 /// release it.
 ///
-/// [`LockLayer`](crate::LockLayer) adds it to the request's extensions. With the feature `axum` it is also an
+/// [`LockLayer`](crate::LockLayer) adds it to the request's extensions. With the feature `axum` this type is also an
 /// extractor. If no lock applies to the route and method, the extractor refuses the request as misconfigured, and
-/// `Option<Locked>` is `None`. With several layers, `Locked` is the lock of the innermost layer. The type is
+/// `Option<Locked>` is `None`. With several layers, `Locked` is the handle of the innermost layer's lock. The type is
 /// `Locked<Shared>` with [`LockLayer::read`](crate::LockLayer::read), and `Locked<Permits>` with
 /// [`max_concurrent`](crate::LockLayer::max_concurrent).
 ///

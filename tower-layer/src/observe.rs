@@ -1,5 +1,5 @@
-//! The `tracing` events, except those of refusals. The names are part of the public API: they are listed in the
-//! crate's documentation and tested.
+//! Emits the `tracing` events, except those of refusals. The names of the events are part of the public API: the
+//! crate's documentation lists them, and tests check them.
 
 use leasehold::{EndReason, Stale};
 

@@ -38,7 +38,7 @@ impl From<NotLocked> for Problem {
 pub(crate) struct Terms {
     pub(crate) ttl: Option<Duration>,
     pub(crate) max_hold: Option<Duration>,
-    /// How long to wait. Zero means not to wait.
+    /// The longest wait. Zero means no wait.
     pub(crate) wait: Duration,
 }
 
@@ -65,7 +65,8 @@ impl Source {
         &self.locks
     }
 
-    /// Acquires a lock. First tries to acquire without waiting, so a request counts as a waiter only if that attempt fails.
+    /// Acquires a lock. First tries to acquire without waiting, so that a request counts as a waiter only if that
+    /// attempt fails.
     pub(crate) async fn acquire<T: Kind>(
         &self,
         mut lock: Lock<T>,

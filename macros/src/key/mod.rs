@@ -1,4 +1,4 @@
-//! The key: text with placeholders, as in `format!`. A placeholder can contain any expression.
+//! The key is a text with placeholders, as in `format!`. A placeholder can contain any expression.
 
 mod names;
 mod template;
@@ -102,7 +102,7 @@ impl Key {
         quote!(#root::__private::format!(#literal, #(#values),*))
     }
 
-    /// Returns whether a value is inserted without escaping. This applies to a value that is the whole key, and to
+    /// Returns whether the key contains a value without escaping. This applies to a value that is the whole key, and to
     /// constants.
     fn takes_as_it_is(&self, value: &Value) -> bool {
         self.parts.len() == 1 || is_constant(&value.expression)

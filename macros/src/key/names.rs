@@ -3,8 +3,8 @@ use syn::{Expr, Ident};
 
 /// Returns the name that an expression starts with, if it names a value and is not in `known`.
 ///
-/// rustc checks constants, functions and paths. The key is made before the body runs, so a plain name in lower case
-/// can only be an argument.
+/// rustc checks constants, functions and paths. The call formats the key before the body runs, so a plain name in lower
+/// case can only be an argument.
 pub(super) fn missing(expression: &Expr, known: &[Ident]) -> Option<String> {
     let name = match start(expression) {
         Expr::Path(path) => path.path.get_ident()?,

@@ -14,14 +14,14 @@ use crate::rewrite::Dialect;
 pub struct Call<DB: Database> {
     /// The text of the statement.
     pub sql: SqlStr,
-    /// The bound values. `None` if the statement is not prepared.
+    /// The bound values, or `None` if the statement is not prepared.
     pub values: Option<DB::Arguments>,
     /// Whether the connection keeps the prepared statement.
     pub persistent: bool,
 }
 
 impl<DB: Database> Call<DB> {
-    /// Takes a statement of sqlx apart.
+    /// Splits a statement of sqlx into its text and its values.
     pub(crate) fn of<'q>(mut built: impl Execute<'q, DB>) -> Result<Self, sqlx::Error> {
         let persistent = built.persistent();
         let values = built.take_arguments().map_err(sqlx::Error::Encode)?;
@@ -39,7 +39,7 @@ impl<DB: Database> Execute<'_, DB> for Call<DB> {
     }
 
     fn statement(&self) -> Option<&DB::Statement> {
-        // A connection finds a prepared statement by its text.
+        // `None` is enough, because a connection finds a prepared statement by its text.
         None
     }
 
@@ -95,13 +95,13 @@ pub trait Driver: Database<Arguments: Clone> {
     /// Adds a number to the values of a statement.
     fn add(values: &mut Self::Arguments, number: i64) -> Result<(), sqlx::Error>;
 
-    /// Returns how many rows were written.
+    /// Returns the number of written rows.
     fn written(result: &Self::QueryResult) -> u64;
 
     /// Sends a statement, and returns its rows and results.
     fn many(connection: &mut Self::Connection, call: Call<Self>) -> Many<'_, Self>;
 
-    /// Like `many`, on a connection of a pool.
+    /// Acquires a connection of the pool, and sends the statement as `many` does.
     fn many_of_pool(pool: &Pool<Self>, call: Call<Self>) -> Many<'static, Self>;
 
     /// Sends a statement, and returns its first row.
@@ -141,7 +141,7 @@ pub trait Driver: Database<Arguments: Clone> {
         token: FencingToken,
     ) -> Answer<'c, Claim>;
 
-    /// Like `claim`, in the transaction that `begin` has begun, with its time limit.
+    /// Claims as `claim` does, in a transaction that `begin` has begun with this time limit.
     fn claim_within<'c>(
         connection: &'c mut Self::Connection,
         resource: &'c str,
@@ -162,7 +162,8 @@ pub trait Driver: Database<Arguments: Clone> {
         column: &'c str,
     ) -> Answer<'c, Option<ColumnType>>;
 
-    /// Adds the column. The caller has checked that it does not exist, but another process may add it concurrently.
+    /// Adds the column. The caller has checked that the column does not exist, but another process may add the column
+    /// concurrently.
     fn add_column<'c>(
         connection: &'c mut Self::Connection,
         table: &'c str,

@@ -18,7 +18,8 @@ pub trait FencedDatabase: Driver {}
 
 /// A database where the token can be bound after the other values: `Postgres` and `Sqlite`.
 ///
-/// `MySql` does not implement this trait, because its `?` are not numbered. Sealed, like [`FencedDatabase`].
+/// `MySql` does not implement this trait, because its `?` are not numbered. This trait is sealed, like
+/// [`FencedDatabase`].
 #[diagnostic::on_unimplemented(
     message = "`.fenced()` does not apply to statements of `{Self}`: use `Fence::query`",
     label = "write `fence.query(\"…\").bind(…)`",

@@ -10,8 +10,8 @@ use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
 use crate::schema;
 
-/// Returns a newer token as the id of the last inserted row. It is an `INSERT`, because an `UPDATE` of a missing row
-/// would lock the gap, and so block claims of other resources.
+/// Returns a newer token as the id of the last inserted row. The statement is an `INSERT`, because an `UPDATE` of a
+/// missing row would lock the gap, and so block claims of other resources.
 const CLAIM: &str = "INSERT INTO fences (resource, token) VALUES (?, ?) \
      ON DUPLICATE KEY UPDATE token = IF(token <= ?, ?, LAST_INSERT_ID(token))";
 const RESTORE: &str = "SET SESSION innodb_lock_wait_timeout = @leasehold_wait";
@@ -110,7 +110,8 @@ impl Driver for MySql {
         })
     }
 
-    /// The server resolves the table as in the statement. `information_schema` does not contain temporary tables.
+    /// Uses `SHOW COLUMNS`, which resolves the table as the statement does. `information_schema` does not contain
+    /// temporary tables.
     fn column_type<'c>(
         connection: &'c mut MySqlConnection,
         table: &'c str,
@@ -122,7 +123,7 @@ impl Driver for MySql {
             let Some(row) = found.fetch_optional(connection).await? else {
                 return Ok(None);
             };
-            // Some servers return the type as text, others as bytes.
+            // Some servers return the type as text, and others return it as bytes.
             let name: String = row.try_get_unchecked("Type")?;
             let first = name.split([' ', '(']).next().unwrap_or_default();
             Ok(Some(ColumnType {

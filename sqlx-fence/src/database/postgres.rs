@@ -76,7 +76,7 @@ impl Driver for Postgres {
 
     fn begin(isolation: Option<Isolation>, limit: Duration) -> String {
         let level = isolation.map_or(String::new(), |it| format!(" ISOLATION LEVEL {}", it.sql()));
-        // Rounded up, because 0 means no limit.
+        // Round up, because 0 means no limit.
         let limit = limit
             .as_nanos()
             .div_ceil(1_000_000)
@@ -98,7 +98,7 @@ impl Driver for Postgres {
                 let current = query_scalar(CURRENT).bind(resource);
                 match current.fetch_optional(&mut *connection).await? {
                     Some(newer) if newer > token.get() => return Ok(Claim::Newer(newer)),
-                    // The row was removed concurrently.
+                    // Another client has removed the row since the claim, so claim again.
                     _ => {}
                 }
             }
@@ -129,21 +129,22 @@ impl Driver for Postgres {
     fn create_fences(connection: &mut PgConnection) -> Answer<'_, ()> {
         Box::pin(async move {
             let create = || sqlx::raw_sql(schema::POSTGRES_FENCES);
-            // After a failed statement the transaction accepts no other statement.
+            // Use a savepoint, because Postgres accepts no other statement in a transaction after a failed one.
             let within = connection.is_in_transaction();
             if within {
                 sqlx::raw_sql(SAVEPOINT).execute(&mut *connection).await?;
             }
             if let Err(first) = create().execute(&mut *connection).await {
                 if within {
-                    // An error here also makes the next statement fail.
+                    // Ignore an error here, because the next statement then fails, too.
                     drop(sqlx::raw_sql(ROLL_BACK).execute(&mut *connection).await);
                 }
                 if !is_created_meanwhile(&first) {
                     return Err(first);
                 }
                 let again = create().execute(&mut *connection).await;
-                // A transaction that sqlx did not begin refuses all later statements without a reason.
+                // Without a savepoint, Postgres refuses the second statement without a reason, so return the first
+                // error. This happens if sqlx did not begin the transaction.
                 again.map_err(|again| if is_aborted(&again) { first } else { again })?;
             }
             if within {
@@ -165,7 +166,7 @@ impl Driver for Postgres {
         })
     }
 
-    /// The statement locks the whole table and requires its owner, even if the column exists.
+    /// Locks the whole table and requires its owner, even if the column exists.
     fn add_column<'c>(
         connection: &'c mut PgConnection,
         table: &'c str,

@@ -52,7 +52,8 @@ impl Driver for Sqlite {
         })
     }
 
-    /// The claim is the first statement and takes the write lock. There is only one isolation level.
+    /// Ignores both arguments: the claim acquires the write lock as the first statement, and `SQLite` has only one
+    /// isolation level.
     fn begin(_isolation: Option<Isolation>, _limit: Duration) -> String {
         "BEGIN".to_owned()
     }
@@ -71,7 +72,7 @@ impl Driver for Sqlite {
                 let current = query_scalar(CURRENT).bind(resource);
                 match current.fetch_optional(&mut *connection).await? {
                     Some(newer) if newer > token.get() => return Ok(Claim::Newer(newer)),
-                    // The row was removed concurrently.
+                    // Another client has removed the row since the claim, so claim again.
                     _ => {}
                 }
             }
@@ -125,7 +126,7 @@ impl Driver for Sqlite {
     ) -> Answer<'c, Option<ColumnType>> {
         Box::pin(async move {
             let parts = name::parts(Self::DIALECT, table).unwrap_or_default();
-            // Without a schema, resolves the table as the statement does: a temporary table first, then one in `main`,
+            // Without a schema, resolve the table as the statement does: a temporary table first, then one in `main`,
             // then one in another schema.
             let (schema, table) = match parts.as_slice() {
                 [(schema, _), (table, _)] => (Some(schema.as_ref()), table.as_ref()),
@@ -137,7 +138,7 @@ impl Driver for Sqlite {
                 .bind(column);
             let found: Option<String> = found.fetch_optional(connection).await?;
             Ok(found.map(|name| ColumnType {
-                // The first rule of the type affinities of SQLite.
+                // SQLite gives a column integer affinity if the name of its type contains INT.
                 is_integer: name.to_ascii_uppercase().contains("INT"),
                 name,
             }))

@@ -12,7 +12,7 @@ use crate::database::{Answer, Call, FencedDatabase, Many};
 use crate::query::Answers;
 
 impl<DB: FencedDatabase> FencedPool<DB> {
-    /// Executes a write, or returns the read.
+    /// Executes a write. Returns a read unchanged, because the caller sends it.
     async fn write(&self, call: Call<DB>) -> Result<Either<Call<DB>, Answers<DB>>, Error> {
         let (ready, lock) = match self.settings.step(call, None)? {
             Either::Left(read) => return Ok(Either::Left(read)),
@@ -26,7 +26,7 @@ impl<DB: FencedDatabase> FencedPool<DB> {
 }
 
 impl<DB: FencedDatabase> FencedConnection<DB> {
-    /// Executes a write, or returns the read.
+    /// Executes a write. Returns a read unchanged, because the caller sends it.
     async fn write(&mut self, call: Call<DB>) -> Result<Either<Call<DB>, Answers<DB>>, Error> {
         match self.settings.step(call, Some(&self.lock))? {
             Either::Left(read) => Ok(Either::Left(read)),
@@ -35,8 +35,8 @@ impl<DB: FencedDatabase> FencedConnection<DB> {
     }
 }
 
-/// Implements `Executor`. `$own` makes what the futures own, named `$at`, which sends reads with `$many` and has a
-/// `$connection`. The locks of the task are read when a future is polled.
+/// Implements `Executor`. Each future owns the value `$at`, which `$own` creates. `$many` and `$connection` are
+/// expressions with `$at`. A future reads the locks of the task when it is polled.
 macro_rules! executor {
     ($life:lifetime, $Target:ty, $own:path, |$at:ident, $call:ident| $many:expr, $connection:expr) => {
         impl<$life, DB: FencedDatabase> Executor<$life> for $Target {

@@ -1,4 +1,4 @@
-//! Pools that fence every write by themselves.
+//! Pools that fence every write.
 
 mod executor;
 mod step;
@@ -42,8 +42,8 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     ///
     /// # Errors
     ///
-    /// [`Error::Name`] if the name of the table is invalid or already mapped, or if the pattern is empty, or has a `*`
-    /// elsewhere.
+    /// Returns [`Error::Name`] if the name of the table is invalid or already mapped. Also returns it if the pattern is
+    /// empty, or has a `*` that is not at the end.
     ///
     /// # Examples
     ///
@@ -69,7 +69,7 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     /// let account = locks.lock("account:7").acquire().await?;
     /// order.run(async |_| {
     ///     account.run(async |_| {
-    ///         // Each with the token of its lock.
+    ///         // Each write carries the token of its own lock.
     ///         sqlx::query("UPDATE orders SET amount = 5 WHERE id = 42").execute(&pool).await?;
     ///         sqlx::query("UPDATE accounts SET amount = 5 WHERE id = 7").execute(&pool).await?;
     ///         Ok::<_, Error>(())
@@ -92,7 +92,7 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     ///
     /// # Errors
     ///
-    /// [`Error::Name`] if the name is invalid.
+    /// Returns [`Error::Name`] if the name is invalid.
     pub fn with_column(mut self, column: impl Into<Cow<'static, str>>) -> Result<Self, Error> {
         let column = column.into();
         name::column(&column)?;
@@ -109,8 +109,9 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     /// Begins a transaction that claims the resource with the name of the current lock's key, like
     /// [`Fence::begin`](crate::Fence::begin). `&mut *tx` fences the writes in it.
     ///
-    /// The transaction protects reads, too: after it has begun, every `begin` of an older holder is refused. Its writes
-    /// also compare and set the tokens of their rows. So transactions and single statements protect each other.
+    /// The transaction protects reads, too: after it has begun, every `begin` of an older holder returns
+    /// [`Error::Stale`]. Its writes also compare and set the tokens of their rows. So a late single statement cannot
+    /// overwrite the rows of a transaction, and vice versa.
     ///
     /// The transaction keeps its lock, also in a spawned task. It uses this lock for tables that are not mapped, even if
     /// the task acquires further locks. After a loss of the lock its writes are refused, but `commit` is not: no newer
@@ -122,7 +123,7 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     /// use leasehold_sqlx::{Error, FencedPool};
     /// use sqlx::Sqlite;
     ///
-    /// /// Knows nothing of locks.
+    /// /// Does not mention locks.
     /// async fn ship(pool: &FencedPool<Sqlite>, id: i64) -> Result<(), Error> {
     ///     let mut tx = pool.begin().await?;
     ///     let state: String = sqlx::query_scalar("SELECT state FROM orders WHERE id = ?")

@@ -22,8 +22,8 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Returns the read that is sent, or the write and its lock, or the reason why nothing is sent. `claimed` is the lock
-    /// of the transaction.
+    /// Returns the read to send, or the write and its lock. Returns an error if the pool must not send the statement.
+    /// `claimed` is the lock of the transaction.
     pub(super) fn step<DB: FencedDatabase>(
         &self,
         call: Call<DB>,
@@ -43,7 +43,7 @@ impl Settings {
         Ok(Either::Right((ready, lock)))
     }
 
-    /// Refuses a statement that cannot be executed.
+    /// Returns how to send a statement, or an error if the pool must not send it.
     pub(super) fn plan<DB: FencedDatabase>(&self, sql: &SqlStr) -> Result<Plan, Error> {
         let asked = Asked {
             dialect: DB::DIALECT,

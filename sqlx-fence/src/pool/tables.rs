@@ -97,7 +97,7 @@ impl Table {
         };
         match held.iter().find(|it| matches(it.key())) {
             Some(lock) => Ok(lock.clone()),
-            // The error says why.
+            // This returns the error that explains why the task holds no lock.
             None if held.is_empty() => Ok(current_lock()?),
             None => Err(Error::WrongKey {
                 table: written.table.clone(),

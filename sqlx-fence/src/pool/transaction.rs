@@ -34,7 +34,7 @@ impl<DB: FencedDatabase> FencedTransaction<DB> {
     ///
     /// # Errors
     ///
-    /// [`Error::Sqlx`] if the database or the driver failed. The outcome is then unknown.
+    /// Returns [`Error::Sqlx`] if the database or the driver failed. The outcome is then unknown.
     ///
     /// # Cancel safety
     ///
@@ -43,11 +43,13 @@ impl<DB: FencedDatabase> FencedTransaction<DB> {
         Ok(self.connection.tx.commit().await?)
     }
 
-    /// Rolls the transaction back. Dropping it does the same, but only when its connection is used again.
+    /// Rolls back the transaction. If you drop the transaction instead, sqlx rolls it back when the connection is used
+    /// again.
     ///
     /// # Errors
     ///
-    /// [`Error::Sqlx`] if the database or the driver failed. Nothing is then committed either.
+    /// Returns [`Error::Sqlx`] if the database or the driver failed. The database does not commit the transaction in
+    /// this case either.
     ///
     /// # Cancel safety
     ///
@@ -79,7 +81,8 @@ impl<DB: FencedDatabase> DerefMut for FencedTransaction<DB> {
     }
 }
 
-/// A builder for a transaction: see [`FencedPool::begin`](crate::FencedPool::begin). `.await` it to begin the transaction.
+/// Builds a transaction: see [`FencedPool::begin`](crate::FencedPool::begin). `.await` the builder to begin the
+/// transaction.
 ///
 /// # Default
 ///
@@ -109,7 +112,8 @@ impl<'p, DB: FencedDatabase> FencedBegin<'p, DB> {
         }
     }
 
-    /// Claims the resource of another lock that the task holds. Needed for locks that were acquired together.
+    /// Claims the resource of another lock that the task holds. Call this method if the task acquired several locks
+    /// together.
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
@@ -122,7 +126,7 @@ impl<'p, DB: FencedDatabase> FencedBegin<'p, DB> {
         self
     }
 
-    /// Sets the isolation level. `SQLite` ignores it and always uses the strictest level.
+    /// Sets the isolation level. `SQLite` ignores this setting and always uses the strictest level.
     pub const fn isolation(mut self, isolation: Isolation) -> Self {
         self.isolation = Some(isolation);
         self
@@ -153,13 +157,14 @@ impl<'p, DB: FencedDatabase> IntoFuture for FencedBegin<'p, DB> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Lock`]: the task holds no lock on this key. [`Error::Lost`]: it has lost the lock. Nothing was sent.
+    /// - [`Error::Lock`]: the task does not hold a lock on this key. Nothing was sent.
+    /// - [`Error::Lost`]: the task has lost the lock. Nothing was sent.
     /// - The errors of [`Fence::begin`](crate::Fence::begin): [`Error::Stale`], [`Error::Busy`], [`Error::Name`] and
     ///   [`Error::Sqlx`].
     ///
     /// # Cancel safety
     ///
-    /// The same as of [`Fence::begin`](crate::Fence::begin): in a tokio runtime, a dropped call rolls back.
+    /// In a tokio runtime, a dropped call rolls back: see [`Fence::begin`](crate::Fence::begin).
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.begin())
     }

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::database::Completable;
 use crate::fence::Fence;
 
-/// `.fenced(&fence)` for statements that sqlx has built, on Postgres and `SQLite`.
+/// Adds the method `.fenced(&fence)` to statements that sqlx has built, on Postgres and `SQLite`.
 ///
 /// | built by | `.fenced(&fence)` |
 /// |---|---|
@@ -22,7 +22,7 @@ use crate::fence::Fence;
 /// `query_scalar(..)` instead, and map the fetched rows.
 ///
 /// On `MySQL` and `MariaDB` use [`Fence::query`], [`Fence::query_as`] or [`Fence::query_scalar`], and bind the values
-/// there. Their placeholders are not numbered, so the token must be bound between the other values.
+/// there. The placeholders of these databases are not numbered, so the token must be bound between the other values.
 ///
 /// # Examples
 ///
@@ -55,7 +55,7 @@ use crate::fence::Fence;
 /// let done = builder.push(")").fenced(&fence).execute(&pool).await?;
 /// assert_eq!(done.rows_affected(), 2);
 ///
-/// // With typed rows. A stale write is an error here, too, not `None`.
+/// // With typed rows, a stale write also returns an error, not `None`.
 /// let ship = "UPDATE orders SET state = 'shipped' WHERE id = ? RETURNING id, state";
 /// let order: Order = sqlx::query_as(ship).bind(42).fenced(&fence).fetch_one(&pool).await?;
 /// assert_eq!(order, Order { id: 42, state: "shipped".to_owned() });
@@ -85,7 +85,7 @@ pub trait FencedExt: Sized {
     }
 }
 
-// Also implemented for types that are not `Fenceable`, so that the compiler explains why they are not.
+// The trait is also implemented for types that are not `Fenceable`, so that the compiler explains why they are not.
 impl<DB: Database, A> FencedExt for Query<'_, DB, A> {}
 impl<DB: Database, O, A> FencedExt for QueryAs<'_, DB, O, A> {}
 impl<DB: Database, O, A> FencedExt for QueryScalar<'_, DB, O, A> {}
@@ -94,7 +94,7 @@ impl<DB: Database> FencedExt for &mut QueryBuilder<DB> {}
 
 /// The types that support [`FencedExt::fenced`].
 ///
-/// sqlx's `Map` does not implement it, because its closure is private.
+/// sqlx's `Map` does not implement this trait, because its closure is private.
 #[diagnostic::on_unimplemented(
     message = "`.fenced()` does not apply to `{Self}`",
     label = "cannot be fenced",

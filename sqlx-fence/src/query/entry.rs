@@ -5,10 +5,10 @@ use crate::database::FencedDatabase;
 use crate::fence::Fence;
 
 impl Fence {
-    /// Creates a fenced `UPDATE` or `DELETE`. It writes only rows that no newer holder has written.
+    /// Creates a fenced `UPDATE` or `DELETE`. The statement writes only rows that no newer holder has written.
     ///
-    /// The fence adds an assignment and a condition, and does not change the rest of the text. For example, the first
-    /// of these statements is sent as the second:
+    /// The fence adds an assignment and a condition, and does not change the rest of the text. For example, the call
+    /// sends the first of these statements as the second:
     ///
     /// ```sql
     /// UPDATE orders SET state = $1 WHERE id = $2 OR parent = $2
@@ -21,27 +21,28 @@ impl Fence {
     ///
     /// - **Reads**: a fenced statement refuses an older holder only after a newer one has *written the row*. If the
     ///   newer holder only reads first, a late write of the older holder still passes. The newer holder then overwrites
-    ///   it. Use [`begin`](Self::begin) to read and write.
-    /// - **`LIMIT`** counts only rows that are not stale. A `LIMIT` with `ORDER BY` is refused, because it would write
-    ///   the next rows in place of stale rows. Use a sub-query instead:
+    ///   that write. Use [`begin`](Self::begin) to read and write.
+    /// - **`LIMIT`** counts only rows that are not stale. The call refuses a `LIMIT` with `ORDER BY`, because the
+    ///   statement would write the next rows in place of stale rows. Use a sub-query instead:
     ///   `WHERE id IN (SELECT id FROM (SELECT id FROM jobs ORDER BY id LIMIT 10) AS chosen)`.
-    /// - **Triggers**: the token is written even if the statement changes no other value. So triggers run, and on
+    /// - **Triggers**: the statement writes the token even if it changes no other value. So triggers run, and on
     ///   `MySQL` and `MariaDB` columns with `ON UPDATE CURRENT_TIMESTAMP` are set.
     /// - **Upserts**: run a fenced `UPDATE` in a transaction of [`begin`](Self::begin). If it writes no row, run an
     ///   `INSERT` that sets the token column. `ON CONFLICT` and `ON DUPLICATE KEY` would write a row without comparing
     ///   its token.
-    /// - **Policies** on Postgres: a row that a policy hides from an `UPDATE` is ignored, and never reported as stale.
-    ///   For a `DELETE`, a row that the role may read but not delete is reported as stale.
-    /// - **Deleted rows**: the token of a row is deleted with it. A late write that inserts the row again is not
-    ///   refused.
-    /// - **`SELECT … FOR UPDATE`** is refused because it does not write the token. Older holders could write as soon as
-    ///   its locks are released. To read and lock rows with the fence, write
-    ///   `UPDATE orders SET id = id WHERE … RETURNING …`.
+    /// - **Policies** on Postgres: an `UPDATE` ignores a row that a policy hides from it, and never reports the row as
+    ///   stale. A `DELETE` reports a row as stale if the role may read but not delete it.
+    /// - **Deleted rows**: the database deletes the token with its row. It then accepts a late write that inserts the
+    ///   row again.
+    /// - **`SELECT … FOR UPDATE`**: the call refuses this statement, because it does not write the token. Older holders
+    ///   could write as soon as the database releases the locks of the rows. To read and lock rows with the fence,
+    ///   write `UPDATE orders SET id = id WHERE … RETURNING …`.
     pub fn query<DB: FencedDatabase>(&self, sql: impl SqlSafeStr) -> FencedQuery<DB> {
         FencedQuery::new(self.clone(), sql.into_sql_str(), Ok)
     }
 
-    /// Like [`query`](Self::query), for a statement with `RETURNING`. Rows are decoded as in sqlx's `query_as`.
+    /// Creates a fenced statement with `RETURNING`, as [`query`](Self::query) does. The call decodes the rows as sqlx's
+    /// `query_as` does.
     ///
     /// # Examples
     ///
@@ -73,7 +74,8 @@ impl Fence {
         FencedQuery::new(self.clone(), sql.into_sql_str(), |row| O::from_row(&row))
     }
 
-    /// Like [`query_as`](Self::query_as), but returns only the first column.
+    /// Creates a fenced statement with `RETURNING`, as [`query_as`](Self::query_as) does, but returns only the first
+    /// column.
     pub fn query_scalar<DB, O>(&self, sql: impl SqlSafeStr) -> FencedQuery<DB, O>
     where
         DB: FencedDatabase,

@@ -24,9 +24,9 @@ use crate::rewrite::{Asked, Dialect, Plan, Refusal, Rewritten, planned};
 ///
 /// # Where it runs
 ///
-/// It runs on everything that implements sqlx's [`Acquire`]: `&pool`, `&mut connection`, `&mut *transaction`. A fenced
-/// statement may send a second statement on the same connection, but an `impl PgExecutor` allows only one. In your own
-/// functions take `impl Acquire` or `&mut PgConnection`:
+/// A fenced statement runs on everything that implements sqlx's [`Acquire`]: `&pool`, `&mut connection`,
+/// `&mut *transaction`. A fenced statement may send a second statement on the same connection, but an `impl PgExecutor`
+/// allows only one. In your own functions take `impl Acquire` or `&mut PgConnection`:
 ///
 /// ```
 /// # #[cfg(feature = "postgres")]
@@ -66,9 +66,9 @@ use crate::rewrite::{Asked, Dialect, Plan, Refusal, Rewritten, planned};
 ///
 /// # No `fetch`
 ///
-/// There is no method that streams rows. The statement reports only after the last row whether a newer holder has
-/// written some of the rows. [`expect_rows`](Self::expect_rows) may even roll back then, but the caller would already
-/// have used streamed rows.
+/// `FencedQuery` does not have a method that streams rows. A call can detect only after the last row that a newer
+/// holder has written some of the rows. [`expect_rows`](Self::expect_rows) may even roll back then, but the caller
+/// would already have used streamed rows.
 #[must_use = "a statement does nothing itself: call `execute`"]
 pub struct FencedQuery<DB: FencedDatabase, O = <DB as Database>::Row> {
     fence: Fence,
@@ -108,7 +108,7 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
     }
 
     /// Sets the table that a `MySQL` statement over joined tables writes to. Use the alias of the table if it has one.
-    /// All columns that are assigned without a table name must belong to this table; this is not checked.
+    /// All columns that are assigned without a table name must belong to this table. The crate does not check this.
     ///
     /// Call this method before [`bind`](Self::bind).
     pub fn target(mut self, table: &str) -> Self {
@@ -127,9 +127,9 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
         self
     }
 
-    /// Requires the statement to write exactly `rows` rows. It then runs in its own transaction, or inside of yours in
-    /// a savepoint named `leasehold_rows`. Another number of rows is rolled back: see [`Error::PartiallyStale`],
-    /// [`Error::NotFound`] and [`Error::TooMany`].
+    /// Requires the statement to write exactly `rows` rows. The statement then runs in its own transaction, or in a
+    /// savepoint named `leasehold_rows` inside of your transaction. If the statement writes another number of rows, the
+    /// call rolls it back: see [`Error::PartiallyStale`], [`Error::NotFound`] and [`Error::TooMany`].
     pub const fn expect_rows(mut self, rows: u64) -> Self {
         self.expected = Some(rows);
         self
@@ -137,30 +137,34 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
 
     /// Executes the statement, and returns sqlx's result.
     ///
-    /// A statement that writes no row is an error only if the reason is a newer token. If it writes a row, it needs one
-    /// round trip. If it writes no row, a second round trip finds out why. Without [`expect_rows`](Self::expect_rows),
-    /// a statement for several rows writes those that are not stale.
+    /// If the statement writes no row, `execute` returns an error only if a newer token is the reason, or if
+    /// [`expect_rows`](Self::expect_rows) requires rows. If the statement writes a row, the call needs one round trip.
+    /// If the statement writes no row, a second round trip finds the reason. Without `expect_rows`, a statement for
+    /// several rows writes those that are not stale.
     ///
-    /// On `MariaDB` a statement with `RETURNING` is refused, because its result does not contain the number of written
-    /// rows: call [`fetch_all`](Self::fetch_all).
+    /// On `MariaDB` this method refuses a statement with `RETURNING`, because the result does not contain the number of
+    /// written rows: call [`fetch_all`](Self::fetch_all).
     ///
     /// On `MySQL` and `MariaDB`, the second round trip can use old data if a `REPEATABLE READ` transaction has read
-    /// before. It then evaluates sub-queries in the condition with the data of that read. So this method may return a
-    /// result with no rows, or [`Error::NotFound`], instead of [`Error::Stale`]. Newer data is never overwritten.
+    /// before. The second statement then evaluates sub-queries in the condition with the data of that read. So this
+    /// method may return a result with no rows, or [`Error::NotFound`], instead of [`Error::Stale`]. The statement
+    /// never overwrites newer data.
     ///
     /// # Errors
     ///
-    /// - [`Error::Stale`]: no row was written, and a newer holder has written at least one of them.
+    /// - [`Error::Stale`]: the statement wrote no row, and a newer holder has written at least one of the matching
+    ///   rows.
     /// - [`Error::Rewrite`] and [`Error::Binds`]: nothing was sent.
     /// - [`Error::PartiallyStale`], [`Error::NotFound`] and [`Error::TooMany`]: only with `expect_rows`.
     /// - [`Error::Sqlx`]: the database or the driver failed.
     ///
     /// # Cancel safety
     ///
-    /// A dropped call may have written. Executing it again with the same token is as safe as the statement itself.
+    /// A dropped call may have written rows. Executing the statement again with the same token is as safe as without a
+    /// fence.
     ///
     /// With [`expect_rows`](Self::expect_rows) the statement runs in a transaction. If the call is dropped while the
-    /// transaction begins, sqlx 0.9 does not roll it back. The connection then returns to the pool with the transaction
+    /// transaction begins, sqlx 0.9 does not roll back. The connection then returns to the pool with the transaction
     /// still open. If calls can be dropped, run such statements in their own task, or inside of
     /// [`Fence::begin`](crate::Fence::begin). In your own transaction, a dropped call may have written another number
     /// of rows than expected: drop the transaction, too.
@@ -187,7 +191,8 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
         }
     }
 
-    /// Executes a statement with `RETURNING`, and returns its rows: none if no row was written and none is stale.
+    /// Executes a statement with `RETURNING`, and returns its rows. Returns no rows if the statement wrote no row and
+    /// no row is stale.
     ///
     /// Postgres and `SQLite` support `RETURNING`. `MariaDB` supports it only for `DELETE`.
     ///
@@ -195,7 +200,7 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
     ///
     /// Returns the errors of [`execute`](Self::execute), and [`Error::Rewrite`] if the statement has no `RETURNING`.
     ///
-    /// Returns [`Error::Sqlx`] if a row cannot be decoded as `O`. The rows are then already written. Only
+    /// Returns [`Error::Sqlx`] if a row cannot be decoded as `O`. The statement has then already written the rows. Only
     /// [`expect_rows`](Self::expect_rows) or your own transaction can roll them back.
     ///
     /// # Cancel safety
@@ -245,8 +250,8 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`fetch_all`](Self::fetch_all), and [`Error::NotFound`] if no row was written and none is
-    /// stale.
+    /// Returns the errors of [`fetch_all`](Self::fetch_all), and [`Error::NotFound`] if the statement wrote no row and
+    /// no row is stale.
     ///
     /// # Cancel safety
     ///
@@ -269,7 +274,7 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
     }
 
     fn add<'t, T: Encode<'t, DB> + Type<DB>>(&mut self, value: T) -> Result<(), Error> {
-        // The error of the rewrite is returned when the statement is executed.
+        // Ignore the error of the rewrite, because executing the statement returns it.
         let Ok(rewritten) = &self.rewritten else {
             return Ok(());
         };
@@ -301,7 +306,7 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
         if returns_rows && !rewritten.returns_rows {
             return Err(outcome::no_rows(self.sql.as_str()));
         }
-        // On MySQL a result with rows does not contain a count, so written rows would be reported as stale or not
+        // On MySQL a result with rows does not contain a count, so the call would report written rows as stale or not
         // found.
         if !returns_rows && rewritten.returns_rows && DB::DIALECT == Dialect::MySql {
             return Err(outcome::uncounted(self.sql.as_str()));

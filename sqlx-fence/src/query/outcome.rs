@@ -27,8 +27,7 @@ pub(super) struct Found {
     pub(super) newest: Option<i64>,
 }
 
-/// Returns the error if fewer or more rows were written than expected. Returns no error if no number is expected and no
-/// row is stale.
+/// Returns an error if a row is stale, or if the statement wrote fewer or more rows than expected.
 pub(super) fn explain(
     table: &str,
     token: FencingToken,

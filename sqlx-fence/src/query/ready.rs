@@ -82,7 +82,7 @@ impl<DB: FencedDatabase> Ready<DB> {
                 .err()
                 .unwrap_or(Error::NotFound { expected, applied }));
         }
-        // Even if no row is expected, a newer token may be the reason that no row was written.
+        // Even if the caller expects no row, a newer token may be the reason why the statement wrote no row.
         if written == 0
             && let Err(error) = self.explain(scope.connection(), written).await
         {
@@ -121,7 +121,7 @@ impl<DB: FencedDatabase> Ready<DB> {
     }
 }
 
-/// Rolls back and returns the original error. An error of the rollback is ignored, because the transaction is then not
+/// Rolls back and returns the original error. Ignores an error of the rollback, because the transaction is then not
 /// committed either.
 async fn undone<DB: FencedDatabase>(scope: Scope<'_, DB>, error: impl Into<Error>) -> Error {
     drop(scope.undo().await);

@@ -12,7 +12,7 @@ const UNDO: &str = "ROLLBACK TO SAVEPOINT leasehold_rows; RELEASE SAVEPOINT leas
 pub(super) enum Scope<'c, DB: FencedDatabase> {
     Transaction(Transaction<'c, DB>),
     /// A savepoint that is set without sqlx's API. If the beginning of a savepoint of sqlx 0.9 fails or is dropped,
-    /// sqlx rolls back the whole transaction. Later statements would then be committed on their own.
+    /// sqlx rolls back the whole transaction. The database would then commit later statements individually.
     Savepoint(&'c mut DB::Connection),
 }
 

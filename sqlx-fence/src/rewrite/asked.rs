@@ -8,7 +8,7 @@ pub(crate) struct Asked<'a> {
     /// The written table, if the user has named it.
     pub(crate) target: Option<&'a str>,
     pub(crate) sql: &'a str,
-    /// Whether the values were bound already. A value cannot be added between them, or removed.
+    /// Whether the values are already bound. If so, the rewrite cannot add a value between them or remove one.
     pub(crate) is_bound: bool,
 }
 

@@ -63,7 +63,7 @@ impl Weighter<Key, Plan> for Weight {
     }
 }
 
-/// Returns how a statement is sent, from the cache if possible. Refusals are not cached.
+/// Returns how a statement is sent, from the cache if possible. Does not cache refusals.
 pub(crate) fn planned(asked: Asked<'_>) -> Result<Plan, Refusal> {
     if let Some(found) = CACHE.get(&asked) {
         return Ok(found);

@@ -1,5 +1,5 @@
-//! Estimates the height of a statement's tree. `a = 1 OR a = 2 OR …` has a level for each operator, and trees are
-//! compared and dropped recursively.
+//! Estimates the height of a statement's tree. `a = 1 OR a = 2 OR …` has a level for each operator, and this crate
+//! compares and drops trees recursively.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
@@ -268,7 +268,7 @@ mod tests {
             for dialect in DIALECTS {
                 assert_eq!(refused(dialect, &chain(LOW.levels)), None);
                 for sql in deep(LOW.levels - 20).iter().chain(&nested(LOW.nested)) {
-                    // Other refusals, such as for a name that is invalid in this dialect, are ignored.
+                    // Ignore other refusals, because a name can be invalid in this dialect.
                     assert_eq!(refused(dialect, sql).filter(is_too_high), None);
                 }
             }

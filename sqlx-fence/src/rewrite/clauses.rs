@@ -16,11 +16,11 @@ enum Verb {
     Delete,
 }
 
-/// The byte ranges of the clauses in the text. After the fence is inserted at these positions, the syntax tree is
-/// checked.
+/// The byte ranges of the clauses in the text. The rewrite inserts the fence at these positions, and then checks the
+/// syntax tree.
 #[derive(Debug, Clone)]
 pub(super) struct Clauses {
-    /// The start of the verb. The text before it is `WITH`.
+    /// The start of the verb. The text before the verb is its `WITH` clause.
     pub(super) start: usize,
     /// The text between the verb and `SET`, or after `FROM`, without modifiers of the verb.
     pub(super) tables: Range<usize>,
@@ -64,7 +64,7 @@ pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clau
         Verb::Delete => {
             let start = from(Keyword::FROM, at).ok_or_else(incomplete)?;
             match (dialect, from(Keyword::USING, start)) {
-                // All tables are after `USING`, unless it belongs to a JOIN.
+                // All tables are after `USING`, unless that `USING` belongs to a JOIN.
                 (Dialect::MySql, Some(using)) if start == at + 1 => {
                     (using + 1..code.len(), None, None)
                 }

@@ -20,8 +20,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the name of a table in the form in which the database compares it. On `MySQL` it depends on the server
-    /// whether the case matters, so names that may be equal are treated as equal.
+    /// Returns the name of a table in the form in which the database compares it. On `MySQL`, a setting of the server
+    /// determines whether case matters. So this function treats names that may be equal as equal.
     pub(crate) fn folded(self, name: &str, is_quoted: bool) -> String {
         match (self, is_quoted) {
             (Self::Postgres, true) => name.to_owned(),

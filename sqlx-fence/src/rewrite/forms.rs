@@ -1,7 +1,7 @@
-//! Replaces syntax that servers support and the parser does not.
+//! Replaces syntax that servers support but the parser does not support.
 //!
-//! The parser gets replacement tokens with the same structure. It only finds the clauses and tables, and checks that
-//! the fence is at the right position. The text that is sent keeps the original syntax.
+//! The parser gets replacement tokens with the same structure. The parser only finds the clauses and tables, and checks
+//! that the fence is at the right position. The statement keeps its original syntax when it is sent.
 
 use std::collections::BTreeMap;
 

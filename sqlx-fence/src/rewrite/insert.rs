@@ -68,7 +68,7 @@ fn insert_of(statement: &mut Statement) -> Option<&mut Insert> {
     }
 }
 
-/// Refuses an `INSERT` that may change existing rows, or whose rows are not listed by column.
+/// Refuses an `INSERT` that may change existing rows, does not list its columns, or sets the token column.
 fn check(insert: &Insert, column: &str, start: usize) -> Result<(), Refusal> {
     let refused = |problem: &'static str, remedy| Err(Refusal::new(start, problem, remedy));
     let writes_rows = match &insert.on {
@@ -123,7 +123,7 @@ fn positions(code: &[Piece], at: usize) -> Option<(usize, Vec<usize>)> {
     Some((code[columns].start, places))
 }
 
-/// Makes the same change to the tree. Any other source of rows stays unchanged, and is then refused.
+/// Makes the same change to the tree. Does not change any other source of rows, so that the check refuses it.
 fn add_to(insert: &mut Insert, column: &str, token: &str) {
     insert.columns.push(ObjectName::from(Ident::new(column)));
     match insert.source.as_mut().map(|it| it.body.as_mut()) {

@@ -57,7 +57,7 @@ pub(super) fn regions(dialect: Dialect, sql: &str) -> Result<Vec<Region>, Refusa
     Ok(found)
 }
 
-/// Reads a name, a keyword or a number, and a string that has it as its prefix. Returns the end.
+/// Reads a name, a keyword or a number. If it is the prefix of a string, also reads the string. Returns the end.
 fn word(
     dialect: Dialect,
     sql: &str,
@@ -115,7 +115,8 @@ fn invisible(at: usize) -> Refusal {
     )
 }
 
-/// `MySQL` requires a space after `--`: `1--1` is a subtraction there.
+/// Returns whether a line comment starts here. `MySQL` requires a space after `--`, because `1--1` is a subtraction
+/// there.
 fn starts_line_comment(dialect: Dialect, rest: &str) -> bool {
     rest.strip_prefix("--").is_some_and(|behind| {
         dialect != Dialect::MySql || behind.bytes().next().is_none_or(|it| it <= b' ')
@@ -126,7 +127,7 @@ fn line_comment(dialect: Dialect, sql: &str, at: usize) -> Result<usize, Refusal
     let rest = &sql[at..];
     let length = rest.find('\n').unwrap_or(rest.len());
     let text = &rest[..length];
-    // Postgres ends a comment at a carriage return, the others do not.
+    // Only Postgres ends a comment at a carriage return.
     let text = text.strip_suffix('\r').unwrap_or(text);
     if let Some(inside) = text.find('\r') {
         return Err(Refusal::new(

@@ -85,7 +85,7 @@ pub(super) fn interleaved(
     }
 }
 
-/// Checks that the fenced text has exactly the tree to which the same change was made.
+/// Checks that the tree of the fenced text equals the original tree with the same change.
 pub(super) fn check_again(
     dialect: Dialect,
     sql: &str,

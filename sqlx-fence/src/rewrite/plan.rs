@@ -1,7 +1,7 @@
 //! Decides how a statement is sent.
 //!
-//! The parser does not know all reads of a server. So a read is recognized by its tokens, which the server must read in
-//! the same way.
+//! The parser does not support all reads of a server. So this module recognizes a read by its tokens. The server must
+//! split the text into the same tokens.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use super::refusal::Refusal;
 use super::rewritten::Rewritten;
 use super::{chains, clauses, insert, stack, update};
 
-/// How a statement is sent.
+/// The way in which a statement is sent.
 #[derive(Debug, Clone)]
 pub(crate) enum Plan {
-    /// Unchanged.
+    /// The statement is sent unchanged.
     Read,
-    /// Unchanged. The statement locks the rows that it reads.
+    /// The statement is sent unchanged, and locks the rows that it reads.
     LockingRead,
-    /// With a fence.
+    /// The statement is sent with a fence.
     Write(Arc<Rewritten>),
 }
 
-/// Makes the plan for a statement. If it is not bound, it must be an `UPDATE` or `DELETE`.
+/// Returns how to send a statement. If its values are not bound, the statement must be an `UPDATE` or `DELETE`.
 pub(super) fn plan(asked: Asked<'_>) -> Result<Plan, Refusal> {
     let (pieces, tokens) = read(asked.dialect, asked.sql)?;
     let code: Vec<Piece> = pieces.iter().filter(|it| it.is_code()).cloned().collect();
@@ -88,7 +88,7 @@ fn reading(dialect: Dialect, code: &[Piece]) -> Result<Option<Plan>, Refusal> {
 
 /// Returns the kind of a query, or `None` if a part of it writes after `WITH`.
 fn query(code: &[Piece], has_with: bool) -> Result<Option<Plan>, Refusal> {
-    // Without `WITH`, the words can also be the names of columns. A write can only be in brackets there.
+    // Without `WITH`, the words can also be the names of columns. So a write can only be in brackets.
     let in_brackets = |at: usize| {
         let opens = at > 0 && code[at - 1].token == Token::LParen;
         opens && matches!(code.get(at + 1).map(|it| &it.token), Some(Token::Word(_)))

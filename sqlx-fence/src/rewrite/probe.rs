@@ -10,7 +10,7 @@ use super::placeholders::Placeholders;
 use super::tree::Added;
 
 /// Returns the locking clause of the probe. With REPEATABLE READ, a plain read would return the data before the newer
-/// holder's write. The parser does not support this clause, so it is added after the check of the probe.
+/// holder's write. The parser does not support this clause, so the caller adds the clause after the check of the probe.
 pub(super) const fn lock(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::MySql => " LOCK IN SHARE MODE",
@@ -104,7 +104,7 @@ impl Copy<'_> {
             self.take(condition.clone());
             self.write(") AND ");
         }
-        // With LIMIT 0 the statement writes no row, independent of tokens.
+        // With LIMIT 0 the statement writes no row, so a newer token is not the reason.
         if let Some(limit) = &clauses.limit {
             self.use_up(limit.start);
             self.write("(");
@@ -115,8 +115,8 @@ impl Copy<'_> {
         self.write(further);
     }
 
-    /// Uses the values before this position that the probe does not need. On `MySQL` they have no numbers, and values
-    /// that are already bound cannot be left out.
+    /// Adds conditions that use the unused values before this position, and are always true. On `MySQL` placeholders
+    /// have no numbers, so the probe must use all values that are already bound.
     fn use_up(&mut self, until: usize) {
         if !self.asked.is_inline() {
             return;
@@ -128,8 +128,8 @@ impl Copy<'_> {
         }
     }
 
-    /// Copies the further tables. `SQLite` joins them with each other before it joins the written table, and a comma
-    /// has the same precedence as `JOIN` there.
+    /// Copies the further tables. `SQLite` joins them with each other before it joins the written table, and on
+    /// `SQLite` a comma has the same precedence as `JOIN`.
     fn others(&mut self, others: Range<usize>, clauses: &Clauses, joined: bool) {
         if self.asked.dialect != Dialect::Sqlite || !joined {
             return self.take(others);

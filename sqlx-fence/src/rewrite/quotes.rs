@@ -45,7 +45,7 @@ fn doubled(rest: &str) -> Option<usize> {
     end(rest, false)
 }
 
-/// Like [`doubled`], but a backslash escapes the next character.
+/// Returns the length as [`doubled`] does, but a backslash escapes the next character.
 pub(super) fn escaped(rest: &str) -> Option<usize> {
     end(rest, true)
 }

@@ -1,4 +1,4 @@
-//! Provides a stack that is large enough, because syntax trees are parsed, compared and dropped recursively.
+//! Provides a stack that is large enough, because this crate parses, compares and drops syntax trees recursively.
 
 use std::thread;
 
@@ -9,7 +9,7 @@ pub(super) const LOW: Height = Height {
     levels: 250,
     nested: 8,
 };
-/// The maximum height of trees. Higher trees are refused.
+/// The maximum height of trees. The crate refuses higher trees.
 pub(super) const MOST: Height = Height {
     levels: 2_500,
     nested: 120,

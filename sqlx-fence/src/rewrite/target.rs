@@ -103,7 +103,7 @@ pub(super) fn refuse_shadowed(write: &Write<'_>, with: &[Ident], at: usize) -> R
         },
         _ => None,
     });
-    // Databases have different rules for the case of names.
+    // Databases have different rules for case, so treat names that may be equal as equal.
     let folded = |it: &Ident| it.value.to_lowercase();
     let shadowed = plain.find(|it| with.iter().any(|other| folded(other) == folded(it)));
     match shadowed {
@@ -235,7 +235,7 @@ fn name(table: &TableFactor) -> Option<Ident> {
     }
 }
 
-/// Returns the table in front of the name of a column, if there is one.
+/// Returns the table that qualifies the name of a column, if there is one.
 fn qualifier(name: &ObjectName, at: usize) -> Result<Option<&Ident>, Refusal> {
     match name.0.as_slice() {
         [_] => Ok(None),

@@ -75,7 +75,7 @@ impl Write<'_> {
         let TableFactor::Table { name, .. } = &update.table.relation else {
             return None;
         };
-        // The name is inserted into a string.
+        // A quote or a backslash would end the string that contains the name.
         let name = Some(name.to_string()).filter(|it| !it.contains(['\'', '\\']));
         name.filter(|_| dialect == Dialect::Postgres)
     }
@@ -93,7 +93,7 @@ impl Write<'_> {
         }
     }
 
-    /// Returns whether the statement writes the first rows of an order.
+    /// Returns whether the statement has `ORDER BY` and `LIMIT`.
     const fn takes_the_first(&self) -> bool {
         let (order, limit) = match self {
             Self::Update(update) => (&update.order_by, &update.limit),
@@ -223,7 +223,8 @@ pub(super) fn last(name: &ObjectName) -> Option<&Ident> {
     name.0.last().and_then(|part| part.as_ident())
 }
 
-/// Servers have different rules for the case of names. Names that may be equal are treated as equal.
+/// Returns whether two names may be the same column. Servers have different rules for case, so this function treats
+/// names that may be equal as equal.
 pub(super) fn same_column(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }

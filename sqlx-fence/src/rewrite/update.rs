@@ -10,7 +10,7 @@ use super::rewritten::{Rewritten, shared};
 use super::tree::{self, Contents};
 use super::{clauses, probe, splice, target};
 
-/// Rewrites an `UPDATE` or `DELETE` from its pieces. The parser must not exceed `depth`.
+/// Rewrites an `UPDATE` or `DELETE` from its pieces. `depth` is the recursion limit of the parser.
 pub(super) fn fenced(
     asked: Asked<'_>,
     pieces: &[Piece],

@@ -44,8 +44,9 @@ impl<T: Kind> Holding for LockHandle<T> {
 type Shared = Arc<Mutex<Option<Box<dyn Kept>>>>;
 pub(super) type Releasing = Pin<Box<dyn Future<Output = Option<BodyCut>> + Send>>;
 
-/// Holds a lock for a response body. Nothing polls the body of a slow reader. So a separate task drops the guard when
-/// the time limit is reached or the lock is lost. A lost lease stays at the backend until its guard is dropped.
+/// Holds a lock for a response body. A server does not poll the body while its client reads slowly. So a separate task
+/// drops the guard when the time limit is reached or the lock is lost. A lost lease stays at the backend until its
+/// guard is dropped.
 pub(crate) struct Custody {
     guard: Shared,
     holding: Box<dyn Holding>,
@@ -56,7 +57,7 @@ pub(crate) struct Custody {
     on_loss: OnLoss,
 }
 
-/// Determines what happens to a body after its lock has ended.
+/// Determines what happens to a body after the end of the lease.
 pub(super) enum Fate {
     /// The body continues without the lock.
     GoOn,
@@ -97,7 +98,7 @@ impl Custody {
         polled
     }
 
-    /// Becomes ready if the lock ends before the body.
+    /// Becomes ready if the lease ends before the body.
     pub(super) fn poll_lost(&mut self, cx: &mut Context<'_>) -> Poll<Fate> {
         let Poll::Ready(lost) = self.lost.as_mut().poll(cx) else {
             return Poll::Pending;

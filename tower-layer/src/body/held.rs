@@ -12,12 +12,12 @@ use crate::BoxError;
 type Last = Option<Result<Frame<Bytes>, BoxError>>;
 
 pin_project! {
-    /// A body that holds a lock until its end. The body is dropped before its lock is released.
+    /// A body that holds a lock until its end. Drops the inner body before it releases the lock.
     pub(super) struct Held<B> {
         #[pin]
         body: Option<B>,
         custody: Option<Custody>,
-        // The body holds back its last frame until the lock is released. So a client can acquire the lock after it has
+        // The body returns its last frame after the lock is released. So a client can acquire the lock after it has
         // read the last frame.
         leaving: Option<(Releasing, Last)>,
     }

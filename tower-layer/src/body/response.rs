@@ -17,8 +17,8 @@ pin_project! {
     /// lock when it ends, fails, is dropped or reaches its time limit. The body returns its last frame or its trailers
     /// after the release.
     ///
-    /// If the body is dropped before its end, it releases the lock in the background. Servers drop a body early if they
-    /// know its length, or if the client does not read it.
+    /// If a server drops the body before its end, the body releases the lock in the background. Servers drop a body
+    /// early if they know its length, or if the client does not read it.
     pub struct ResponseBody<B> {
         #[pin]
         kind: Kind<B>,

@@ -4,8 +4,8 @@ use leasehold::FencingToken;
 
 /// The fencing token and the resource of a request that [`FenceLayer`](crate::FenceLayer) has admitted.
 ///
-/// The layer adds it to the request's extensions. With the feature `axum` it is also an extractor, which refuses a
-/// request without a fence as misconfigured. Pass the token to the database: `Fence::new(fenced.token())` of
+/// The layer adds it to the request's extensions. With the feature `axum` this type is also an extractor, which refuses
+/// a request without a fence as misconfigured. Pass the token to the database: `Fence::new(fenced.token())` of
 /// `leasehold-sqlx`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FencedToken {

@@ -24,8 +24,8 @@ pub const DEFAULT_TOKEN_LEAD: Duration = Duration::from_secs(60 * 60 * 24);
 /// Refuses requests with a fencing token that is older than the resource's last seen token.
 ///
 /// The layer handles the requests of one resource one at a time, in the order of arrival. It passes the token of each
-/// request to the [`FenceStore`]. An older token is refused with 412. A newer token is stored as the last seen token.
-/// The handler gets the token as [`FencedToken`](crate::FencedToken).
+/// request to the [`FenceStore`], which stores a newer token as the last seen token. The layer refuses an older token
+/// with 412. The handler gets the token as [`FencedToken`](crate::FencedToken).
 ///
 /// # What it protects
 ///
@@ -42,7 +42,7 @@ pub const DEFAULT_TOKEN_LEAD: Duration = Duration::from_secs(60 * 60 * 24);
 ///
 /// Add the layer inside of authentication, and only for clients that are trusted to hold the lock. A token is a plain
 /// number, and does not prove that a lock granted it. A client that may send `x-fencing-token` can send a larger token
-/// than other clients have. It then blocks the other clients from the resource.
+/// than other clients have. Such a client then blocks the other clients from the resource.
 ///
 /// A token is never larger than the time of day in microseconds. The layer refuses a token with 400 if it is further
 /// ahead of this server's clock than [`token_lead`](Self::token_lead). So a client can block others for at most the
@@ -51,7 +51,7 @@ pub const DEFAULT_TOKEN_LEAD: Duration = Duration::from_secs(60 * 60 * 24);
 ///
 /// To unblock a resource, delete its last seen token: the key `{fence:..}:lh1:mark` of a `RedisFenceStore`, or the row
 /// in `fences` of a `SqlFenceStore`. An `InProcessFenceStore` loses its tokens when the process ends. After the
-/// deletion the store admits any token until a newer one is sent. So make sure that no older holder is still running.
+/// deletion, the store accepts any token until it gets a newer one. So make sure that no older holder is still running.
 ///
 /// # Default
 ///
@@ -112,8 +112,8 @@ impl<K: KeyExtractor> FenceLayer<K> {
         }
     }
 
-    /// Fences only requests with these methods; others pass through. GET includes HEAD, because axum runs the same
-    /// handler for both.
+    /// Fences only requests with these methods. Other requests pass through. GET includes HEAD, because axum runs the
+    /// same handler for both.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.gate.methods = Methods::only(methods);
         self
@@ -125,25 +125,25 @@ impl<K: KeyExtractor> FenceLayer<K> {
         self
     }
 
-    /// Sets how long a request waits for earlier requests of the same resource. After that it is refused with 409. So a
-    /// handler that hangs delays each later request by at most `limit`.
+    /// Sets how long a request waits for earlier requests of the same resource. After that time, the layer refuses the
+    /// request with 409. So a handler that hangs delays each later request by at most `limit`.
     pub fn queue_timeout(mut self, limit: Duration) -> Self {
         self.gate.queue_timeout = limit;
         self
     }
 
-    /// Sets how many requests may wait concurrently, in all services of this layer and over all resources. A further
-    /// request is immediately refused with 503.
+    /// Sets how many requests may wait concurrently, in all services of this layer and over all resources. The layer
+    /// immediately refuses a further request with 503.
     pub fn max_waiters(mut self, most: usize) -> Self {
         self.gate.lines.max_waiters(most);
         self
     }
 
-    /// Sets how far a token may be ahead of this server's time of day. A token that is further ahead is refused with
-    /// 400, and is not sent to the store. `Duration::MAX` admits any token.
+    /// Sets how far a token may be ahead of this server's time of day. The layer refuses a token that is further ahead
+    /// with 400, and does not send it to the store. With `Duration::MAX`, the layer sends every token to the store.
     ///
     /// A lock gets a token beyond this limit only if the clock of its backend was set forward by more than `lead`.
-    /// Tokens never go back, even if that clock is corrected.
+    /// Tokens never decrease, even if that clock is corrected.
     ///
     /// Tokens of Redis and of in-process locks follow the time of day in microseconds. Tokens of `ZooKeeper` are far
     /// smaller. If your own backend has larger tokens, use `Duration::MAX`.
@@ -152,13 +152,13 @@ impl<K: KeyExtractor> FenceLayer<K> {
         self
     }
 
-    /// Sets the longest key that a request may use, in bytes. A longer key is refused with 400.
+    /// Sets the longest key that a request may use, in bytes. The layer refuses a longer key with 400.
     pub fn max_key_bytes(mut self, most: usize) -> Self {
         self.key.max_bytes = most;
         self
     }
 
-    /// Sets the response of refused requests; see [`LockLayer::rejection`](crate::LockLayer::rejection).
+    /// Sets the response of refused requests: see [`LockLayer::rejection`](crate::LockLayer::rejection).
     pub fn rejection<F>(mut self, rejection: F) -> Self
     where
         F: Fn(Problem) -> Response<Bytes> + Send + Sync + 'static,

@@ -35,9 +35,9 @@ impl Lines {
         self.waiters = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
     }
 
-    /// Waits for the turn, in the order of arrival. Returns `None` if too many requests wait already.
+    /// Waits for the turn, in the order of arrival. Returns `None` if the maximum number of requests already wait.
     pub(super) async fn enter(&self, resource: &str) -> Option<Place> {
-        // Created before the wait, so that a cancelled wait removes its entry.
+        // Create the place before the wait, so that a cancelled wait removes its entry.
         let mut place = Place {
             lines: self.clone(),
             resource: resource.to_owned(),
@@ -59,7 +59,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.turn = None;
         let mut turns = self.lines.turns.lock();
-        // Clones are made under the same mutex. With a count of one, no other request has or gets a clone.
+        // `enter` clones the turn under the same mutex. So if the count is one, no other request has or gets a clone.
         if turns
             .get(&self.resource)
             .is_some_and(|it| Arc::strong_count(it) == 1)

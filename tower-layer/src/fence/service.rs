@@ -22,12 +22,12 @@ use crate::{BoxError, Problem, ProblemKind, ResponseBody, ResponseFuture, observ
 /// A placeholder for the prefix of a store.
 const PREFIX: &str = "fence:";
 
-/// A service whose requests are fenced. Created by [`FenceLayer`](crate::FenceLayer).
+/// A service that fences its requests. [`FenceLayer`](crate::FenceLayer) creates it.
 ///
 /// # Panics
 ///
-/// A call panics if the inner service panics, outside of a tokio runtime, or if the runtime was built without
-/// `enable_time`.
+/// A call panics if the inner service panics. A call also panics outside of a tokio runtime, or if the runtime was
+/// built without `enable_time`.
 pub struct FenceService<S, K> {
     inner: S,
     key: Keyed<K>,
@@ -46,7 +46,7 @@ impl<S, K: KeyExtractor> FenceService<S, K> {
         let Some(resource) = self.key.of(head)? else {
             return Ok(None);
         };
-        // Checks the resource by the rules of all stores, so that changing the store does not cause new refusals.
+        // Check the resource by the rules of all stores, so that changing the store does not cause new refusals.
         Key::new(PREFIX, &resource)?;
         let token = header::read(&head.headers)?;
         header::check(token, SystemTime::now(), self.gate.token_lead)?;

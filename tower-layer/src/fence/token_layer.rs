@@ -15,10 +15,11 @@ use super::header;
 /// 2. the token of the layer's lock,
 /// 3. the token of the [current lock](leasehold::current_lock) of the task that calls the client.
 ///
-/// Without a token the layer does not change the request. A [`FenceLayer`](crate::FenceLayer) at the resource refuses such
-/// a request.
+/// Without a token the layer does not change the request. A [`FenceLayer`](crate::FenceLayer) at the resource refuses
+/// such a request.
 ///
-/// With the feature `tonic` it is also an interceptor for gRPC clients. The interceptor refuses a call without a token.
+/// With the feature `tonic` the layer is also an interceptor for gRPC clients. The interceptor refuses a call without a
+/// token.
 ///
 /// The layer also sends the token of a lost lock, because only the resource can check whether a newer holder has used
 /// it.
@@ -60,11 +61,11 @@ impl SendFencingTokenLayer {
         lock.token().into()
     }
 
-    /// Creates a layer for a client that is used under different locks. Each request has the token of the current lock,
-    /// or the one in its extensions.
+    /// Creates a layer for a client that is used under different locks. Each request carries the token of the current
+    /// lock, or the token in its extensions.
     ///
-    /// The client must be called in the task that holds the lock. A client behind [`tower::buffer`] is called in another
-    /// task: put this layer around the buffer.
+    /// Call the client in the task that holds the lock. [`tower::buffer`] calls its client in another task, so put this
+    /// layer around the buffer.
     ///
     /// [`tower::buffer`]: https://docs.rs/tower/latest/tower/buffer/index.html
     pub const fn current() -> Self {
@@ -96,7 +97,7 @@ impl<S> Layer<S> for SendFencingTokenLayer {
     }
 }
 
-/// A client that sends fencing tokens. Created by [`SendFencingTokenLayer`].
+/// A client that sends fencing tokens. [`SendFencingTokenLayer`] creates it.
 #[derive(Debug, Clone)]
 pub struct SendFencingTokenService<S> {
     inner: S,

@@ -43,14 +43,14 @@ pub trait KeyExtractor: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns the [`Problem`] with which the request is refused.
+    /// Returns the [`Problem`] with which the layer refuses the request.
     fn key(&self, request: &mut Parts) -> Result<Option<String>, Problem>;
 
     /// Appends the principal to the key: `key:alice`. Use it for keys that clients choose.
     ///
-    /// `:` and `%` in the principal are [escaped](Key::escape), so that no two principals share a key. The beginning of
-    /// the key stays the same, and so separates it from the keys of other layers. If `principal` returns `None`, the
-    /// request is refused as misconfigured. Add this layer inside of the authenticating layer.
+    /// `:` and `%` in the principal are [escaped](Key::escape), so that no two principals share a key. The key still
+    /// begins with the same word, so it differs from the keys of other layers. If `principal` returns `None`, the layer
+    /// refuses the request as misconfigured. Add this layer inside of the authenticating layer.
     fn with_principal<F>(self, principal: F) -> WithPrincipal<Self, F>
     where
         Self: Sized,
@@ -63,7 +63,7 @@ pub trait KeyExtractor: Send + Sync + 'static {
     }
 }
 
-/// A key that includes the principal. Created by [`KeyExtractor::with_principal`].
+/// The extractor that [`KeyExtractor::with_principal`] returns. Its keys include the principal.
 #[derive(Clone, Copy)]
 pub struct WithPrincipal<K, F> {
     key: K,

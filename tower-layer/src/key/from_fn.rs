@@ -8,8 +8,8 @@ use crate::Problem;
 /// Makes the key with a function of the request's head.
 ///
 /// **If the function returns `None`, the request passes through unlocked.** So use only data that the client cannot
-/// omit, such as the data of an outer authenticating layer. A client can omit headers. `Host` does not exist over
-/// HTTP/2. To refuse requests without a key, implement [`KeyExtractor`], as in its example.
+/// omit, such as the data of an outer authenticating layer. A client can omit a header, and HTTP/2 does not have the
+/// header `Host`. To refuse requests without a key, implement [`KeyExtractor`], as in its example.
 ///
 /// If a key contains several texts that clients choose, [escape](leasehold::Key::escape) them.
 ///
@@ -27,7 +27,7 @@ use crate::Problem;
 ///
 /// let per_tenant = key::from_fn(|request| match request.extensions.get::<Caller>() {
 ///     Some(Caller::Tenant(id)) => Some(format!("tenant:{id}")),
-///     // Needs no lock.
+///     // An operator needs no lock.
 ///     Some(Caller::Operator) => None,
 ///     // One lock for all unknown callers is safer than none.
 ///     None => Some("tenant:unknown".to_owned()),
@@ -41,7 +41,7 @@ where
     FromFn { function }
 }
 
-/// Created by [`from_fn`].
+/// The extractor that [`from_fn`] returns.
 #[derive(Clone, Copy)]
 pub struct FromFn<F> {
     function: F,

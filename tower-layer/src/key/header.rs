@@ -5,20 +5,22 @@ use super::KeyExtractor;
 use crate::{Problem, ProblemKind};
 
 /// Makes the key from the name and the value of a header: `idempotency-key:k-1`. The name prevents clients from locking
-/// the keys of other layers. A request is refused with 400 if it does not have the header, has several, or has an empty
-/// one. Spaces around the value are ignored.
+/// the keys of other layers. The layer refuses a request with 400 if the header is missing or empty, or if there is
+/// more than one. The extractor ignores spaces around the value.
 ///
 /// The client chooses the key, so:
 ///
-/// - Add the principal [`with_principal`](KeyExtractor::with_principal). Otherwise any client can block any other.
+/// - Add the principal [`with_principal`](KeyExtractor::with_principal). Otherwise any client can block any other
+///   client.
 /// - Limit the requests of each client, because each new key [takes memory](super) at the backend for two days.
-/// - Do not use a header with credentials. Keys are stored at the backend and appear in traces.
+/// - Do not use a header with credentials. The backend stores keys, and traces contain keys.
 ///
-/// A lock does not make requests idempotent: a request that is repeated *after* the first response runs again.
+/// A lock does not make requests idempotent: a duplicate request runs again if it arrives *after* the first response.
 ///
 /// # Panics
 ///
-/// Panics if `name` is not a valid header name in lower case. Use a literal, so that a mistake shows at startup.
+/// Panics if `name` is not a valid header name in lower case. Use a literal, so that a mistake causes a panic at
+/// startup.
 ///
 /// # Examples
 ///
@@ -38,7 +40,7 @@ pub fn header(name: &'static str) -> Header {
     }
 }
 
-/// Created by [`header`].
+/// The extractor that [`header`] returns.
 #[derive(Debug, Clone)]
 pub struct Header {
     name: HeaderName,
@@ -51,7 +53,7 @@ impl KeyExtractor for Header {
             Err(Problem::new(kind).with_detail(detail))
         };
         let mut values = request.headers.get_all(&self.name).into_iter();
-        // HTTP/1 strips spaces around a value, HTTP/2 does not.
+        // HTTP/1 strips spaces around a value, but HTTP/2 does not.
         let value = values.next().map(|value| value.as_bytes().trim_ascii());
         let Some(value) = value.filter(|value| !value.is_empty()) else {
             return refuse(ProblemKind::MissingKey, "is missing; send this header");

@@ -4,11 +4,11 @@ use super::KeyExtractor;
 use crate::{Problem, ProblemKind};
 
 /// Uses the path of the axum route as the key, such as `/orders/:id` for `/orders/{id}`. All requests of the route
-/// share one lock, independent of their parameters and method. The key has colons, because braces have another meaning
-/// in a key.
+/// share one lock, independent of their parameters and method. The key contains colons instead of braces, because
+/// braces have another meaning in a key.
 ///
 /// axum provides the path to layers on routes. In a fallback, or around the whole router, the path is missing, and the
-/// request is refused as misconfigured. Use `Router::route_layer`.
+/// layer refuses the request as misconfigured. Use `Router::route_layer`.
 ///
 /// # Examples
 ///
@@ -27,7 +27,7 @@ pub const fn matched_path() -> MatchedPath {
     MatchedPath {}
 }
 
-/// Created by [`matched_path`].
+/// The extractor that [`matched_path`] returns.
 #[derive(Debug, Clone, Copy)]
 pub struct MatchedPath {}
 

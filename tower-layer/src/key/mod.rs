@@ -7,7 +7,7 @@
 //! | [`header`]`("idempotency-key")` | the name and the value of a header |
 //! | [`from_fn`]`(..)` | the result of a function of the request's head |
 //!
-//! Each extractor can [include a principal](KeyExtractor::with_principal), so that the keys of two clients never collide.
+//! Each extractor can [include a principal](KeyExtractor::with_principal), so that two clients never have the same key.
 //! All layers of a manager share its keys, so begin the keys of each layer with a different word. For other keys,
 //! implement [`KeyExtractor`].
 //!
@@ -22,13 +22,13 @@
 //! # let _keys = (orders, retries);
 //! ```
 //!
-//! **Clients that choose keys also choose the number of keys.** On Redis each key keeps its last token for two days, in
-//! about 225 bytes. A Redis server without free memory grants no locks at all. So limit the requests of each client
+//! **Clients that choose keys also choose the number of keys.** Redis stores the last token of each key for two days,
+//! in about 225 bytes. A Redis server without free memory grants no locks at all. So limit the requests of each client
 //! before this layer, or hash the key into a fixed number of keys with [`from_fn`]. A shorter `fence_ttl` of the Redis
-//! backend saves memory. A semaphore with one permit stops using memory one minute after its lease, but does not have a
-//! fencing token.
+//! backend saves memory. A semaphore with one permit stops using memory one minute after the end of the lease, but does
+//! not have a fencing token.
 //!
-//! A key can only use the head of a request, because an extractor that reads the body would consume it before the
+//! A key can only use the head of a request, because an extractor that reads the body would consume the body before the
 //! handler.
 
 mod extractor;

@@ -8,32 +8,32 @@ use super::template::Template;
 use super::{KeyExtractor, params};
 use crate::Problem;
 
-/// Makes the key from a template with path parameters, such as `order:{id}`. Parameters are decoded: `/orders/7` and
-/// `/orders/%37` have the same key. Write literal braces twice.
+/// Makes the key from a template with path parameters, such as `order:{id}`. The extractor decodes parameters:
+/// `/orders/7` and `/orders/%37` have the same key. Write literal braces twice.
 ///
-/// In the value of a parameter, `:` is escaped as `%3A` and `%` as `%25`: see [`Key::escape`](leasehold::Key::escape).
-/// Put a `:` between two parameters, so that two different pairs of values never have the same key. Code that locks the
-/// same key elsewhere must escape the values, too.
+/// In the value of a parameter, the extractor escapes `:` as `%3A` and `%` as `%25`: see
+/// [`Key::escape`](leasehold::Key::escape). Put a `:` between two parameters, so that two different pairs of values
+/// never have the same key. Code that locks the same key elsewhere must escape the values, too.
 ///
 /// **Say for each parameter how the handler reads it**: [`typed`](PathTemplate::typed) if it parses a number or a UUID,
-/// [`raw`](PathTemplate::raw) if it uses the text. If a number were used as text, `/orders/7` and `/orders/07` would be
-/// the same order with two locks, and clients could bypass the lock. A template is not an extractor before the first
-/// parameter is declared. If another parameter is not declared, every request is refused as misconfigured, with the
+/// [`raw`](PathTemplate::raw) if it uses the text. If the key used a number as text, `/orders/7` and `/orders/07` would
+/// use two locks for one order, and clients could bypass the lock. A template becomes an extractor when you declare the
+/// first parameter. If you do not declare another parameter, the layer refuses every request as misconfigured, with the
 /// name of the parameter.
 ///
 /// # Where the parameters come from
 ///
 /// With the feature `axum`, the parameters come from axum's router. Add the layer with `Router::route_layer` or
-/// `MethodRouter::layer`. Around the whole router, or in a fallback, there are no parameters.
+/// `MethodRouter::layer`. Around the whole router, or in a fallback, axum does not provide parameters.
 ///
-/// For any other service, the parameters come from the request's path. Describe it with [`on`](PathKey::on).
+/// For any other service, the parameters come from the request's path. Describe the path with [`on`](PathKey::on).
 ///
-/// If the route does not have a parameter, the request is refused as misconfigured, with the name of the parameter.
-/// `Router::layer` also wraps the fallback, so paths without a route then get a 500 instead of a 404.
+/// If the route does not have a parameter, the layer refuses the request as misconfigured, with the name of the
+/// parameter. `Router::layer` also wraps the fallback, so paths without a route then get a 500 instead of a 404.
 ///
 /// # Panics
 ///
-/// Panics if `template` is invalid, or has no parameter. Use a literal, so that a mistake shows at startup.
+/// Panics if `template` is invalid, or has no parameter. Use a literal, so that a mistake causes a panic at startup.
 ///
 /// # Examples
 ///
@@ -63,7 +63,7 @@ pub fn path(template: &str) -> PathTemplate {
     }
 }
 
-/// A template whose parameters are not declared yet. Created by [`path`].
+/// A template whose parameters are not declared yet. [`path`] creates it.
 #[derive(Debug, Clone)]
 #[must_use = "declare its parameters with `typed` or `raw`"]
 pub struct PathTemplate(PathKey);
@@ -92,7 +92,7 @@ impl PathTemplate {
     }
 }
 
-/// Makes the key from a template whose parameters are declared. Created by [`PathTemplate`].
+/// Makes the key from a template with declared parameters. [`PathTemplate`] creates this extractor.
 #[derive(Debug, Clone)]
 pub struct PathKey {
     template: Template,
@@ -102,8 +102,8 @@ pub struct PathKey {
 
 impl PathKey {
     /// Declares that the handler parses a parameter as a `T`, and formats that `T` in the key. As a `u64`, `/orders/7`,
-    /// `/orders/07` and `/orders/+7` have the same key. As a `Uuid`, all spellings of a UUID have the same key. A value
-    /// that is not a valid `T` is refused with 400.
+    /// `/orders/07` and `/orders/+7` have the same key. As a `Uuid`, all spellings of a UUID have the same key. The
+    /// layer refuses a value that is not a valid `T` with 400.
     ///
     /// # Panics
     ///
@@ -125,7 +125,7 @@ impl PathKey {
         self
     }
 
-    /// Declares that the handler uses a parameter as text, letter by letter. If the handler ignores case or spaces,
+    /// Declares that the handler uses a parameter as text without any change. If the handler ignores case or spaces,
     /// implement [`KeyExtractor`] instead, so that all spellings have one key.
     ///
     /// # Panics
@@ -154,16 +154,16 @@ impl PathKey {
     /// the rest of the path. **A request with another path passes through unlocked**, so that a layer can wrap several
     /// routes.
     ///
-    /// Layers inside of axum's `Router::nest` see the path without the prefix of the nest. With `nest("/api", ..)` they
-    /// see `/orders/7` instead of `/api/orders/7`, and a `route` with the prefix never matches. Without `on`, the
-    /// parameters are those of the whole path.
+    /// Layers inside of axum's `Router::nest` get the path without the prefix of the nest. With `nest("/api", ..)`
+    /// these layers get `/orders/7` instead of `/api/orders/7`, and a `route` with the prefix never matches. Without
+    /// `on`, the parameters are those of the whole path.
     ///
-    /// Apart from its parameters, the path is compared as the client sent it. If the inner service treats `/orders/7/`
-    /// or `/%6frders/7` as the same path, clients can bypass the lock.
+    /// Except for the parameters, the extractor compares the path as the client sent it. If the inner service treats
+    /// `/orders/7/` or `/%6frders/7` as the same path, clients can bypass the lock.
     ///
     /// # Panics
     ///
-    /// Panics if `route` is invalid. Use a literal, so that a mistake shows at startup.
+    /// Panics if `route` is invalid. Use a literal, so that a mistake causes a panic at startup.
     #[must_use]
     #[track_caller]
     #[allow(

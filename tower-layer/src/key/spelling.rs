@@ -1,4 +1,4 @@
-//! How the handler reads each parameter: equal values of a typed one are formatted in the same way.
+//! Stores how the handler reads each parameter. Formats equal values of a typed parameter in the same way.
 
 use std::borrow::Cow;
 use std::fmt::Display;

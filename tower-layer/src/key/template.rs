@@ -65,7 +65,7 @@ impl Template {
         self.pieces.iter().any(is_it)
     }
 
-    /// Returns the text with its parameters filled in. `:` and `%` in a parameter are escaped.
+    /// Returns the text with its parameters filled in. Escapes `:` and `%` in a parameter.
     pub(super) fn fill<'v, E>(
         &self,
         value: impl Fn(&str) -> Result<Cow<'v, str>, E>,

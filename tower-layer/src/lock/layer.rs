@@ -31,23 +31,23 @@ use crate::{OnLoss, Problem};
 /// | concurrent requests per key | one | [`read`](Self::read), [`max_concurrent`](Self::max_concurrent) |
 /// | TTL | the manager's; the watchdog renews it, so it matters only after a crash | [`ttl`](Self::ttl) |
 /// | longest hold time | the manager's; if it has none, 60 s plus the time limit of a body | [`max_hold`](Self::max_hold), [`no_max_hold`](Self::no_max_hold) |
-/// | wait | none: a busy lock is immediately a 409 | [`wait`](Self::wait) |
+/// | wait | none: if the lock is busy, the request is immediately refused with 409 | [`wait`](Self::wait) |
 /// | waiters | 1024 in this layer | [`max_waiters`](Self::max_waiters) |
 /// | longest key | 256 bytes | [`max_key_bytes`](Self::max_key_bytes) |
 /// | held until | the service returns the response | [`until_body_end`](Self::until_body_end) |
-/// | lock lost during the handler | the handler is dropped, 503 | [`on_loss`](Self::on_loss) |
-/// | client disconnects | the handler is dropped | [`on_disconnect`](Self::on_disconnect) |
+/// | lock lost during the handler | the layer drops the handler and responds with 503 | [`on_loss`](Self::on_loss) |
+/// | client disconnects | the handler is dropped, and the layer releases the lock | [`on_disconnect`](Self::on_disconnect) |
 /// | refusals | `application/problem+json` | [`rejection`](Self::rejection) |
 ///
 /// # Where to add it
 ///
-/// Add it as the innermost layer, next to the handler: inside of tracing, CORS, load shedding, timeouts and
+/// Add `LockLayer` as the innermost layer, next to the handler: inside of tracing, CORS, load shedding, timeouts and
 /// authentication.
 ///
-/// A timeout outside of this layer includes the wait for the lock. When it elapses, it drops the handler and releases
-/// the lock. With [`OnDisconnect::Continue`] the timeout does not drop the handler or release the lock. The handler
-/// continues as after a disconnect. Use [`max_hold`](Self::max_hold) or a second timeout inside of this layer to end
-/// such a handler.
+/// A timeout outside of this layer includes the wait for the lock. When the timeout elapses, it drops the handler and
+/// releases the lock. With [`OnDisconnect::Continue`] the timeout does not drop the handler or release the lock. The
+/// handler continues as after a disconnect. Use [`max_hold`](Self::max_hold) or a second timeout inside of this layer
+/// to end such a handler.
 ///
 /// A service that reserves capacity in `poll_ready` keeps the capacity while the request waits for its lock. So the
 /// number of waiters is limited.
@@ -103,9 +103,9 @@ impl<K: KeyExtractor> LockLayer<K> {
         }
     }
 
-    /// Locks requests as readers: they run concurrently with other readers, but not with a writer. New readers wait
-    /// behind a waiting writer. Use it on routes that read, and name their [`methods`](Self::methods), because by
-    /// default a layer does not lock safe methods.
+    /// Locks requests as readers. A reader runs concurrently with other readers, but not with a writer. New readers
+    /// wait behind a waiting writer. Use this method on routes that read, and set [`methods`](Self::methods), because
+    /// by default a layer does not lock safe methods.
     ///
     /// # Examples
     ///
@@ -146,9 +146,9 @@ impl<K: KeyExtractor> LockLayer<K> {
         self
     }
 
-    /// Locks only requests with these methods; others pass through. GET includes HEAD, because axum runs the same
-    /// handler for both. GET does not include CONNECT, with which a [WebSocket](crate#websocket-sessions) begins over
-    /// HTTP/2.
+    /// Locks only requests with these methods. Other requests pass through. GET includes HEAD, because axum runs the
+    /// same handler for both. GET does not include CONNECT, with which a [WebSocket](crate#websocket-sessions) begins
+    /// over HTTP/2.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.options.methods = Methods::only(methods);
         self
@@ -160,16 +160,16 @@ impl<K: KeyExtractor> LockLayer<K> {
         self
     }
 
-    /// Sets the TTL; see [`Lock::ttl`](leasehold::Lock::ttl). If the TTL is invalid, each request is refused as
+    /// Sets the TTL: see [`Lock::ttl`](leasehold::Lock::ttl). If the TTL is invalid, the layer refuses each request as
     /// misconfigured.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.options.terms.ttl = Some(ttl);
         self
     }
 
-    /// Sets the longest hold time, including renewals; see [`Lock::max_hold`](leasehold::Lock::max_hold). After that
-    /// time the lock is lost and [`on_loss`](Self::on_loss) applies. Others can then acquire the lock, even if the
-    /// client does not read its response or the handler continues.
+    /// Sets the longest hold time, including renewals: see [`Lock::max_hold`](leasehold::Lock::max_hold). After that
+    /// time the lock is lost and [`on_loss`](Self::on_loss) applies. Other clients can then acquire the lock, even if
+    /// the client does not read its response or the handler continues.
     ///
     /// A handler reads the body of its request under the lock. So a client that sends slowly or endlessly holds the
     /// lock for up to `max_hold`. The default is the manager's setting, or 60 s if the manager has none
@@ -180,43 +180,43 @@ impl<K: KeyExtractor> LockLayer<K> {
         self
     }
 
-    /// Uses only the manager's longest hold time, which is unlimited by default. Then add a timeout around the handler:
-    /// without one, a client that sends its body slowly holds the lock without limit.
+    /// Uses only the manager's longest hold time, which is unlimited by default. Then add a timeout around the handler.
+    /// Without a timeout, a client that sends its body slowly holds the lock without limit.
     pub fn no_max_hold(mut self) -> Self {
         self.options.max_hold = MaxHold::AsManager;
         self
     }
 
-    /// Sets how long a request waits for a busy lock before it is refused with 409. Waiters get the lock in the order
-    /// of arrival. With a wait set, backend errors are retried until the wait or the manager's backend retry timeout
-    /// elapses.
+    /// Sets how long a request waits for a busy lock before the layer refuses the request with 409. Waiters get the
+    /// lock in the order of arrival. With a wait set, the layer retries backend errors until the wait or the manager's
+    /// backend retry timeout elapses.
     ///
     /// Over HTTP/2 the requests of one connection share a flow-control window. The unread bodies of waiting requests
-    /// stay in it. If they fill the window, the request that holds the lock cannot read its own body until the waiting
-    /// requests are refused. With large bodies, use a short wait, or a connection window as large as the windows of all
-    /// streams together.
+    /// stay in this window. If these bodies fill the window, the request that holds the lock cannot read its own body
+    /// until the layer refuses the waiting requests. With large bodies, use a short wait, or a connection window as
+    /// large as the windows of all streams together.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.options.terms.wait = wait;
         self
     }
 
-    /// Sets how many requests may wait concurrently, in all services of this layer and over all keys. A further request
-    /// is immediately refused with 409.
+    /// Sets how many requests may wait concurrently, in all services of this layer and over all keys. The layer
+    /// immediately refuses a further request with 409.
     pub fn max_waiters(mut self, most: usize) -> Self {
         self.source.max_waiters(most);
         self
     }
 
-    /// Sets the longest key that a request may use, in bytes. A longer key is refused with 400.
+    /// Sets the longest key that a request may use, in bytes. The layer refuses a longer key with 400.
     pub fn max_key_bytes(mut self, most: usize) -> Self {
         self.key.max_bytes = most;
         self
     }
 
-    /// Holds the lock until the response body ends or is dropped, but at most `most` after the response was returned.
-    /// So a client that reads slowly cannot keep the lock. After `most` the body is cut off. With [`OnLoss::Continue`]
-    /// the body continues without the lock. The code that produces the body is a holder like the handler: a nested
-    /// acquire of the same lock fails immediately.
+    /// Holds the lock until the response body ends or is dropped, but at most for `most` after the handler has returned
+    /// the response. So a client that reads slowly cannot keep the lock. After `most` the body ends with an error. With
+    /// [`OnLoss::Continue`] the body continues without the lock. The code that produces the body is a holder like the
+    /// handler: a nested acquire of the same lock fails immediately.
     ///
     /// Responses without a body release the lock immediately: responses to HEAD, responses with 101, 204 or 304, and
     /// 2xx responses to CONNECT. An upgraded connection must acquire its own lock: see [WebSocket
@@ -238,9 +238,9 @@ impl<K: KeyExtractor> LockLayer<K> {
         self
     }
 
-    /// Waits until no handler runs in its own task: see [`OnDisconnect::Continue`]. This includes the handlers of
-    /// connected clients, so stop the server first. A handler that hangs ends when [`max_hold`](Self::max_hold) drops
-    /// it. With [`no_max_hold`](Self::no_max_hold) this method may wait forever.
+    /// Waits until no handler runs in its own task: see [`OnDisconnect::Continue`]. This method also waits for the
+    /// handlers of connected clients, so stop the server first. A handler that hangs ends when
+    /// [`max_hold`](Self::max_hold) drops it. With [`no_max_hold`](Self::no_max_hold) this method may wait forever.
     ///
     /// # Cancel safety
     ///
@@ -277,8 +277,8 @@ impl<K: KeyExtractor> LockLayer<K> {
         self.options.tasks.wait().await;
     }
 
-    /// Sets the response of refused requests, for another status or another format. Refused gRPC calls (feature
-    /// `tonic`) still get a gRPC status.
+    /// Sets the response of refused requests. For example, you can set another status or another format. Refused gRPC
+    /// calls (feature `tonic`) still get a gRPC status.
     ///
     /// # Examples
     ///

@@ -13,7 +13,7 @@ use crate::source::Terms;
 /// outer layer, such as a timeout, can drop it, too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnDisconnect {
-    /// The handler is dropped at its current `.await`, as without this layer, and the lock is released.
+    /// As without this layer, the handler is dropped at its current `.await`. The layer then releases the lock.
     ///
     /// Requests that the handler has already sent may still take effect. For example, a database does not cancel a
     /// statement that it has received, and may commit it while the next holder runs. If handlers write, fence the
@@ -21,12 +21,12 @@ pub enum OnDisconnect {
     /// [`Continue`](Self::Continue).
     #[default]
     Cancel,
-    /// The handler runs to its end in its own task, under the lock. A request that still waits for its lock is
-    /// cancelled.
+    /// The handler runs to its end in its own task, under the lock. The layer cancels a request that still waits for
+    /// its lock.
     ///
     /// **Limit the time of such handlers.** A timeout outside of this layer responds to the client but does not end the
-    /// handler. A handler that hangs is dropped after [`max_hold`](crate::LockLayer::max_hold), by default 60 s. With
-    /// [`OnLoss::Continue`] only the lock is released then, so add a timeout inside of this layer.
+    /// handler. The layer drops a handler that hangs after [`max_hold`](crate::LockLayer::max_hold), by default 60 s.
+    /// With [`OnLoss::Continue`] the layer then only releases the lock, so add a timeout inside of this layer.
     ///
     /// A server that shuts down waits for its connections but not for these tasks. Await
     /// [`LockLayer::finished`](crate::LockLayer::finished) before
@@ -49,7 +49,7 @@ pub(super) enum MaxHold {
 }
 
 impl MaxHold {
-    /// Returns the longest hold time that the layer sets. The time limit of a body is added to that of the handler.
+    /// Returns the longest hold time that the layer sets. Adds the time limit of a body to that of the handler.
     pub(super) fn of_layer(self, manager: Option<Duration>, until: Until) -> Option<Duration> {
         match (self, manager, until) {
             (Self::Most(most), _, _) => Some(most),
@@ -62,7 +62,7 @@ impl MaxHold {
     }
 }
 
-/// When the lock is released.
+/// Determines when the layer releases the lock.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Until {
     #[default]
@@ -72,7 +72,7 @@ pub(super) enum Until {
     },
 }
 
-/// Which requests may run concurrently.
+/// Determines which requests may run concurrently.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Concurrency {
     #[default]

@@ -15,14 +15,14 @@ use crate::problem::Dialect;
 use crate::source::Source;
 use crate::{BoxError, ResponseBody, ResponseFuture};
 
-/// A service that runs each request under its lock. Created by [`LockLayer`](crate::LockLayer).
+/// A service that runs each request under its lock. [`LockLayer`](crate::LockLayer) creates it.
 ///
-/// The service returns the errors of the inner service. Errors of a lock become responses.
+/// The service returns the errors of the inner service. It converts the errors of a lock into responses.
 ///
 /// # Panics
 ///
 /// A call panics if the inner service panics. A locked request also panics in a tokio runtime that was built without
-/// `enable_time`. Outside of a runtime, the request is refused as misconfigured.
+/// `enable_time`. Outside of a runtime, the service refuses the request as misconfigured.
 pub struct LockService<S, K> {
     inner: S,
     settings: Arc<Settings<K>>,

@@ -1,4 +1,4 @@
-//! Runs a request under its lock. The request's future is always dropped before the guard.
+//! Runs a request under its lock. Always drops the request's future before the guard.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Guarding {
         response.map(ResponseBody::answer)
     }
 
-    /// Returns whether the server will not send the body, but drop it unread.
+    /// Returns whether the server drops the body without sending it.
     fn is_over<B: Body>(&self, response: &Response<B>) -> bool {
         let status = response.status();
         self.head_only
@@ -121,7 +121,7 @@ where
                 Ok(match ended {
                     Some(output) => output,
                     None => {
-                        // Ends the lease at the backend.
+                        // Drop the guard now, because the backend keeps a lost lease until then.
                         guard = None;
                         scoped.await
                     }
@@ -152,7 +152,7 @@ where
     };
     match (lost, on_loss) {
         (Some(reason), OnLoss::Continue) => observe::went_on_without(lock.key(), reason),
-        // An error response of the handler is not replaced.
+        // Do not replace an error response of the handler, because the client needs its reason.
         (Some(reason), OnLoss::Cancel) if is_success(&response) => {
             return Ok(guarding.refuse(lost_at_the_end(reason)));
         }

@@ -14,7 +14,7 @@ pub const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(5);
 /// The default `Retry-After` if the lock is busy or too many requests wait.
 pub const DEFAULT_BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The reason why a request was refused, as a problem document of RFC 9457.
+/// The reason for the refusal of a request, as a problem document of RFC 9457.
 ///
 /// The document never contains the key of the lock, because the key may be secret.
 ///
@@ -33,7 +33,7 @@ pub const DEFAULT_BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
 ///         return Ok("another request is shipping it".to_owned());
 ///     };
 ///     let shipped = guard.run(async |_| Ok::<_, Problem>(format!("shipped {id}"))).await?;
-///     // An unconfirmed release is not an error: it continues in the background.
+///     // Ignore an unconfirmed release, because it continues in the background.
 ///     let _unconfirmed = guard.release().await.err();
 ///     Ok(shipped)
 /// }
@@ -86,15 +86,15 @@ impl Problem {
         self
     }
 
-    /// Sets a description for the client. It must not contain secrets.
+    /// Sets a description for the client. The description must not contain secrets.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// Sets the header `Retry-After`, in whole seconds and at least one. With `None` the response does not have this
-    /// header.
+    /// Sets the header `Retry-After`. Its value is the duration rounded down to whole seconds, but at least 1. With
+    /// `None` the response does not have this header.
     #[must_use]
     pub fn with_retry_after(mut self, retry_after: Option<Duration>) -> Self {
         self.retry_after = retry_after;

@@ -57,7 +57,8 @@ impl From<Error> for Problem {
                 misconfigured("this route needs a lock that the request does not hold")
             }
             Error::Closed { .. } | Error::Connect(_) => unavailable(true),
-            // After a shutdown, or for an unknown variant, the work may be done. So the client must not retry.
+            // After a shutdown, or for an unknown variant, the handler may have done its work. So the client must not
+            // retry.
             _ => outcome_unknown("it is not known whether the lock is still held"),
         }
     }
@@ -126,8 +127,7 @@ pub(super) fn misconfigured(detail: impl Into<String>) -> Problem {
     Problem::new(ProblemKind::Misconfigured).with_detail(detail)
 }
 
-/// Returns the problem for an error while the lock was held. If the client repeats the request, the work may be done
-/// twice.
+/// Returns the problem for an error while the lock was held. A duplicate request could do the work twice.
 pub(super) fn outcome_unknown(what: &str) -> Problem {
     let detail = format!("{what}; the work may be done");
     Problem::new(ProblemKind::OutcomeUnknown).with_detail(detail)

@@ -9,7 +9,7 @@ use crate::event::event;
 
 type Rejection = Arc<dyn Fn(Problem) -> Response<Bytes> + Send + Sync>;
 
-/// How a layer responds to a refused request.
+/// Determines how a layer responds to a refused request.
 #[derive(Clone, Default)]
 pub(crate) struct Refusal {
     own: Option<Rejection>,
@@ -72,7 +72,7 @@ impl fmt::Debug for Refusal {
     }
 }
 
-/// Emits the event of a refusal. Its name is part of the public API.
+/// Emits the event of a refusal. The name of the event is part of the public API.
 fn emit(problem: &Problem) {
     let (kind, status) = (problem.kind(), problem.status().as_u16());
     match kind {

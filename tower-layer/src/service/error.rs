@@ -7,8 +7,8 @@ use crate::source::NotLocked;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LockServiceError<E> {
-    /// The lock was not acquired, or it was lost. If it was not acquired, the service was not called. If it was lost,
-    /// the call was dropped, or ended without the lock.
+    /// The call did not acquire its lock, or lost it. Without the lock, the call did not reach the inner service. After
+    /// a loss, the service dropped the call, or the call ended without the lock.
     Lock(leasehold::Error),
     /// The lock is held, and the maximum number of calls already wait for locks.
     TooManyWaiters,

@@ -10,8 +10,8 @@ use super::LockServiceError;
 type Boxed<T, E> = Pin<Box<dyn Future<Output = Result<T, LockServiceError<E>>> + Send>>;
 
 pin_project! {
-    /// The response future of [`LockedService`](super::LockedService). For a call that passes through, this is the service's own future,
-    /// unboxed.
+    /// The response future of [`LockedService`](super::LockedService). For a call that passes through, this is the
+    /// service's own future without a box.
     #[must_use = "futures do nothing unless awaited"]
     pub struct LockFuture<F, T, E> {
         #[pin]

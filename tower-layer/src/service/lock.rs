@@ -14,12 +14,12 @@ use crate::source::{Source, Terms};
 
 /// Runs each call of a Tower service under a lock.
 ///
-/// A call that loses its lock is dropped at its current `.await`. The lock is released, and the release confirmed,
-/// before the response is returned. For HTTP use [`LockLayer`](crate::LockLayer).
+/// If a call loses its lock, the service drops the call at its current `.await`. Before the service returns the
+/// response, it releases the lock and waits for the confirmation. For HTTP use [`LockLayer`](crate::LockLayer).
 ///
 /// # Default
 ///
-/// - A call does not wait: if its lock is busy, it fails immediately.
+/// - A call does not wait: if its lock is busy, the call fails immediately.
 /// - If a wait is set, at most 1024 calls wait.
 /// - TTL and longest hold time are those of the manager.
 ///
@@ -66,14 +66,14 @@ impl<S, K> LockedService<S, K> {
         }
     }
 
-    /// Sets the TTL; see [`Lock::ttl`](leasehold::Lock::ttl).
+    /// Sets the TTL: see [`Lock::ttl`](leasehold::Lock::ttl).
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.terms.ttl = Some(ttl);
         self
     }
 
-    /// Sets the longest hold time, including renewals; see [`Lock::max_hold`](leasehold::Lock::max_hold). After that
+    /// Sets the longest hold time, including renewals: see [`Lock::max_hold`](leasehold::Lock::max_hold). After that
     /// time the lock is lost.
     #[must_use]
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
@@ -151,7 +151,7 @@ where
     drop(service);
     let output = output.map_err(LockServiceError::Lock)?;
     let lost = give_back(guard).await;
-    // An error of the service is not replaced.
+    // Do not replace an error of the service, because the caller needs its reason.
     let response = output.map_err(LockServiceError::Service)?;
     if lost.is_some() {
         let lost = Lost::from(lock.ended().await);
